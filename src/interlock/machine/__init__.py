@@ -1,0 +1,60 @@
+"""What a machine is: states, transitions and policies, with its checks and drawings.
+
+Everything here is a pure value: nothing in this package reads a clock, a file or a database. A machine is a
+table that reads like a specification's, and a few plain functions:
+
+    order = Machine("order", initial="new", states=[...], transitions=[
+        Transition("new", "packed", on="pack"),
+    ])
+
+    @order.work("new")
+    def pack(task): return Go("packed")
+
+Declaring it checks it. A state is one of four kinds: *work* (a worker acts), *waiting* (a person or an outside
+event acts), *failed* (a failure rule or a person acts), *final* (nobody acts by himself).
+"""
+
+from interlock.machine.definition import KeyScope, Machine, Work, compatible
+from interlock.machine.drawing import as_json, as_mermaid, as_table
+from interlock.machine.errors import (
+    DataTooBig,
+    EffectUnknown,
+    HandlerNonsense,
+    HandlerOutOfMemory,
+    HandlerTimeout,
+    InterlockError,
+    LimitReached,
+    MachineError,
+    WorkError,
+)
+from interlock.machine.failures import Backoff, Failures, Pause, Rule, exponential, fixed
+from interlock.machine.limits import Concurrent, Limit, Window
+from interlock.machine.outcome import Again, Ask, Fail, Go, Message, Outcome, Patch, Spawn, Stay
+from interlock.machine.registry import Registry, UnknownMachine, installed, load
+from interlock.machine.states import FAILED, FINAL, WAITING, WORK, Kind, Reminder, Review, State, Timer
+from interlock.machine.transitions import (
+    AGENT,
+    OWNER,
+    SYSTEM,
+    USER,
+    WORKER,
+    Actor,
+    Arm,
+    By,
+    Edge,
+    Facts,
+    Guard,
+    Transition,
+    came_from,
+    failed_at,
+)
+
+__all__ = [
+    "AGENT", "FAILED", "FINAL", "OWNER", "SYSTEM", "USER", "WAITING", "WORK", "WORKER",
+    "Actor", "Again", "Arm", "Ask", "Backoff", "By", "Concurrent", "DataTooBig", "Edge", "EffectUnknown",
+    "Facts", "Fail", "Failures", "Go", "Guard", "HandlerNonsense", "HandlerOutOfMemory", "HandlerTimeout",
+    "InterlockError", "KeyScope", "Kind", "Limit", "LimitReached", "Machine", "MachineError", "Message",
+    "Outcome", "Patch", "Pause", "Registry", "Reminder", "Review", "Rule", "Spawn", "State", "Stay", "Timer",
+    "Transition", "UnknownMachine", "Window", "Work", "WorkError", "as_json", "as_mermaid", "as_table",
+    "came_from", "compatible", "exponential", "failed_at", "fixed", "installed", "load",
+]  # fmt: skip

@@ -1,0 +1,239 @@
+"""A machine: a life cycle declared as data, with plain functions as its handlers."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from interlock.machine.checks import check
+from interlock.machine.failures import Failures
+from interlock.machine.limits import Concurrent, Limit, Window
+from interlock.machine.states import Kind, State
+from interlock.machine.transitions import Arm, Edge, Transition
+
+Handler = Callable[..., Any]
+H = TypeVar("H", bound=Handler)
+
+
+class KeyScope(StrEnum):
+    """How long a business key stays taken."""
+
+    FOREVER = "forever"
+    LIVE = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A handler and the bounds it runs in."""
+
+    handler: Handler
+    timeout: timedelta
+    memory_mb: int | None = None
+    """Set, it runs in a process of its own with no more memory than this."""
+
+
+class Machine:
+    """A life cycle: states, transitions, policies. Declaring an unsound one raises MachineError."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        initial: str,
+        states: Sequence[State],
+        transitions: Sequence[Transition],
+        arms: Sequence[Arm] = (),
+        failures: Failures | None = None,
+        data: type[BaseModel] | None = None,
+        key: KeyScope = KeyScope.LIVE,
+        queue: str | None = None,
+        limits: Sequence[Limit] = (),
+        max_depth: int = 10,
+        stage: str | None = None,
+        title: str = "",
+    ) -> None:
+        self.name = name
+        self.title = title or name.replace("_", " ")
+        self.initial = initial
+        self.states: Mapping[str, State] = {state.name: state for state in states}
+        self.edges: tuple[Edge, ...] = tuple(
+            Edge(source, t.to, t.on, t.by, t.guard, t.accepts, t.takes, t.pick_up)
+            for t in transitions
+            for source in t.sources
+        )
+        self.arms = tuple(arms)
+        self.failures = failures or Failures()
+        self.data = data
+        self.key = key
+        self.queue = queue or name
+        self.limits: Mapping[str, Limit] = {limit.name: limit for limit in limits}
+        self.max_depth = max_depth
+        self.stage = stage
+        """The field of the data that names the stage, where one state does the work of several."""
+        self.handlers: dict[tuple[str, str | None], Work] = {}
+        check(self, states, transitions, limits)
+        self._by_pair = {}
+        for edge in self.edges:
+            self._by_pair.setdefault((edge.source, edge.to), edge)
+        self._from: dict[str, tuple[Edge, ...]] = {
+            s: tuple(e for e in self.edges if e.source == s) for s in self.states
+        }
+        self._pick_ups = {edge.source: edge for edge in self.edges if edge.pick_up}
+        self._arms = {(arm.state, arm.on): arm for arm in self.arms}
+        self._armed_states = {arm.state for arm in self.arms}
+        self._concurrent = {
+            state: tuple(limit for limit in limits if isinstance(limit, Concurrent) and state in limit.states)
+            for state in self.states
+        }
+
+    def __repr__(self) -> str:
+        return f"Machine({self.name!r}, {len(self.states)} states, {len(self.edges)} transitions)"
+
+    def work(
+        self,
+        state: str,
+        *,
+        stage: str | None = None,
+        timeout: timedelta = timedelta(minutes=15),
+        memory_mb: int | None = None,
+    ) -> Callable[[H], H]:
+        """Declares the function that does the work of a state (or of one stage of it)."""
+        if state not in self.states:
+            raise ValueError(f"machine {self.name!r} has no state {state!r}; it has {', '.join(self.states)}")
+        if (state, stage) in self.handlers:
+            raise ValueError(f"state {state!r} of machine {self.name!r} has a handler for stage {stage!r} already")
+
+        def register(handler: H) -> H:
+            self.handlers[state, stage] = Work(handler, timeout, memory_mb)
+            return handler
+
+        return register
+
+    def with_handlers(self, handlers: Mapping[str | tuple[str, str], Handler | Work]) -> Machine:
+        """A copy of the machine that does its work with these handlers only."""
+        twin = copy.copy(self)
+        twin.handlers = {}
+        for place, handler in handlers.items():
+            state, stage = (place, None) if isinstance(place, str) else place
+            if isinstance(handler, Work):
+                twin.handlers[state, stage] = handler
+            else:
+                twin.work(state, stage=stage)(handler)
+        return twin
+
+    def handler_for(self, state: str, data: Mapping[str, Any]) -> Work | None:
+        stage = data.get(self.stage) if self.stage else None
+        return self.handlers.get((state, stage)) or self.handlers.get((state, None))
+
+    def step_of(self, state: str, data: Mapping[str, Any]) -> str:
+        """The name under which failures are counted: the state, and the stage where there is one."""
+        stage = data.get(self.stage) if self.stage else None
+        return f"{state}:{stage}" if stage else state
+
+    def edges_from(self, state: str) -> tuple[Edge, ...]:
+        return self._from[state]
+
+    def edge(self, source: str, to: str) -> Edge | None:
+        return self._by_pair.get((source, to))
+
+    def edges_on(self, source: str, event: str) -> tuple[Edge, ...]:
+        return tuple(edge for edge in self._from[source] if edge.on == event)
+
+    def pick_up(self, state: str) -> Edge | None:
+        return self._pick_ups.get(state)
+
+    def arm(self, state: str, event: str) -> Arm | None:
+        return self._arms.get((state, event))
+
+    def runs_when_armed(self, state: str) -> bool:
+        """Whether the state's work waits for an event instead of starting by itself."""
+        return state in self._armed_states and self.states[state].kind is not Kind.WORK
+
+    def starts_work(self, state: str) -> bool:
+        return self.states[state].kind is Kind.WORK
+
+    def concurrent(self, state: str) -> tuple[Concurrent, ...]:
+        return self._concurrent[state]
+
+    def window(self, name: str) -> Window:
+        limit = self.limits.get(name)
+        if not isinstance(limit, Window):
+            known = ", ".join(n for n, entry in self.limits.items() if isinstance(entry, Window)) or "none"
+            raise ValueError(f"machine {self.name!r} has no window limit {name!r}; it has {known}")
+        return limit
+
+    def spec(self) -> dict[str, Any]:
+        """The life cycle as plain values: what a version stands for. Numbers of policies are not in it."""
+        return {
+            "name": self.name,
+            "initial": self.initial,
+            "states": [
+                {
+                    "name": s.name,
+                    "kind": s.kind.value,
+                    "timers": [
+                        [type(t).__name__, int(t.after.total_seconds()), getattr(t, "fire", "")] for t in s.timers
+                    ],
+                }
+                for s in self.states.values()
+            ],
+            "transitions": [
+                {
+                    "from": e.source,
+                    "to": e.to,
+                    "event": e.on,
+                    "by": sorted(by.value for by in e.by),
+                    "guard": e.guard.__name__ if e.guard else None,
+                    "pick_up": e.pick_up,
+                }
+                for e in self.edges
+            ],
+            "arms": [
+                {"state": a.state, "event": a.on, "by": sorted(by.value for by in a.by)} for a in self.arms
+            ],
+            "failures": {"state": self.failures.state, "retry": self.failures.retry},
+            "data": self.data.model_json_schema() if self.data else None,
+            "key": self.key.value,
+            "stage": self.stage,
+        }
+
+    def digest(self) -> str:
+        return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()
+
+
+def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What keeps a process that knows only `new` from serving instances of `old`; empty means nothing."""
+    problems = []
+    kinds = {state["name"]: state["kind"] for state in new["states"]}
+    for state in old["states"]:
+        name = state["name"]
+        if name not in kinds:
+            problems.append(f"state {name!r} is gone")
+        elif kinds[name] != state["kind"]:
+            problems.append(f"state {name!r} was {state['kind']} and is {kinds[name]}")
+    rows = {(t["from"], t["to"], t["event"]) for t in new["transitions"]}
+    problems += [
+        f"transition {t['from']!r} → {t['to']!r} on {t['event']!r} is gone"
+        for t in old["transitions"]
+        if (t["from"], t["to"], t["event"]) not in rows
+    ]
+    was, now = old.get("data") or {}, new.get("data") or {}
+    if was and not now:
+        problems.append("the data model is gone")
+    for name, schema in was.get("properties", {}).items():
+        if now and now.get("properties", {}).get(name, {}).get("type") != schema.get("type"):
+            problems.append(f"field {name!r} of the data has another type, or is gone")
+    problems += [
+        f"field {name!r} of the data is required now"
+        for name in now.get("required", [])
+        if name not in was.get("required", [])
+    ]
+    return problems

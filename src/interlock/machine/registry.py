@@ -1,0 +1,92 @@
+"""A registry: the machines that a program serves. An application exports one; so does a user's package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from interlock.machine.definition import Machine
+from interlock.machine.errors import InterlockError, MachineError
+from interlock.machine.states import Kind
+
+GROUP = "interlock.registry"
+
+
+class UnknownMachine(InterlockError):
+    """No machine has that name."""
+
+
+class Registry:
+    """Machines by name."""
+
+    def __init__(self, machines: Iterable[Machine] = ()) -> None:
+        self._machines: dict[str, Machine] = {}
+        for machine in machines:
+            self.add(machine)
+
+    def add(self, machine: Machine) -> Machine:
+        if machine.name in self._machines and self._machines[machine.name] is not machine:
+            raise MachineError(machine.name, [f"doubled: two machines are named {machine.name!r}"])
+        self._machines[machine.name] = machine
+        return machine
+
+    def __iter__(self) -> Iterator[Machine]:
+        return iter(self._machines.values())
+
+    def __len__(self) -> int:
+        return len(self._machines)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._machines
+
+    def __getitem__(self, name: str) -> Machine:
+        try:
+            return self._machines[name]
+        except KeyError:
+            known = ", ".join(sorted(self._machines)) or "none"
+            raise UnknownMachine(f"there is no machine {name!r}; there are: {known}") from None
+
+    def check_handlers(self) -> None:
+        """Refuses a machine with work that nobody does."""
+        for machine in self:
+            done = {state for state, _ in machine.handlers}
+            problems = [
+                f"stuck: state {s.name!r} is work, but has neither a handler nor a pick-up"
+                for s in machine.states.values()
+                if s.kind is Kind.WORK and s.name not in done and machine.pick_up(s.name) is None
+            ]
+            problems += [
+                f"stuck: event {arm.on!r} arms state {arm.state!r}, which has no handler"
+                for arm in machine.arms
+                if arm.state not in done and machine.pick_up(arm.state) is None
+            ]
+            if problems:
+                raise MachineError(machine.name, problems)
+
+
+def load(spec: str) -> Registry:
+    """The registry, or the single machine, that `package.module:name` points at."""
+    module_name, _, attribute = spec.partition(":")
+    if not module_name or not attribute:
+        raise InterlockError(f"{spec!r} does not name a registry; write it as package.module:registry")
+    try:
+        found = getattr(import_module(module_name), attribute)
+    except ModuleNotFoundError as error:
+        raise InterlockError(f"{spec!r} cannot be loaded: {error}; is the package installed?") from error
+    except AttributeError as error:
+        raise InterlockError(f"{spec!r} cannot be loaded: {error}") from error
+    if isinstance(found, Machine):
+        return Registry([found])
+    if not isinstance(found, Registry):
+        raise InterlockError(f"{spec!r} is a {type(found).__name__}, not a Registry or a Machine")
+    return found
+
+
+def installed() -> Registry:
+    """Every machine that the installed packages offer through the entry point group `interlock.registry`."""
+    everything = Registry()
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+        for machine in load(entry.value):
+            everything.add(machine)
+    return everything

@@ -1,0 +1,148 @@
+"""Transitions: the only ways from one state to another, and who may take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class By(StrEnum):
+    """Who may fire an event. An owner may fire whatever a user may."""
+
+    SYSTEM = "system"
+    WORKER = "worker"
+    USER = "user"
+    OWNER = "owner"
+    AGENT = "agent"
+
+
+SYSTEM, WORKER, USER, OWNER, AGENT = By.SYSTEM, By.WORKER, By.USER, By.OWNER, By.AGENT
+PEOPLE = frozenset({By.USER, By.OWNER})
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who does something: a kind, and a name that the history keeps."""
+
+    kind: By
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}:{self.name}" if self.name else self.kind.value
+
+    def may(self, by: frozenset[By]) -> bool:
+        return self.kind in by or (self.kind is By.OWNER and By.USER in by)
+
+    @classmethod
+    def parse(cls, text: str) -> Actor:
+        kind, _, name = text.partition(":")
+        return cls(By(kind), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a guard may look at: the instance as it is at this moment, in the same transaction."""
+
+    state: str
+    previous: str | None
+    failed_step: str | None
+    data: Mapping[str, Any]
+    actor: Actor
+
+
+Guard = Callable[[Facts], bool | str]
+"""True lets the transition pass; False or a sentence refuses it, and the sentence is told to whoever asked."""
+
+
+def failed_at(state: str) -> Guard:
+    """Passes when the step that failed belongs to this state: the way back to where it broke."""
+
+    def guard(facts: Facts) -> bool:
+        return facts.failed_step is not None and facts.failed_step.partition(":")[0] == state
+
+    guard.__name__ = f"failed_at({state})"
+    return guard
+
+
+def came_from(state: str) -> Guard:
+    """Passes when the instance was in this state before the present one."""
+
+    def guard(facts: Facts) -> bool:
+        return facts.previous == state
+
+    guard.__name__ = f"came_from({state})"
+    return guard
+
+
+def _who(by: By | tuple[By, ...] | frozenset[By]) -> frozenset[By]:
+    return frozenset({by}) if isinstance(by, By) else frozenset(by)
+
+
+class Transition:
+    """One row of a life cycle: from one state, or each of several, to another, on an event, by somebody."""
+
+    __slots__ = ("accepts", "by", "guard", "on", "pick_up", "sources", "takes", "to")
+
+    def __init__(
+        self,
+        source: str | tuple[str, ...],
+        to: str,
+        *,
+        on: str,
+        by: By | tuple[By, ...] = By.WORKER,
+        guard: Guard | None = None,
+        accepts: tuple[str, ...] = (),
+        takes: tuple[str, ...] = (),
+        pick_up: bool = False,
+    ) -> None:
+        self.sources = (source,) if isinstance(source, str) else tuple(source)
+        self.to = to
+        self.on = on
+        self.by = _who(by)
+        self.guard = guard
+        self.accepts = accepts
+        """Fields of the data that whoever fires the event may set with it."""
+        self.takes = takes
+        """Limits that the move uses up, in its own transaction."""
+        self.pick_up = pick_up
+        """A worker's claim takes this transition, then runs the handler of the state it leads to."""
+
+    def __repr__(self) -> str:
+        return f"{' | '.join(self.sources)} → {self.to} on {self.on!r}"
+
+
+class Arm:
+    """An event that moves nothing but lets the state's handler run: approve, then submit."""
+
+    __slots__ = ("accepts", "by", "guard", "on", "state")
+
+    def __init__(
+        self,
+        state: str,
+        *,
+        on: str,
+        by: By | tuple[By, ...] = By.USER,
+        guard: Guard | None = None,
+        accepts: tuple[str, ...] = (),
+    ) -> None:
+        self.state = state
+        self.on = on
+        self.by = _who(by)
+        self.guard = guard
+        self.accepts = accepts
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One pair of a transition: exactly one source, exactly one target."""
+
+    source: str
+    to: str
+    on: str
+    by: frozenset[By]
+    guard: Guard | None
+    accepts: tuple[str, ...]
+    takes: tuple[str, ...]
+    pick_up: bool
