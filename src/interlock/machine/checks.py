@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from string import Formatter
 from typing import TYPE_CHECKING, TypeVar
 
 from interlock.machine.errors import MachineError
@@ -49,10 +50,10 @@ def _unknown(machine: Machine) -> list[str]:
             for name in edge.takes
             if not isinstance(machine.limits.get(name), Window)
         ]
-        problems += _fields(machine, edge.accepts, f"transition {edge.source} → {edge.to}")
+        problems += _fields(machine, edge.accepts, f"transition {edge.source} → {edge.to} accepts")
     for arm in machine.arms:
         state(arm.state, f"arm on {arm.on!r}")
-        problems += _fields(machine, arm.accepts, f"arm on {arm.on!r}")
+        problems += _fields(machine, arm.accepts, f"arm on {arm.on!r} accepts")
     for s in known.values():
         if s.lost:
             state(s.lost, f"state {s.name!r} (lost)")
@@ -74,7 +75,11 @@ def _unknown(machine: Machine) -> list[str]:
         for name in (rule.then, rule.pause.state if rule.pause else None, *rule.at):
             if name:
                 state(name, f"failure rule {rule.name}")
+        problems += _fields(machine, rule.sets, f"failure rule {rule.name} sets")
     for limit in machine.limits.values():
+        sized = [limit.size] if isinstance(limit.size, str) else []
+        keyed = [field for _, field, _, _ in Formatter().parse(limit.key) if field]
+        problems += _fields(machine, sized + keyed, f"limit {limit.name!r} reads")
         for name in limit.states if isinstance(limit, Concurrent) else ():
             state(name, f"limit {limit.name!r}")
     if machine.stage and machine.data and machine.stage not in machine.data.model_fields:
@@ -86,7 +91,7 @@ def _fields(machine: Machine, names: Iterable[str], place: str) -> list[str]:
     if machine.data is None:
         return []
     return [
-        f"unknown: {place} accepts field {name!r}, which {machine.data.__name__} does not have"
+        f"unknown: {place} field {name!r}, which {machine.data.__name__} does not have"
         for name in names
         if name not in machine.data.model_fields
     ]
@@ -174,6 +179,8 @@ def _stuck(machine: Machine) -> list[str]:
     outsiders = {By.USER, By.OWNER, By.AGENT}
     for s in machine.states.values():
         edges = [e for e in machine.edges if e.source == s.name]
+        if s.kind is Kind.FINAL and any(isinstance(t, Reminder) for t in s.timers):
+            problems.append(f"stuck: final state {s.name!r} has a reminder; nobody can do anything about it")
         if not edges:
             continue
         armed = any(a.state == s.name for a in machine.arms)
@@ -191,12 +198,21 @@ def _stuck(machine: Machine) -> list[str]:
             problems.append(f"stuck: nothing moves state {s.name!r} on: no retry by the system, no person")
         if s.kind is Kind.FINAL and any(isinstance(t, Timer) for t in s.timers):
             problems.append(f"stuck: final state {s.name!r} has a timer; it rests, so nothing may move it by itself")
-        if any(isinstance(t, Reminder) for t in s.timers) and s.kind is Kind.FINAL:
-            problems.append(f"stuck: final state {s.name!r} has a reminder; nobody can do anything about it")
         if s.lost and not any(e.to == s.lost and By.SYSTEM in e.by for e in edges):
             problems.append(f"stuck: state {s.name!r} goes to {s.lost!r} when its worker is lost, "
                             "but has no such transition for the system")
     return problems
+
+
+def _fails_in(machine: Machine, rule: Rule) -> list[str]:
+    """Where an instance is when the rule moves it on: the state for failures, or else where it was worked on."""
+    if machine.failures.state:
+        return [machine.failures.state]
+    armed = {arm.state for arm in machine.arms}
+    picked_up = {edge.source for edge in machine.edges if edge.pick_up}
+    return list(rule.at) or [
+        s.name for s in machine.states.values() if (s.kind is Kind.WORK or s.name in armed) and s.name not in picked_up
+    ]
 
 
 def _failure_paths(machine: Machine) -> list[str]:
@@ -213,7 +229,7 @@ def _failure_paths(machine: Machine) -> list[str]:
         problems.append(f"unbounded retry: crashes is {failures.crashes}; poison needs at least 1")
     for rule in _rules(machine):
         place = f"failure rule {rule.name}"
-        if rule.retries is None and rule.pause is None:
+        if rule.retries is None and (rule.pause is None or rule.pause.wait is not None):
             problems.append(f"unbounded retry: {place} has no number of retries")
         if rule.retries is not None and rule.retries < 0:
             problems.append(f"unbounded retry: {place} has {rule.retries} retries; use 0 for none")
@@ -221,11 +237,13 @@ def _failure_paths(machine: Machine) -> list[str]:
             continue  # each round waits for the moment that the error names
         if rule.retries and rule.backoff.base.total_seconds() <= 0 and rule.pause is None:
             problems.append(f"unbounded retry: {place} retries without any wait")
-        if failures.state and rule.then:
-            way(failures.state, rule.then, place)
+        if rule.then:
+            for source in _fails_in(machine, rule):
+                way(source, rule.then, place)
     for rule in _rules(machine):
-        if failures.state and rule.pause:
-            way(failures.state, rule.pause.state, f"failure rule {rule.name}")
+        if rule.pause:
+            for source in _fails_in(machine, rule):
+                way(source, rule.pause.state, f"failure rule {rule.name}")
         if rule.pause and not any(
             e.on == rule.pause.resume and By.SYSTEM in e.by
             for e in machine.edges

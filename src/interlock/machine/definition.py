@@ -80,7 +80,7 @@ class Machine:
         """The field of the data that names the stage, where one state does the work of several."""
         self.handlers: dict[tuple[str, str | None], Work] = {}
         check(self, states, transitions, limits)
-        self._by_pair = {}
+        self._by_pair: dict[tuple[str, str], Edge] = {}
         for edge in self.edges:
             self._by_pair.setdefault((edge.source, edge.to), edge)
         self._from: dict[str, tuple[Edge, ...]] = {
@@ -108,6 +108,8 @@ class Machine:
         """Declares the function that does the work of a state (or of one stage of it)."""
         if state not in self.states:
             raise ValueError(f"machine {self.name!r} has no state {state!r}; it has {', '.join(self.states)}")
+        if stage is not None and self.stage is None:
+            raise ValueError(f"machine {self.name!r} has no stages; declare it with stage= to give {stage!r} a handler")
         if (state, stage) in self.handlers:
             raise ValueError(f"state {state!r} of machine {self.name!r} has a handler for stage {stage!r} already")
 
@@ -124,7 +126,7 @@ class Machine:
         for place, handler in handlers.items():
             state, stage = (place, None) if isinstance(place, str) else place
             if isinstance(handler, Work):
-                twin.handlers[state, stage] = handler
+                twin.work(state, stage=stage, timeout=handler.timeout, memory_mb=handler.memory_mb)(handler.handler)
             else:
                 twin.work(state, stage=stage)(handler)
         return twin
@@ -197,7 +199,13 @@ class Machine:
                 for e in self.edges
             ],
             "arms": [
-                {"state": a.state, "event": a.on, "by": sorted(by.value for by in a.by)} for a in self.arms
+                {
+                    "state": a.state,
+                    "event": a.on,
+                    "by": sorted(by.value for by in a.by),
+                    "guard": a.guard.__name__ if a.guard else None,
+                }
+                for a in self.arms
             ],
             "failures": {"state": self.failures.state, "retry": self.failures.retry},
             "data": self.data.model_json_schema() if self.data else None,
@@ -207,6 +215,11 @@ class Machine:
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()
+
+
+def _type(schema: Mapping[str, Any]) -> list[Any]:
+    # An optional field has no "type" of its own, a model or an enumeration only a reference.
+    return [schema.get(key) for key in ("type", "anyOf", "$ref", "items", "additionalProperties")]
 
 
 def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -228,9 +241,12 @@ def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     was, now = old.get("data") or {}, new.get("data") or {}
     if was and not now:
         problems.append("the data model is gone")
-    for name, schema in was.get("properties", {}).items():
-        if now and now.get("properties", {}).get(name, {}).get("type") != schema.get("type"):
-            problems.append(f"field {name!r} of the data has another type, or is gone")
+    fields = now.get("properties", {})
+    for name, schema in was.get("properties", {}).items() if now else ():
+        if name not in fields:
+            problems.append(f"field {name!r} of the data is gone")
+        elif _type(fields[name]) != _type(schema):
+            problems.append(f"field {name!r} of the data has another type")
     problems += [
         f"field {name!r} of the data is required now"
         for name in now.get("required", [])

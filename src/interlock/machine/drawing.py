@@ -47,7 +47,14 @@ def as_table(machine: Machine, version: int = 1) -> str:
         for e in machine.edges
     ]
     moves += [
-        (a.state, "(runs its work)", a.on, ", ".join(sorted(by.value for by in a.by)), "") for a in machine.arms
+        (
+            a.state,
+            "(runs its work)",
+            a.on,
+            ", ".join(sorted(by.value for by in a.by)),
+            a.guard.__name__ if a.guard else "",
+        )
+        for a in machine.arms
     ]
     head = f"{machine.name}, version {version}: starts in {machine.initial}\n"
     return "\n".join(

@@ -89,14 +89,12 @@ class Rule:
     def matches(self, error: BaseException, state: str) -> bool:
         if self.at and state not in self.at:
             return False
+        kin: tuple[type, ...] = type(error).__mro__
         # What is unknown must not be repeated, so a rule has to name it; a rule for Exception does not.
         if isinstance(error, EffectUnknown):
-            return any(isinstance(e, type) and issubclass(e, EffectUnknown) and isinstance(error, e)
-                       for e in self.errors)
-        names = {cls.__name__ for cls in type(error).__mro__}
-        return any(
-            e in names if isinstance(e, str) else isinstance(error, e) for e in self.errors
-        )
+            kin = tuple(cls for cls in kin if issubclass(cls, EffectUnknown))
+        names = {cls.__name__ for cls in kin}
+        return any(e in names if isinstance(e, str) else e in kin for e in self.errors)
 
 
 ANY_ERROR = Rule((Exception,), retries=3)

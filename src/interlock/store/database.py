@@ -1,0 +1,136 @@
+"""Opening a database, and the two ways to use it: read, and write in one transaction."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.store.clock import Micros
+from interlock.store.errors import StoreError
+
+T = TypeVar("T")
+Job = Callable[[sa.Connection], T]
+Hint = Callable[[frozenset[str]], None]
+
+
+class Store(ABC):
+    """A database with our tables in it."""
+
+    dialect: str
+    url: str
+
+    def __init__(self) -> None:
+        self._hints: list[Hint] = []
+        self._hints_lock = threading.Lock()
+
+    @abstractmethod
+    def submit(self, job: Job[T]) -> Future[T]:
+        """Run the job in a write transaction of its own; the future is done after the commit."""
+
+    @abstractmethod
+    def read(self, job: Job[T]) -> T:
+        """Run the job on a snapshot."""
+
+    @abstractmethod
+    def schema(self, job: Job[T]) -> T:
+        """Run the job in a transaction that may change tables, alone."""
+
+    @abstractmethod
+    def clock_offset(self) -> Micros:
+        """How far the database's clock is ahead of this machine's."""
+
+    @abstractmethod
+    def listen(self) -> None:
+        """Start to turn what other processes commit into hints; polling stays the truth."""
+
+    @abstractmethod
+    def insert_many(
+        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        """Insert the rows in one statement, or one prepared statement run for each."""
+
+    @abstractmethod
+    def update_many(
+        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        """Set the columns of each row, found by `columns[0]`; it is an error when one is not there."""
+
+    @abstractmethod
+    def hold_lock(self, name: UUID) -> str | None:
+        """Hold an operating system's lock in this worker's name for as long as the process lives; its path."""
+
+    @abstractmethod
+    def drop_lock(self, path: str) -> None:
+        """Let go of a lock that `hold_lock` took."""
+
+    @abstractmethod
+    def is_dead(self, lock_file: str | None) -> bool:
+        """Whether the lock proves that its process is gone; False means only that nothing is proven."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def write(self, job: Job[T]) -> T:
+        """Run the job in one transaction and wait for its commit."""
+        return self.submit(job).result()
+
+    def subscribe(self, hint: Hint) -> Callable[[], None]:
+        """Call back, from any thread, when work in some queues may have become ready (empty: any)."""
+        with self._hints_lock:
+            self._hints.append(hint)
+
+        def leave() -> None:
+            with self._hints_lock:
+                self._hints.remove(hint)
+
+        return leave
+
+    def hint(self, queues: Iterable[str] = (), *, local: bool = False) -> None:
+        """Work in these queues may be ready now; told to this process, and to the others unless `local`."""
+        told = frozenset(queues)
+        with self._hints_lock:
+            listeners = tuple(self._hints)
+        for listener in listeners:
+            listener(told)
+        if not local:
+            self._tell_others(told)
+
+    def _tell_others(self, queues: frozenset[str]) -> None:
+        """Other processes on SQLite see the commit itself; PostgreSQL overrides this."""
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_store(url: str, *, durability: str = "full", listen_url: str | None = None, wakeup: str = "listen") -> Store:
+    """Open `sqlite:///file` or `postgresql://…`; creates no tables (see migrate.upgrade)."""
+    if durability not in {"full", "normal"}:
+        raise StoreError(f"durability {durability!r} is unknown; use full or normal")
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise StoreError(
+            f"{url!r} is not a database address; use sqlite:///file.db or postgresql://host/name"
+        ) from error
+    kind = parsed.get_backend_name()
+    if kind == "sqlite":
+        from interlock.store.sqlite import SqliteStore
+
+        if not parsed.database or parsed.database == ":memory:":
+            raise StoreError(f"{url!r} keeps nothing; name a file, such as sqlite:///interlock.db")
+        return SqliteStore(Path(parsed.database), durability=durability)
+    if kind == "postgresql":
+        from interlock.store.postgres import PostgresStore
+
+        return PostgresStore(parsed, durability=durability, listen_url=listen_url, wakeup=wakeup)
+    raise StoreError(f"{kind!r} databases are not supported; use sqlite or postgresql")

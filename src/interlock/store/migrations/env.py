@@ -1,0 +1,15 @@
+"""Runs migrations on the connection that interlock.store.migrate gives."""
+
+from alembic import context
+
+from interlock.store.tables import metadata
+
+connection = context.config.attributes["connection"]
+context.configure(
+    connection=connection,
+    target_metadata=metadata,
+    render_as_batch=connection.dialect.name == "sqlite",
+    transactional_ddl=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

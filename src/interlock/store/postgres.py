@@ -1,0 +1,233 @@
+"""PostgreSQL: any number of processes on any number of machines.
+
+Each write is its own transaction on a pooled connection. A deadlock, a serialization failure, or a conflict on a
+unique key runs the job once more: the second time it sees what it collided with. A connection that broke before
+the commit is replaced; one that broke during the commit raises StoreGone, because nobody knows how it ended.
+
+Hints go through LISTEN/NOTIFY, at most 20 a second, sent after the commit and never by a trigger. They are lost
+without harm: every loop polls as well. `wakeup = "poll"` turns them off (pgbouncer in transaction mode).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+from uuid import UUID
+
+import psycopg
+import sqlalchemy as sa
+
+from interlock.store.clock import SECOND, Micros
+from interlock.store.database import Job, Store
+from interlock.store.errors import StoreBusy, StoreClosed, StoreGone, is_conflict, sort
+
+T = TypeVar("T")
+CHANNEL = "interlock"
+TRIES = 5
+PAUSE_BETWEEN_HINTS = 0.05
+
+
+class PostgresStore(Store):
+    """A PostgreSQL database."""
+
+    dialect = "postgresql"
+
+    def __init__(
+        self,
+        url: sa.URL,
+        *,
+        durability: str = "full",
+        listen_url: str | None = None,
+        wakeup: str = "listen",
+        pool_size: int = 16,
+    ) -> None:
+        super().__init__()
+        self.url = url.render_as_string(hide_password=False)
+        self._address = sa.make_url(listen_url or self.url).set(drivername="postgresql")
+        options = f"-c synchronous_commit={'on' if durability == 'full' else 'off'} -c TimeZone=UTC"
+        self._engine = sa.create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            pool_size=pool_size,
+            max_overflow=16,
+            connect_args={"options": options, "connect_timeout": 5, "application_name": "interlock"},
+        )
+        self._threads = ThreadPoolExecutor(pool_size, thread_name_prefix="interlock-write")
+        self._wakeup = wakeup
+        self._closed = threading.Event()
+        self._dirty = threading.Event()
+        self._dirty_queues: set[str] = set()
+        self._dirty_lock = threading.Lock()
+        self._loops: list[threading.Thread] = []
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        return self._threads.submit(self.write, job)
+
+    def write(self, job: Job[T]) -> T:
+        for attempt in range(TRIES):
+            if self._closed.is_set():
+                raise StoreClosed("the store is closed")
+            committing = False
+            try:
+                with self._engine.connect() as conn, conn.begin() as transaction:
+                    result = job(conn)
+                    committing = True
+                    transaction.commit()
+                    return result
+            except sa.exc.DBAPIError as error:
+                told = sort(error)
+                again = (
+                    isinstance(told, StoreBusy)
+                    or is_conflict(error)
+                    or (isinstance(told, StoreGone) and not committing and attempt == 0)
+                )
+                if not again or attempt == TRIES - 1:
+                    if told is None:
+                        raise
+                    raise told from error
+            if attempt:
+                time.sleep(random.uniform(0.001, 0.01) * attempt)  # noqa: S311
+        raise AssertionError("the last try returns or raises")
+
+    def read(self, job: Job[T]) -> T:
+        for attempt in range(2):
+            try:
+                with self._engine.connect() as conn, conn.begin():
+                    return job(conn)
+            except sa.exc.DBAPIError as error:
+                told = sort(error)
+                if isinstance(told, StoreGone) and attempt == 0:
+                    continue  # a pooled connection from before a restart
+                if told is None:
+                    raise
+                raise told from error
+        raise AssertionError("the last try returns or raises")
+
+    def schema(self, job: Job[T]) -> T:
+        def alone(conn: sa.Connection) -> T:
+            conn.exec_driver_sql("SELECT pg_advisory_xact_lock(727001)")
+            return job(conn)
+
+        return self.write(alone)
+
+    def insert_many(
+        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
+        conn.exec_driver_sql(
+            f"INSERT INTO {table.name} ({', '.join(columns)}) SELECT * FROM unnest({arrays})",
+            tuple(map(list, zip(*rows, strict=True))),
+        )
+
+    def update_many(
+        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
+        sets = ", ".join(f"{name} = new.{name}" for name in columns[1:])
+        done = conn.exec_driver_sql(
+            f"UPDATE {table.name} AS old SET {sets} FROM unnest({arrays}) AS new ({', '.join(columns)}) "
+            f"WHERE old.{columns[0]} = new.{columns[0]}",
+            tuple(map(list, zip(*rows, strict=True))),
+        )
+        if done.rowcount != len(rows):
+            raise StoreGone(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
+
+    def clock_offset(self) -> Micros:
+        def ask(conn: sa.Connection) -> Micros:
+            before = time.time_ns() // 1000
+            theirs = conn.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar_one()
+            after = time.time_ns() // 1000
+            return int(theirs * SECOND) - (before + after) // 2
+
+        return self.read(ask)
+
+    # -- hints
+
+    def listen(self) -> None:
+        if self._wakeup == "listen" and not self._loops:
+            for target in (self._hear, self._speak):
+                thread = threading.Thread(target=target, name=f"interlock{target.__name__}", daemon=True)
+                self._loops.append(thread)
+                thread.start()
+
+    def _tell_others(self, queues: frozenset[str]) -> None:
+        if self._wakeup != "listen":
+            return
+        if not self._loops:
+            self.listen()
+        with self._dirty_lock:
+            self._dirty_queues |= queues
+        self._dirty.set()
+
+    def _connection(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self._address.render_as_string(hide_password=False), autocommit=True, connect_timeout=5)
+
+    def _hear(self) -> None:
+        wait = 0.05
+        while not self._closed.is_set():
+            try:
+                with self._connection() as conn:
+                    conn.execute(f"LISTEN {CHANNEL}")
+                    wait = 0.05
+                    self.hint(local=True)  # whatever was said while nobody listened
+                    while not self._closed.is_set():
+                        for note in conn.notifies(timeout=0.5, stop_after=1):
+                            self.hint(filter(None, note.payload.split(",")), local=True)
+            except psycopg.Error:
+                self._closed.wait(wait)
+                wait = min(wait * 2, 5.0)
+
+    def _speak(self) -> None:
+        wait = 0.05
+        while not self._closed.is_set():
+            try:
+                with self._connection() as conn:
+                    wait = 0.05
+                    while not self._closed.is_set():
+                        if not self._dirty.wait(0.5):
+                            continue
+                        self._dirty.clear()
+                        with self._dirty_lock:
+                            queues, self._dirty_queues = self._dirty_queues, set()
+                        # PostgreSQL takes 8,000 bytes; no names means that every queue looks.
+                        said = ",".join(sorted(queues))
+                        conn.execute("SELECT pg_notify(%s, %s)", (CHANNEL, said if len(said) < 7000 else ""))
+                        self._closed.wait(PAUSE_BETWEEN_HINTS)
+            except psycopg.Error:
+                self._closed.wait(wait)
+                wait = min(wait * 2, 5.0)
+
+    # -- locks: across hosts only the heartbeat tells
+
+    def hold_lock(self, name: UUID) -> str | None:
+        return None
+
+    def drop_lock(self, path: str) -> None:
+        return None
+
+    def is_dead(self, lock_file: str | None) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._closed.set()
+        self._dirty.set()
+        for thread in self._loops:
+            thread.join()
+        self._threads.shutdown()
+        with contextlib.suppress(sa.exc.SQLAlchemyError):
+            self._engine.dispose()
+
+
+def array_type(table: sa.Table, column: str) -> str:
+    kind = table.c[column].type
+    if isinstance(kind, sa.Uuid):
+        return "uuid[]"
+    if isinstance(kind, sa.BigInteger):
+        return "bigint[]"
+    if isinstance(kind, sa.LargeBinary):
+        return "bytea[]"
+    return "text[]"

@@ -1,0 +1,313 @@
+"""SQLite: one writer thread that commits whatever queued while the last commit ran, readers beside it.
+
+There is no timer: a lone writer commits at once, and under load a commit carries many jobs. A job that fails is
+undone alone, by a savepoint. `BEGIN IMMEDIATE` is retried here with a short random wait instead of SQLite's busy
+handler, which starved one of two processes (10 against 24,970 commits; with this wait 12,560 against 13,650).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.store.clock import Micros
+from interlock.store.database import Job, Store
+from interlock.store.errors import StoreBusy, StoreClosed, StoreError, sort
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: a lost worker is then found by its heartbeat alone
+    fcntl = None  # type: ignore[assignment]
+
+T = TypeVar("T")
+GROUP = 512
+PATIENCE = 30.0
+NAP = (0.0003, 0.0015)
+LOOK_EVERY = 0.025
+
+
+class SqliteStore(Store):
+    """A database in one file, for any number of processes on one machine."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: Path, *, durability: str = "full", patience: float = PATIENCE) -> None:
+        super().__init__()
+        self.path = path.absolute()
+        self.url = f"sqlite:///{self.path}"
+        self._patience = patience
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
+        self._writer_engine = self._engine("BEGIN IMMEDIATE", durability, sa.pool.NullPool)
+        self._reader_engine = self._engine("BEGIN", durability, sa.pool.QueuePool)
+        self._queue: deque[tuple[Job[Any], Future[Any]]] = deque()
+        self._wanted = threading.Condition()
+        self._closed = False
+        self._locks: dict[str, int] = {}
+        self._watch: threading.Thread | None = None
+        self._stop_watching = threading.Event()
+        self._writer = threading.Thread(target=self._run, name="interlock-writer", daemon=True)
+        self._writer.start()
+
+    def _engine(self, begin: str, durability: str, pool: type[sa.Pool]) -> sa.Engine:
+        kwargs: dict[str, Any] = {"pool_size": 8, "max_overflow": 24} if pool is sa.pool.QueuePool else {}
+        engine = sa.create_engine(
+            self.url, poolclass=pool, connect_args={"timeout": 0, "check_same_thread": False}, **kwargs
+        )
+
+        @sa.event.listens_for(engine, "connect")
+        def configure(dbapi: sqlite3.Connection, _: object) -> None:
+            dbapi.isolation_level = None  # else sqlite3 runs DDL outside the transaction
+            patiently(dbapi, "PRAGMA journal_mode = WAL", self._patience)
+            dbapi.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+            dbapi.execute("PRAGMA foreign_keys = ON")
+            dbapi.execute("PRAGMA cache_size = -65536")
+            dbapi.execute("PRAGMA temp_store = MEMORY")
+
+        @sa.event.listens_for(engine, "begin")
+        def own_begin(conn: sa.Connection) -> None:
+            conn.exec_driver_sql(begin)
+
+        return engine
+
+    # -- writing
+
+    def submit(self, job: Job[T]) -> Future[T]:
+        if threading.current_thread() is self._writer:
+            raise StoreError("a write was started inside a write; use the connection that the job was given")
+        future: Future[T] = Future()
+        with self._wanted:
+            if self._closed:
+                raise StoreClosed(f"the store {self.url} is closed")
+            self._queue.append((job, future))
+            self._wanted.notify()
+        return future
+
+    def _run(self) -> None:
+        conn: sa.Connection | None = None
+        while True:
+            with self._wanted:
+                while not self._queue and not self._closed:
+                    self._wanted.wait()
+                group = [self._queue.popleft() for _ in range(min(len(self._queue), GROUP))]
+            if not group:
+                break
+            try:
+                if conn is None:
+                    conn = self._writer_engine.connect()
+                self._commit(conn, group)
+            except BaseException as error:
+                told = _ours(error)
+                for _, future in group:
+                    if not future.done():
+                        future.set_exception(told)
+                _discard(conn)
+                conn = None
+        if conn is not None:
+            conn.close()
+
+    def _commit(self, conn: sa.Connection, group: list[tuple[Job[Any], Future[Any]]]) -> None:
+        """One transaction for the group; if the database undoes it whole, each job gets one of its own."""
+        try:
+            done = self._transaction(conn, group)
+        except (sa.exc.DBAPIError, sqlite3.Error) as error:
+            conn.rollback()
+            if len(group) == 1:
+                group[0][1].set_exception(_ours(error))
+                return
+            for one in group:
+                self._commit(conn, [one])
+            return
+        for (_, future), (result, error_) in zip(group, done, strict=True):
+            if error_ is None:
+                future.set_result(result)
+            else:
+                future.set_exception(_ours(error_))
+
+    def _transaction(
+        self, conn: sa.Connection, group: list[tuple[Job[Any], Future[Any]]]
+    ) -> list[tuple[Any, BaseException | None]]:
+        transaction = self._begin(conn)
+        raw = conn.connection.dbapi_connection
+        assert isinstance(raw, sqlite3.Connection)
+        done: list[tuple[Any, BaseException | None]] = []
+        try:
+            for job, _ in group:
+                raw.execute("SAVEPOINT job")
+                try:
+                    result = job(conn)
+                except BaseException as error:
+                    if not raw.in_transaction:  # disk full, I/O error: SQLite rolled everything back
+                        raise
+                    raw.execute("ROLLBACK TO job")
+                    done.append((None, error))
+                else:
+                    done.append((result, None))
+                raw.execute("RELEASE job")
+            transaction.commit()
+        except BaseException as error:
+            conn.rollback()
+            if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
+                raise
+            raise sqlite3.OperationalError(f"the transaction was lost: {error!r}") from error
+        return done
+
+    def _begin(self, conn: sa.Connection) -> sa.RootTransaction:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return conn.begin()
+            except sa.exc.OperationalError as error:
+                if not isinstance(sort(error), StoreBusy) or time.monotonic() > deadline:
+                    raise
+            time.sleep(random.uniform(*NAP))  # noqa: S311
+
+    def schema(self, job: Job[T]) -> T:
+        return self.write(job)
+
+    # -- reading
+
+    def read(self, job: Job[T]) -> T:
+        try:
+            with self._reader_engine.begin() as conn:
+                return job(conn)
+        except sa.exc.DBAPIError as error:
+            raise _ours(error) from error
+
+    def insert_many(
+        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        marks = ", ".join("?" * len(columns))
+        conn.exec_driver_sql(
+            f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})",
+            [tuple(map(plain, row)) for row in rows],
+        )
+
+    def update_many(
+        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        sets = ", ".join(f"{name} = ?" for name in columns[1:])
+        values = [(*map(plain, row[1:]), plain(row[0])) for row in rows]
+        done = conn.exec_driver_sql(f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = ?", values)
+        if done.rowcount != len(rows):
+            raise StoreError(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
+
+    def clock_offset(self) -> Micros:
+        return 0  # the file has no clock of its own, and all its processes share this machine's
+
+    # -- hints and locks
+
+    def listen(self) -> None:
+        if self._watch is None:
+            self._watch = threading.Thread(target=self._look, name="interlock-data-version", daemon=True)
+            self._watch.start()
+
+    def _look(self) -> None:
+        """`PRAGMA data_version` changes when another connection commits; looking costs 4 µs."""
+        seen = -1
+        while not self._stop_watching.wait(LOOK_EVERY):
+            try:
+                with self._reader_engine.connect() as conn:
+                    raw = conn.connection.dbapi_connection
+                    assert isinstance(raw, sqlite3.Connection)
+                    while not self._stop_watching.wait(LOOK_EVERY):
+                        version = raw.execute("PRAGMA data_version").fetchone()[0]
+                        if version != seen:
+                            seen = version
+                            self.hint(local=True)
+            except (sa.exc.DBAPIError, sqlite3.Error):
+                seen = -1  # a fresh connection counts anew
+
+    def hold_lock(self, name: UUID) -> str | None:
+        if fcntl is None:
+            return None
+        folder = self.path.with_name(self.path.name + "-workers")
+        folder.mkdir(exist_ok=True)
+        path = str(folder / f"{name}.lock")
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._locks[path] = handle
+        return path
+
+    def drop_lock(self, path: str) -> None:
+        handle = self._locks.pop(path, None)
+        if handle is not None:
+            os.close(handle)
+            Path(path).unlink(missing_ok=True)
+
+    def is_dead(self, lock_file: str | None) -> bool:
+        if fcntl is None or lock_file is None or lock_file in self._locks:
+            return False
+        try:
+            handle = os.open(lock_file, os.O_RDWR)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(handle)
+        return True
+
+    def close(self) -> None:
+        with self._wanted:
+            if self._closed:
+                return
+            self._closed = True
+            self._wanted.notify_all()
+        self._stop_watching.set()
+        if self._watch is not None:
+            self._watch.join()
+        self._writer.join()
+        for path in list(self._locks):
+            self.drop_lock(path)
+        self._writer_engine.dispose()
+        self._reader_engine.dispose()
+
+
+def plain(value: Any) -> Any:
+    """A value as SQLite stores it."""
+    return value.hex if isinstance(value, UUID) else value
+
+
+def patiently(dbapi: sqlite3.Connection, statement: str, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            dbapi.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(random.uniform(*NAP))  # noqa: S311
+
+
+def _ours(error: BaseException) -> BaseException:
+    if isinstance(error, sa.exc.DBAPIError):
+        return sort(error) or error
+    return error
+
+
+def _discard(conn: sa.Connection | None) -> None:
+    if conn is not None:
+        try:
+            conn.invalidate()
+            conn.close()
+        except (sa.exc.SQLAlchemyError, sqlite3.Error):
+            return
