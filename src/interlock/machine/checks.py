@@ -69,6 +69,8 @@ def _unknown(machine: Machine) -> list[str]:
             for decision, event in (s.review.decisions.items() if s.review else ())
             if event not in events | armed
         ]
+    if machine.cancel:
+        state(machine.cancel, "cancel")
     if machine.failures.state:
         state(machine.failures.state, "failures")
     for rule in _rules(machine):
@@ -199,8 +201,10 @@ def _stuck(machine: Machine) -> list[str]:
         if s.kind is Kind.FINAL and any(isinstance(t, Timer) for t in s.timers):
             problems.append(f"stuck: final state {s.name!r} has a timer; it rests, so nothing may move it by itself")
         if s.lost and not any(e.to == s.lost and By.SYSTEM in e.by for e in edges):
-            problems.append(f"stuck: state {s.name!r} goes to {s.lost!r} when its worker is lost, "
-                            "but has no such transition for the system")
+            problems.append(
+                f"stuck: state {s.name!r} goes to {s.lost!r} when its worker is lost, "
+                "but has no such transition for the system"
+            )
     return problems
 
 
@@ -245,9 +249,7 @@ def _failure_paths(machine: Machine) -> list[str]:
             for source in _fails_in(machine, rule):
                 way(source, rule.pause.state, f"failure rule {rule.name}")
         if rule.pause and not any(
-            e.on == rule.pause.resume and By.SYSTEM in e.by
-            for e in machine.edges
-            if e.source == rule.pause.state
+            e.on == rule.pause.resume and By.SYSTEM in e.by for e in machine.edges if e.source == rule.pause.state
         ):
             problems.append(
                 f"stuck: failure rule {rule.name} pauses in {rule.pause.state!r}, "
@@ -257,8 +259,10 @@ def _failure_paths(machine: Machine) -> list[str]:
         retried = any(rule.retries and not rule.pause for rule in _rules(machine))
         ways = [e for e in machine.edges if e.source == failures.state and e.on == failures.retry]
         if retried and not any(By.SYSTEM in e.by for e in ways):
-            problems.append(f"stuck: no transition from {failures.state!r} on {failures.retry!r} is for the system, "
-                            "so no retry can start")
+            problems.append(
+                f"stuck: no transition from {failures.state!r} on {failures.retry!r} is for the system, "
+                "so no retry can start"
+            )
     return problems
 
 

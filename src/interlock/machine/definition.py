@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from interlock.machine.checks import check
 from interlock.machine.failures import Failures
 from interlock.machine.limits import Concurrent, Limit, Window
-from interlock.machine.states import Kind, State
+from interlock.machine.states import Kind, Review, State
 from interlock.machine.transitions import Arm, Edge, Transition
 
 Handler = Callable[..., Any]
@@ -56,8 +56,10 @@ class Machine:
         key: KeyScope = KeyScope.LIVE,
         queue: str | None = None,
         limits: Sequence[Limit] = (),
+        reviews: Sequence[Review] = (),
         max_depth: int = 10,
         stage: str | None = None,
+        cancel: str | None = None,
         title: str = "",
     ) -> None:
         self.name = name
@@ -75,9 +77,13 @@ class Machine:
         self.key = key
         self.queue = queue or name
         self.limits: Mapping[str, Limit] = {limit.name: limit for limit in limits}
+        self.reviews = tuple(reviews)
+        """Reviews with a form that outcomes open beside a state."""
         self.max_depth = max_depth
         self.stage = stage
         """The field of the data that names the stage, where one state does the work of several."""
+        self.cancel = cancel
+        """The final state that cancelled work ends in."""
         self.handlers: dict[tuple[str, str | None], Work] = {}
         check(self, states, transitions, limits)
         self._by_pair: dict[tuple[str, str], Edge] = {}

@@ -17,8 +17,7 @@ def as_json(machine: Machine, version: int = 1) -> dict[str, Any]:
         "initial": machine.initial,
         "states": [{"name": s.name, "kind": s.kind.value} for s in machine.states.values()],
         "transitions": [
-            {"from": e.source, "to": e.to, "event": e.on, "by": sorted(by.value for by in e.by)}
-            for e in machine.edges
+            {"from": e.source, "to": e.to, "event": e.on, "by": sorted(by.value for by in e.by)} for e in machine.edges
         ],
     }
 

@@ -23,9 +23,7 @@ class Backoff:
     jitter: float = 0.0
     honour_retry_after: bool = True
 
-    def delay(
-        self, retry: int, *, retry_after: timedelta | None = None, chance: float = 0.5
-    ) -> timedelta:
+    def delay(self, retry: int, *, retry_after: timedelta | None = None, chance: float = 0.5) -> timedelta:
         """The wait before retry number `retry` (1 is the first); `chance` in 0..1 places it in the jitter."""
         # 2**1000 overflows a float and a timedelta holds a billion days, so the exponent stops early.
         seconds = self.base.total_seconds() * self.factor ** min(retry - 1, 60)
@@ -37,9 +35,7 @@ class Backoff:
         return wait
 
 
-def exponential(
-    base: timedelta, *, factor: float = 2.0, cap: timedelta | None = None, jitter: float = 0.0
-) -> Backoff:
+def exponential(base: timedelta, *, factor: float = 2.0, cap: timedelta | None = None, jitter: float = 0.0) -> Backoff:
     """Each wait is `factor` times the one before, up to `cap`."""
     return Backoff(base, factor, cap, jitter)
 

@@ -102,8 +102,8 @@ class Store(ABC):
         if not local:
             self._tell_others(told)
 
-    def _tell_others(self, queues: frozenset[str]) -> None:
-        """Other processes on SQLite see the commit itself; PostgreSQL overrides this."""
+    @abstractmethod
+    def _tell_others(self, queues: frozenset[str]) -> None: ...
 
     def __enter__(self) -> Store:
         return self

@@ -384,13 +384,15 @@ POSTGRES_TRIGGERS = (
       IF TG_OP = 'TRUNCATE' THEN
         RAISE EXCEPTION 'history is append-only: it cannot be truncated';
       ELSIF TG_OP = 'DELETE' THEN
-        IF EXISTS (SELECT 1 FROM purge WHERE instance_id = OLD.instance_id AND kind = 'rows' AND upto_seq >= OLD.seq) THEN
+        IF EXISTS (SELECT 1 FROM purge p WHERE p.instance_id = OLD.instance_id AND p.kind = 'rows'
+                   AND p.upto_seq >= OLD.seq) THEN
           RETURN OLD;
         END IF;
         RAISE EXCEPTION 'history is append-only: a row can go only after a purge row allows it';
       END IF;
       IF NEW.payload IS NULL
-        AND EXISTS (SELECT 1 FROM purge WHERE instance_id = OLD.instance_id AND kind = 'payloads' AND upto_seq >= OLD.seq)
+        AND EXISTS (SELECT 1 FROM purge p WHERE p.instance_id = OLD.instance_id AND p.kind = 'payloads'
+                    AND p.upto_seq >= OLD.seq)
         AND (NEW.pos, NEW.instance_id, NEW.seq, NEW.kind, NEW.from_state, NEW.to_state, NEW.event, NEW.actor, NEW.at,
              NEW.digest, NEW.hash)
           IS NOT DISTINCT FROM

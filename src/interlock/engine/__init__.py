@@ -1,0 +1,52 @@
+"""The engine: create, fire, claim, finish, timers, leases, limits, effects, lineage, reviews, audit, explain.
+
+The protocol of one instance, under eight laws:
+
+* `create` writes the row, its first history row and its next work in one transaction.
+* Ready work (`wake = 'work'`, `due_at` past) is claimed: the claim sets holder, a deadline and a new fence, and
+  takes the declared pick-up. While `wake = 'lease'`, only the holder with that fence may finish.
+* `finish` applies one frozen outcome: moves along declared transitions, a history row each, with the next work, the
+  messages, the children and the limits, or none of it. A late outcome changes nothing.
+* An event fired by a person, an agent, a timer or the system takes the lease away and moves the instance.
+* A failure is counted per step and rule, and becomes a retry, a pause, a move or a dead letter.
+* What is due by itself (`wake = 'resume'`, timers, time limits, lost workers) is done by whichever process looks first.
+
+Everything is a synchronous function of a `Unit` (one transaction's changes); `Engine` runs each in a transaction of
+its own, `Engine.within` in the caller's, and `AsyncEngine` in a thread.
+"""
+
+from interlock.engine.aio import AsyncEngine
+from interlock.engine.audit import Past, Verdict
+from interlock.engine.audit import Row as HistoryRow
+from interlock.engine.claiming import Claim
+from interlock.engine.deadletters import DeadLetter, Filter
+from interlock.engine.effects import Effect
+from interlock.engine.engine import Created, Engine
+from interlock.engine.errors import (
+    Allowed,
+    AlreadyDecided,
+    EngineError,
+    Fenced,
+    Forbidden,
+    InvalidData,
+    KeyTaken,
+    LeaseTaken,
+    NotFound,
+    NotServed,
+    OutOfDate,
+    Refused,
+    ReviewHeld,
+)
+from interlock.engine.explain import Coming, Explanation
+from interlock.engine.finishing import Result
+from interlock.engine.instance import Instance
+from interlock.engine.leases import Lease
+from interlock.engine.reviews import OpenReview
+from interlock.engine.workers import WorkerRow
+
+__all__ = [
+    "Allowed", "AlreadyDecided", "AsyncEngine", "Claim", "Coming", "Created", "DeadLetter", "Effect", "Engine",
+    "EngineError", "Explanation", "Fenced", "Filter", "Forbidden", "HistoryRow", "Instance", "InvalidData",
+    "KeyTaken", "Lease", "LeaseTaken", "NotFound", "NotServed", "OpenReview", "OutOfDate", "Past", "Refused", "Result",
+    "ReviewHeld", "Verdict", "WorkerRow",
+]  # fmt: skip

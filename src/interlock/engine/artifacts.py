@@ -1,0 +1,106 @@
+"""Artifacts: big values by content hash, kept once, in the database so that every host has them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine.claiming import Claim
+from interlock.engine.errors import InvalidData, NotFound
+from interlock.engine.finishing import must_hold
+from interlock.engine.unit import Unit
+from interlock.machine import WORKER, Actor
+from interlock.store import Micros
+from interlock.store.tables import artifact as A
+from interlock.store.tables import artifact_ref as R
+
+BIGGEST = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A named value of an instance; `content` is read by its hash."""
+
+    name: str
+    media_type: str
+    hash: str
+    step: str
+    at: Micros
+    size: int
+
+
+def keep(
+    unit: Unit,
+    instance_id: UUID,
+    name: str,
+    content: bytes,
+    *,
+    media_type: str,
+    actor: Actor,
+    step: str = "",
+) -> str:
+    """Store the content under a name; its hash. The same content is stored once, whoever keeps it."""
+    if len(content) > BIGGEST:
+        raise InvalidData(f"artifact {name!r} has {len(content):,} bytes, at most {BIGGEST:,} fit")
+    instance = unit.lock(instance_id)
+    digest = hashlib.sha256(content).hexdigest()
+    if unit.conn.execute(sa.select(A.c.hash).where(A.c.hash == digest)).first() is None:
+        unit.conn.execute(sa.insert(A).values(hash=digest, size=len(content), content=content, at=unit.now))
+    unit.insert(R, instance_id=instance_id, name=name, media_type=media_type, hash=digest, step=step, at=unit.now)
+    unit.record(
+        instance, "artifact", actor, payload={"name": name, "hash": digest, "size": len(content), "type": media_type}
+    )
+    return digest
+
+
+def keep_fenced(unit: Unit, claim: Claim, name: str, content: bytes, *, media_type: str) -> str:
+    must_hold(unit, claim)
+    return keep(
+        unit, claim.id, name, content, media_type=media_type, actor=Actor(WORKER, str(claim.worker)), step=claim.step
+    )
+
+
+def of(conn: sa.Connection, instance_id: UUID) -> list[Artifact]:
+    """All that the instance kept, oldest first; a name may occur more than once."""
+    rows = conn.execute(
+        sa.select(R.c.name, R.c.media_type, R.c.hash, R.c.step, R.c.at, A.c.size)
+        .join(A, A.c.hash == R.c.hash)
+        .where(R.c.instance_id == instance_id)
+        .order_by(R.c.at, R.c.id)
+    )
+    return [Artifact(*row) for row in rows]
+
+
+def read(conn: sa.Connection, digest: str) -> bytes:
+    row = conn.execute(sa.select(A.c.content).where(A.c.hash == digest)).first()
+    if row is None:
+        raise NotFound(f"there is no artifact {digest}")
+    content = bytes(row.content)
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise InvalidData(f"artifact {digest} was changed in the database: its content has another hash")
+    return content
+
+
+def link_all(unit: Unit, source: UUID, target: UUID) -> None:
+    """Give another instance the same artifacts; the contents are not copied."""
+    for row in unit.conn.execute(sa.select(R).where(R.c.instance_id == source)).all():
+        unit.insert(
+            R, instance_id=target, name=row.name, media_type=row.media_type, hash=row.hash, step=row.step, at=row.at
+        )
+
+
+def collect(unit: Unit, limit: int = 100) -> int:
+    """Remove contents that no instance refers to."""
+    gone = (
+        sa.select(A.c.hash)
+        .where(~sa.exists().where(R.c.hash == A.c.hash))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    hashes = list(unit.conn.execute(gone).scalars())
+    if hashes:
+        unit.conn.execute(sa.delete(A).where(A.c.hash.in_(hashes)))
+    return len(hashes)

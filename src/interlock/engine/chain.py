@@ -1,0 +1,36 @@
+"""The hash chain: each history row vouches for itself and for all before it.
+
+hash(n) = SHA-256( hash(n-1) ‖ instance id ‖ [seq, kind, from, to, event, actor, at] ‖ digest of the payload )
+
+The payload enters by its digest alone, so it can be erased and the chain still verifies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from uuid import UUID
+
+from interlock.store import Micros
+
+START = b""
+
+
+def digest(payload: str | None) -> bytes | None:
+    return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).digest() if payload is not None else None
+
+
+def link(
+    before: bytes,
+    instance: UUID,
+    seq: int,
+    kind: str,
+    from_state: str | None,
+    to_state: str | None,
+    event: str | None,
+    actor: str,
+    at: Micros,
+    payload_digest: bytes | None,
+) -> bytes:
+    head = json.dumps([seq, kind, from_state, to_state, event, actor, at])
+    return hashlib.sha256(before + instance.bytes + head.encode() + (payload_digest or b"")).digest()

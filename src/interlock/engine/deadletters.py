@@ -1,0 +1,176 @@
+"""Dead letters: work that failed for good, with all that is needed to understand it, until a person closes it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import artifacts, lineage, moves
+from interlock.engine.errors import InvalidData, NotFound, Refused
+from interlock.engine.instance import Instance
+from interlock.engine.unit import Unit
+from interlock.machine import Actor, Kind, Machine
+from interlock.store import Micros
+from interlock.store.tables import dead_letter as D
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A failure that nothing by itself will put right."""
+
+    id: UUID
+    instance_id: UUID
+    workspace: str
+    machine: str
+    state: str
+    step: str
+    error_type: str
+    error: dict[str, Any]
+    fingerprint: str
+    attempts: int
+    data: dict[str, Any]
+    status: str
+    at: Micros
+    closed_at: Micros | None
+    closed_by: str | None
+    note: str | None
+    retried_as: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which dead letters; an empty one is refused where many are changed at once."""
+
+    machine: str | None = None
+    fingerprint: str | None = None
+    error_type: str | None = None
+    step: str | None = None
+    workspace: str | None = None
+
+    def conditions(self) -> list[sa.ColumnElement[bool]]:
+        return [
+            D.c[name] == value
+            for name in ("machine", "fingerprint", "error_type", "step", "workspace")
+            if (value := getattr(self, name)) is not None
+        ]
+
+
+def _read(row: sa.Row[Any]) -> DeadLetter:
+    values = dict(row._mapping)
+    values["error"], values["data"] = json.loads(values["error"]), json.loads(values["data"])
+    return DeadLetter(**values)
+
+
+def get(conn: sa.Connection, letter_id: UUID, *, lock: bool = False) -> DeadLetter:
+    query = sa.select(D).where(D.c.id == letter_id)
+    row = conn.execute(query.with_for_update() if lock else query).first()
+    if row is None:
+        raise NotFound(f"there is no dead letter {letter_id}")
+    return _read(row)
+
+
+def find(conn: sa.Connection, where: Filter, *, status: str = "open", limit: int = 100) -> list[DeadLetter]:
+    rows = conn.execute(
+        sa.select(D).where(D.c.status == status, *where.conditions()).order_by(D.c.at.desc(), D.c.id).limit(limit)
+    )
+    return [_read(row) for row in rows]
+
+
+def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
+    """Do the failed step again: there, or, where the instance rests in a final state, as a new linked one."""
+    letter, instance = _open(unit, letter_id)
+    machine = unit.machine(instance)
+    state = letter.step.partition(":")[0]
+    _reset(instance, letter.step)
+    payload = {"reason": reason, "dead_letter": str(letter_id), "step": letter.step}
+    if machine.states[instance.state].kind is Kind.FINAL:
+        again = _reborn(unit, instance, machine, state, actor, payload)
+        _close(unit, letter_id, "retried", actor, reason, retried_as=again.id)
+        return again
+    if instance.state != state:
+        _walk_back(unit, instance, machine, state, actor, payload)
+    else:
+        unit.record(instance, "retried", actor, payload=payload)
+        instance.wake, instance.due_at, instance.due_event = "work", unit.now, None
+    _close(unit, letter_id, "retried", actor, reason)
+    return instance
+
+
+def _walk_back(
+    unit: Unit, instance: Instance, machine: Machine, state: str, actor: Actor, payload: dict[str, Any]
+) -> None:
+    """From the state for failures along the retry's own transition: straight to the step, or to its queue."""
+    from interlock.engine.firing import choose
+
+    if instance.state != machine.failures.state:
+        raise Refused(f"{machine.name} {instance.id} went on to {instance.state!r} since; resolve the dead letter")
+    instance.failed_step = payload["step"]
+    edge = choose(instance, machine, machine.failures.retry, actor)
+    moves.move(unit, instance, machine, edge, actor, payload=payload)
+
+
+def _reborn(
+    unit: Unit, instance: Instance, machine: Machine, state: str, actor: Actor, payload: dict[str, Any]
+) -> Instance:
+    again = lineage.create(
+        unit, machine, instance.data, actor, key=instance.key, workspace=instance.workspace,
+        priority=instance.priority, queue=instance.queue, state=state, parent=instance,
+        payload={**payload, "retry_of": str(instance.id)}, take_key_from=instance,
+    )  # fmt: skip
+    artifacts.link_all(unit, instance.id, again.id)
+    unit.record(instance, "retried", actor, payload={**payload, "as": str(again.id)})
+    return again
+
+
+def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str = "") -> DeadLetter:
+    """Resolve it (put right elsewhere) or discard it (not worth doing); the instance stays where it rests."""
+    if status not in {"resolved", "discarded"}:
+        raise InvalidData(f"a dead letter is resolved or discarded, not {status!r}")
+    _, instance = _open(unit, letter_id)
+    unit.record(
+        instance, "dead_letter_closed", actor, payload={"dead_letter": str(letter_id), "as": status, "note": note}
+    )
+    _close(unit, letter_id, status, actor, note)
+    return get(unit.conn, letter_id)
+
+
+def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = "", limit: int = 100) -> list[UUID]:
+    """Retry, resolve or discard up to `limit` of those that match; the ids that were closed."""
+    if not where.conditions():
+        raise InvalidData("an empty filter would take every dead letter; name a machine, step, error or fingerprint")
+    done = []
+    for letter in find(unit.conn, where, limit=limit):
+        if action == "retry":
+            retry(unit, letter.id, actor, reason=note)
+        else:
+            close(
+                unit, letter.id, {"resolve": "resolved", "discard": "discarded"}.get(action, action), actor, note=note
+            )
+        done.append(letter.id)
+    return done
+
+
+def _open(unit: Unit, letter_id: UUID) -> tuple[DeadLetter, Instance]:
+    instance = unit.lock(get(unit.conn, letter_id).instance_id)
+    letter = get(unit.conn, letter_id, lock=True)
+    if letter.status != "open":
+        raise Refused(f"dead letter {letter_id} was {letter.status} by {letter.closed_by}")
+    return letter, instance
+
+
+def _reset(instance: Instance, step: str) -> None:
+    instance.set_failures({k: n for k, n in instance.failures.items() if k.partition("|")[0] != step})
+
+
+def _close(
+    unit: Unit, letter_id: UUID, status: str, actor: Actor, note: str, *, retried_as: UUID | None = None
+) -> None:
+    unit.conn.execute(
+        sa.update(D)
+        .where(D.c.id == letter_id)
+        .values(status=status, closed_at=unit.now, closed_by=str(actor), note=note or None, retried_as=retried_as)
+    )

@@ -1,0 +1,119 @@
+"""What is due: resumes, timers, reminders, time limits, lost workers. Any process may do it, in bounded batches."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import failing, finishing, firing, limits, moves, pausing
+from interlock.engine.errors import NotServed, Refused
+from interlock.engine.instance import Instance
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.machine import Message, Reminder, WorkError
+from interlock.store import Micros
+from interlock.store import tables as t
+
+I = t.instance  # noqa: E741
+BATCH = 200
+
+
+def resumes(unit: Unit, limit: int = BATCH) -> int:
+    """Retries and pauses whose time has come."""
+    rows = unit.conn.execute(
+        sa.select(I)
+        .where(sa.text("wake = 'resume'"), I.c.due_at <= unit.now)
+        .order_by(I.c.due_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for instance in unit.adopt(rows):
+        if instance.paused_at is not None:
+            pausing.resume(unit, instance.id, SYSTEM_ACTOR, reason="its time has come")
+        else:
+            _fire(unit, instance, instance.due_event or "", "due")
+    return len(rows)
+
+
+def timers(unit: Unit, limit: int = BATCH) -> int:
+    """Timers fire their event; reminders leave a row and a message."""
+    rows = unit.conn.execute(
+        sa.select(I)
+        .where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= unit.now)
+        .order_by(I.c.timer_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for instance in unit.adopt(rows):
+        try:
+            machine = unit.machine(instance)
+        except NotServed:
+            instance.timer_at = unit.now + 60_000_000
+            unit.touch(instance)
+            continue
+        timer = machine.states[instance.state].ordered_timers[instance.timer_no]
+        moves.set_timer(machine, instance, instance.timer_no + 1)
+        unit.touch(instance)
+        if isinstance(timer, Reminder):
+            unit.record(instance, "reminded", SYSTEM_ACTOR, payload={"message": timer.message})
+            about = {"instance": str(instance.id), "machine": instance.machine, "state": instance.state}
+            moves.send(unit, instance, (Message("reminder", instance.workspace, timer.message, about),))
+        else:
+            _fire(unit, instance, timer.fire, "timer")
+    return len(rows)
+
+
+def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
+    mark = unit.mark(instance)
+    try:
+        firing.fire(unit, instance.id, event, SYSTEM_ACTOR, payload={"why": why})
+    except NotServed:
+        unit.revert(instance, mark)
+        instance.due_at = unit.now + 60_000_000  # another process may know this version
+        unit.touch(instance)
+    except (Refused, WorkError) as refusal:
+        # A guard says no: it is written down, and the instance waits for a person instead of spinning.
+        unit.revert(instance, mark)
+        unit.record(instance, "refused", SYSTEM_ACTOR, event=event, payload={"why": why, "reason": str(refusal)})
+        if why == "due":
+            instance.wake = instance.due_at = instance.due_event = None
+
+
+def lost_workers(unit: Unit, dead: list[UUID]) -> int:
+    """Take back what lost workers held. A crash is counted; the fence is new at the next claim."""
+    if not dead:
+        return 0
+    rows = unit.conn.execute(
+        sa.select(I).where(I.c.holder.in_(dead)).order_by(I.c.id).limit(BATCH).with_for_update(skip_locked=True)
+    ).all()
+    for instance in unit.adopt(rows):
+        holder = instance.holder
+        assert holder is not None
+        finishing.effects_unknown(unit, instance)
+        try:
+            failing.crash(unit, instance, unit.machine(instance), holder)
+        except NotServed:
+            unit.record(instance, "lost", SYSTEM_ACTOR, payload={"why": "worker_lost", "worker": str(holder)})
+            instance.holder = instance.claimed_at = None
+            instance.wake, instance.due_at = "work", unit.now
+    if len(rows) < BATCH:
+        unit.conn.execute(sa.update(t.worker).where(t.worker.c.id.in_(dead)).values(status="lost"))
+    return len(rows)
+
+
+def next_due(unit: Unit) -> Micros | None:
+    """When something will be due by itself: what a virtual clock jumps to."""
+    moments = [
+        unit.conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake = 'work'"))).scalar(),
+        unit.conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake IN ('lease', 'resume')"))).scalar(),
+        unit.conn.execute(
+            sa.select(sa.func.min(I.c.timer_at)).where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"))
+        ).scalar(),
+    ]
+    known = [m for m in moments if m is not None]
+    return min(known) if known else None
+
+
+def tick(unit: Unit) -> int:
+    """One round of everything that is due in the database itself."""
+    return resumes(unit) + timers(unit) + finishing.overdue(unit, BATCH) + limits.free_blocked(unit)

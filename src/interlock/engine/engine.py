@@ -1,0 +1,302 @@
+"""The engine: what a program calls to start, move, pause, look at and explain instances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import artifacts, audit, claiming, due, effects, explain, finishing, firing, lineage, pausing
+from interlock.engine.boxes import DeadLetters, Reviews
+from interlock.engine.core import Core
+from interlock.engine.errors import KeyTaken, NotFound, NotServed
+from interlock.engine.instance import Instance
+from interlock.engine.leases import Leases, Mirror
+from interlock.engine.unit import Unit, load
+from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry
+from interlock.store import Clock, Store, SystemClock, micros, migrate, open_store
+from interlock.store import tables as t
+
+T = TypeVar("T")
+SYSTEM_ACTOR = Actor(SYSTEM)
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """An instance that was asked for, and whether it is new."""
+
+    instance: Instance
+    new: bool
+
+
+class Engine:
+    """A database, its machines and a clock. Every method is one transaction, safe from any thread."""
+
+    def __init__(
+        self,
+        store: Store | str,
+        machines: Registry | Sequence[Machine],
+        *,
+        clock: Clock | None = None,
+        mirror: Mirror | None = None,
+        migrate_schema: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        registry = machines if isinstance(machines, Registry) else Registry(machines)
+        self.store = open_store(store) if isinstance(store, str) else store
+        self.core = Core(self.store, registry, clock or SystemClock(), seed=seed)
+        if migrate_schema:
+            migrate.upgrade(self.store)
+        else:
+            migrate.require(self.store)
+        self.core.register()
+        self.leases = Leases(self.core, mirror)
+        self.reviews = Reviews(self)
+        self.dead_letters = DeadLetters(self)
+
+    @property
+    def clock(self) -> Clock:
+        return self.core.clock
+
+    @property
+    def registry(self) -> Registry:
+        return self.core.registry
+
+    # -- one transaction
+
+    def write(self, job: Callable[[Unit], T]) -> T:
+        """Run several of the engine's functions in one transaction of their own."""
+        queues: set[str] = set()
+
+        def run(conn: sa.Connection) -> T:
+            unit = Unit(self.core, conn, self.clock.now())
+            result = job(unit)
+            unit.flush()
+            queues.update(unit.ready)
+            return result
+
+        result = self.store.write(run)
+        if queues:
+            self.store.hint(queues)
+        return result
+
+    def read(self, job: Callable[[sa.Connection], T]) -> T:
+        return self.store.read(job)
+
+    def within(self, conn: sa.Connection) -> Engine:
+        """The same engine inside your own transaction: it writes on your connection, and you commit."""
+        return _Within(self, conn)
+
+    # -- starting and moving
+
+    def create(
+        self,
+        machine: str,
+        data: Patch = None,
+        *,
+        key: str | None = None,
+        actor: Actor = SYSTEM_ACTOR,
+        workspace: str = "default",
+        priority: int = 2,
+        queue: str | None = None,
+        host: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        at: datetime | None = None,
+        hold: bool = False,
+    ) -> Instance:
+        """Start an instance; KeyTaken when another has its key."""
+        declared = self.registry[machine]
+        start = micros(at) if at is not None else None
+        return self.write(
+            lambda unit: lineage.create(
+                unit, declared, data, actor, key=key, workspace=workspace, priority=priority, queue=queue, host=host,
+                labels=labels, at=start, hold=hold,
+            )
+        )  # fmt: skip
+
+    def create_or_get(
+        self, machine: str, data: Patch = None, *, key: str, actor: Actor = SYSTEM_ACTOR, workspace: str = "default"
+    ) -> Created:
+        """Start an instance, or give the one that has the key."""
+        try:
+            return Created(self.create(machine, data, key=key, actor=actor, workspace=workspace), True)
+        except KeyTaken as taken:
+            return Created(self.get(taken.existing), False)
+
+    def create_many(
+        self, machine: str, data: Sequence[Patch], *, actor: Actor = SYSTEM_ACTOR, priority: int = 2
+    ) -> list[UUID]:
+        """Start many instances in one transaction."""
+        declared = self.registry[machine]
+        return self.write(
+            lambda unit: [lineage.create(unit, declared, one, actor, priority=priority).id for one in data]
+        )
+
+    def fire(
+        self,
+        instance_id: UUID,
+        event: str | tuple[str, ...],
+        *,
+        actor: Actor = SYSTEM_ACTOR,
+        reason: str = "",
+        data: Mapping[str, Any] | None = None,
+        expected_seq: int | None = None,
+        resume_at: datetime | None = None,
+    ) -> Instance:
+        """Fire an event, or a chain of events in one transaction. Refused says what would be allowed."""
+        until = micros(resume_at) if resume_at is not None else None
+        return self.write(
+            lambda unit: firing.fire(
+                unit, instance_id, event, actor, reason=reason, data=data, expected_seq=expected_seq, resume_at=until
+            )
+        )
+
+    def force(self, instance_id: UUID, to: str, *, actor: Actor, reason: str) -> Instance:
+        """An owner's override, outside the table of transitions."""
+        return self.write(lambda unit: firing.force(unit, instance_id, to, actor, reason))
+
+    def cancel(self, instance_id: UUID, *, actor: Actor, reason: str = "") -> Instance:
+        """Take the declared way to the machine's state for cancelled work."""
+        return self.write(lambda unit: firing.cancel(unit, instance_id, actor, reason=reason))
+
+    def pause(
+        self, instance_id: UUID, *, actor: Actor = SYSTEM_ACTOR, reason: str = "", resume_at: datetime | None = None
+    ) -> Instance:
+        until = micros(resume_at) if resume_at is not None else None
+        return self.write(lambda unit: pausing.pause(unit, instance_id, actor, reason=reason, resume_at=until))
+
+    def resume(self, instance_id: UUID, *, actor: Actor = SYSTEM_ACTOR, reason: str = "") -> Instance:
+        return self.write(lambda unit: pausing.resume(unit, instance_id, actor, reason=reason))
+
+    # -- looking
+
+    def get(self, instance_id: UUID) -> Instance:
+        found = self.read(lambda conn: load(conn, conn.execute(_BY_ID, {"id": instance_id}).all()))
+        if not found:
+            raise NotFound(f"there is no instance {instance_id}")
+        return found[0]
+
+    def find(self, machine: str, key: str, *, workspace: str = "default") -> Instance | None:
+        """The instance that has this key now."""
+        rows = self.read(
+            lambda conn: load(
+                conn,
+                conn.execute(
+                    sa.select(t.instance).where(
+                        t.instance.c.workspace == workspace,
+                        t.instance.c.machine == machine,
+                        t.instance.c.unique_key == key,
+                    )
+                ).all(),
+            )
+        )
+        return rows[0] if rows else None
+
+    def children(self, instance_id: UUID) -> list[Instance]:
+        query = sa.select(t.instance).where(t.instance.c.parent == instance_id).order_by(t.instance.c.id)
+        return self.read(lambda conn: load(conn, conn.execute(query).all()))
+
+    def history(self, instance_id: UUID, *, after: int = 0, limit: int = 1000) -> list[audit.Row]:
+        return self.read(lambda conn: audit.history(conn, instance_id, after=after, limit=limit))
+
+    def at(self, instance_id: UUID, when: datetime) -> audit.Past:
+        """The instance as it was at a moment of its past."""
+        return self.read(lambda conn: audit.past(conn, instance_id, micros(when)))
+
+    def explain(self, instance_id: UUID) -> explain.Explanation:
+        """Why it is where it is, what happens next, and who can do something about it."""
+        instance = self.get(instance_id)
+        try:
+            machine: Machine | NotServed = self.core.machine(instance.machine, instance.version)
+        except NotServed as error:
+            machine = error
+        return self.read(lambda conn: explain.explain(conn, instance, machine, self.clock.now()))
+
+    def verify(self, instance_id: UUID | None = None) -> audit.Verdict:
+        """Prove that history is whole: every chain, every replay."""
+        total = audit.Verdict()
+        for part in self.verify_in_parts(instance_id):
+            total = audit.Verdict(
+                total.instances + part.instances, total.rows + part.rows, total.problems + part.problems
+            )
+        return total
+
+    def verify_in_parts(self, instance_id: UUID | None = None) -> Iterator[audit.Verdict]:
+        return audit.verify(self.store, instance_id)
+
+    def effects(self, instance_id: UUID) -> list[effects.Effect]:
+        return self.read(lambda conn: effects.of(conn, instance_id))
+
+    def artifacts(self, instance_id: UUID) -> list[artifacts.Artifact]:
+        return self.read(lambda conn: artifacts.of(conn, instance_id))
+
+    def artifact(self, digest: str) -> bytes:
+        return self.read(lambda conn: artifacts.read(conn, digest))
+
+    def keep_artifact(
+        self, instance_id: UUID, name: str, content: bytes, *, media_type: str, actor: Actor = SYSTEM_ACTOR
+    ) -> str:
+        return self.write(
+            lambda unit: artifacts.keep(unit, instance_id, name, content, media_type=media_type, actor=actor)
+        )
+
+    # -- working: what a worker calls
+
+    def claim(self, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[claiming.Claim]:
+        return self.write(lambda unit: claiming.claim(unit, worker, queues, count, turn))
+
+    def finish(self, results: Sequence[finishing.Result]) -> list[bool]:
+        """Apply outcomes; False for each that came too late and changed nothing."""
+        return self.write(lambda unit: finishing.finish(unit, results))
+
+    def give_back(self, claims: Sequence[claiming.Claim]) -> int:
+        return self.write(lambda unit: finishing.give_back(unit, claims))
+
+    def tick(self) -> int:
+        """Do what is due by itself: resumes, timers, time limits, freed slots. The number of things done."""
+        return self.write(due.tick)
+
+    def take_back(self, dead: list[UUID]) -> int:
+        """Take back what lost workers held."""
+        return self.write(lambda unit: due.lost_workers(unit, dead))
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Within(Engine):
+    """An engine whose transaction is the caller's."""
+
+    def __init__(self, outer: Engine, conn: sa.Connection) -> None:
+        self.store, self.core, self.leases = outer.store, outer.core, outer.leases
+        self.reviews, self.dead_letters = Reviews(self), DeadLetters(self)
+        self._conn = conn
+
+    def write(self, job: Callable[[Unit], T]) -> T:
+        unit = Unit(self.core, self._conn, self.clock.now())
+        with self._conn.begin_nested():
+            result = job(unit)
+            unit.flush()
+        if unit.ready and self.store.dialect == "postgresql":
+            # Delivered by PostgreSQL if and when the caller commits.
+            self._conn.exec_driver_sql("SELECT pg_notify('interlock', %s)", (",".join(sorted(unit.ready)),))
+        return result
+
+    def read(self, job: Callable[[sa.Connection], T]) -> T:
+        return job(self._conn)
+
+    def close(self) -> None:
+        return None
+
+
+_BY_ID = sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id"))

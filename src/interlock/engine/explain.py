@@ -1,0 +1,206 @@
+"""Explain: where an instance is, since when, what it waits for, who can do something, and what happens by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import workers
+from interlock.engine.errors import Allowed, NotServed
+from interlock.engine.firing import allowed
+from interlock.engine.instance import Instance
+from interlock.machine import Kind, Machine, Timer
+from interlock.store import Micros, moment
+from interlock.store import tables as t
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """Something that happens by itself."""
+
+    what: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Law 4, as data; `sentence` says the same to a person."""
+
+    instance_id: UUID
+    machine: str
+    state: str
+    kind: str
+    since: datetime
+    waits_for: str
+    """worker, time, person, event, limit, code, or nothing."""
+    next: tuple[Allowed, ...]
+    by_itself: tuple[Coming, ...]
+    sentence: str
+    error: dict[str, Any] | None = None
+
+
+class _Reader:
+    def __init__(self, conn: sa.Connection, instance: Instance, machine: Machine | None, now: Micros) -> None:
+        self.conn, self.instance, self.machine, self.now = conn, instance, machine, now
+        self.coming: list[Coming] = []
+
+    def when(self, at: Micros) -> str:
+        """A moment as people say it: the time, and how far off."""
+        gap = timedelta(microseconds=abs(at - self.now))
+        exact = f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
+        return f"{exact} (in {_length(gap)})" if at > self.now else f"{exact} ({_length(gap)} ago)"
+
+    def first(self, query: sa.Select[Any]) -> sa.Row[Any] | None:
+        return self.conn.execute(query.limit(1)).first()
+
+    def waits(self) -> tuple[str, str]:
+        """What it waits for, and the sentence."""
+        i = self.instance
+        if self.machine is None:
+            return "code", (
+                f"No process here has code for version {i.version} of {i.machine}, so nothing can move it; "
+                "start one that has, or migrate it"
+            )
+        if i.paused_at is not None:
+            return self._paused()
+        match i.wake:
+            case "lease":
+                return self._worked_on()
+            case "work":
+                return self._ready()
+            case "resume":
+                return self._resume()
+            case "blocked":
+                return self._blocked()
+        return self._at_rest(self.machine)
+
+    def _paused(self) -> tuple[str, str]:
+        i = self.instance
+        row = self.first(
+            sa.select(t.history)
+            .where(t.history.c.instance_id == i.id, t.history.c.kind == "paused")
+            .order_by(t.history.c.seq.desc())
+        )
+        by = f" by {row.actor}" if row else ""
+        if i.wake == "resume" and i.due_at is not None:
+            self.coming.append(Coming("it is resumed", moment(i.due_at)))
+            return "time", f"It was paused{by} and goes on by itself at {self.when(i.due_at)}"
+        return "person", f"It was paused{by} and waits for a person to resume it"
+
+    def _worked_on(self) -> tuple[str, str]:
+        i = self.instance
+        assert i.due_at is not None
+        assert i.claimed_at is not None
+        row = self.first(sa.select(t.worker).where(t.worker.c.id == i.holder))
+        who = f"on {row.host} (process {row.pid})" if row else "that is gone"
+        self.coming.append(Coming("the handler runs out of time, and the step fails", moment(i.due_at)))
+        return "worker", (
+            f"A worker {who} is at it since {self.when(i.claimed_at)} and has until {self.when(i.due_at)}"
+        )
+
+    def _ready(self) -> tuple[str, str]:
+        i = self.instance
+        assert i.due_at is not None
+        if i.due_at > self.now:
+            self.coming.append(Coming("its step runs", moment(i.due_at)))
+            told = f" after {i.error['type']}: {i.error['message']}" if i.error and i.failures else ""
+            return "time", f"Its step runs again at {self.when(i.due_at)}{told}"
+        if not any(i.queue in w.queues for w in workers.alive(self.conn)):
+            return "worker", f"It is ready, but no worker alive serves the queue {i.queue!r}; start one"
+        return "worker", f"It is ready and waits for a free worker of queue {i.queue!r} since {self.when(i.due_at)}"
+
+    def _resume(self) -> tuple[str, str]:
+        i = self.instance
+        assert i.due_at is not None
+        assert self.machine is not None
+        edges = self.machine.edges_on(i.state, i.due_event or "")
+        to = edges[0].to if len(edges) == 1 else (i.failed_step or "").partition(":")[0]
+        self.coming.append(Coming(f"the system fires {i.due_event!r}, to {to!r}", moment(i.due_at)))
+        told = f" after {i.error['type']}: {i.error['message']}" if i.error else ""
+        return "time", f"It goes on to {to!r} by itself at {self.when(i.due_at)}{told}"
+
+    def _blocked(self) -> tuple[str, str]:
+        key = self.instance.blocked_on
+        holders = list(
+            self.conn.execute(sa.select(t.limit_slot.c.instance_id).where(t.limit_slot.c.key == key).limit(3)).scalars()
+        )
+        named = ", ".join(str(h) for h in holders) or "nobody"
+        return "limit", f"It waits for a free slot of {key!r}, held by {named}"
+
+    def _at_rest(self, machine: Machine) -> tuple[str, str]:
+        i = self.instance
+        state = machine.states[i.state]
+        letter = self.first(
+            sa.select(t.dead_letter).where(t.dead_letter.c.instance_id == i.id, t.dead_letter.c.status == "open")
+        )
+        if state.kind is Kind.FINAL:
+            return "nothing", f"It ended in {i.state!r} at {self.when(i.entered_at)}; nothing more happens by itself"
+        if letter is not None:
+            error = i.error or {}
+            return "person", (
+                f"Step {letter.step!r} failed for good ({error.get('type')}: {error.get('message')}); "
+                "it waits for a person to retry, resolve or discard the dead letter"
+            )
+        if state.kind is Kind.FAILED:
+            return "person", f"It failed and waits for a person since {self.when(i.entered_at)}"
+        if state.kind is Kind.WORK:
+            starts = ", ".join(repr(a.on) for a in machine.arms if a.state == i.state) or "no event"
+            return "event", f"Its work is held back until somebody starts it with {starts}"
+        return self._waiting(state.waits_for)
+
+    def _waiting(self, for_what: str) -> tuple[str, str]:
+        i = self.instance
+        review = self.first(sa.select(t.review).where(t.review.c.instance_id == i.id, t.review.c.status == "open"))
+        people = any({"user", "owner"} & set(a.by) for a in allowed(i, self._machine()))
+        sentence = f"It waits for {for_what} since {self.when(i.entered_at)}"
+        if review is not None and review.claimed_by and (review.claimed_until or 0) > self.now:
+            sentence += f"; {review.claimed_by} is at it"
+        if review is not None and review.due_at:
+            sentence += f"; due at {self.when(review.due_at)}"
+        return ("person" if review is not None or people else "event"), sentence
+
+    def _machine(self) -> Machine:
+        assert self.machine is not None
+        return self.machine
+
+    def timer(self) -> None:
+        i = self.instance
+        if self.machine is None or i.timer_at is None or i.paused_at is not None:
+            return
+        timers = self.machine.states[i.state].ordered_timers
+        for number, timer in enumerate(timers[i.timer_no :], i.timer_no):
+            at = i.timer_at if number == i.timer_no else i.entered_at + int(timer.after.total_seconds() * 1_000_000)
+            if isinstance(timer, Timer):
+                to = ", ".join(repr(e.to) for e in self.machine.edges_on(i.state, timer.fire))
+                self.coming.append(Coming(f"the system fires {timer.fire!r}, to {to}", moment(at)))
+            else:
+                self.coming.append(Coming(f"a reminder: {timer.message}", moment(at)))
+
+
+def _length(gap: timedelta) -> str:
+    seconds = int(gap.total_seconds())
+    for size, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {name}s"
+    return f"{seconds} second{'' if seconds == 1 else 's'}"
+
+
+def explain(conn: sa.Connection, instance: Instance, machine: Machine | NotServed, now: Micros) -> Explanation:
+    known = machine if isinstance(machine, Machine) else None
+    reader = _Reader(conn, instance, known, now)
+    waits_for, sentence = reader.waits()
+    reader.timer()
+    nexts = tuple(allowed(instance, known)) if known else ()
+    coming = tuple(sorted(reader.coming, key=lambda c: c.at))
+    whole = f"{instance.machine} is in {instance.state!r}. {sentence}."
+    timers = [c for c in coming if c.what.startswith(("the system fires", "a reminder"))]
+    if timers and waits_for in {"person", "event"}:
+        whole += f" If nothing happens, {timers[0].what} at {timers[0].at:%Y-%m-%d %H:%M} UTC."
+    return Explanation(
+        instance.id, instance.machine, instance.state, known.states[instance.state].kind.value if known else "unknown",
+        moment(instance.entered_at), waits_for, nexts, coming, whole, instance.error,
+    )  # fmt: skip

@@ -1,0 +1,262 @@
+"""Failing: an error becomes, by the machine's rules, a retry, a pause, a move, or a dead letter. Never nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import traceback
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from interlock.engine import moves
+from interlock.engine.instance import Instance
+from interlock.engine.text import canonical, shortened
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.machine import (
+    SYSTEM,
+    WORKER,
+    Actor,
+    Ask,
+    Edge,
+    EffectUnknown,
+    Machine,
+    Review,
+    Rule,
+    WorkError,
+)
+from interlock.store import SECOND, Micros, micros, moment, span
+from interlock.store import tables as t
+
+CRASH = "crash"
+SHORTEST_PAUSE = 60 * SECOND
+VERIFY = Review(
+    "Did it arrive? Something was sent and nobody knows how it ended.",
+    decisions={"arrived": "", "did_not_arrive": ""},
+)
+VARIABLE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
+
+
+class WorkerLost(WorkError):
+    """The process that worked on the instance is gone."""
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """The error as it is kept: type, message, and where it was raised (never local variables)."""
+    frames = traceback.extract_tb(error.__traceback__)[-5:]
+    try:
+        message = str(error)
+    except Exception:
+        message = "(its message could not be read)"
+    return {
+        "type": type(error).__name__,
+        "message": shortened(message or type(error).__name__),
+        "where": [shortened(f"{f.filename.rpartition('/')[2]}:{f.lineno} in {f.name}", 200) for f in frames],
+    }
+
+
+def fingerprint(machine: str, step: str, error: Mapping[str, Any]) -> str:
+    """Equal for errors that are the same but for numbers, ids and quoted values."""
+    shape = VARIABLE.sub("*", str(error["message"]))
+    return hashlib.sha256(f"{machine}\n{step}\n{error['type']}\n{shape}".encode()).hexdigest()[:16]
+
+
+def fail(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    error: BaseException,
+    actor: Actor,
+    *,
+    why: str = "error",
+    took: Micros | None = None,
+) -> None:
+    """Apply the machine's failure rules to the step that the instance is in."""
+    step = machine.step_of(instance.state, instance.data)
+    rule = machine.failures.rule_for(error, instance.state)
+    told = describe(error)
+    name = rule.name if rule else EffectUnknown.__name__
+    count = _count(instance, f"{step}|{name}")
+    payload: dict[str, Any] = {"error": told, "why": why, "step": step, "rule": name, "failure": count, "took": took}
+    _remember(unit, instance, step, told)
+    if rule is None:
+        _unknown(unit, instance, machine, step, told, actor, payload)
+    elif rule.pause is not None and (rule.retries is None or count <= rule.retries):
+        until = _pause_until(unit, rule, error)
+        _go(unit, instance, machine, rule.pause.state, actor, payload, due=(until, rule.pause.resume))
+    elif rule.pause is None and count <= (rule.retries or 0):
+        wait = rule.backoff.delay(
+            count, retry_after=getattr(error, "retry_after", None), chance=unit.core.chance.random()
+        )
+        _retry(unit, instance, machine, actor, payload, unit.now + span(wait))
+    else:
+        _exhausted(unit, instance, machine, rule, step, told, actor, payload)
+
+
+def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:
+    """The worker is gone: a crash is counted, not an attempt; too many of them are poison."""
+    step = machine.step_of(instance.state, instance.data)
+    count = _count(instance, f"{step}|{CRASH}")
+    actor = SYSTEM_ACTOR
+    payload: dict[str, Any] = {"why": "worker_lost", "worker": str(worker), "step": step, "crash": count}
+    if count >= machine.failures.crashes:
+        lost = WorkerLost(f"{count} workers were lost while they worked on this step")
+        told = describe(lost)
+        payload["error"] = told
+        _remember(unit, instance, step, told)
+        _exhausted(unit, instance, machine, machine.failures.otherwise, step, told, actor, payload)
+        return
+    back = machine.states[instance.state].lost
+    edge = machine.edge(instance.state, back) if back else None
+    if edge is not None:
+        moves.move(unit, instance, machine, edge, actor, payload=payload)
+        return
+    unit.record(instance, "lost", actor, payload=payload)
+    moves.drop_lease(unit, instance, machine)
+    instance.wake, instance.due_at = "work", unit.now
+
+
+def passed(instance: Instance, step: str) -> None:
+    """The step is done: its own counters start anew, those of other steps stay."""
+    if instance.stored_failures:
+        counters = instance.failures
+        instance.set_failures({k: n for k, n in counters.items() if k.partition("|")[0] != step})
+
+
+def _count(instance: Instance, name: str) -> int:
+    counters = instance.failures
+    counters[name] = counters.get(name, 0) + 1
+    instance.set_failures(counters)
+    return counters[name]
+
+
+def _remember(unit: Unit, instance: Instance, step: str, told: Mapping[str, Any]) -> None:
+    instance.failed_step = step
+    instance.last_error = canonical({**told, "step": step, "at": unit.now})
+
+
+def _pause_until(unit: Unit, rule: Rule, error: BaseException) -> Micros:
+    assert rule.pause is not None
+    until = getattr(error, "until", None)
+    if rule.pause.wait is not None:
+        chosen = unit.now + span(rule.pause.wait)
+    else:
+        chosen = micros(until) if until is not None else unit.now + span(timedelta(hours=1))
+    # A moment in the past would pause and resume without end.
+    return max(chosen, unit.now + SHORTEST_PAUSE)
+
+
+def _free(edge: Edge | None) -> Edge | None:
+    return edge if edge is not None and edge.by & {SYSTEM, WORKER} else None
+
+
+def _path(machine: Machine, source: str, to: str | None) -> list[Edge]:
+    """From the step to where it goes: through the state for failures where that is declared, else straight."""
+    resting = machine.failures.state
+    into = _free(machine.edge(source, resting)) if resting and source != resting else None
+    if to is None:
+        return [into] if into else []
+    if into is not None and resting is not None:
+        onward = _free(machine.edge(resting, to))
+        if onward is not None:
+            return [into, onward]
+    straight = _free(machine.edge(source, to))
+    if straight is not None:
+        return [straight]
+    return [into] if into is not None and to == resting else []
+
+
+def _go(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    to: str | None,
+    actor: Actor,
+    payload: Mapping[str, Any],
+    *,
+    due: tuple[Micros, str] | None = None,
+    sets: Mapping[str, Any] | None = None,
+) -> bool:
+    """Walk to the state; False when no declared way leads there, and it stays where it is."""
+    path = _path(machine, instance.state, to)
+    for number, edge in enumerate(path):
+        last = number == len(path) - 1
+        moves.move(
+            unit, instance, machine, edge, actor if number == 0 else SYSTEM_ACTOR,
+            payload=payload if number == 0 else {"why": payload.get("why")},
+            patch=sets if last else None, last=last, due=due if last else None,
+        )  # fmt: skip
+    return bool(path)
+
+
+def _retry(
+    unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: Mapping[str, Any], at: Micros
+) -> None:
+    payload = {**payload, "retry_at": at}
+    resting = machine.failures.state
+    if resting and _go(unit, instance, machine, resting, actor, payload, due=(at, machine.failures.retry)):
+        return
+    unit.record(instance, "failed", actor, payload=payload)
+    moves.drop_lease(unit, instance, machine)
+    instance.wake, instance.due_at = "work", at
+
+
+def _exhausted(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    rule: Rule,
+    step: str,
+    told: Mapping[str, Any],
+    actor: Actor,
+    payload: Mapping[str, Any],
+) -> None:
+    at_state, data = instance.state, canonical(instance.data)
+    payload = {**payload, "exhausted": True}
+    if not _go(unit, instance, machine, rule.then, actor, payload, sets=rule.sets):
+        _rest(unit, instance, machine, actor, payload)
+    if rule.dead_letter:
+        bury(unit, instance, at_state, step, told, data)
+
+
+def _rest(unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: Mapping[str, Any]) -> None:
+    """No way leads out: it stays in its state, and the dead letter says so until a person acts."""
+    unit.record(instance, "failed", actor, payload=payload)
+    moves.drop_lease(unit, instance, machine)
+    instance.wake = instance.due_at = instance.due_event = None
+
+
+def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[str, Any], data: str) -> UUID:
+    return unit.insert(
+        t.dead_letter,
+        instance_id=instance.id,
+        workspace=instance.workspace,
+        machine=instance.machine,
+        state=state,
+        step=step,
+        error_type=told["type"],
+        error=canonical(dict(told)),
+        fingerprint=fingerprint(instance.machine, step, told),
+        attempts=max(1, instance.failures_of(step)),
+        data=data,
+        status="open",
+        at=unit.now,
+    )
+
+
+def _unknown(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    step: str,
+    told: Mapping[str, Any],
+    actor: Actor,
+    payload: Mapping[str, Any],
+) -> None:
+    """What is unknown is not repeated: a person says whether it arrived, then the step goes on."""
+    state, data = instance.state, canonical(instance.data)
+    _rest(unit, instance, machine, actor, payload)
+    letter = bury(unit, instance, state, step, told, data)
+    evidence = {"dead_letter": str(letter), "error": told["message"], "since": moment(unit.now).isoformat()}
+    moves.ask(unit, instance, (Ask("verify_effect", VERIFY, evidence),))

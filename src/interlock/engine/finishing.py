@@ -1,0 +1,238 @@
+"""Finishing: a handler's outcome is applied, under its fence, in one place. A late one changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from interlock.engine import failing, lineage, moves
+from interlock.engine.claiming import Claim, held
+from interlock.engine.errors import Fenced, InvalidData, KeyTaken, Refused
+from interlock.engine.firing import facts, passes
+from interlock.engine.instance import Instance
+from interlock.engine.unit import Unit
+from interlock.machine import (
+    SYSTEM,
+    WORKER,
+    Actor,
+    Again,
+    Edge,
+    Fail,
+    Go,
+    HandlerNonsense,
+    HandlerTimeout,
+    Kind,
+    Machine,
+    Outcome,
+    Patch,
+    Stay,
+    UnknownMachine,
+    WorkError,
+)
+from interlock.store import Micros, micros, span
+from interlock.store import tables as t
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a claim."""
+
+    claim: Claim
+    outcome: Outcome
+
+
+def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
+    """Apply each outcome; False for one that came too late."""
+    unit.lock_many([result.claim.id for result in results])
+    return [_apply(unit, result) for result in results]
+
+
+def _apply(unit: Unit, result: Result) -> bool:
+    instance = held(unit, result.claim)
+    if instance is None:
+        return False
+    machine, actor = result.claim.machine, Actor(WORKER, str(result.claim.worker))
+    took = unit.now - (instance.claimed_at or unit.now)
+    mark = unit.mark(instance)
+    error: BaseException
+    try:
+        _outcome(unit, instance, machine, result.outcome, actor, result.claim.step, took)
+        return True
+    except (InvalidData, KeyTaken, Refused, UnknownMachine, TypeError, ValueError) as problem:
+        error = HandlerNonsense(f"the outcome does not fit {machine.name} in {instance.state!r}: {problem}")
+    except WorkError as problem:  # a limit is used up, or the data is too big
+        error = problem
+    unit.revert(instance, mark)
+    failing.fail(unit, instance, machine, error, actor, took=took)
+    return True
+
+
+def _outcome(
+    unit: Unit, instance: Instance, machine: Machine, outcome: Outcome, actor: Actor, step: str, took: Micros
+) -> None:
+    match outcome:
+        case Go():
+            failing.passed(instance, step)
+            _go(unit, instance, machine, outcome, actor, {"reason": outcome.reason, "step": step, "took": took})
+        case Stay():
+            failing.passed(instance, step)
+            if machine.states[instance.state].kind is Kind.WORK:
+                raise HandlerNonsense(f"a work state cannot be stayed in; {machine.name} needs Go or Again")
+            change = moves.change_data(machine, instance, outcome.data)
+            unit.record(
+                instance, "worked", actor, payload={"reason": outcome.reason, "step": step, "took": took, **change}
+            )
+            moves.drop_lease(unit, instance, machine)
+            instance.wake = instance.due_at = None
+            if (review := machine.states[instance.state].review) is not None:
+                moves.open_review(unit, instance, instance.state, review, state=instance.state)
+            _beside(unit, instance, outcome, actor)
+        case Again():
+            change = moves.change_data(machine, instance, outcome.data)
+            at = unit.now + max(0, span(outcome.after))
+            unit.record(
+                instance,
+                "again",
+                actor,
+                payload={"reason": outcome.reason, "step": step, "at": at, "took": took, **change},
+            )
+            moves.drop_lease(unit, instance, machine)
+            instance.wake, instance.due_at = "work", at
+        case Fail():
+            failing.fail(unit, instance, machine, outcome.error, actor, took=took)
+        case _:
+            raise HandlerNonsense(
+                f"the handler of {instance.state!r} returned {type(outcome).__name__}; "
+                "it must return Go, Stay, Again or Fail, or raise"
+            )
+
+
+def _beside(unit: Unit, instance: Instance, outcome: Go | Stay, actor: Actor) -> None:
+    for wanted in outcome.spawn:
+        lineage.spawn(unit, instance, wanted, actor)
+    moves.send(unit, instance, outcome.messages)
+    moves.ask(unit, instance, outcome.asks)
+
+
+def _go(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    outcome: Go,
+    actor: Actor,
+    payload: dict[str, object],
+    *,
+    keep_lease: bool = False,
+) -> None:
+    if not outcome.path:
+        raise InvalidData("Go names no state")
+    end = len(outcome.path) - 1
+    for number, to in enumerate(outcome.path):
+        edge = _edge(instance, machine, to, actor)
+        last = number == end
+        moves.move(
+            unit, instance, machine, edge, actor,
+            patch=outcome.data if last else None, payload=payload if number == 0 else None,
+            last=last, keep_lease=keep_lease, hold=last and outcome.hold,
+            at=micros(outcome.at) if last and outcome.at is not None else None,
+        )  # fmt: skip
+    _beside(unit, instance, outcome, actor)
+
+
+def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
+    edge = machine.edge(instance.state, to)
+    if edge is None:
+        ways = ", ".join(e.to for e in machine.edges_from(instance.state)) or "none"
+        raise InvalidData(f"there is no transition {instance.state!r} → {to!r}; from here lead: {ways}")
+    if not edge.by & {WORKER, SYSTEM}:
+        raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for a worker")
+    verdict = passes(edge.guard, facts(instance, actor))
+    if verdict is not True:
+        raise InvalidData(f"the transition {instance.state!r} → {to!r} does not pass: {verdict or 'its guard'}")
+    return edge
+
+
+def must_hold(unit: Unit, claim: Claim) -> Instance:
+    """The instance, or Fenced: what a handler wants to write, it may write only while it holds the instance."""
+    instance = held(unit, claim)
+    if instance is None:
+        raise Fenced(
+            f"{claim.machine.name} {claim.id} was taken away from this worker (fence {claim.fence}): "
+            "it was paused, moved or given to another"
+        )
+    return instance
+
+
+def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reason: str = "") -> Instance:
+    """Move from inside a handler and go on working: the lease stays."""
+    instance = must_hold(unit, claim)
+    actor = Actor(WORKER, str(claim.worker))
+    outcome = Go(to, data=data, reason=reason)
+    _go(unit, instance, claim.machine, outcome, actor, {"reason": reason, "step": claim.step}, keep_lease=True)
+    return instance
+
+
+def save(unit: Unit, claim: Claim, data: Patch, *, reason: str = "") -> Instance:
+    """Keep what a handler has reached so far; its own history row, no move."""
+    instance = must_hold(unit, claim)
+    change = moves.change_data(claim.machine, instance, data)
+    if change:
+        unit.record(
+            instance,
+            "saved",
+            Actor(WORKER, str(claim.worker)),
+            payload={"reason": reason, "step": claim.step, **change},
+        )
+    return instance
+
+
+def extend(unit: Unit, claim: Claim) -> Micros:
+    """The handler is alive: it gets its whole time limit again, from now."""
+    instance = must_hold(unit, claim)
+    instance.due_at = unit.now + span(claim.work.timeout)
+    unit.touch(instance)
+    return instance.due_at
+
+
+def give_back(unit: Unit, claims: Sequence[Claim]) -> int:
+    """A worker that stops returns what it did not finish; it costs neither an attempt nor a crash."""
+    unit.lock_many([claim.id for claim in claims])
+    done = 0
+    for claim in claims:
+        instance = held(unit, claim)
+        if instance is None:
+            continue
+        done += 1
+        unit.record(instance, "given_back", Actor(WORKER, str(claim.worker)), payload={"step": claim.step})
+        moves.drop_lease(unit, instance, claim.machine)
+        instance.wake, instance.due_at = "work", unit.now
+    return done
+
+
+def overdue(unit: Unit, limit: int) -> int:
+    """Handlers past their time limit are fenced off, and the step fails by the rules."""
+    rows = unit.conn.execute(
+        sa.select(t.instance)
+        .where(sa.text("wake = 'lease'"), t.instance.c.due_at <= unit.now)
+        .order_by(t.instance.c.due_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for instance in unit.adopt(rows):
+        machine = unit.machine(instance)
+        took = unit.now - (instance.claimed_at or unit.now)
+        error = HandlerTimeout(f"the handler of {instance.state!r} did not end within its time limit")
+        effects_unknown(unit, instance)
+        failing.fail(unit, instance, machine, error, Actor(SYSTEM), why="deadline", took=took)
+    return len(rows)
+
+
+def effects_unknown(unit: Unit, instance: Instance) -> None:
+    """What the lost handler had sent is unknown from now on, until its answer comes or somebody verifies it."""
+    unit.conn.execute(
+        sa.update(t.effect)
+        .where(t.effect.c.instance_id == instance.id, t.effect.c.status == "sent", t.effect.c.fence == instance.fence)
+        .values(status="unknown", error="the handler was lost before the answer came")
+    )

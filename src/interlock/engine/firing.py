@@ -1,0 +1,217 @@
+"""Firing events: people, agents, the system and timers move an instance along its declared transitions."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from interlock.engine import moves
+from interlock.engine.errors import Allowed, Forbidden, InvalidData, OutOfDate, Refused
+from interlock.engine.instance import Instance
+from interlock.engine.unit import Unit
+from interlock.machine import SYSTEM, Actor, Arm, By, Edge, Facts, Guard, Kind, Machine
+from interlock.machine.transitions import PEOPLE
+from interlock.store import Micros
+
+
+def facts(instance: Instance, actor: Actor) -> Facts:
+    return Facts(instance.state, instance.previous, instance.failed_step, instance.data, actor)
+
+
+def passes(guard: Guard | None, about: Facts) -> bool | str:
+    return True if guard is None else guard(about)
+
+
+def rests(instance: Instance, machine: Machine) -> bool:
+    return machine.states[instance.state].kind is Kind.FINAL
+
+
+def who_may(edge: Edge, *, resting: bool) -> frozenset[By]:
+    """Out of a final state only people lead: law 7."""
+    return edge.by & PEOPLE if resting else edge.by
+
+
+def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) -> list[Allowed]:
+    """What could be fired now: by this actor, or by anybody."""
+    resting = rests(instance, machine)
+    found: dict[tuple[str, str | None], Allowed] = {}
+    for edge in machine.edges_from(instance.state):
+        by = who_may(edge, resting=resting)
+        who = actor or Actor(next(iter(sorted(by)), SYSTEM))
+        if not by or (actor is not None and not actor.may(by)) or passes(edge.guard, facts(instance, who)) is not True:
+            continue
+        found[edge.on, edge.to] = Allowed(edge.on, edge.to, tuple(sorted(b.value for b in by)))
+    for arm in machine.arms:
+        if arm.state == instance.state and instance.wake is None and (actor is None or actor.may(arm.by)):
+            found[arm.on, None] = Allowed(arm.on, None, tuple(sorted(b.value for b in arm.by)))
+    return list(found.values())
+
+
+def fire(
+    unit: Unit,
+    instance_id: UUID,
+    events: str | tuple[str, ...],
+    actor: Actor,
+    *,
+    reason: str = "",
+    data: Mapping[str, Any] | None = None,
+    expected_seq: int | None = None,
+    resume_at: Micros | None = None,
+    resume_event: str = "resume",
+    payload: Mapping[str, Any] | None = None,
+) -> Instance:
+    """Fire an event, or a chain of them in one transaction; data goes with the last."""
+    instance = unit.lock(instance_id)
+    machine = unit.machine(instance)
+    if expected_seq is not None and instance.seq != expected_seq:
+        raise OutOfDate(instance.id, expected_seq, instance.seq)
+    chain = (events,) if isinstance(events, str) else events
+    for number, event in enumerate(chain):
+        last = number == len(chain) - 1
+        _one(
+            unit, instance, machine, event, actor, passing=number > 0, last=last,
+            patch=data if last else None, payload={**(payload or {}), "reason": reason},
+            due=(resume_at, resume_event) if last and resume_at is not None else None,
+        )  # fmt: skip
+    return instance
+
+
+def _one(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    event: str,
+    actor: Actor,
+    *,
+    passing: bool,
+    last: bool,
+    patch: Mapping[str, Any] | None,
+    payload: Mapping[str, Any],
+    due: tuple[Micros, str] | None,
+) -> None:
+    arm = machine.arm(instance.state, event)
+    if arm is not None:
+        _arm(unit, instance, machine, arm, actor, patch, payload)
+        return
+    edge = choose(instance, machine, event, actor, passing=passing)
+    _accept(edge.accepts, patch, f"event {event!r} in state {instance.state!r} of {machine.name}")
+    if due is not None and not any(SYSTEM in e.by for e in machine.edges_on(edge.to, due[1])):
+        raise Refused(f"{machine.name} in {edge.to!r} cannot be resumed by the system with {due[1]!r}")
+    moves.move(unit, instance, machine, edge, actor, patch=patch, payload=payload, last=last, due=due)
+
+
+def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, passing: bool = False) -> Edge:
+    """The one transition that the event means now; otherwise why there is none, and what would be allowed."""
+    edges = machine.edges_on(instance.state, event)
+    where = f"{machine.name} {instance.id} is in {instance.state!r}"
+    if not edges:
+        raise Refused(f"{where}, where {event!r} means nothing", allowed(instance, machine))
+    resting = rests(instance, machine) and not passing
+    mine = [e for e in edges if actor.may(who_may(e, resting=resting))]
+    if not mine:
+        if resting and not any(who_may(e, resting=True) for e in edges):
+            raise Refused(f"{where}, which is final", allowed(instance, machine))
+        who = ", ".join(sorted({b.value for e in edges for b in who_may(e, resting=resting)}))
+        raise Forbidden(
+            f"{where}, where {event!r} is for {who}, not for {actor.kind.value}", allowed(instance, machine)
+        )
+    whys = []
+    for edge in mine:
+        verdict = passes(edge.guard, facts(instance, actor))
+        if verdict is True:
+            return edge
+        whys.append(verdict if isinstance(verdict, str) else getattr(edge.guard, "__name__", "its guard"))
+    raise Refused(f"{where}, where {event!r} does not pass: {'; '.join(whys)}", allowed(instance, machine))
+
+
+def _accept(accepts: tuple[str, ...], patch: Mapping[str, Any] | None, place: str) -> None:
+    extra = sorted(set(patch or ()) - set(accepts))
+    if extra:
+        takes = f"it takes {', '.join(accepts)}" if accepts else "it takes none"
+        raise InvalidData(f"{place} does not take the field {', '.join(map(repr, extra))}; {takes}")
+
+
+def _arm(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    arm: Arm,
+    actor: Actor,
+    patch: Mapping[str, Any] | None,
+    payload: Mapping[str, Any],
+) -> None:
+    where = f"{machine.name} {instance.id} is in {instance.state!r}"
+    if not actor.may(arm.by):
+        who = ", ".join(sorted(by.value for by in arm.by))
+        raise Forbidden(
+            f"{where}, where {arm.on!r} is for {who}, not for {actor.kind.value}", allowed(instance, machine)
+        )
+    # What runs already, or is about to, is not started twice.
+    if instance.wake in {"work", "lease", "blocked"} or instance.held_wake == "work":
+        raise Refused(f"{where} and its work was started already", allowed(instance, machine))
+    verdict = passes(arm.guard, facts(instance, actor))
+    if verdict is not True:
+        why = verdict if isinstance(verdict, str) else getattr(arm.guard, "__name__", "its guard")
+        raise Refused(f"{where}, where {arm.on!r} does not pass: {why}", allowed(instance, machine))
+    _accept(arm.accepts, patch, f"event {arm.on!r} in state {instance.state!r} of {machine.name}")
+    change = moves.change_data(machine, instance, patch)
+    if machine.states[instance.state].review is not None:
+        unit.closed_reviews.append(instance.id)
+    unit.record(instance, "armed", actor, event=arm.on, payload={**payload, **change})
+    if instance.paused_at is not None:
+        instance.held_wake, instance.held_due = "work", unit.now
+    else:
+        instance.wake, instance.due_at, instance.due_event = "work", unit.now, None
+
+
+def force(unit: Unit, instance_id: UUID, to: str, actor: Actor, reason: str) -> Instance:
+    """An owner puts the instance into any state, outside the table; its own kind of history row."""
+    instance = unit.lock(instance_id)
+    machine = unit.machine(instance)
+    if actor.kind is not By.OWNER:
+        raise Forbidden(f"only an owner may force an instance, not {actor.kind.value}", allowed(instance, machine))
+    if not reason.strip():
+        raise InvalidData("forcing an instance needs a reason")
+    if to not in machine.states:
+        raise InvalidData(f"{machine.name} has no state {to!r}; it has {', '.join(machine.states)}")
+    edge = Edge(instance.state, to, "force", frozenset({By.OWNER}), None, (), (), False)
+    moves.move(unit, instance, machine, edge, actor, payload={"reason": reason}, kind="forced")
+    return instance
+
+
+def cancel(unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
+    """Take the shortest declared way, open to this actor, to the machine's state for cancelled work."""
+    instance = unit.lock(instance_id)
+    machine = unit.machine(instance)
+    if machine.cancel is None:
+        raise Refused(f"{machine.name} declares no state for cancelled work", allowed(instance, machine))
+    events = _way(instance, machine, machine.cancel, actor)
+    if not events:
+        raise Refused(
+            f"{machine.name} {instance.id} is in {instance.state!r}, from where {actor.kind.value} "
+            f"has no way to {machine.cancel!r}",
+            allowed(instance, machine),
+        )
+    return fire(unit, instance_id, events, actor, reason=reason)
+
+
+def _way(instance: Instance, machine: Machine, goal: str, actor: Actor) -> tuple[str, ...]:
+    if instance.state == goal:
+        return ()
+    todo: deque[tuple[str, tuple[str, ...]]] = deque([(instance.state, ())])
+    seen = {instance.state}
+    while todo:
+        here, events = todo.popleft()
+        for edge in machine.edges_from(here):
+            resting = not events and rests(instance, machine)
+            if edge.to in seen or edge.guard is not None or not actor.may(who_may(edge, resting=resting)):
+                continue
+            if edge.to == goal:
+                return (*events, edge.on)
+            # A way through another final state would end the instance twice.
+            if machine.states[edge.to].kind is not Kind.FINAL:
+                seen.add(edge.to)
+                todo.append((edge.to, (*events, edge.on)))
+    return ()

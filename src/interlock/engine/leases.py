@@ -1,0 +1,131 @@
+"""Named leases: one holder at a time for a resource outside, with a fence that only grows.
+
+The database decides. With a mirror configured the same key and value are taken there first, so that programs which
+know only Redis see and respect the lease; the mirror may be emptied, or be gone, without a second winner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine.core import Core
+from interlock.engine.errors import LeaseTaken
+from interlock.store import Micros, moment, span
+from interlock.store.tables import lease as L
+
+
+class Mirror(Protocol):
+    """Where else a lease is shown."""
+
+    def take(self, name: str, holder: str, ttl: timedelta) -> str | None:
+        """The other holder, if there is one; None when taken, or when the mirror does not answer."""
+        ...
+
+    def renew(self, name: str, holder: str, ttl: timedelta) -> None: ...
+
+    def release(self, name: str, holder: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A resource that somebody holds, until a moment."""
+
+    name: str
+    holder: str
+    fence: int
+    until: Micros
+
+
+def take(
+    conn: sa.Connection, now: Micros, name: str, holder: str, ttl: timedelta, instance_id: UUID | None = None
+) -> Lease:
+    """Take a free or run-out lease; LeaseTaken tells who has it. Its own holder gets it anew, with a new fence."""
+    row = conn.execute(sa.select(L).where(L.c.name == name).with_for_update()).first()
+    until = now + span(ttl)
+    if row is None:
+        # Two that both find no row meet at the primary key; the loser's transaction runs again and sees the winner.
+        conn.execute(
+            sa.insert(L).values(name=name, holder=holder, fence=1, taken_at=now, until=until, instance_id=instance_id)
+        )
+        return Lease(name, holder, 1, until)
+    if row.holder is not None and row.until > now and row.holder != holder:
+        raise LeaseTaken(f"{name!r} is held by {row.holder} until {moment(row.until):%H:%M:%S} UTC")
+    conn.execute(
+        sa.update(L)
+        .where(L.c.name == name)
+        .values(holder=holder, fence=row.fence + 1, taken_at=now, until=until, instance_id=instance_id)
+    )
+    return Lease(name, holder, row.fence + 1, until)
+
+
+def renew(conn: sa.Connection, now: Micros, held: Lease, ttl: timedelta) -> Lease:
+    """Hold it longer; LeaseTaken when it ran out or was taken by another in the meantime."""
+    until = now + span(ttl)
+    done = conn.execute(
+        sa.update(L)
+        .where(L.c.name == held.name, L.c.holder == held.holder, L.c.fence == held.fence, L.c.until > now)
+        .values(until=until)
+    )
+    if done.rowcount != 1:
+        raise LeaseTaken(f"{held.name!r} is no longer held by {held.holder} with fence {held.fence}")
+    return Lease(held.name, held.holder, held.fence, until)
+
+
+def release(conn: sa.Connection, held: Lease) -> bool:
+    """Give it back; False when it was not this holder's any more, and then nothing changes."""
+    done = conn.execute(
+        sa.update(L)
+        .where(L.c.name == held.name, L.c.holder == held.holder, L.c.fence == held.fence)
+        .values(holder=None, until=None, instance_id=None)
+    )
+    return done.rowcount == 1
+
+
+def find(conn: sa.Connection, now: Micros, name: str) -> Lease | None:
+    """Who holds it now, if anybody."""
+    row = conn.execute(sa.select(L).where(L.c.name == name)).first()
+    if row is None or row.holder is None or row.until <= now:
+        return None
+    return Lease(row.name, row.holder, row.fence, row.until)
+
+
+class Leases:
+    """Named leases as a caller uses them, mirrored where a mirror is configured."""
+
+    def __init__(self, core: Core, mirror: Mirror | None = None) -> None:
+        self._core = core
+        self._mirror = mirror
+
+    def take(self, name: str, holder: str, ttl: timedelta, *, instance_id: UUID | None = None) -> Lease:
+        if self._mirror is not None:
+            other = self._mirror.take(name, holder, ttl)
+            if other is not None:
+                raise LeaseTaken(f"{name!r} is held by {other}, as the mirror shows")
+        try:
+            return self._core.store.write(
+                lambda conn: take(conn, self._core.clock.now(), name, holder, ttl, instance_id)
+            )
+        except LeaseTaken:
+            if self._mirror is not None:
+                self._mirror.release(name, holder)
+            raise
+
+    def renew(self, held: Lease, ttl: timedelta) -> Lease:
+        renewed = self._core.store.write(lambda conn: renew(conn, self._core.clock.now(), held, ttl))
+        if self._mirror is not None:
+            self._mirror.renew(held.name, held.holder, ttl)
+        return renewed
+
+    def release(self, held: Lease) -> bool:
+        done = self._core.store.write(lambda conn: release(conn, held))
+        if self._mirror is not None:
+            self._mirror.release(held.name, held.holder)
+        return done
+
+    def find(self, name: str) -> Lease | None:
+        return self._core.store.read(lambda conn: find(conn, self._core.clock.now(), name))

@@ -1,0 +1,139 @@
+"""Limits: uses in a sliding window, and slots worked on at once; counted under the key's lock, in the transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from interlock.engine.instance import Instance
+from interlock.machine import LimitReached, Machine
+from interlock.store import moment, span
+from interlock.store import tables as t
+
+if TYPE_CHECKING:
+    from interlock.engine.unit import Unit
+
+
+def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
+    """Use one of what the window allows; LimitReached says when there is room again."""
+    window = machine.window(name)
+    try:
+        key, size = window.key_for(instance.data), window.size_for(instance.data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise LimitReached(f"limit {name!r} of {machine.name} cannot be worked out from the data: {error!r}") from error
+    lock(unit, key)
+    since = unit.now - span(window.per)
+    uses = sorted(
+        [
+            *unit.conn.execute(
+                sa.select(t.limit_use.c.at).where(t.limit_use.c.key == key, t.limit_use.c.at > since)
+            ).scalars(),
+            *(row["at"] for table, row in unit.inserts if table is t.limit_use and row["key"] == key),
+        ]
+    )
+    if len(uses) >= size:
+        again = moment(uses[len(uses) - size] + span(window.per)) if size > 0 else None
+        raise LimitReached(
+            f"limit {name!r} ({key}) is used up: {len(uses)} of {size} per {window.per}"
+            + (f"; room again at {again:%Y-%m-%d %H:%M:%S} UTC" if again else ""),
+            until=again,
+        )
+    unit.conn.execute(sa.delete(t.limit_use).where(t.limit_use.c.key == key, t.limit_use.c.at <= since))
+    unit.insert(t.limit_use, key=key, at=unit.now, instance_id=instance.id)
+
+
+def lock(unit: Unit, key: str) -> None:
+    """Hold the key against other transactions; on SQLite the writer is alone anyway."""
+    if unit.core.store.dialect == "postgresql":
+        unit.conn.execute(postgresql.insert(t.limit_key).values(key=key).on_conflict_do_nothing())
+        unit.conn.execute(sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update())
+
+
+def take_slots(unit: Unit, instance: Instance, machine: Machine, state: str) -> str | None:
+    """Take a slot of each limit on work in this state; otherwise the key that is full, and none is taken."""
+    wanted: list[tuple[str, int]] = sorted((c.key_for(instance.data), c.size) for c in machine.concurrent(state))
+    for key, size in wanted:
+        lock(unit, key)
+        holders = set(
+            unit.conn.execute(sa.select(t.limit_slot.c.instance_id).where(t.limit_slot.c.key == key)).scalars()
+        )
+        holders |= {row["instance_id"] for table, row in unit.inserts if table is t.limit_slot and row["key"] == key}
+        holders -= {instance.id}
+        if len(holders) >= size:
+            return key
+    have = set(
+        unit.conn.execute(sa.select(t.limit_slot.c.key).where(t.limit_slot.c.instance_id == instance.id)).scalars()
+    )
+    for key, _ in wanted:
+        if key not in have:
+            unit.insert(t.limit_slot, key=key, instance_id=instance.id, at=unit.now)
+    return None
+
+
+def free(unit: Unit) -> None:
+    """Give back the slots of instances that nobody works on any more, and let those who wait for them go on."""
+    kept = {i for i in unit.freed if i in unit.known and unit.known[i].holder is not None}
+    gone = [i for i in unit.freed if i not in kept]
+    keys = sorted(
+        set(
+            unit.conn.execute(
+                sa.delete(t.limit_slot).where(t.limit_slot.c.instance_id.in_(gone)).returning(t.limit_slot.c.key)
+            ).scalars()
+        )
+    )
+    for key in keys:
+        unblock(unit, key, count=len(gone))
+
+
+def unblock(unit: Unit, key: str, *, count: int) -> int:
+    """Up to `count` instances that wait for the key become ready. Rows that somebody holds are passed over."""
+    blocked = t.instance
+    pick = (
+        sa.select(blocked.c.id)
+        .where(sa.text("wake = 'blocked'"), blocked.c.blocked_on == key)
+        .order_by(blocked.c.priority, blocked.c.due_at)
+        .limit(count)
+        .with_for_update(skip_locked=True)
+    )
+    ids = [i for i in unit.conn.execute(pick).scalars() if i not in unit.changed]
+    if not ids:
+        return 0
+    done = unit.conn.execute(
+        sa.update(blocked).where(blocked.c.id.in_(ids)).values(wake="work", blocked_on=None).returning(blocked.c.queue)
+    )
+    queues = list(done.scalars())
+    unit.ready |= set(queues)
+    return len(queues)
+
+
+def free_blocked(unit: Unit) -> int:
+    """Wake what waits for a key that has room: a slot freed while its waiters were held by somebody."""
+    rows = unit.conn.execute(
+        sa.select(t.instance.c.blocked_on, sa.func.count())
+        .where(sa.text("wake = 'blocked'"))
+        .group_by(t.instance.c.blocked_on)
+    ).all()
+    woken = 0
+    for key, _ in rows:
+        lock(unit, key)
+        taken = unit.conn.execute(
+            sa.select(sa.func.count()).select_from(t.limit_slot).where(t.limit_slot.c.key == key)
+        ).scalar_one()
+        size = _size_of(unit, key)
+        if taken < size:
+            woken += unblock(unit, key, count=size - taken)
+    return woken
+
+
+def _size_of(unit: Unit, key: str) -> int:
+    """The size of the concurrency limit that the key belongs to; a limit that is gone lets all go."""
+    name = key.partition("/")[0]
+    sizes: list[Any] = [
+        getattr(limit, "size", 0)
+        for machine in unit.core.registry
+        for limit_name, limit in machine.limits.items()
+        if limit_name == name
+    ]
+    return max((s for s in sizes if isinstance(s, int)), default=1_000_000)

@@ -1,0 +1,140 @@
+"""Creating instances, and spawning children with the checks that keep a lineage from running in circles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from pydantic import BaseModel
+from uuid_utils.compat import uuid7
+
+from interlock.engine import chain, moves
+from interlock.engine.errors import InvalidData, KeyTaken
+from interlock.engine.instance import Instance
+from interlock.engine.text import canonical
+from interlock.engine.unit import Unit
+from interlock.machine import Actor, Kind, Machine, Patch, Spawn
+from interlock.store import Micros, tables
+
+T = tables.instance
+
+
+def create(
+    unit: Unit,
+    machine: Machine,
+    data: Patch,
+    actor: Actor,
+    *,
+    key: str | None = None,
+    workspace: str = "default",
+    priority: int = 2,
+    queue: str | None = None,
+    host: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    at: Micros | None = None,
+    hold: bool = False,
+    state: str | None = None,
+    parent: Instance | None = None,
+    payload: Mapping[str, Any] | None = None,
+    take_key_from: Instance | None = None,
+) -> Instance:
+    """Start an instance; KeyTaken names the one that has its key."""
+    if priority not in range(4):
+        raise InvalidData(f"priority {priority!r} is not one of 0 (first), 1, 2, 3 (last)")
+    if key is not None and not 0 < len(key) <= 2000:
+        raise InvalidData(f"a key has 1 to 2,000 characters, not {len(key)}")
+    given = data.model_dump(mode="json") if isinstance(data, BaseModel) else data or {}
+    if not isinstance(given, Mapping):
+        raise InvalidData(f"data must be a model or a mapping of fields, not {type(data).__name__}")
+    valid = moves.validated(machine, given)
+    made = uuid7()
+    instance = Instance(
+        id=made, machine=machine.name, version=unit.core.current[machine.name], workspace=workspace, key=key,
+        unique_key=None, state=state or machine.initial, previous=None, seq=0, head=chain.START, stored_data=None,
+        labels=canonical(dict(labels)) if labels else None, queue=route(queue or machine.queue, host),
+        priority=priority, parent=parent.id if parent else None, root=parent.root if parent else made,
+        depth=parent.depth + 1 if parent else 0, trace_id=parent.trace_id if parent else made.hex,
+        created_at=unit.now, updated_at=unit.now,
+    )  # fmt: skip
+    instance.set_data(valid)
+    if take_key_from is not None:
+        take_key_from.unique_key = None
+        unit.touch(take_key_from)
+    if machine.states[instance.state].kind is not Kind.FINAL:
+        moves.take_key(unit, instance)
+    unit.add(instance)
+    unit.record(instance, "created", actor, to_state=instance.state, payload={**(payload or {}), "set": valid})
+    moves.enter(unit, instance, machine, hold=hold, at=at)
+    return instance
+
+
+def route(queue: str, host: str | None) -> str:
+    """A queue pinned to a host is a queue of its own, so that no claim has to pass over others' rows."""
+    return f"{queue}@{host}" if host else queue
+
+
+def spawn(unit: Unit, parent: Instance, wanted: Spawn, actor: Actor) -> UUID | None:
+    """Create a child, or record on the parent why not."""
+    machine = unit.core.registry[wanted.machine]
+    reason = _refusal(unit, parent, machine, wanted.key)
+    if reason is None:
+        try:
+            child = create(
+                unit, machine, wanted.data, actor, key=wanted.key, workspace=parent.workspace,
+                priority=parent.priority if wanted.priority is None else wanted.priority, parent=parent,
+            )  # fmt: skip
+        except KeyTaken as taken:
+            reason = str(taken)
+        else:
+            unit.record(
+                parent, "spawned", actor, payload={"machine": machine.name, "key": wanted.key, "child": str(child.id)}
+            )
+            return child.id
+    unit.record(parent, "spawn_refused", actor, payload={"machine": machine.name, "key": wanted.key, "reason": reason})
+    return None
+
+
+def _refusal(unit: Unit, parent: Instance, machine: Machine, key: str | None) -> str | None:
+    if parent.depth >= machine.max_depth:
+        return f"depth: the lineage is {parent.depth} deep, at most {machine.max_depth}"
+    if key is None:
+        return None
+    for ancestor in ancestry(unit, parent):
+        if ancestor.key == key:
+            return f"circle: ancestor {ancestor.id} ({ancestor.machine}) has the same key"
+    for other in _same_in_lineage(unit, parent.root, machine.name, key):
+        if other.finished_at is None:
+            return f"under way: {machine.name} {other.id} has the same key in this lineage, in {other.state}"
+        return f"done: {machine.name} {other.id} has the same key in this lineage and ended in {other.state}"
+    return None
+
+
+def ancestry(unit: Unit, instance: Instance) -> list[Any]:
+    """The instance, its parent, and so on up to the root."""
+    line: list[Any] = [instance]
+    while line[-1].parent is not None:
+        above = (
+            unit.known.get(line[-1].parent)
+            or unit.conn.execute(
+                sa.select(T.c.id, T.c.machine, T.c.key, T.c.parent).where(T.c.id == line[-1].parent)
+            ).first()
+        )
+        if above is None:
+            break
+        line.append(above)
+    return line
+
+
+def _same_in_lineage(unit: Unit, root: UUID, machine: str, key: str) -> list[Any]:
+    rows: list[Any] = [
+        unit.known.get(row.id, row)
+        for row in unit.conn.execute(
+            sa.select(T.c.id, T.c.state, T.c.finished_at).where(
+                T.c.root == root, T.c.machine == machine, T.c.key == key
+            )
+        )
+    ]
+    rows += [i for i in unit.new if (i.root, i.machine, i.key) == (root, machine, key)]
+    return sorted(rows, key=lambda row: row.finished_at is not None)

@@ -1,0 +1,229 @@
+"""Moving an instance: the one place where a state changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pydantic
+import sqlalchemy as sa
+from pydantic import BaseModel
+
+from interlock.engine import limits
+from interlock.engine.errors import InvalidData, KeyTaken
+from interlock.engine.instance import Instance
+from interlock.engine.text import canonical
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review
+from interlock.store import Micros, span
+from interlock.store import tables as t
+
+
+def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data as the machine's model keeps it; an error names each field."""
+    if machine.data is None:
+        _plain(machine, data)
+        return dict(data)
+    try:
+        return machine.data.model_validate(data).model_dump(mode="json")
+    except pydantic.ValidationError as error:
+        places = "; ".join(
+            f"{'.'.join(map(str, e['loc'])) or 'data'}: {e['msg']} (got {_short(e['input'])})" for e in error.errors()
+        )
+        raise InvalidData(f"the data does not fit {machine.name}: {places}") from error
+
+
+def _plain(machine: Machine, data: Mapping[str, Any]) -> None:
+    try:
+        canonical(data)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidData(f"the data of {machine.name} cannot be kept as JSON: {error}") from error
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 80 else text[:77] + "..."
+
+
+def change_data(machine: Machine, instance: Instance, patch: Patch) -> dict[str, Any]:
+    """Apply a patch; the difference, as history keeps it."""
+    if patch is None or (isinstance(patch, Mapping) and not patch):
+        return {}
+    if isinstance(patch, BaseModel):
+        after = validated(machine, patch.model_dump(mode="json"))
+    elif isinstance(patch, Mapping):
+        after = validated(machine, {**instance.data, **patch})
+    else:
+        raise InvalidData(f"data must be a model or a mapping of fields, not {type(patch).__name__}")
+    before = instance.data
+    sets = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    gone = sorted(name for name in before if name not in after)
+    if sets or gone:
+        instance.set_data(after)
+    return {"set": sets, "unset": gone}
+
+
+def move(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    edge: Edge,
+    actor: Actor,
+    *,
+    patch: Patch = None,
+    payload: Mapping[str, Any] | None = None,
+    last: bool = True,
+    keep_lease: bool = False,
+    hold: bool = False,
+    at: Micros | None = None,
+    due: tuple[Micros, str] | None = None,
+    kind: str = "moved",
+) -> None:
+    """Take one declared transition. `last` is False for all but the end of a chain."""
+    for name in edge.takes:
+        limits.use(unit, instance, machine, name)
+    change = change_data(machine, instance, patch)
+    leave(unit, instance, machine, keep_lease=keep_lease)
+    unit.record(
+        instance, kind, actor, from_state=edge.source, to_state=edge.to, event=edge.on,
+        payload={**(payload or {}), **change},
+    )  # fmt: skip
+    instance.previous, instance.state = edge.source, edge.to
+    enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)
+
+
+def leave(unit: Unit, instance: Instance, machine: Machine, *, keep_lease: bool = False) -> None:
+    if machine.states[instance.state].review is not None:
+        unit.closed_reviews.append(instance.id)
+    if not keep_lease:
+        drop_lease(unit, instance, machine)
+
+
+def drop_lease(unit: Unit, instance: Instance, machine: Machine) -> None:
+    """Nobody works on it from here on; a worker that still does is fenced off."""
+    if instance.holder is not None:
+        instance.holder, instance.claimed_at = None, None
+        if machine.concurrent(instance.state):
+            unit.freed.append(instance.id)
+    unit.touch(instance)
+
+
+def enter(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    *,
+    last: bool = True,
+    keep_lease: bool = False,
+    hold: bool = False,
+    at: Micros | None = None,
+    due: tuple[Micros, str] | None = None,
+) -> None:
+    state = machine.states[instance.state]
+    pause_wake, pause_due = instance.wake, instance.due_at
+    instance.entered_at = instance.updated_at
+    set_timer(machine, instance, 0)
+    if not keep_lease:
+        instance.wake, instance.due_at, instance.due_event, instance.blocked_on = None, None, None, None
+        if due is not None:
+            instance.wake, (instance.due_at, instance.due_event) = "resume", due
+        elif state.kind is Kind.WORK and not hold:
+            instance.wake, instance.due_at = "work", max(at or 0, unit.now)
+    if not last:
+        return
+    rests = state.kind is Kind.FINAL or (state.kind is Kind.FAILED and due is None)
+    if rests:
+        if instance.paused_at is not None:
+            unit.record(instance, "resumed", SYSTEM_ACTOR, payload={"reason": "it rests, so its pause is over"})
+            instance.paused_at = instance.held_wake = instance.held_due = None
+        instance.finished_at = instance.updated_at
+        if machine.key is KeyScope.LIVE:
+            instance.unique_key = None
+    else:
+        if instance.finished_at is not None:
+            instance.finished_at = None
+            take_key(unit, instance)
+        if instance.paused_at is not None:
+            instance.held_wake, instance.held_due = instance.wake, instance.due_at
+            instance.wake, instance.due_at = pause_wake, pause_due
+    if state.review is not None:
+        open_review(unit, instance, state.name, state.review, state=state.name)
+
+
+def set_timer(machine: Machine, instance: Instance, number: int) -> None:
+    """Point at the state's timer with this number, counted from the entry into the state."""
+    timers = machine.states[instance.state].ordered_timers
+    instance.timer_no = number
+    instance.timer_at = instance.entered_at + span(timers[number].after) if number < len(timers) else None
+
+
+def take_key(unit: Unit, instance: Instance) -> None:
+    """Make the instance's key its own; KeyTaken when another live instance has it."""
+    if instance.key is None or instance.unique_key is not None:
+        return
+    other = key_holder(unit, instance.workspace, instance.machine, instance.key)
+    if other is not None:
+        raise KeyTaken(instance.machine, instance.key, other.id)
+    instance.unique_key = instance.key
+
+
+def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> Any:
+    for created in unit.new:
+        if (created.workspace, created.machine, created.unique_key) == (workspace, machine, key):
+            return created
+    row = unit.conn.execute(
+        sa.select(t.instance.c.id, t.instance.c.state).where(
+            t.instance.c.workspace == workspace,
+            t.instance.c.machine == machine,
+            t.instance.c.unique_key == key,
+        )
+    ).first()
+    if row is not None and row.id in unit.known and unit.known[row.id].unique_key is None:
+        return None  # it gives the key back in this very transaction
+    return row
+
+
+def open_review(
+    unit: Unit,
+    instance: Instance,
+    name: str,
+    review: Review,
+    *,
+    state: str | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> None:
+    unit.insert(
+        t.review,
+        instance_id=instance.id,
+        workspace=instance.workspace,
+        machine=instance.machine,
+        name=name,
+        title=review.title,
+        state=state,
+        role=review.role,
+        form=canonical(review.form.model_json_schema()) if review.form else None,
+        decisions=canonical(dict(review.decisions)),
+        evidence=canonical(dict(evidence)) if evidence else None,
+        status="open",
+        opened_at=unit.now,
+        due_at=unit.now + span(review.due) if review.due else None,
+    )
+
+
+def ask(unit: Unit, instance: Instance, asks: tuple[Ask, ...]) -> None:
+    for one in asks:
+        open_review(unit, instance, one.name, one.review, evidence=one.evidence)
+
+
+def send(unit: Unit, instance: Instance, messages: tuple[Message, ...]) -> None:
+    for message in messages:
+        unit.insert(
+            t.outbox,
+            instance_id=instance.id,
+            channel=message.channel,
+            recipient=message.to,
+            subject=message.subject,
+            body=canonical(dict(message.body)),
+            status="waiting",
+            at=unit.now,
+        )

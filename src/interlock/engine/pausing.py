@@ -1,0 +1,50 @@
+"""Pausing: a flag on any instance. What is paused is not worked on, its timers keep their times, and events count."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from interlock.engine import moves
+from interlock.engine.errors import Refused
+from interlock.engine.firing import allowed
+from interlock.engine.instance import Instance
+from interlock.engine.unit import Unit
+from interlock.machine import Actor
+from interlock.store import Micros
+
+
+def pause(
+    unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "", resume_at: Micros | None = None
+) -> Instance:
+    """Stop work on the instance now; a running handler is fenced off and told. Pausing twice changes nothing."""
+    instance = unit.lock(instance_id)
+    machine = unit.machine(instance)
+    if instance.finished_at is not None:
+        raise Refused(
+            f"{machine.name} {instance.id} rests in {instance.state!r}, so there is nothing to pause",
+            allowed(instance, machine),
+        )
+    if instance.paused_at is not None and resume_at is None:
+        return instance
+    unit.record(instance, "paused", actor, payload={"reason": reason, "resume_at": resume_at})
+    if instance.paused_at is None:
+        # Work that a worker held, or that waited for a slot, is simply ready again afterwards.
+        working = instance.wake in {"lease", "blocked"}
+        instance.held_wake = "work" if working else instance.wake
+        instance.held_due = unit.now if working else instance.due_at
+        moves.drop_lease(unit, instance, machine)
+        instance.blocked_on = None
+    instance.paused_at = instance.updated_at
+    instance.wake, instance.due_at = ("resume", resume_at) if resume_at is not None else (None, None)
+    return instance
+
+
+def resume(unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
+    """Let it go on where it was."""
+    instance = unit.lock(instance_id)
+    if instance.paused_at is None:
+        raise Refused(f"{instance.machine} {instance.id} is not paused", allowed(instance, unit.machine(instance)))
+    unit.record(instance, "resumed", actor, payload={"reason": reason})
+    instance.wake, instance.due_at = instance.held_wake, instance.held_due
+    instance.paused_at = instance.held_wake = instance.held_due = None
+    return instance

@@ -1,0 +1,66 @@
+"""Leases shown in Redis: `SET NX PX` to take, compare in Lua to renew and release."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+# A mirror that was emptied gets the key again; one that shows another holder is left alone.
+RENEW = """
+local shown = redis.call('get', KEYS[1])
+if shown == ARGV[1] or not shown then redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1 end
+return 0
+"""
+
+
+class RedisMirror:
+    """Shows named leases in Redis. When Redis does not answer, the database alone decides."""
+
+    def __init__(self, url: str) -> None:
+        import redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
+        # No retries: a `SET NX` whose answer was lost would meet itself.
+        self._redis: Any = redis.Redis.from_url(
+            url, retry=Retry(NoBackoff(), 0), socket_timeout=2, socket_connect_timeout=2, decode_responses=True
+        )
+        self._error: type[Exception] = redis.RedisError
+        self._release: Any = self._redis.register_script(RELEASE)
+        self._renew: Any = self._redis.register_script(RENEW)
+
+    def take(self, name: str, holder: str, ttl: timedelta) -> str | None:
+        try:
+            if self._redis.set(name, holder, nx=True, px=_millis(ttl)):
+                return None
+            other = self._redis.get(name)
+        except self._error as error:
+            log.warning("redis did not answer, the database alone decides about %s: %s", name, error)
+            return None
+        if other in {None, holder}:
+            self.renew(name, holder, ttl)
+            return None
+        return str(other)
+
+    def renew(self, name: str, holder: str, ttl: timedelta) -> None:
+        self._quietly(lambda: self._renew(keys=[name], args=[holder, _millis(ttl)]), name)
+
+    def release(self, name: str, holder: str) -> None:
+        self._quietly(lambda: self._release(keys=[name], args=[holder]), name)
+
+    def _quietly(self, call: Any, name: str) -> None:
+        try:
+            call()
+        except self._error as error:
+            log.warning("redis did not answer for %s: %s", name, error)
+
+    def close(self) -> None:
+        self._redis.close()
+
+
+def _millis(ttl: timedelta) -> int:
+    return max(1, int(ttl.total_seconds() * 1000))

@@ -1,0 +1,225 @@
+"""Reviews: questions to people, with a typed form. Whoever decides first, decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pydantic
+import sqlalchemy as sa
+
+from interlock.engine import deadletters, effects, firing
+from interlock.engine.errors import AlreadyDecided, Forbidden, InvalidData, NotFound, OutOfDate, Refused, ReviewHeld
+from interlock.engine.instance import Instance
+from interlock.engine.text import canonical, fitting
+from interlock.engine.unit import Unit
+from interlock.machine import Actor, Machine, Review
+from interlock.machine.transitions import PEOPLE
+from interlock.store import Micros, moment, span
+from interlock.store.tables import effect as E
+from interlock.store.tables import review as R
+
+CLAIM_FOR = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReview:
+    """A review as it stands in the database."""
+
+    id: UUID
+    instance_id: UUID
+    workspace: str
+    machine: str
+    name: str
+    title: str
+    state: str | None
+    role: str
+    form: dict[str, Any] | None
+    decisions: dict[str, str]
+    evidence: dict[str, Any]
+    status: str
+    opened_at: Micros
+    due_at: Micros | None
+    claimed_by: str | None
+    claimed_until: Micros | None
+    decision: str | None
+    answer: dict[str, Any] | None
+    decided_by: str | None
+    decided_at: Micros | None
+
+
+def _read(row: sa.Row[Any]) -> OpenReview:
+    values = dict(row._mapping)
+    for name in ("form", "answer"):
+        values[name] = json.loads(values[name]) if values[name] else None
+    values["decisions"] = json.loads(values["decisions"])
+    values["evidence"] = json.loads(values["evidence"]) if values["evidence"] else {}
+    return OpenReview(**values)
+
+
+def get(conn: sa.Connection, review_id: UUID, *, lock: bool = False) -> OpenReview:
+    query = sa.select(R).where(R.c.id == review_id)
+    row = conn.execute(query.with_for_update() if lock else query).first()
+    if row is None:
+        raise NotFound(f"there is no review {review_id}")
+    return _read(row)
+
+
+def waiting(
+    conn: sa.Connection, *, workspace: str | None = None, instance_id: UUID | None = None, limit: int = 100
+) -> list[OpenReview]:
+    """Open reviews, the most urgent first; those without a due time come last."""
+    query = sa.select(R).where(sa.text("status = 'open'"))
+    if workspace is not None:
+        query = query.where(R.c.workspace == workspace)
+    if instance_id is not None:
+        query = query.where(R.c.instance_id == instance_id)
+    query = query.order_by(sa.func.coalesce(R.c.due_at, sa.literal(2**62)), R.c.id).limit(limit)
+    return [_read(row) for row in conn.execute(query)]
+
+
+def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAIM_FOR) -> OpenReview:
+    """Tell others that this person is at it; after a while it is free again."""
+    _person(actor)
+    found = get(unit.conn, review_id, lock=True)
+    _still_open(found)
+    _not_held(unit, found, actor)
+    unit.conn.execute(
+        sa.update(R).where(R.c.id == review_id).values(claimed_by=str(actor), claimed_until=unit.now + span(length))
+    )
+    return get(unit.conn, review_id)
+
+
+def decide(
+    unit: Unit,
+    review_id: UUID,
+    decision: str,
+    actor: Actor,
+    *,
+    answer: Mapping[str, Any] | None = None,
+    reason: str = "",
+    expected_seq: int | None = None,
+) -> OpenReview:
+    """Decide, and fire the event that the decision means, in one transaction. The same again is answered alike."""
+    _person(actor)
+    instance = unit.lock(get(unit.conn, review_id).instance_id)
+    found = get(unit.conn, review_id, lock=True)
+    kept = dict(answer or {})
+    if found.status == "decided" and (found.decision, found.decided_by, found.answer or {}) == (
+        decision, str(actor), kept,
+    ):  # fmt: skip
+        return found
+    _still_open(found)
+    _not_held(unit, found, actor)
+    if expected_seq is not None and instance.seq != expected_seq:
+        raise OutOfDate(instance.id, expected_seq, instance.seq)
+    if decision not in found.decisions:
+        raise InvalidData(f"{decision!r} is no decision of this review; it takes {', '.join(found.decisions)}")
+    machine = unit.machine(instance)
+    kept = _checked(machine, found, kept)
+    unit.conn.execute(
+        sa.update(R)
+        .where(R.c.id == review_id)
+        .values(
+            status="decided",
+            decision=decision,
+            answer=fitting(canonical(kept), "the answer"),
+            decided_by=str(actor),
+            decided_at=unit.now,
+        )
+    )
+    _follow(unit, instance, machine, found, decision, kept, actor, reason)
+    return get(unit.conn, review_id)
+
+
+def _follow(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    found: OpenReview,
+    decision: str,
+    answer: dict[str, Any],
+    actor: Actor,
+    reason: str,
+) -> None:
+    payload = {"review": str(found.id), "decision": decision, "answer": answer}
+    event = found.decisions[decision]
+    if event:
+        takes = {
+            name
+            for accepts in (
+                *(e.accepts for e in machine.edges_on(instance.state, event)),
+                *(a.accepts for a in machine.arms if (a.state, a.on) == (instance.state, event)),
+            )
+            for name in accepts
+        }
+        data = {name: value for name, value in answer.items() if name in takes}
+        try:
+            firing.fire(unit, instance.id, event, actor, data=data or None, reason=reason, payload=payload)
+            return
+        except Refused:
+            if found.state is not None:
+                raise
+            # A review beside the state: the instance has moved on, the decision is kept all the same.
+    unit.record(instance, "reviewed", actor, payload={**payload, "name": found.name, "reason": reason})
+    if found.name == "verify_effect":
+        _verified(unit, instance, found, arrived=decision == "arrived", actor=actor)
+
+
+def _verified(unit: Unit, instance: Instance, found: OpenReview, *, arrived: bool, actor: Actor) -> None:
+    """A person knows how it ended: the effects are settled, and the step goes on with that knowledge."""
+    unknown = unit.conn.execute(
+        sa.select(E.c.id).where(E.c.instance_id == instance.id, E.c.status.in_(("sent", "unknown")))
+    ).scalars()
+    for effect_id in list(unknown):
+        if arrived:
+            effects.settle(unit, effect_id, "confirmed", answer={"verified_by": str(actor)}, actor=actor)
+        else:
+            effects.settle(unit, effect_id, "failed", error=f"verified by {actor}: it did not arrive", actor=actor)
+    letter = found.evidence.get("dead_letter")
+    if letter:
+        deadletters.retry(unit, UUID(letter), actor, reason="the effect was verified")
+
+
+def _person(actor: Actor) -> None:
+    if actor.kind not in PEOPLE:
+        raise Forbidden(f"a review is decided by a person, not by {actor.kind.value}")
+
+
+def _still_open(found: OpenReview) -> None:
+    if found.status == "decided":
+        assert found.decided_at is not None
+        raise AlreadyDecided(
+            f"review {found.id} was decided: {found.decision} by {found.decided_by} "
+            f"at {moment(found.decided_at):%Y-%m-%d %H:%M} UTC"
+        )
+    if found.status != "open":
+        raise AlreadyDecided(f"review {found.id} is closed: the instance moved on without a decision")
+
+
+def _not_held(unit: Unit, found: OpenReview, actor: Actor) -> None:
+    other = found.claimed_by not in {None, str(actor)}
+    if other and found.claimed_until is not None and found.claimed_until > unit.now:
+        raise ReviewHeld(
+            f"review {found.id} is being worked on by {found.claimed_by} until {moment(found.claimed_until):%H:%M} UTC"
+        )
+
+
+def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer as the form's model keeps it. A form whose model is no longer in the code is taken as it is."""
+    form = next((r.form for r in _declared(machine) if r.title == found.title and r.form is not None), None)
+    if form is None:
+        return answer
+    try:
+        return form.model_validate(answer).model_dump(mode="json")
+    except pydantic.ValidationError as error:
+        places = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'form'}: {e['msg']}" for e in error.errors())
+        raise InvalidData(f"the form of review {found.id} is not filled in rightly: {places}") from error
+
+
+def _declared(machine: Machine) -> list[Review]:
+    return [s.review for s in machine.states.values() if s.review is not None] + list(machine.reviews)

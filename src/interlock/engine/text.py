@@ -1,0 +1,40 @@
+"""JSON as the engine stores and hashes it: one spelling for one value."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from interlock.machine import DataTooBig
+
+BESIDE = 1024
+"""Data longer than this lies beside the row: in it, each move writes it again and the rate halves."""
+BIGGEST = 256 * 1024
+
+
+def canonical(value: Any) -> str:
+    """Sorted keys, no spaces, no NaN; lone surrogates (hostile pages have them) are escaped."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    # PostgreSQL's text takes no NUL; json.dumps escapes it as \u0000, which both databases keep.
+    return text
+
+
+def fitting(text: str, what: str) -> str:
+    if len(text) > BIGGEST:
+        raise DataTooBig(
+            f"{what} has {len(text):,} characters as JSON, at most {BIGGEST:,} fit; keep big values as artifacts"
+        )
+    return text
+
+
+def shortened(text: str, limit: int = 2000) -> str:
+    """At most `limit` characters, with the middle left out, fit for any database and any page."""
+    text = text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"

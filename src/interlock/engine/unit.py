@@ -1,0 +1,215 @@
+"""A unit of work: what one transaction reads, changes and, at its end, writes.
+
+Rows are locked and read first (instances by id, then limits by key, then leases by name: this order keeps two
+transactions from waiting for each other), changed in memory, and written by `flush` with one statement a table.
+So a batch of a hundred results costs as many statements as one, and an outcome that turns out to be nonsense is
+undone in memory, without the ones beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from uuid_utils.compat import uuid7
+
+from interlock.engine import chain, limits
+from interlock.engine.errors import NotFound
+from interlock.engine.instance import CHANGES, COLUMNS, Instance
+from interlock.engine.text import BESIDE, canonical, fitting
+from interlock.machine import SYSTEM, Actor, Machine
+from interlock.store import Micros
+from interlock.store import tables as t
+
+if TYPE_CHECKING:
+    from interlock.engine.core import Core
+
+SYSTEM_ACTOR = Actor(SYSTEM)
+HISTORY = (
+    "instance_id", "seq", "kind", "from_state", "to_state", "event", "actor", "at", "payload", "digest", "hash",
+)  # fmt: skip
+LOCK = sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update()
+LOCK_MANY = (
+    sa.select(t.instance)
+    .where(t.instance.c.id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(t.instance.c.id)
+    .with_for_update()
+)
+BESIDE_DATA = sa.select(t.instance_data).where(t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True)))
+
+
+class Unit:
+    """One transaction's worth of changes, at one moment."""
+
+    def __init__(self, core: Core, conn: sa.Connection, now: Micros) -> None:
+        self.core = core
+        self.conn = conn
+        self.now = now
+        self.known: dict[UUID, Instance] = {}
+        self.new: list[Instance] = []
+        self.changed: dict[UUID, Instance] = {}
+        self.history: list[tuple[Any, ...]] = []
+        self.inserts: list[tuple[sa.Table, dict[str, Any]]] = []
+        self.closed_reviews: list[UUID] = []
+        self.freed: list[UUID] = []
+        self.ready: set[str] = set()
+
+    # -- reading
+
+    def lock(self, instance_id: UUID) -> Instance:
+        """The instance, held against other writers until the commit."""
+        found = self.known.get(instance_id)
+        if found is not None:
+            return found
+        row = self.conn.execute(LOCK, {"id": instance_id}).first()
+        if row is None:
+            raise NotFound(f"there is no instance {instance_id}")
+        return self._know([row])[0]
+
+    def lock_many(self, ids: Iterable[UUID]) -> dict[UUID, Instance]:
+        """Those of the instances that exist, locked in the order of their ids."""
+        wanted = {i for i in ids if i not in self.known}
+        if wanted:
+            self._know(self.conn.execute(LOCK_MANY, {"ids": sorted(wanted)}).all())
+        return self.known
+
+    def _know(self, rows: Sequence[sa.Row[Any]]) -> list[Instance]:
+        instances = load(self.conn, rows)
+        for found in instances:
+            self.known[found.id] = found
+        return instances
+
+    def adopt(self, rows: Sequence[sa.Row[Any]]) -> list[Instance]:
+        """Rows that the caller has locked in a statement of its own."""
+        return self._know(rows)
+
+    def machine(self, instance: Instance) -> Machine:
+        return self.core.machine(instance.machine, instance.version)
+
+    # -- changing
+
+    def add(self, instance: Instance) -> None:
+        self.known[instance.id] = instance
+        self.new.append(instance)
+
+    def touch(self, instance: Instance) -> None:
+        self.changed[instance.id] = instance
+
+    def insert(self, table: sa.Table, **values: Any) -> UUID:
+        """A row for another table, with an id if it has none; written at the end."""
+        if "id" in table.c and "id" not in values:
+            values["id"] = uuid7()
+        self.inserts.append((table, values))
+        made = values.get("id")
+        return made if isinstance(made, UUID) else UUID(int=0)
+
+    def record(
+        self,
+        instance: Instance,
+        kind: str,
+        actor: Actor,
+        *,
+        from_state: str | None = None,
+        to_state: str | None = None,
+        event: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Append a row to the instance's history; nothing changes without one."""
+        at = max(self.now, instance.updated_at)  # a clock that stepped back does not turn the past around
+        kept = {name: value for name, value in (payload or {}).items() if value not in (None, "", [], {}, ())}
+        text = canonical(kept) if kept else None
+        seq, who, digest = instance.seq + 1, str(actor), chain.digest(text)
+        head = chain.link(instance.head, instance.id, seq, kind, from_state, to_state, event, who, at, digest)
+        self.history.append((instance.id, seq, kind, from_state, to_state, event, who, at, text, digest, head))
+        instance.seq, instance.head, instance.updated_at = seq, head, at
+        self.touch(instance)
+
+    # -- undoing, in memory
+
+    def mark(self, instance: Instance) -> tuple[Any, ...]:
+        return (
+            instance.twin(), instance.id in self.changed, len(self.new), len(self.history), len(self.inserts),
+            len(self.closed_reviews), len(self.freed), set(self.ready),
+        )  # fmt: skip
+
+    def revert(self, instance: Instance, mark: tuple[Any, ...]) -> None:
+        twin, was_changed, new, history, inserts, reviews, freed, ready = mark
+        instance.restore(twin)
+        if not was_changed:
+            self.changed.pop(instance.id, None)
+        for created in self.new[new:]:
+            del self.known[created.id]
+            self.changed.pop(created.id, None)
+        del self.new[new:], self.history[history:], self.inserts[inserts:]
+        del self.closed_reviews[reviews:], self.freed[freed:]
+        self.ready = ready
+
+    # -- writing
+
+    def flush(self) -> None:
+        """Write everything, with one statement a table."""
+        store, conn = self.core.store, self.conn
+        for instance in (*self.new, *self.changed.values()):
+            if instance.data_changed:
+                self._place_data(instance)
+        created = {instance.id for instance in self.new}
+        if self.new:
+            store.insert_many(conn, t.instance, COLUMNS, [i.values(COLUMNS) for i in self.new])
+        updates = [i for i in self.changed.values() if i.id not in created]
+        if updates:
+            updates.sort(key=lambda i: i.id)
+            store.update_many(conn, t.instance, CHANGES, [i.values(CHANGES) for i in updates])
+        if self.history:
+            store.insert_many(conn, t.history, HISTORY, self.history)
+        if self.closed_reviews:
+            conn.execute(
+                sa.update(t.review)
+                .where(
+                    t.review.c.instance_id.in_(self.closed_reviews),
+                    t.review.c.state.is_not(None),
+                    t.review.c.status == "open",
+                )
+                .values(status="closed", decided_at=self.now)
+            )
+        for table in {table for table, _ in self.inserts}:
+            rows = [values for other, values in self.inserts if other is table]
+            columns = tuple(rows[0])
+            store.insert_many(conn, table, columns, [tuple(row.get(c) for c in columns) for row in rows])
+        if self.freed:
+            limits.free(self)
+        for instance in updates:
+            if instance.wake == "work" and instance.due_at is not None and instance.due_at <= self.now:
+                self.ready.add(instance.queue)
+        self.ready |= {i.queue for i in self.new if i.wake == "work"}
+
+    def _place_data(self, instance: Instance) -> None:
+        """Small data goes into the row, big data beside it."""
+        text = fitting(canonical(instance.data), f"the data of instance {instance.id}")
+        instance.data_changed = False
+        if len(text) <= BESIDE:
+            if instance.beside:
+                self.conn.execute(sa.delete(t.instance_data).where(t.instance_data.c.instance_id == instance.id))
+            instance.stored_data, instance.beside = text, False
+            return
+        if instance.beside:
+            self.conn.execute(
+                sa.update(t.instance_data).where(t.instance_data.c.instance_id == instance.id).values(data=text)
+            )
+        else:
+            self.conn.execute(sa.insert(t.instance_data).values(instance_id=instance.id, data=text))
+        instance.stored_data, instance.beside = None, True
+        self.touch(instance)
+
+
+def load(conn: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Instance]:
+    """Rows of the table as instances, with the data that lies beside them."""
+    instances = [Instance(*tuple(row)) for row in rows]
+    big = {i.id: i for i in instances if i.stored_data is None}
+    if big:
+        for instance_id, text in conn.execute(BESIDE_DATA, {"ids": list(big)}):
+            big[instance_id]._data = json.loads(text)
+            big[instance_id].beside = True
+    return instances

@@ -1,0 +1,102 @@
+"""Workers as rows: a process says that it lives, and others find out when it does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine.errors import Fenced
+from interlock.store import Micros, span
+from interlock.store.tables import worker as W
+
+LIVES = timedelta(seconds=20)
+"""How long a heartbeat counts; one comes every quarter of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """A process that does work, or did."""
+
+    id: UUID
+    host: str
+    pid: int
+    queues: tuple[str, ...]
+    lock_file: str | None
+    status: str
+    beats: int
+    clock_offset: Micros
+    started_at: Micros
+    beat_at: Micros
+    until: Micros
+
+
+def _read(row: sa.Row[Any]) -> WorkerRow:
+    values = dict(row._mapping)
+    values["queues"] = tuple(json.loads(values["queues"]))
+    return WorkerRow(**values)
+
+
+def start(
+    conn: sa.Connection,
+    now: Micros,
+    worker: UUID,
+    *,
+    host: str,
+    pid: int,
+    queues: Sequence[str],
+    lock_file: str | None,
+    lives: timedelta = LIVES,
+) -> None:
+    conn.execute(
+        sa.insert(W).values(
+            id=worker,
+            host=host,
+            pid=pid,
+            queues=json.dumps(list(queues)),
+            lock_file=lock_file,
+            status="alive",
+            started_at=now,
+            beat_at=now,
+            until=now + span(lives),
+        )
+    )
+
+
+def beat(conn: sa.Connection, now: Micros, worker: UUID, *, offset: Micros = 0, lives: timedelta = LIVES) -> Micros:
+    """Say that the process lives; until when that counts. Fenced when others gave it up already."""
+    until = now + span(lives)
+    done = conn.execute(
+        sa.update(W)
+        .where(W.c.id == worker, W.c.status.in_(("alive", "draining")))
+        .values(beat_at=now, until=until, beats=W.c.beats + 1, clock_offset=offset)
+    )
+    if done.rowcount != 1:
+        raise Fenced(f"worker {worker} was given up by the others; what it held is theirs now")
+    return until
+
+
+def mark(conn: sa.Connection, worker: UUID, status: str) -> None:
+    conn.execute(sa.update(W).where(W.c.id == worker, W.c.status != "lost").values(status=status))
+
+
+def alive(conn: sa.Connection) -> list[WorkerRow]:
+    rows = conn.execute(sa.select(W).where(sa.text("status IN ('alive', 'draining')")).order_by(W.c.started_at))
+    return [_read(row) for row in rows]
+
+
+def every(conn: sa.Connection, limit: int = 100) -> list[WorkerRow]:
+    return [_read(row) for row in conn.execute(sa.select(W).order_by(W.c.started_at.desc()).limit(limit))]
+
+
+def held_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
+    """The instances that the worker holds, with their fences."""
+    from interlock.store.tables import instance
+
+    rows = conn.execute(sa.select(instance.c.id, instance.c.fence).where(instance.c.holder == worker))
+    return {row.id: row.fence for row in rows}
