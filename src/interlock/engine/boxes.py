@@ -34,7 +34,7 @@ class Reviews:
 
     def claim(self, review_id: UUID, *, actor: Actor, length: timedelta = reviews.CLAIM_FOR) -> reviews.OpenReview:
         """Tell others that this person is at it."""
-        return self._engine.write(lambda unit: reviews.claim(unit, review_id, actor, length=length))
+        return self._engine.write(lambda unit: reviews.claim(unit, review_id, actor, length=length), name="review")
 
     def decide(
         self,
@@ -50,7 +50,8 @@ class Reviews:
         return self._engine.write(
             lambda unit: reviews.decide(
                 unit, review_id, decision, actor, answer=answer, reason=reason, expected_seq=expected_seq
-            )
+            ),
+            name="review",
         )
 
 
@@ -71,18 +72,26 @@ class DeadLetters:
 
     def retry(self, letter_id: UUID, *, actor: Actor, reason: str = "") -> Instance:
         """Do the failed step again; the instance that does it."""
-        return self._engine.write(lambda unit: deadletters.retry(unit, letter_id, actor, reason=reason))
+        return self._engine.write(
+            lambda unit: deadletters.retry(unit, letter_id, actor, reason=reason), name="dead_letter"
+        )
 
     def resolve(self, letter_id: UUID, *, actor: Actor, note: str = "") -> deadletters.DeadLetter:
         """It was put right elsewhere."""
-        return self._engine.write(lambda unit: deadletters.close(unit, letter_id, "resolved", actor, note=note))
+        return self._engine.write(
+            lambda unit: deadletters.close(unit, letter_id, "resolved", actor, note=note), name="dead_letter"
+        )
 
     def discard(self, letter_id: UUID, *, actor: Actor, note: str = "") -> deadletters.DeadLetter:
         """It is not worth doing."""
-        return self._engine.write(lambda unit: deadletters.close(unit, letter_id, "discarded", actor, note=note))
+        return self._engine.write(
+            lambda unit: deadletters.close(unit, letter_id, "discarded", actor, note=note), name="dead_letter"
+        )
 
     def many(
         self, action: str, where: deadletters.Filter, *, actor: Actor, note: str = "", limit: int = 100
     ) -> list[UUID]:
         """Retry, resolve or discard those that match; an empty filter is refused."""
-        return self._engine.write(lambda unit: deadletters.many(unit, action, where, actor, note=note, limit=limit))
+        return self._engine.write(
+            lambda unit: deadletters.many(unit, action, where, actor, note=note, limit=limit), name="dead_letter"
+        )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping
+from typing import Any
 
 import sqlalchemy as sa
 
+from interlock.engine import picking
 from interlock.engine.errors import NotServed
 from interlock.machine import Machine, Registry, compatible
 from interlock.store import Clock, Store
@@ -24,6 +26,7 @@ class Core:
         self.chance = random.Random(seed)  # noqa: S311 - spreads retries; nothing secret
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
+        self.statements: dict[str, Any] = {}
         self.stranded: dict[tuple[str, int], list[str]] = {}
         """Versions in the database that this process has no code for, with what keeps it from serving them."""
 
@@ -64,6 +67,7 @@ class Core:
                     self.stranded[machine.name, row.version] = problems
                 else:
                     self.served[machine.name, row.version] = machine
+        self.statements = picking.statements(sorted(self.served), self.store.dialect)
 
     def machine(self, name: str, version: int) -> Machine:
         found = self.served.get((name, version))

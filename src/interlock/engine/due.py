@@ -101,17 +101,29 @@ def lost_workers(unit: Unit, dead: list[UUID]) -> int:
     return len(rows)
 
 
-def next_due(unit: Unit) -> Micros | None:
+def next_due(conn: sa.Connection) -> Micros | None:
     """When something will be due by itself: what a virtual clock jumps to."""
     moments = [
-        unit.conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake = 'work'"))).scalar(),
-        unit.conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake IN ('lease', 'resume')"))).scalar(),
-        unit.conn.execute(
+        conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake = 'work'"))).scalar(),
+        conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake IN ('lease', 'resume')"))).scalar(),
+        conn.execute(
             sa.select(sa.func.min(I.c.timer_at)).where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"))
         ).scalar(),
     ]
     known = [m for m in moments if m is not None]
     return min(known) if known else None
+
+
+def anything_due(conn: sa.Connection, now: Micros) -> bool:
+    """Whether a round would find something; needs no lock."""
+    one = sa.select(sa.literal(1)).select_from(I).limit(1)
+    looks = (
+        one.where(sa.text("wake = 'resume'"), I.c.due_at <= now),
+        one.where(sa.text("wake = 'lease'"), I.c.due_at <= now),
+        one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now),
+        one.where(sa.text("wake = 'blocked'")),
+    )
+    return any(conn.execute(look).first() is not None for look in looks)
 
 
 def tick(unit: Unit) -> int:

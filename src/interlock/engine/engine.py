@@ -68,7 +68,7 @@ class Engine:
 
     # -- one transaction
 
-    def write(self, job: Callable[[Unit], T]) -> T:
+    def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
         """Run several of the engine's functions in one transaction of their own."""
         queues: set[str] = set()
 
@@ -79,7 +79,7 @@ class Engine:
             queues.update(unit.ready)
             return result
 
-        result = self.store.write(run)
+        result = self.store.write(run, name)
         if queues:
             self.store.hint(queues)
         return result
@@ -116,7 +116,7 @@ class Engine:
                 unit, declared, data, actor, key=key, workspace=workspace, priority=priority, queue=queue, host=host,
                 labels=labels, at=start, hold=hold,
             )
-        )  # fmt: skip
+        , name="create")  # fmt: skip
 
     def create_or_get(
         self, machine: str, data: Patch = None, *, key: str, actor: Actor = SYSTEM_ACTOR, workspace: str = "default"
@@ -133,7 +133,8 @@ class Engine:
         """Start many instances in one transaction."""
         declared = self.registry[machine]
         return self.write(
-            lambda unit: [lineage.create(unit, declared, one, actor, priority=priority).id for one in data]
+            lambda unit: [lineage.create(unit, declared, one, actor, priority=priority).id for one in data],
+            name="create",
         )
 
     def fire(
@@ -152,25 +153,28 @@ class Engine:
         return self.write(
             lambda unit: firing.fire(
                 unit, instance_id, event, actor, reason=reason, data=data, expected_seq=expected_seq, resume_at=until
-            )
+            ),
+            name="fire",
         )
 
     def force(self, instance_id: UUID, to: str, *, actor: Actor, reason: str) -> Instance:
         """An owner's override, outside the table of transitions."""
-        return self.write(lambda unit: firing.force(unit, instance_id, to, actor, reason))
+        return self.write(lambda unit: firing.force(unit, instance_id, to, actor, reason), name="fire")
 
     def cancel(self, instance_id: UUID, *, actor: Actor, reason: str = "") -> Instance:
         """Take the declared way to the machine's state for cancelled work."""
-        return self.write(lambda unit: firing.cancel(unit, instance_id, actor, reason=reason))
+        return self.write(lambda unit: firing.cancel(unit, instance_id, actor, reason=reason), name="fire")
 
     def pause(
         self, instance_id: UUID, *, actor: Actor = SYSTEM_ACTOR, reason: str = "", resume_at: datetime | None = None
     ) -> Instance:
         until = micros(resume_at) if resume_at is not None else None
-        return self.write(lambda unit: pausing.pause(unit, instance_id, actor, reason=reason, resume_at=until))
+        return self.write(
+            lambda unit: pausing.pause(unit, instance_id, actor, reason=reason, resume_at=until), name="pause"
+        )
 
     def resume(self, instance_id: UUID, *, actor: Actor = SYSTEM_ACTOR, reason: str = "") -> Instance:
-        return self.write(lambda unit: pausing.resume(unit, instance_id, actor, reason=reason))
+        return self.write(lambda unit: pausing.resume(unit, instance_id, actor, reason=reason), name="resume")
 
     # -- looking
 
@@ -241,28 +245,29 @@ class Engine:
         self, instance_id: UUID, name: str, content: bytes, *, media_type: str, actor: Actor = SYSTEM_ACTOR
     ) -> str:
         return self.write(
-            lambda unit: artifacts.keep(unit, instance_id, name, content, media_type=media_type, actor=actor)
+            lambda unit: artifacts.keep(unit, instance_id, name, content, media_type=media_type, actor=actor),
+            name="artifact",
         )
 
     # -- working: what a worker calls
 
     def claim(self, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[claiming.Claim]:
-        return self.write(lambda unit: claiming.claim(unit, worker, queues, count, turn))
+        return self.write(lambda unit: claiming.claim(unit, worker, queues, count, turn), name="claim")
 
     def finish(self, results: Sequence[finishing.Result]) -> list[bool]:
         """Apply outcomes; False for each that came too late and changed nothing."""
-        return self.write(lambda unit: finishing.finish(unit, results))
+        return self.write(lambda unit: finishing.finish(unit, results), name="finish")
 
     def give_back(self, claims: Sequence[claiming.Claim]) -> int:
-        return self.write(lambda unit: finishing.give_back(unit, claims))
+        return self.write(lambda unit: finishing.give_back(unit, claims), name="give_back")
 
     def tick(self) -> int:
         """Do what is due by itself: resumes, timers, time limits, freed slots. The number of things done."""
-        return self.write(due.tick)
+        return self.write(due.tick, name="tick")
 
     def take_back(self, dead: list[UUID]) -> int:
         """Take back what lost workers held."""
-        return self.write(lambda unit: due.lost_workers(unit, dead))
+        return self.write(lambda unit: due.lost_workers(unit, dead), name="take_back")
 
     def close(self) -> None:
         self.store.close()
@@ -282,7 +287,7 @@ class _Within(Engine):
         self.reviews, self.dead_letters = Reviews(self), DeadLetters(self)
         self._conn = conn
 
-    def write(self, job: Callable[[Unit], T]) -> T:
+    def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
         unit = Unit(self.core, self._conn, self.clock.now())
         with self._conn.begin_nested():
             result = job(unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -12,6 +13,7 @@ from interlock.engine.claiming import Claim, held
 from interlock.engine.errors import Fenced, InvalidData, KeyTaken, Refused
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
+from interlock.engine.text import shortened
 from interlock.engine.unit import Unit
 from interlock.machine import (
     SYSTEM,
@@ -25,6 +27,7 @@ from interlock.machine import (
     HandlerTimeout,
     Kind,
     Machine,
+    Message,
     Outcome,
     Patch,
     Stay,
@@ -58,7 +61,8 @@ def _apply(unit: Unit, result: Result) -> bool:
     mark = unit.mark(instance)
     error: BaseException
     try:
-        _outcome(unit, instance, machine, result.outcome, actor, result.claim.step, took)
+        step = machine.step_of(instance.state, instance.data)  # a handler may have moved on and kept the lease
+        _outcome(unit, instance, machine, result.outcome, actor, step, took)
         return True
     except (InvalidData, KeyTaken, Refused, UnknownMachine, TypeError, ValueError) as problem:
         error = HandlerNonsense(f"the outcome does not fit {machine.name} in {instance.state!r}: {problem}")
@@ -132,6 +136,8 @@ def _go(
     for number, to in enumerate(outcome.path):
         edge = _edge(instance, machine, to, actor)
         last = number == end
+        if last and outcome.hold:
+            moves.can_be_held(machine, edge.to)
         moves.move(
             unit, instance, machine, edge, actor,
             patch=outcome.data if last else None, payload=payload if number == 0 else None,
@@ -170,6 +176,7 @@ def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reas
     instance = must_hold(unit, claim)
     actor = Actor(WORKER, str(claim.worker))
     outcome = Go(to, data=data, reason=reason)
+    failing.passed(instance, claim.machine.step_of(instance.state, instance.data))
     _go(unit, instance, claim.machine, outcome, actor, {"reason": reason, "step": claim.step}, keep_lease=True)
     return instance
 
@@ -209,6 +216,42 @@ def give_back(unit: Unit, claims: Sequence[Claim]) -> int:
         moves.drop_lease(unit, instance, claim.machine)
         instance.wake, instance.due_at = "work", unit.now
     return done
+
+
+def orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
+    """Claims that were committed while the worker lost the answer: it holds them and does not know it."""
+    unit.lock_many(fences)
+    done = 0
+    for instance_id, fence in fences.items():
+        instance = unit.known.get(instance_id)
+        if instance is None or (instance.holder, instance.fence, instance.wake) != (worker, fence, "lease"):
+            continue
+        done += 1
+        unit.record(instance, "given_back", Actor(WORKER, str(worker)), payload={"why": "the claim's answer was lost"})
+        moves.drop_lease(unit, instance, unit.machine(instance))
+        instance.wake, instance.due_at = "work", unit.now
+    return done
+
+
+def progress(unit: Unit, claim: Claim, fraction: float, message: str) -> None:
+    """How far the handler is, for those who watch; the last word replaces the one before."""
+    instance = must_hold(unit, claim)
+    unit.conn.execute(sa.delete(t.progress).where(t.progress.c.instance_id == instance.id))
+    unit.insert(
+        t.progress,
+        instance_id=instance.id,
+        permille=round(min(max(fraction, 0.0), 1.0) * 1000),
+        message=shortened(message, 200),
+        at=unit.now,
+    )
+
+
+def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
+    """Put messages into the outbox from inside a handler, under its fence."""
+    instance = must_hold(unit, claim)
+    moves.send(unit, instance, messages)
+    told = [f"{message.channel} to {message.to}" for message in messages]
+    unit.record(instance, "sent", Actor(WORKER, str(claim.worker)), payload={"messages": told, "step": claim.step})
 
 
 def overdue(unit: Unit, limit: int) -> int:

@@ -108,7 +108,7 @@ class Leases:
                 raise LeaseTaken(f"{name!r} is held by {other}, as the mirror shows")
         try:
             return self._core.store.write(
-                lambda conn: take(conn, self._core.clock.now(), name, holder, ttl, instance_id)
+                lambda conn: take(conn, self._core.clock.now(), name, holder, ttl, instance_id), name="lease"
             )
         except LeaseTaken:
             if self._mirror is not None:
@@ -116,13 +116,13 @@ class Leases:
             raise
 
     def renew(self, held: Lease, ttl: timedelta) -> Lease:
-        renewed = self._core.store.write(lambda conn: renew(conn, self._core.clock.now(), held, ttl))
+        renewed = self._core.store.write(lambda conn: renew(conn, self._core.clock.now(), held, ttl), name="lease")
         if self._mirror is not None:
             self._mirror.renew(held.name, held.holder, ttl)
         return renewed
 
     def release(self, held: Lease) -> bool:
-        done = self._core.store.write(lambda conn: release(conn, held))
+        done = self._core.store.write(lambda conn: release(conn, held), name="lease")
         if self._mirror is not None:
             self._mirror.release(held.name, held.holder)
         return done

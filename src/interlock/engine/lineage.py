@@ -59,6 +59,8 @@ def create(
         created_at=unit.now, updated_at=unit.now,
     )  # fmt: skip
     instance.set_data(valid)
+    if hold:
+        moves.can_be_held(machine, instance.state)
     if take_key_from is not None:
         take_key_from.unique_key = None
         unit.touch(take_key_from)

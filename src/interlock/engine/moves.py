@@ -92,6 +92,12 @@ def move(
     enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)
 
 
+def can_be_held(machine: Machine, state: str) -> None:
+    """Work that is held back needs an event to start it, or it would wait in silence."""
+    if not any(arm.state == state for arm in machine.arms):
+        raise InvalidData(f"{machine.name} in {state!r} cannot be held back: no event is declared that starts it (Arm)")
+
+
 def leave(unit: Unit, instance: Instance, machine: Machine, *, keep_lease: bool = False) -> None:
     if machine.states[instance.state].review is not None:
         unit.closed_reviews.append(instance.id)
@@ -103,7 +109,7 @@ def drop_lease(unit: Unit, instance: Instance, machine: Machine) -> None:
     """Nobody works on it from here on; a worker that still does is fenced off."""
     if instance.holder is not None:
         instance.holder, instance.claimed_at = None, None
-        if machine.concurrent(instance.state):
+        if machine.has_slots:
             unit.freed.append(instance.id)
     unit.touch(instance)
 

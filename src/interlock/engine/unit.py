@@ -184,6 +184,12 @@ class Unit:
             if instance.wake == "work" and instance.due_at is not None and instance.due_at <= self.now:
                 self.ready.add(instance.queue)
         self.ready |= {i.queue for i in self.new if i.wake == "work"}
+        self._forget()
+
+    def _forget(self) -> None:
+        """What is written is written; the unit can go on with more."""
+        self.known, self.changed = {}, {}
+        self.new, self.history, self.inserts, self.closed_reviews, self.freed = [], [], [], [], []
 
     def _place_data(self, instance: Instance) -> None:
         """Small data goes into the row, big data beside it."""

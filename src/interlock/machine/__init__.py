@@ -19,12 +19,14 @@ from interlock.machine.drawing import as_json, as_mermaid, as_table
 from interlock.machine.errors import (
     DataTooBig,
     EffectUnknown,
+    HandlerDied,
     HandlerNonsense,
     HandlerOutOfMemory,
     HandlerTimeout,
     InterlockError,
     LimitReached,
     MachineError,
+    NotSent,
     WorkError,
 )
 from interlock.machine.failures import Backoff, Failures, Pause, Rule, exponential, fixed
@@ -52,8 +54,9 @@ from interlock.machine.transitions import (
 __all__ = [
     "AGENT", "FAILED", "FINAL", "OWNER", "SYSTEM", "USER", "WAITING", "WORK", "WORKER",
     "Actor", "Again", "Arm", "Ask", "Backoff", "By", "Concurrent", "DataTooBig", "Edge", "EffectUnknown",
-    "Facts", "Fail", "Failures", "Go", "Guard", "HandlerNonsense", "HandlerOutOfMemory", "HandlerTimeout",
-    "InterlockError", "KeyScope", "Kind", "Limit", "LimitReached", "Machine", "MachineError", "Message",
+    "Facts", "Fail", "Failures", "Go", "Guard", "HandlerDied", "HandlerNonsense", "HandlerOutOfMemory",
+    "HandlerTimeout",
+    "InterlockError", "KeyScope", "Kind", "Limit", "LimitReached", "Machine", "MachineError", "Message", "NotSent",
     "Outcome", "Patch", "Pause", "Registry", "Reminder", "Review", "Rule", "Spawn", "State", "Stay", "Timer",
     "Transition", "UnknownMachine", "Window", "Work", "WorkError", "as_json", "as_mermaid", "as_table",
     "came_from", "compatible", "exponential", "failed_at", "fixed", "installed", "load",

@@ -237,8 +237,6 @@ def _failure_paths(machine: Machine) -> list[str]:
             problems.append(f"unbounded retry: {place} has no number of retries")
         if rule.retries is not None and rule.retries < 0:
             problems.append(f"unbounded retry: {place} has {rule.retries} retries; use 0 for none")
-        if rule.pause and rule.pause.wait is None and rule.retries is None:
-            continue  # each round waits for the moment that the error names
         if rule.retries and rule.backoff.base.total_seconds() <= 0 and rule.pause is None:
             problems.append(f"unbounded retry: {place} retries without any wait")
         if rule.then:

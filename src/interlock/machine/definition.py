@@ -95,6 +95,7 @@ class Machine:
         self._pick_ups = {edge.source: edge for edge in self.edges if edge.pick_up}
         self._arms = {(arm.state, arm.on): arm for arm in self.arms}
         self._armed_states = {arm.state for arm in self.arms}
+        self.has_slots = any(isinstance(limit, Concurrent) for limit in limits)
         self._concurrent = {
             state: tuple(limit for limit in limits if isinstance(limit, Concurrent) and state in limit.states)
             for state in self.states

@@ -38,6 +38,10 @@ class EffectUnknown(WorkError):
     """Something left the house and nobody knows whether it arrived; it is never sent again by itself."""
 
 
+class NotSent(WorkError):
+    """What was to leave the house certainly did not arrive, so it may be sent again."""
+
+
 class LimitReached(WorkError):
     """A limit has no room left; `until` says when it has again."""
 
@@ -52,6 +56,10 @@ class HandlerNonsense(WorkError):
 
 class HandlerOutOfMemory(WorkError):
     """A handler used up the memory that was set for it."""
+
+
+class HandlerDied(WorkError):
+    """A handler's own process ended without a result."""
 
 
 class DataTooBig(WorkError):

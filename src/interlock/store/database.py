@@ -31,8 +31,8 @@ class Store(ABC):
         self._hints_lock = threading.Lock()
 
     @abstractmethod
-    def submit(self, job: Job[T]) -> Future[T]:
-        """Run the job in a write transaction of its own; the future is done after the commit."""
+    def submit(self, job: Job[T], name: str = "write") -> Future[T]:
+        """Run the job in a write transaction; the future is done after the commit. The name is for `points`."""
 
     @abstractmethod
     def read(self, job: Job[T]) -> T:
@@ -77,9 +77,9 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
-    def write(self, job: Job[T]) -> T:
+    def write(self, job: Job[T], name: str = "write") -> T:
         """Run the job in one transaction and wait for its commit."""
-        return self.submit(job).result()
+        return self.submit(job, name).result()
 
     def subscribe(self, hint: Hint) -> Callable[[], None]:
         """Call back, from any thread, when work in some queues may have become ready (empty: any)."""

@@ -22,6 +22,7 @@ from uuid import UUID
 import psycopg
 import sqlalchemy as sa
 
+from interlock.store import points
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import StoreBusy, StoreClosed, StoreGone, is_conflict, sort
@@ -64,10 +65,10 @@ class PostgresStore(Store):
         self._dirty_lock = threading.Lock()
         self._loops: list[threading.Thread] = []
 
-    def submit(self, job: Job[T]) -> Future[T]:
-        return self._threads.submit(self.write, job)
+    def submit(self, job: Job[T], name: str = "write") -> Future[T]:
+        return self._threads.submit(self.write, job, name)
 
-    def write(self, job: Job[T]) -> T:
+    def write(self, job: Job[T], name: str = "write") -> T:
         for attempt in range(TRIES):
             if self._closed.is_set():
                 raise StoreClosed("the store is closed")
@@ -76,7 +77,9 @@ class PostgresStore(Store):
                 with self._engine.connect() as conn, conn.begin() as transaction:
                     result = job(conn)
                     committing = True
+                    points.reach(f"{name}:before")
                     transaction.commit()
+                    points.reach(f"{name}:after")
                     return result
             except sa.exc.DBAPIError as error:
                 told = sort(error)

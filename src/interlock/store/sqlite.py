@@ -21,6 +21,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from interlock.store import points
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import StoreBusy, StoreClosed, StoreError, sort
@@ -31,6 +32,7 @@ except ImportError:  # not on Windows: a lost worker is then found by its heartb
     fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
+Queued = tuple[Job[Any], Future[Any], str]
 GROUP = 512
 PATIENCE = 30.0
 NAP = (0.0003, 0.0015)
@@ -53,7 +55,7 @@ class SqliteStore(Store):
             raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
         self._writer_engine = self._engine("BEGIN IMMEDIATE", durability, sa.pool.NullPool)
         self._reader_engine = self._engine("BEGIN", durability, sa.pool.QueuePool)
-        self._queue: deque[tuple[Job[Any], Future[Any]]] = deque()
+        self._queue: deque[Queued] = deque()
         self._wanted = threading.Condition()
         self._closed = False
         self._locks: dict[str, int] = {}
@@ -85,14 +87,14 @@ class SqliteStore(Store):
 
     # -- writing
 
-    def submit(self, job: Job[T]) -> Future[T]:
+    def submit(self, job: Job[T], name: str = "write") -> Future[T]:
         if threading.current_thread() is self._writer:
             raise StoreError("a write was started inside a write; use the connection that the job was given")
         future: Future[T] = Future()
         with self._wanted:
             if self._closed:
                 raise StoreClosed(f"the store {self.url} is closed")
-            self._queue.append((job, future))
+            self._queue.append((job, future, name))
             self._wanted.notify()
         return future
 
@@ -111,7 +113,7 @@ class SqliteStore(Store):
                 self._commit(conn, group)
             except BaseException as error:
                 told = _ours(error)
-                for _, future in group:
+                for _, future, _ in group:
                     if not future.done():
                         future.set_exception(told)
                 _discard(conn)
@@ -119,7 +121,7 @@ class SqliteStore(Store):
         if conn is not None:
             conn.close()
 
-    def _commit(self, conn: sa.Connection, group: list[tuple[Job[Any], Future[Any]]]) -> None:
+    def _commit(self, conn: sa.Connection, group: list[Queued]) -> None:
         """One transaction for the group; if the database undoes it whole, each job gets one of its own."""
         try:
             done = self._transaction(conn, group)
@@ -131,21 +133,19 @@ class SqliteStore(Store):
             for one in group:
                 self._commit(conn, [one])
             return
-        for (_, future), (result, error_) in zip(group, done, strict=True):
+        for (_, future, _), (result, error_) in zip(group, done, strict=True):
             if error_ is None:
                 future.set_result(result)
             else:
                 future.set_exception(_ours(error_))
 
-    def _transaction(
-        self, conn: sa.Connection, group: list[tuple[Job[Any], Future[Any]]]
-    ) -> list[tuple[Any, BaseException | None]]:
+    def _transaction(self, conn: sa.Connection, group: list[Queued]) -> list[tuple[Any, BaseException | None]]:
         transaction = self._begin(conn)
         raw = conn.connection.dbapi_connection
         assert isinstance(raw, sqlite3.Connection)
         done: list[tuple[Any, BaseException | None]] = []
         try:
-            for job, _ in group:
+            for job, _, _ in group:
                 raw.execute("SAVEPOINT job")
                 try:
                     result = job(conn)
@@ -157,7 +157,11 @@ class SqliteStore(Store):
                 else:
                     done.append((result, None))
                 raw.execute("RELEASE job")
+            for _, _, name in group:
+                points.reach(f"{name}:before")
             transaction.commit()
+            for _, _, name in group:
+                points.reach(f"{name}:after")
         except BaseException as error:
             conn.rollback()
             if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):

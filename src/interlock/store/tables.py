@@ -324,6 +324,11 @@ sa.Index(
     sqlite_where=sa.text("status IN ('alive', 'draining')"),
 )
 
+# How far a running handler is.
+progress = sa.Table(
+    "progress", metadata, _id("instance_id", primary=True), _number("permille"), _text("message"), _at("at")
+)
+
 # Messages to deliver after the commit.
 outbox = sa.Table(
     "outbox",

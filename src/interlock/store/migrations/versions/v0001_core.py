@@ -278,6 +278,14 @@ def _tables() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
     )
     op.create_table(
+        "progress",
+        sa.Column("instance_id", sa.Uuid(), nullable=False),
+        sa.Column("permille", sa.BigInteger(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("instance_id", name=op.f("pk_progress")),
+    )
+    op.create_table(
         "purge",
         sa.Column("instance_id", sa.Uuid(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),

@@ -1,0 +1,25 @@
+"""What can go wrong with an application, by what follows from it: each class is a row of the retry table."""
+
+from __future__ import annotations
+
+from interlock.machine import WorkError
+
+
+class GenerationTimeout(WorkError):
+    """The model did not answer in time; it is asked again later."""
+
+
+class SiteUnreachable(WorkError):
+    """The employer's site did not answer; it is tried again later."""
+
+
+class ModelQuotaExceeded(WorkError):
+    """The quota of the model is used up; the application pauses for an hour."""
+
+
+class InvalidJobUrl(WorkError):
+    """The posting's address leads nowhere, and no retry can help."""
+
+
+class JobClosed(WorkError):
+    """The posting takes no applications any more."""

@@ -1,0 +1,156 @@
+"""The life cycle of an application, from a match to its submission or withdrawal."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from interlock.apps.jobs.autoapply.errors import (
+    GenerationTimeout,
+    InvalidJobUrl,
+    JobClosed,
+    ModelQuotaExceeded,
+    SiteUnreachable,
+)
+from interlock.apps.jobs.autoapply.models import Application, ReviewForm, ReviewReason, WithdrawReason
+from interlock.machine import (
+    SYSTEM,
+    USER,
+    WORKER,
+    Arm,
+    Facts,
+    Failures,
+    KeyScope,
+    Kind,
+    LimitReached,
+    Machine,
+    Pause,
+    Reminder,
+    Review,
+    Rule,
+    State,
+    Transition,
+    Window,
+    exponential,
+)
+from interlock.machine.transitions import PEOPLE
+
+QUEUED = "queued"
+PREPARING = "preparing"
+READY_TO_SUBMIT = "ready_to_submit"
+REQUIRES_REVIEW = "requires_review"
+SUBMITTED = "submitted"
+FAILED = "failed"
+PAUSED = "paused"
+WITHDRAWN = "withdrawn"
+
+USER_DAY = "user_day"
+USER_WEEK = "user_week"
+COMPANY_COOLDOWN = "company_cooldown"
+GLOBAL_HOUR = "global_hour"
+
+
+def _verifying(facts: Facts) -> bool:
+    return facts.data.get("review_reason") == ReviewReason.VERIFY_SUBMISSION
+
+
+def nothing_left(facts: Facts) -> bool | str:
+    """Passes unless an earlier submission may have arrived: approving that one would send it twice."""
+    return not _verifying(facts) or "a submission may have arrived already; verify it, then say whether it did"
+
+
+def people_verify(facts: Facts) -> bool | str:
+    """Passes for a worker who submitted, and for a person only where the outcome was unknown."""
+    if facts.actor.kind not in PEOPLE or _verifying(facts):
+        return True
+    return "only a submission whose outcome is unknown can be verified; approve or reject the application instead"
+
+
+VERIFY_SUBMISSION = Review(
+    title="Did the application arrive?",
+    decisions={"arrived": "submit", "not_arrived": "fail"},
+)
+"""The question that an outcome opens when a submission left and no answer came."""
+
+BACKOFF = exponential(timedelta(minutes=15))
+EXHAUSTED = {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}
+INVALID_URL = {"withdraw_reason": WithdrawReason.INVALID_URL}
+JOB_CLOSED = {"withdraw_reason": WithdrawReason.JOB_CLOSED}
+AN_HOUR = Pause(PAUSED, resume="resume", wait=timedelta(hours=1))
+UNTIL_RESET = Pause(PAUSED, resume="resume")
+
+application = Machine(
+    "application",
+    initial=QUEUED,
+    states=[
+        State(QUEUED, Kind.WORK),
+        State(PREPARING, Kind.WORK),
+        State(READY_TO_SUBMIT, Kind.WORK),
+        State(SUBMITTED, Kind.FINAL, good=True),
+        State(FAILED, Kind.FAILED),
+        State(PAUSED, Kind.WAITING, waits_for="its user to resume or cancel it, or for the moment set by the system"),
+        State(
+            REQUIRES_REVIEW,
+            Kind.WAITING,
+            waits_for="its user to approve or reject it",
+            timers=(Reminder(timedelta(hours=48), "An application has waited two days for your approval."),),
+            review=Review(
+                title="Submit this application?",
+                decisions={"approve": "approve", "reject": "reject", "later": "pause"},
+                form=ReviewForm,
+            ),
+        ),
+        State(WITHDRAWN, Kind.FINAL),
+    ],
+    transitions=[
+        Transition(QUEUED, PREPARING, on="prepare", by=WORKER, pick_up=True),
+        Transition(QUEUED, PAUSED, on="pause", by=USER),
+        Transition(QUEUED, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
+        # Withdrawn while preparing, it goes preparing → paused → withdrawn in one transaction.
+        Transition(PREPARING, READY_TO_SUBMIT, on="prepared", by=WORKER),
+        Transition(PREPARING, FAILED, on="fail", by=(WORKER, SYSTEM)),
+        Transition(PREPARING, PAUSED, on="pause", by=USER),
+        Transition(READY_TO_SUBMIT, REQUIRES_REVIEW, on="ask", by=WORKER),
+        Transition(READY_TO_SUBMIT, SUBMITTED, on="submit", by=WORKER),
+        Transition(READY_TO_SUBMIT, FAILED, on="fail", by=(WORKER, SYSTEM)),
+        Transition(READY_TO_SUBMIT, PAUSED, on="pause", by=USER),
+        Transition(READY_TO_SUBMIT, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
+        Transition(REQUIRES_REVIEW, SUBMITTED, on="submit", by=(WORKER, USER), guard=people_verify),
+        Transition(REQUIRES_REVIEW, WITHDRAWN, on="reject", by=USER, accepts=("withdraw_reason",)),
+        Transition(REQUIRES_REVIEW, PAUSED, on="pause", by=USER),
+        Transition(REQUIRES_REVIEW, FAILED, on="fail", by=(WORKER, SYSTEM, USER), guard=people_verify),
+        Transition(FAILED, QUEUED, on="retry", by=(SYSTEM, USER)),
+        Transition(FAILED, WITHDRAWN, on="withdraw", by=(SYSTEM, USER), accepts=("withdraw_reason",)),
+        Transition(FAILED, PAUSED, on="pause", by=(SYSTEM, USER)),
+        Transition(PAUSED, QUEUED, on="resume", by=(USER, SYSTEM)),
+        Transition(PAUSED, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
+        Transition(SUBMITTED, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
+    ],
+    arms=[
+        Arm(REQUIRES_REVIEW, on="approve", by=USER, accepts=("approved_packet",), guard=nothing_left),
+    ],
+    failures=Failures(
+        state=FAILED,
+        retry="retry",
+        # An unknown effect has no row: failed leads back to the queue, and so to a second submission. The handler
+        # goes to requires_review itself, with review_reason verify_submission.
+        rules=(
+            Rule((GenerationTimeout,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
+            Rule((SiteUnreachable,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
+            Rule((ModelQuotaExceeded,), retries=5, pause=AN_HOUR, then=WITHDRAWN, sets=EXHAUSTED),
+            Rule((InvalidJobUrl,), retries=0, then=WITHDRAWN, sets=INVALID_URL, dead_letter=False),
+            Rule((JobClosed,), retries=0, then=WITHDRAWN, sets=JOB_CLOSED, dead_letter=False),
+            Rule((LimitReached,), retries=None, pause=UNTIL_RESET),
+        ),
+        otherwise=Rule((Exception,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
+    ),
+    # Checked when it is queued, taken with the intent to submit.
+    limits=[
+        Window(USER_DAY, key="{user_id}", size="daily_limit", per=timedelta(days=1)),
+        Window(USER_WEEK, key="{user_id}", size="weekly_limit", per=timedelta(days=7)),
+        Window(COMPANY_COOLDOWN, key="{user_id}/{company}", size=1, per=timedelta(days=7)),
+        Window(GLOBAL_HOUR, key="all", size=1000, per=timedelta(hours=1)),
+    ],
+    data=Application,
+    key=KeyScope.LIVE,
+    cancel=WITHDRAWN,
+)

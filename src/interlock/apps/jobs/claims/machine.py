@@ -1,0 +1,83 @@
+"""The life cycles of a job that can be applied for, and of a run that applies for it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from interlock.apps.jobs.claims.models import Job, Run
+from interlock.machine import (
+    AGENT,
+    SYSTEM,
+    USER,
+    WORKER,
+    KeyScope,
+    Kind,
+    Machine,
+    Reminder,
+    State,
+    Transition,
+)
+
+DISCOVERED = "discovered"
+QUEUED = "queued"
+APPLIED = "applied"
+EXPIRED = "expired"
+REJECTED = "rejected"
+
+job = Machine(
+    "job",
+    initial=DISCOVERED,
+    states=[
+        State(DISCOVERED, Kind.WAITING, waits_for="an agent to claim it"),
+        State(QUEUED, Kind.WAITING, waits_for="the run that claimed it to report how it ended"),
+        State(APPLIED, Kind.FINAL, good=True),
+        State(EXPIRED, Kind.FINAL),
+        State(REJECTED, Kind.FINAL),
+    ],
+    transitions=[
+        Transition(DISCOVERED, QUEUED, on="claim", by=(AGENT, WORKER), accepts=("run_id",)),
+        # A person, too: somebody verifies what a run that vanished had submitted.
+        Transition(QUEUED, APPLIED, on="apply", by=(AGENT, WORKER, USER)),
+        Transition(QUEUED, DISCOVERED, on="release", by=(AGENT, WORKER, SYSTEM, USER)),
+        # Clean-up must not touch what is decided; a person may correct anything.
+        Transition((DISCOVERED, QUEUED), EXPIRED, on="expire", by=(SYSTEM, USER)),
+        Transition((APPLIED, REJECTED), EXPIRED, on="expire", by=USER),
+        Transition((DISCOVERED, QUEUED, APPLIED, EXPIRED), REJECTED, on="reject", by=USER),
+    ],
+    data=Job,
+    key=KeyScope.FOREVER,
+)
+
+PENDING = "pending"
+SUBMITTED = "submitted"
+SUCCESS = "success"
+FAILED = "failed"
+LOST = "lost"
+
+run = Machine(
+    "run",
+    initial=PENDING,
+    states=[
+        State(PENDING, Kind.WAITING, waits_for="its agent to report, as long as its lease is renewed"),
+        State(
+            SUBMITTED,
+            Kind.WAITING,
+            waits_for="its agent to report how the submission ended, or a person to verify it",
+            timers=(Reminder(timedelta(hours=1), "A run reported a submission and has not said how it ended."),),
+        ),
+        State(SUCCESS, Kind.FINAL, good=True),
+        State(FAILED, Kind.FINAL, good=False),
+        State(LOST, Kind.FINAL, good=False),
+    ],
+    transitions=[
+        Transition(PENDING, SUBMITTED, on="submit", by=(AGENT, WORKER), accepts=("artifacts",)),
+        Transition(PENDING, SUCCESS, on="succeed", by=(AGENT, WORKER), accepts=("artifacts",)),
+        Transition(PENDING, FAILED, on="fail", by=(AGENT, WORKER), accepts=("artifacts", "error")),
+        # From pending only: what was submitted is not lost with its agent, it must be verified.
+        Transition(PENDING, LOST, on="lose", by=SYSTEM),
+        Transition(SUBMITTED, SUCCESS, on="succeed", by=(AGENT, WORKER, USER), accepts=("artifacts",)),
+        Transition(SUBMITTED, FAILED, on="fail", by=(AGENT, WORKER, USER), accepts=("artifacts", "error")),
+    ],
+    data=Run,
+    key=KeyScope.FOREVER,
+)

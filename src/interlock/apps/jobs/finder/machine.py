@@ -1,0 +1,92 @@
+"""The life cycles of the finder's three kinds of items: a company, a source and a listing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from interlock.apps.jobs.finder.models import Company, Listing, Source
+from interlock.machine import (
+    SYSTEM,
+    USER,
+    WORKER,
+    Failures,
+    KeyScope,
+    Kind,
+    Machine,
+    Rule,
+    State,
+    Transition,
+    exponential,
+)
+
+PENDING = "PENDING"
+PROCESSING = "PROCESSING"
+SUCCESS = "SUCCESS"
+FILTERED = "FILTERED"
+SKIPPED = "SKIPPED"
+FAILED = "FAILED"
+
+STATES = [
+    State(PENDING, Kind.WORK),
+    State(PROCESSING, Kind.WORK),
+    State(SUCCESS, Kind.FINAL, good=True),
+    State(SKIPPED, Kind.FINAL),
+    State(FAILED, Kind.FAILED),
+]
+
+TRANSITIONS = [
+    Transition(PENDING, PROCESSING, on="start", by=WORKER, pick_up=True),
+    Transition(PROCESSING, SUCCESS, on="succeed", by=WORKER),
+    Transition(PROCESSING, SKIPPED, on="skip", by=WORKER),
+    Transition(PROCESSING, FAILED, on="fail", by=(WORKER, SYSTEM)),
+    # Only inside a chain, together with PROCESSING → SUCCESS: what rests in SUCCESS has done its last stage.
+    Transition(SUCCESS, PENDING, on="next_stage", by=(WORKER, SYSTEM)),
+    Transition(FAILED, PENDING, on="retry", by=(SYSTEM, USER)),
+]
+
+FAILURES = Failures(
+    state=FAILED,
+    retry="retry",
+    otherwise=Rule(
+        (Exception,),
+        retries=3,
+        backoff=exponential(timedelta(seconds=30), cap=timedelta(minutes=10), jitter=0.2),
+        then=None,
+    ),
+)
+
+company = Machine(
+    "company",
+    initial=PENDING,
+    states=STATES,
+    transitions=TRANSITIONS,
+    failures=FAILURES,
+    data=Company,
+    stage="stage",
+    key=KeyScope.LIVE,
+    max_depth=10,
+)
+
+source = Machine(
+    "source",
+    initial=PENDING,
+    states=STATES,
+    transitions=TRANSITIONS,
+    failures=FAILURES,
+    data=Source,
+    stage="stage",
+    key=KeyScope.LIVE,
+    max_depth=10,
+)
+
+listing = Machine(
+    "listing",
+    initial=PENDING,
+    states=[*STATES, State(FILTERED, Kind.FINAL)],
+    transitions=[*TRANSITIONS, Transition(PROCESSING, FILTERED, on="filter", by=WORKER)],
+    failures=FAILURES,
+    data=Listing,
+    stage="stage",
+    key=KeyScope.LIVE,
+    max_depth=10,
+)

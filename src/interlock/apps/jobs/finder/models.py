@@ -1,0 +1,94 @@
+"""What the finder's items carry from stage to stage; pages and texts lie in artifacts, named here by their hash."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class CompanyStage(StrEnum):
+    """The stages of a company, in their order."""
+
+    FETCH = "FETCH"
+    EXTRACT = "EXTRACT"
+    ANALYZE = "ANALYZE"
+    SAVE = "SAVE"
+
+
+class SourceStage(StrEnum):
+    """The stages of a source, in their order; CRAWL is started by schedule, once the source is active."""
+
+    DISCOVER = "DISCOVER"
+    VALIDATE = "VALIDATE"
+    CONFIGURE = "CONFIGURE"
+    TEST = "TEST"
+    CRAWL = "CRAWL"
+
+
+class ListingStage(StrEnum):
+    """The stages of a listing, in their order."""
+
+    SCRAPE = "SCRAPE"
+    FILTER = "FILTER"
+    ANALYZE = "ANALYZE"
+    SAVE = "SAVE"
+
+
+class Confidence(StrEnum):
+    """How sure it is that a source can be crawled as it is configured."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Item(BaseModel):
+    """What the three kinds of items have in common."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = ""
+    company_id: str | None = None
+    company_name: str = ""
+    message: str = ""
+    """The last thing to tell about it: a retry, why it was skipped, what to look at."""
+
+
+class Company(Item):
+    """A company on its way from a name and a website to a scored record."""
+
+    stage: CompanyStage = CompanyStage.FETCH
+    website: str = ""
+    pages: dict[str, str] = Field(default_factory=dict)
+    """Address → hash of the page that was fetched from it."""
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    analysis: dict[str, Any] = Field(default_factory=dict)
+
+
+class Source(Item):
+    """A job board on its way from an address to something that can be crawled."""
+
+    stage: SourceStage = SourceStage.DISCOVER
+    type_hint: str = "auto"
+    auto_enable: bool = True
+    validation_required: bool = False
+    source_id: str | None = None
+    source_type: str | None = None
+    config: dict[str, Any] = Field(default_factory=dict)
+    confidence: Confidence | None = None
+    found: int | None = None
+    """How many postings the last test or crawl saw."""
+
+
+class Listing(Item):
+    """A posting on its way through filters and matching to a saved match."""
+
+    stage: ListingStage = ListingStage.SCRAPE
+    source_id: str | None = None
+    job_data: dict[str, Any] = Field(default_factory=dict)
+    scrape_method: str | None = None
+    filter_result: dict[str, Any] = Field(default_factory=dict)
+    match_result: dict[str, Any] = Field(default_factory=dict)
+    match_id: str | None = None

@@ -1,0 +1,161 @@
+"""A trial: an engine on a virtual clock that runs handlers here and now, so that a test says what happens when."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from interlock.engine import Claim, Engine, Instance, Result, due, workers
+from interlock.engine.unit import Unit
+from interlock.machine import Machine, Outcome, Patch, Registry
+from interlock.store import Store
+from interlock.testing.clock import START, VirtualClock
+from interlock.worker.runner import invoke
+from interlock.worker.task import EnginePort
+
+
+class NeverIdle(AssertionError):
+    """The machine keeps itself busy: it did not come to rest within the number of steps."""
+
+
+class Trial:
+    """Machines in a world where only the test makes time pass.
+
+    with Trial([order]) as trial:
+        it = trial.create("order", {"item": "tea"})
+        trial.run_until_idle()
+        trial.advance(hours=24)
+        assert trial.state(it) == "shipped"
+    """
+
+    def __init__(
+        self,
+        machines: Registry | Sequence[Machine],
+        *,
+        store: Store | str | None = None,
+        start: datetime = START,
+        seed: int = 1,
+    ) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if store is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="interlock-trial-")
+            store = f"sqlite:///{self._folder.name}/trial.db"
+        self.clock = VirtualClock(start)
+        self.engine = Engine(store, machines, clock=self.clock, seed=seed)
+        self.queues = sorted({machine.queue for machine in self.engine.registry})
+        self._turn = 0
+        self.worker = self.new_worker()
+
+    def new_worker(self) -> UUID:
+        """Another worker's row: claims with its id are its own."""
+        worker = uuid4()
+        self.engine.store.write(
+            lambda conn: workers.start(
+                conn, self.clock.now(), worker, host="trial", pid=0, queues=self.queues, lock_file=None,
+                lives=timedelta(days=3650),
+            )
+        )  # fmt: skip
+        return worker
+
+    # -- doing
+
+    def create(self, machine: str, data: Patch = None, **options: Any) -> UUID:
+        return self.engine.create(machine, data, **options).id
+
+    def claim(self, count: int = 1, *, worker: UUID | None = None) -> list[Claim]:
+        """Claim like a worker, and do nothing with it yet."""
+        self._turn += 1
+        return self.engine.claim(worker or self.worker, self.queues, count, self._turn)
+
+    def finish(self, claim: Claim, outcome: Outcome) -> bool:
+        return self.engine.finish([Result(claim, outcome)])[0]
+
+    def run(self, claim: Claim) -> Outcome:
+        """Run the claim's handler, without writing down its outcome."""
+        port = EnginePort(self.engine, claim)
+        box: list[Outcome] = []
+        # A thread of its own: the test may be inside an event loop, and the handler may want one.
+        thread = threading.Thread(target=lambda: box.append(invoke(claim, port)))
+        thread.start()
+        thread.join()
+        return box[0]
+
+    def step(self) -> int:
+        """Claim what is ready, run it, write it down; then what is due. The number of things done."""
+        done = 0
+        for claim in self.claim(16):
+            self.finish(claim, self.run(claim))
+            done += 1
+        return done + self.engine.tick()
+
+    def run_until_idle(self, *, limit: int = 10_000) -> int:
+        """Until nothing is ready at this moment; time stands still."""
+        total = 0
+        while True:
+            done = self.step()
+            if not done:
+                return total
+            total += done
+            if total > limit:
+                raise NeverIdle(
+                    f"{total} things were done and there is still more; does a handler return Again at once?"
+                )
+
+    def advance(self, length: timedelta | None = None, *, limit: int = 10_000, **parts: float) -> None:
+        """Let time pass, with everything that becomes due on the way at its own moment."""
+        end = self.clock.now() + _micros(length or timedelta(**parts))
+        self.run_until_idle(limit=limit)
+        while True:
+            coming = self.engine.read(due.next_due)
+            if coming is None or coming > end:
+                break
+            self.clock.set(coming)
+            self.run_until_idle(limit=limit)
+            if (self.engine.read(due.next_due) or end + 1) <= coming:
+                break  # something is due and nothing here does it: work without a handler, or held by a claim
+        self.clock.set(end)
+        self.run_until_idle(limit=limit)
+
+    def lose(self, worker: UUID) -> int:
+        """The worker is gone, as a heartbeat would tell; what it held is taken back."""
+        return self.engine.take_back([worker])
+
+    # -- looking
+
+    def get(self, instance_id: UUID) -> Instance:
+        return self.engine.get(instance_id)
+
+    def state(self, instance_id: UUID) -> str:
+        return self.engine.get(instance_id).state
+
+    def data(self, instance_id: UUID) -> Mapping[str, Any]:
+        return self.engine.get(instance_id).data
+
+    def path(self, instance_id: UUID) -> list[str]:
+        """The states it went through, the first included."""
+        return [row.to_state for row in self.engine.history(instance_id) if row.to_state is not None]
+
+    def write(self, job: Any) -> Any:
+        def run(unit: Unit) -> Any:
+            return job(unit)
+
+        return self.engine.write(run)
+
+    def close(self) -> None:
+        self.engine.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self) -> Trial:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _micros(length: timedelta) -> int:
+    return length // timedelta(microseconds=1)

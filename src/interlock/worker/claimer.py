@@ -1,0 +1,147 @@
+"""The claimer: writes down results and claims new work, in one transaction a round.
+
+A round takes whatever results came in while the last one was committed, so there is no second timer and a busy
+worker needs one commit for a whole batch. It claims only as much as it has hands free.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, picking
+from interlock.engine.unit import Unit
+from interlock.machine import Outcome
+from interlock.store import StoreError
+from interlock.worker.loop import Loop
+from interlock.worker.runner import Runner, Running
+
+log = logging.getLogger("interlock.worker")
+LONGEST_BATCH = 512
+
+
+class Claimer(Loop):
+    """Holds what this worker works on."""
+
+    name = "claimer"
+    pause = 0.05
+
+    def __init__(
+        self, engine: Engine, worker: UUID, queues: Sequence[str], hands: int, trusted: Callable[[], bool]
+    ) -> None:
+        super().__init__()
+        self._engine, self._worker, self._queues, self._hands = engine, worker, list(queues), hands
+        self._trusted = trusted
+        self.runner = Runner(engine, hands, self._came)
+        self._lock = threading.Lock()
+        self._results: list[tuple[Running, Outcome]] = []
+        self.running: dict[tuple[UUID, int], Running] = {}
+        self._turn = 0
+        self._idle_rounds = 0
+        self.draining = False
+        self.finished = 0
+        self.stale = 0
+
+    def _came(self, running: Running, outcome: Outcome) -> None:
+        with self._lock:
+            self._results.append((running, outcome))
+        self.wake()
+
+    def wait(self) -> float:
+        """From 50 ms to 1 s while nothing happens: hints wake it sooner."""
+        return min(self.pause * 2.0 ** min(self._idle_rounds, 5), 1.0)
+
+    def once(self) -> bool:
+        with self._lock:
+            batch, self._results = self._results[:LONGEST_BATCH], self._results[LONGEST_BATCH:]
+        if not self._trusted():
+            # Others may have these instances by now: what we hold is void, and nothing of it is written.
+            self._drop(batch)
+            raise Fenced(f"worker {self._worker} could not say that it lives; it lets go of what it held")
+        free = 0 if self.draining or self.stopping else self._hands - len(self.running) + len(batch)
+        try:
+            done, claims = self._commit(batch, free)
+        except StoreError:
+            self._put_back(batch)
+            raise
+        except (sa.exc.SQLAlchemyError, AssertionError, KeyError) as error:
+            done, claims = self._one_by_one(batch, error), []
+        self._count(batch, done)
+        for claim in claims:
+            self.running[claim.id, claim.fence] = self.runner.start(claim)
+        busy = bool(batch or claims)
+        self._idle_rounds = 0 if busy else self._idle_rounds + 1
+        return bool(claims) and len(claims) == free
+
+    def _commit(self, batch: list[tuple[Running, Outcome]], free: int) -> tuple[list[bool], list[Claim]]:
+        results = [Result(running.claim, outcome) for running, outcome in batch]
+        self._turn += 1
+        if not results and free <= 0:
+            return [], []
+        if not results and not self._anything_ready():
+            return [], []
+
+        def job(unit: Unit) -> tuple[list[bool], list[Claim]]:
+            done = finishing.finish(unit, results) if results else []
+            unit.flush()  # what became ready just now can be claimed just now
+            return done, claiming.claim(unit, self._worker, self._queues, free, self._turn)
+
+        return self._engine.write(job, name="finish")
+
+    def _anything_ready(self) -> bool:
+        """Looking costs no write lock, so idle workers do not stand in each other's way."""
+        core = self._engine.core
+        return self._engine.read(lambda conn: picking.anything_ready(core, conn, core.clock.now(), self._queues))
+
+    def _one_by_one(self, batch: list[tuple[Running, Outcome]], error: BaseException) -> list[bool]:
+        """A result that cannot be written must not sink those beside it."""
+        if len(batch) <= 1:
+            for running, outcome in batch:
+                log.error("the result of %s cannot be written: %r (%r)", running.claim.id, outcome, error)
+            return [False] * len(batch)
+        done = []
+        for running, outcome in batch:
+            try:
+                done += self._engine.finish([Result(running.claim, outcome)])
+            except StoreError:
+                self._put_back([(running, outcome)])
+                done.append(False)
+            except Exception as problem:
+                log.error("the result of %s cannot be written: %r (%r)", running.claim.id, outcome, problem)
+                done.append(False)
+        return done
+
+    def _count(self, batch: list[tuple[Running, Outcome]], done: list[bool]) -> None:
+        for (running, _), good in zip(batch, done, strict=True):
+            self.running.pop((running.claim.id, running.claim.fence), None)
+            self.finished += good
+            self.stale += not good
+
+    def _put_back(self, batch: list[tuple[Running, Outcome]]) -> None:
+        with self._lock:
+            self._results[:0] = batch
+
+    def _drop(self, batch: list[tuple[Running, Outcome]]) -> None:
+        for running in list(self.running.values()):
+            running.tell()
+            self.runner.give_up(running)
+        self.stale += len(self.running)
+        self.running.clear()
+
+    @property
+    def busy(self) -> bool:
+        with self._lock:
+            return bool(self.running or self._results)
+
+    def unfinished(self) -> list[Claim]:
+        """What is still running at the end of a drain; told to stop, and to be given back."""
+        claims = []
+        for running in list(self.running.values()):
+            if running.tell():
+                self.runner.give_up(running)
+                claims.append(running.claim)
+        return claims

@@ -1,0 +1,82 @@
+"""The event loop for `async def` handlers, in a thread of its own. One that is blocked is replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any
+
+
+class EventLoop:
+    """Runs coroutines. The claims, the heartbeat and the sweeper live elsewhere, so nothing here can stop them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked = 0.0
+        self._answered = 0.0
+        self.replaced = 0
+
+    def submit(self, coroutine: Coroutine[Any, Any, None]) -> Future[None]:
+        with self._lock:
+            if self._loop is None:
+                self._loop = self._start()
+            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def _start(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=self._run, args=(loop,), name="interlock-events", daemon=True).start()
+        self._asked = self._answered = time.monotonic()
+        return loop
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+    def blocked_for(self) -> float:
+        """Seconds since the loop last answered a question that was put to it."""
+        with self._lock:
+            loop = self._loop
+            if loop is None:
+                return 0.0
+            now = time.monotonic()
+            if self._answered >= self._asked:
+                self._asked = now
+                loop.call_soon_threadsafe(self._answer, loop)
+                return 0.0
+            return now - self._asked
+
+    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+        if loop is self._loop:
+            self._answered = time.monotonic()
+
+    def replace(self) -> None:
+        """Leave the blocked loop to itself: it ends once it comes free; new work gets a new one."""
+        with self._lock:
+            old, self._loop = self._loop, None
+            self.replaced += 1
+        if old is not None:
+            old.call_soon_threadsafe(_end_when_done, old)
+
+    def close(self) -> None:
+        with self._lock:
+            old, self._loop = self._loop, None
+        if old is not None:
+            old.call_soon_threadsafe(old.stop)
+
+
+def _end_when_done(loop: asyncio.AbstractEventLoop) -> None:
+    async def wait() -> None:
+        others = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
+        await asyncio.gather(*others, return_exceptions=True)
+        loop.call_soon(loop.stop)
+
+    task = loop.create_task(wait())
+    task.add_done_callback(lambda _: None)

@@ -1,0 +1,138 @@
+"""Handlers in a process of their own, with a bound on memory. They reach the engine through a pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import multiprocessing
+import pickle
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from interlock.engine import Claim, Instance
+from interlock.machine import (
+    Fail,
+    HandlerDied,
+    HandlerNonsense,
+    HandlerOutOfMemory,
+    InterlockError,
+    Outcome,
+    WorkError,
+)
+from interlock.worker.task import AsyncTask, EnginePort, Task, make_task
+
+LOOK_EVERY = 0.2
+_CONTEXT = multiprocessing.get_context("spawn")
+
+
+class PipePort:
+    """The child's side: each call is a question through the pipe."""
+
+    def __init__(self, pipe: Connection, flag: Any) -> None:
+        self._pipe, self._flag = pipe, flag
+
+    def cancelled(self) -> bool:
+        return bool(self._flag.is_set())
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        self._pipe.send(("call", name, args, kwargs))
+        good, value = self._pipe.recv()
+        if good:
+            return value
+        raise value
+
+
+def run_isolated(claim: Claim, port: EnginePort) -> Outcome:
+    """Run the handler in a child; answer its calls; end it when it is cancelled. Always an outcome."""
+    work = claim.work
+    try:
+        pickle.dumps(work.handler)
+    except Exception as error:
+        return Fail(
+            HandlerNonsense(f"a handler with a memory limit must be a function of a module, to start it there: {error}")
+        )
+    task = make_task(claim, port)
+    ours, theirs = _CONTEXT.Pipe()
+    cancel = _CONTEXT.Event()
+    child = _CONTEXT.Process(
+        target=_child,
+        args=(theirs, cancel, work.handler, work.memory_mb, claim.instance, task.data, claim.fence, task.attempt),
+        daemon=True,
+    )
+    child.start()
+    theirs.close()
+    try:
+        return _serve(ours, child, cancel, port)
+    finally:
+        ours.close()
+        if child.is_alive():
+            child.kill()
+        child.join()
+        child.close()
+
+
+def _serve(pipe: Connection, child: Any, cancel: Any, port: EnginePort) -> Outcome:
+    while True:
+        if port.cancelled():
+            cancel.set()
+            child.join(1.0)
+            return Fail(HandlerDied("the handler was cancelled"))
+        try:
+            if not pipe.poll(LOOK_EVERY):
+                continue
+            what, *rest = pipe.recv()
+        except (EOFError, OSError):
+            child.join()
+            return Fail(_death(child.exitcode))
+        if what == "outcome":
+            outcome: Outcome = rest[0]
+            return outcome
+        name, args, kwargs = rest
+        try:
+            pipe.send((True, port.call(name, *args, **kwargs)))
+        except InterlockError as error:
+            pipe.send((False, error))
+
+
+def _death(code: int | None) -> WorkError:
+    if code == -9:
+        return HandlerOutOfMemory("the handler's process was killed, most likely because memory ran out")
+    return HandlerDied(f"the handler's process ended with code {code} and without a result")
+
+
+def _child(
+    pipe: Connection,
+    cancel: Any,
+    handler: Callable[..., Any],
+    memory_mb: int | None,
+    instance: Instance,
+    data: Any,
+    fence: int,
+    attempt: int,
+) -> None:
+    if memory_mb is not None:
+        _bound_memory(memory_mb)
+    task: Task[Any] = Task(instance, data, fence=fence, attempt=attempt, port=PipePort(pipe, cancel))
+    try:
+        result = asyncio.run(handler(AsyncTask(task))) if inspect.iscoroutinefunction(handler) else handler(task)
+    except MemoryError:
+        result = Fail(HandlerOutOfMemory(f"the handler needed more than its {memory_mb} MB of memory"))
+    except BaseException as error:
+        result = Fail(error)
+    try:
+        pipe.send(("outcome", result))
+    except Exception as error:
+        pipe.send(("outcome", Fail(HandlerNonsense(f"the handler's result cannot leave its process: {error}"))))
+
+
+def _bound_memory(megabytes: int) -> None:
+    """No more than so much on top of what the interpreter uses already."""
+    try:
+        import resource
+    except ImportError:  # no such limit on Windows
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc/self/statm").exists() else 0
+    bound = pages * resource.getpagesize() + megabytes * 1024 * 1024
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))

@@ -1,0 +1,75 @@
+"""A loop: one thread that does one thing again and again, survives what goes wrong, and comes back by itself."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from abc import ABC, abstractmethod
+
+from interlock.machine import InterlockError
+from interlock.store import StoreClosed
+
+log = logging.getLogger("interlock.worker")
+
+
+class Loop(ABC):
+    """Start it, stop it; `once` is all that a loop has to say."""
+
+    name: str
+    pause: float
+    """Seconds between two rounds when nothing wakes it."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._awake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.troubles = 0
+        """Rounds that failed since the last good one."""
+
+    @abstractmethod
+    def once(self) -> bool:
+        """One round; True asks for the next one at once."""
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name=f"interlock-{self.name}", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        self._awake.set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._awake.set()
+
+    def join(self, timeout: float | None = None) -> None:
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    def wait(self) -> float:
+        """How long to wait for a wake-up; a loop may wait longer while nothing happens."""
+        return self.pause
+
+    def _run(self) -> None:
+        while not self.stopping:
+            # Cleared before the round, so that whatever comes during it starts another one.
+            self._awake.clear()
+            try:
+                more = self.once()
+                if self.troubles:
+                    log.info("%s works again after %d failed rounds", self.name, self.troubles)
+                self.troubles = 0
+                if not more:
+                    self._awake.wait(self.wait())
+            except StoreClosed:
+                return
+            except Exception as error:
+                self.troubles += 1
+                expected = isinstance(error, InterlockError)
+                log.warning("%s failed, trying again: %s", self.name, error, exc_info=None if expected else error)
+                wait = min(0.05 * 2 ** min(self.troubles, 7), 5.0)
+                self._stopping.wait(wait * random.uniform(0.5, 1.0))  # noqa: S311

@@ -1,0 +1,48 @@
+"""The sweeper: does what is due by itself, and takes back what lost workers held. Every process may; one does."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from interlock.engine import Engine, WorkerRow, workers
+from interlock.engine.due import BATCH, anything_due
+from interlock.worker.loop import Loop
+
+
+class Sweeper(Loop):
+    """Looks once a second, and at once when there is more."""
+
+    name = "sweeper"
+    pause = 1.0
+
+    def __init__(self, engine: Engine, worker: UUID, pause: float = 1.0) -> None:
+        super().__init__()
+        self._engine, self._worker = engine, worker
+        self.pause = pause
+        self._seen: dict[UUID, tuple[int, float]] = {}
+
+    def once(self) -> bool:
+        dead = self._dead()
+        taken = self._engine.take_back(dead) if dead else 0
+        done = self._engine.tick() if self._anything_due() else 0
+        return taken >= BATCH or done >= BATCH
+
+    def _anything_due(self) -> bool:
+        return self._engine.read(lambda conn: anything_due(conn, self._engine.clock.now()))
+
+    def _dead(self) -> list[UUID]:
+        now = self._engine.clock.now()
+        alive = self._engine.read(workers.alive)
+        self._seen = {w.id: self._seen[w.id] for w in alive if w.id in self._seen}
+        return [w.id for w in alive if w.id != self._worker and self._is_dead(w, now)]
+
+    def _is_dead(self, worker: WorkerRow, now: int) -> bool:
+        if worker.until < now or self._engine.store.is_dead(worker.lock_file):
+            return True
+        # A clock that stepped back makes `until` lie far ahead: so many seconds without a beat count as well.
+        beats, since = self._seen.get(worker.id, (-1, 0.0))
+        steady = self._engine.clock.steady()
+        if beats != worker.beats:
+            self._seen[worker.id] = (worker.beats, steady)
+            return False
+        return steady - since > (worker.until - worker.beat_at) / 1_000_000

@@ -1,0 +1,320 @@
+"""A task: what a handler is given. It knows the instance, and can write for it while its worker holds it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from uuid import UUID
+
+from interlock.engine import Claim, Effect, Engine, Instance, finishing
+from interlock.engine import artifacts as artifact_functions
+from interlock.engine import effects as effect_functions
+from interlock.engine.errors import Fenced
+from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch
+from interlock.store import Micros
+
+D = TypeVar("D")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Cancelled(Fenced):
+    """The instance was paused, moved or taken away; what this handler still does counts for nothing."""
+
+
+class Port(Protocol):
+    """How a task reaches the engine: straight, or through a pipe from a process of its own."""
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any: ...
+
+    def cancelled(self) -> bool: ...
+
+
+class EnginePort:
+    """Straight to the engine, under the claim's fence."""
+
+    def __init__(self, engine: Engine, claim: Claim) -> None:
+        self.engine, self.claim = engine, claim
+        self.cancel = threading.Event()
+        self.until: Micros = claim.until
+
+    def cancelled(self) -> bool:
+        return self.cancel.is_set()
+
+    def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, f"do_{name}")(*args, **kwargs)
+
+    def do_intend(self, kind: str, request: Any, key: str | None, takes: tuple[str, ...]) -> Effect:
+        return self.engine.write(
+            lambda unit: effect_functions.intend(unit, self.claim, kind, request, key=key, takes=takes), name="intend"
+        )
+
+    def do_sent(self, effect_id: UUID) -> None:
+        self.engine.write(lambda unit: effect_functions.sent(unit, self.claim, effect_id), name="sent")
+
+    def do_settle(self, effect_id: UUID, status: str, answer: Any, error: str | None) -> Effect:
+        actor = Actor(WORKER, str(self.claim.worker))
+        return self.engine.write(
+            lambda unit: effect_functions.settle(unit, effect_id, status, answer=answer, error=error, actor=actor),
+            name="settle",
+        )
+
+    def do_effects(self) -> list[Effect]:
+        return self.engine.effects(self.claim.id)
+
+    def do_move(self, to: str, data: Patch, reason: str) -> Instance:
+        return self.engine.write(
+            lambda unit: finishing.move_and_keep(unit, self.claim, to, data=data, reason=reason), name="move"
+        )
+
+    def do_save(self, data: Patch, reason: str) -> Instance:
+        return self.engine.write(lambda unit: finishing.save(unit, self.claim, data, reason=reason), name="save")
+
+    def do_heartbeat(self) -> None:
+        self.until = self.engine.write(lambda unit: finishing.extend(unit, self.claim), name="extend")
+
+    def do_progress(self, fraction: float, message: str) -> None:
+        self.engine.write(lambda unit: finishing.progress(unit, self.claim, fraction, message), name="progress")
+
+    def do_send(self, messages: tuple[Message, ...]) -> None:
+        self.engine.write(lambda unit: finishing.send(unit, self.claim, messages), name="send")
+
+    def do_keep(self, name: str, content: bytes, media_type: str) -> str:
+        return self.engine.write(
+            lambda unit: artifact_functions.keep_fenced(unit, self.claim, name, content, media_type=media_type),
+            name="artifact",
+        )
+
+    def do_artifact(self, name: str) -> bytes | None:
+        found = [a for a in self.engine.artifacts(self.claim.id) if a.name == name]
+        return self.engine.artifact(found[-1].hash) if found else None
+
+
+class Task(Generic[D]):
+    """One step of one instance, for a plain function. An `async def` gets an AsyncTask."""
+
+    def __init__(self, instance: Instance, data: D, *, fence: int, attempt: int, port: Port) -> None:
+        self.id: UUID = instance.id
+        self.machine = instance.machine
+        self.key = instance.key
+        self.workspace = instance.workspace
+        self.trace_id = instance.trace_id
+        self.state = instance.state
+        self.data = data
+        self.fence = fence
+        """Grows with every claim: outside systems can refuse an older one."""
+        self.attempt = attempt
+        """1 at the first try of this step; a crash or a graceful stop does not count."""
+        self.idempotency_key = f"{instance.id}:{instance.seq}"
+        """Equal for every attempt at this step."""
+        self._port = port
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the instance was paused, moved or given to another: learnt within a second."""
+        return self._port.cancelled()
+
+    def check(self) -> None:
+        """Raise Cancelled if there is no use in going on."""
+        if self.cancelled:
+            raise Cancelled(f"{self.machine} {self.id} was taken away from this worker")
+
+    def move(self, to: str, data: Patch = None, *, reason: str = "") -> None:
+        """Take a declared transition now and go on working under the same lease."""
+        after = self._port.call("move", to, data, reason)
+        self._follow(after)
+
+    def save(self, data: Patch, *, reason: str = "") -> None:
+        """Keep what was reached so far, with a history row."""
+        self._follow(self._port.call("save", data, reason))
+
+    def _follow(self, after: Instance) -> None:
+        self.state = after.state
+        kind: Any = type(self.data)
+        data: Any = kind.model_validate(after.data) if hasattr(kind, "model_validate") else after.data
+        self.data = data
+
+    def heartbeat(self) -> None:
+        """Still alive: the time limit starts anew."""
+        self.check()
+        self._port.call("heartbeat")
+
+    def progress(self, fraction: float, message: str = "") -> None:
+        """How far it is, from 0 to 1, for those who watch."""
+        self._port.call("progress", fraction, message)
+
+    def send(self, *messages: Message) -> None:
+        """Put messages into the outbox now, whatever comes of the step."""
+        self._port.call("send", messages)
+
+    def keep(self, name: str, content: bytes, *, media_type: str = "application/octet-stream") -> str:
+        """Keep a big value as an artifact; its hash."""
+        digest: str = self._port.call("keep", name, content, media_type)
+        return digest
+
+    def artifact(self, name: str) -> bytes | None:
+        """The newest artifact with this name."""
+        found: bytes | None = self._port.call("artifact", name)
+        return found
+
+    # -- effects
+
+    def intend(self, kind: str, request: Any, *, key: str | None = None, takes: tuple[str, ...] = ()) -> Effect:
+        """Write down what is about to be sent. EffectUnknown when an earlier attempt sent it and heard nothing."""
+        effect: Effect = self._port.call("intend", kind, request, key, takes)
+        return effect
+
+    def sent(self, effect: Effect) -> None:
+        """It goes out now."""
+        self._port.call("sent", effect.id)
+
+    def confirm(self, effect: Effect, answer: Any = None) -> None:
+        """It arrived. Kept even when the instance was taken away meanwhile."""
+        self._port.call("settle", effect.id, "confirmed", answer, None)
+
+    def failed(self, effect: Effect, error: str) -> None:
+        """It certainly did not arrive."""
+        self._port.call("settle", effect.id, "failed", None, error)
+
+    def unknown(self, effect: Effect, error: str) -> None:
+        """Nobody knows."""
+        self._port.call("settle", effect.id, "unknown", None, error)
+
+    def once(
+        self,
+        kind: str,
+        request: Any,
+        send: Callable[[Effect], T],
+        *,
+        key: str | None = None,
+        takes: tuple[str, ...] = (),
+        verify: Callable[[Effect], Mapping[str, Any] | None] | None = None,
+    ) -> T:
+        """Send something at most once, and give its answer, also to a later attempt.
+
+        `send` raises NotSent when it certainly did not arrive; any other error makes the effect unknown. `verify`
+        asks the other side about an unknown one: its answer, None if it never arrived, or it raises.
+        """
+        try:
+            effect = self.intend(kind, request, key=key, takes=takes)
+        except EffectUnknown:
+            if verify is None:
+                raise
+            effect = self._verified(kind, request, key, takes, verify)
+        if effect.done:
+            answer: T = effect.answer
+            return answer
+        self.sent(effect)
+        try:
+            answer = send(effect)
+        except NotSent as error:
+            self.failed(effect, str(error))
+            raise
+        except Exception as error:
+            self.unknown(effect, f"{type(error).__name__}: {error}")
+            raise EffectUnknown(f"{kind} was sent and its answer is unknown: {error}") from error
+        self.confirm(effect, answer)
+        return answer
+
+    def _verified(
+        self,
+        kind: str,
+        request: Any,
+        key: str | None,
+        takes: tuple[str, ...],
+        verify: Callable[[Effect], Mapping[str, Any] | None],
+    ) -> Effect:
+        effects: list[Effect] = self._port.call("effects")
+        effect = next(e for e in effects if e.kind == kind and (key is None or e.key == key))
+        arrived = verify(effect)
+        if arrived is None:
+            self.failed(effect, "verified: it never arrived")
+        else:
+            self.confirm(effect, arrived)
+        return self.intend(kind, request, key=key, takes=takes)
+
+
+def _awaited(method: Callable[Concatenate[Task[Any], P], T]) -> Callable[Concatenate[AsyncTask[Any], P], Awaitable[T]]:
+    async def call(self: AsyncTask[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self.task, *args, **kwargs)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+class AsyncTask(Generic[D]):
+    """The same task for an `async def`: what writes is awaited, so the event loop never waits for the database."""
+
+    def __init__(self, task: Task[D]) -> None:
+        self.task = task
+        self.id, self.machine, self.key, self.workspace = task.id, task.machine, task.key, task.workspace
+        self.trace_id, self.fence, self.attempt = task.trace_id, task.fence, task.attempt
+        self.idempotency_key = task.idempotency_key
+
+    @property
+    def state(self) -> str:
+        return self.task.state
+
+    @property
+    def data(self) -> D:
+        return self.task.data
+
+    @property
+    def cancelled(self) -> bool:
+        return self.task.cancelled
+
+    def check(self) -> None:
+        self.task.check()
+
+    move = _awaited(Task.move)
+    save = _awaited(Task.save)
+    heartbeat = _awaited(Task.heartbeat)
+    progress = _awaited(Task.progress)
+    send = _awaited(Task.send)
+    keep = _awaited(Task.keep)
+    artifact = _awaited(Task.artifact)
+    intend = _awaited(Task.intend)
+    sent = _awaited(Task.sent)
+    confirm = _awaited(Task.confirm)
+    failed = _awaited(Task.failed)
+    unknown = _awaited(Task.unknown)
+
+    async def once(
+        self,
+        kind: str,
+        request: Any,
+        send: Callable[[Effect], Awaitable[T]],
+        *,
+        key: str | None = None,
+        takes: tuple[str, ...] = (),
+        verify: Callable[[Effect], Awaitable[Mapping[str, Any] | None]] | None = None,
+    ) -> T:
+        """Send something at most once, and give its answer; `send` and `verify` are awaited here."""
+        loop = asyncio.get_running_loop()
+
+        def here(effect: Effect) -> T:
+            return asyncio.run_coroutine_threadsafe(_coroutine(send(effect)), loop).result()
+
+        def ask(effect: Effect) -> Mapping[str, Any] | None:
+            assert verify is not None
+            return asyncio.run_coroutine_threadsafe(_coroutine(verify(effect)), loop).result()
+
+        return await asyncio.to_thread(
+            self.task.once, kind, request, here, key=key, takes=takes, verify=ask if verify is not None else None
+        )
+
+
+async def _coroutine(awaitable: Awaitable[T]) -> T:
+    return await awaitable
+
+
+def make_task(claim: Claim, port: Port) -> Task[Any]:
+    """The task for a claim, with its data as the machine's model."""
+    model = claim.machine.data
+    data: Any = model.model_validate(claim.instance.data) if model is not None else dict(claim.instance.data)
+    attempt = 1 + sum(
+        n for name, n in claim.instance.failures.items() if name.startswith(f"{claim.step}|") and "|crash" not in name
+    )
+    return Task(claim.instance, data, fence=claim.fence, attempt=attempt, port=port)

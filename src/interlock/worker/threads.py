@@ -1,0 +1,65 @@
+"""Threads for plain handlers. One that never returns is given up, and another takes its place."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+
+class Place:
+    """A thread's place; given up, the thread ends as soon as its handler returns, if ever."""
+
+    def __init__(self) -> None:
+        self.given_up = False
+
+
+class Threads:
+    """Runs jobs on at most `size` threads, made when they are needed, not counting those given up."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], None], Callable[[Place], None]] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._idle = 0
+        self.given_up = 0
+
+    def submit(self, job: Callable[[], None], started: Callable[[Place], None]) -> None:
+        self._jobs.put((job, started))
+        with self._lock:
+            if self._idle == 0 and self._threads < self._size:
+                self._grow()
+
+    def _grow(self) -> None:
+        self._threads += 1
+        threading.Thread(target=self._run, args=(Place(),), name="interlock-handler", daemon=True).start()
+
+    def _run(self, place: Place) -> None:
+        while not place.given_up:
+            with self._lock:
+                self._idle += 1
+            item = self._jobs.get()
+            with self._lock:
+                self._idle -= 1
+            if item is None:
+                return
+            job, started = item
+            started(place)
+            job()
+
+    def give_up(self, place: Place) -> None:
+        """The thread in this place will not come back: count it out."""
+        with self._lock:
+            if not place.given_up:
+                place.given_up = True
+                self.given_up += 1
+                self._threads -= 1
+                if not self._jobs.empty():
+                    self._grow()
+
+    def close(self) -> None:
+        with self._lock:
+            waiting = self._threads
+        for _ in range(waiting):
+            self._jobs.put(None)

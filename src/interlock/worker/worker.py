@@ -1,0 +1,120 @@
+"""A worker: the loops of one process, started and stopped together."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from interlock.engine import Engine, workers
+from interlock.engine.lineage import route
+from interlock.machine import InterlockError
+from interlock.worker.claimer import Claimer
+from interlock.worker.heartbeat import Heartbeat
+from interlock.worker.loop import Loop
+from interlock.worker.sweeper import Sweeper
+from interlock.worker.watcher import Watcher
+
+log = logging.getLogger("interlock.worker")
+
+
+def _nothing() -> None:
+    return None
+
+
+class Worker:
+    """Claims work and runs handlers until it is stopped. A new id at each start: nobody mistakes it for an old one."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        queues: Sequence[str] | None = None,
+        hands: int = 16,
+        host: str | None = None,
+        lives: timedelta = workers.LIVES,
+        sweep_every: float = 1.0,
+        loop_patience: float = 5.0,
+    ) -> None:
+        engine.registry.check_handlers()
+        self.engine = engine
+        self.host = host or platform.node()
+        named = list(queues) if queues is not None else sorted({m.queue for m in engine.registry})
+        if not named:
+            raise InterlockError("a worker needs at least one queue; the registry has no machine")
+        self.queues = [*named, *(route(queue, self.host) for queue in named)]
+        self._hands, self._lives = hands, lives
+        self._sweep_every, self._loop_patience = sweep_every, loop_patience
+        self.id: UUID = uuid4()
+        self._lock_file: str | None = None
+        self._leave: Callable[[], None] = _nothing
+
+    def start(self) -> Worker:
+        engine = self.engine
+        self.id = uuid4()
+        self._lock_file = engine.store.hold_lock(self.id)
+        engine.store.write(
+            lambda conn: workers.start(
+                conn, engine.clock.now(), self.id, host=self.host, pid=os.getpid(), queues=self.queues,
+                lock_file=self._lock_file, lives=self._lives,
+            )
+        , name="start")  # fmt: skip
+        self.heartbeat = Heartbeat(engine, self.id, self._lives)
+        self.claimer = Claimer(engine, self.id, self.queues, self._hands, self.heartbeat.trusted)
+        self.watcher = Watcher(engine, self.id, self.claimer, loop_patience=self._loop_patience)
+        self.sweeper = Sweeper(engine, self.id, self._sweep_every)
+        self._loops: list[Loop] = [self.heartbeat, self.sweeper, self.watcher, self.claimer]
+        engine.store.listen()
+        self._leave = engine.store.subscribe(self._hinted)
+        for loop in self._loops:
+            loop.start()
+        return self
+
+    def _hinted(self, queues: frozenset[str]) -> None:
+        if not queues or not queues.isdisjoint(self.queues):
+            self.claimer.wake()
+
+    @property
+    def lost(self) -> bool:
+        """The others gave this worker up; restart it."""
+        return self.heartbeat.lost
+
+    def stop(self, timeout: float = 30.0) -> None:
+        """Drain: no new claims; running handlers get `timeout` seconds; the rest goes back without a lost attempt."""
+        self.claimer.draining = True
+        self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "draining")))
+        deadline = time.monotonic() + timeout
+        while self.claimer.busy and time.monotonic() < deadline and not self.lost:
+            self.claimer.wake()
+            time.sleep(0.005)
+        self.claimer.stop()
+        self.claimer.join(5.0)
+        left = self.claimer.unfinished()
+        if left:
+            log.warning("%d handlers did not end in time; their work goes back", len(left))
+            self._quietly(lambda: self.engine.give_back(left))
+        self._leave()
+        for loop in (self.sweeper, self.watcher, self.heartbeat):
+            loop.stop()
+            loop.join(5.0)
+        self.claimer.runner.close()
+        self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "stopped")))
+        if self._lock_file is not None:
+            self.engine.store.drop_lock(self._lock_file)
+
+    def _quietly(self, job: Callable[[], object]) -> None:
+        """What cannot be said while the database is away is found out by the others in time."""
+        try:
+            job()
+        except InterlockError as error:
+            log.warning("while stopping: %s", error)
+
+    def __enter__(self) -> Worker:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -1,0 +1,82 @@
+"""What every test may ask for: a database of its own, on SQLite or on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from interlock.store import Store, migrate, open_store
+from tests.servers import Postgres, Redis
+
+
+@pytest.fixture(scope="session")
+def server_folder() -> Iterator[Path]:
+    """Short, and open to whoever PostgreSQL has to run as: its socket lies in there."""
+    folder = Path(tempfile.mkdtemp(prefix="il-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres(server_folder: Path) -> Iterator[Postgres]:
+    """One server for all tests of a process, without fsync: durability is not what they look at."""
+    with Postgres(server_folder / "pg", options="-c fsync=off -c max_connections=200") as server:
+        with psycopg.connect(server.url(), autocommit=True) as conn:
+            conn.execute("CREATE DATABASE template_ready")
+        with open_store(server.url("template_ready"), wakeup="poll") as store:
+            migrate.upgrade(store)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis(server_folder: Path) -> Iterator[Redis]:
+    with Redis(server_folder / "redis") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(server_folder: Path) -> Path:
+    path = server_folder / "template.db"
+    with open_store(f"sqlite:///{path}") as store:
+        migrate.upgrade(store)
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a fresh database with our tables, once on each of the two."""
+    if request.param == "sqlite":
+        yield request.getfixturevalue("sqlite_url")
+    else:
+        yield request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    path = tmp_path / "interlock.db"
+    shutil.copy(sqlite_template, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(postgres.url(), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_ready")
+    yield postgres.url(name)
+    with psycopg.connect(postgres.url(), autocommit=True) as conn:
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    """An open store; SQLite without waiting for the disk, for the same reason."""
+    with open_store(url, durability="normal", wakeup="poll") as opened:
+        yield opened

@@ -1,0 +1,1 @@
+"""The applications, against their specifications."""

@@ -1,0 +1,1 @@
+"""What a machine is: its checks, its drawings, its failure rules, its registry."""
