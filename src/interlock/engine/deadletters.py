@@ -106,7 +106,7 @@ def _walk_back(
     """From the state for failures along the retry's own transition: straight to the step, or to its queue."""
     from interlock.engine.firing import choose
 
-    if instance.state != machine.failures.state:
+    if machine.states[instance.state].kind is not Kind.FAILED:
         raise Refused(f"{machine.name} {instance.id} went on to {instance.state!r} since; resolve the dead letter")
     instance.failed_step = payload["step"]
     edge = choose(instance, machine, machine.failures.retry, actor)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from interlock.engine import failing, finishing, firing, limits, moves, pausing
 from interlock.engine.errors import NotServed, Refused
 from interlock.engine.instance import Instance
+from interlock.engine.text import canonical
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Message, Reminder, WorkError
 from interlock.store import Micros
@@ -72,11 +73,13 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
         instance.due_at = unit.now + 60_000_000  # another process may know this version
         unit.touch(instance)
     except (Refused, WorkError) as refusal:
-        # A guard says no: it is written down, and the instance waits for a person instead of spinning.
+        # A guard or a limit says no: it is written down, and a person is told, instead of trying for ever.
         unit.revert(instance, mark)
         unit.record(instance, "refused", SYSTEM_ACTOR, event=event, payload={"why": why, "reason": str(refusal)})
         if why == "due":
             instance.wake = instance.due_at = instance.due_event = None
+            step = instance.failed_step or unit.machine(instance).step_of(instance.state, instance.data)
+            failing.bury(unit, instance, instance.state, step, failing.describe(refusal), canonical(instance.data))
 
 
 def lost_workers(unit: Unit, dead: list[UUID]) -> int:

@@ -24,7 +24,7 @@ from interlock.machine import (
     Machine,
     Review,
     Rule,
-    WorkError,
+    WorkerLost,
 )
 from interlock.store import SECOND, Micros, micros, moment, span
 from interlock.store import tables as t
@@ -34,12 +34,9 @@ SHORTEST_PAUSE = 60 * SECOND
 VERIFY = Review(
     "Did it arrive? Something was sent and nobody knows how it ended.",
     decisions={"arrived": "", "did_not_arrive": ""},
+    settles={"arrived": "confirmed", "did_not_arrive": "failed"},
 )
 VARIABLE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
-
-
-class WorkerLost(WorkError):
-    """The process that worked on the instance is gone."""
 
 
 def describe(error: BaseException) -> dict[str, Any]:
@@ -105,7 +102,9 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
         told = describe(lost)
         payload["error"] = told
         _remember(unit, instance, step, told)
-        _exhausted(unit, instance, machine, machine.failures.otherwise, step, told, actor, payload)
+        rule = machine.failures.rule_for(lost, instance.state)
+        assert rule is not None
+        _exhausted(unit, instance, machine, rule, step, told, actor, payload)
         return
     back = machine.states[instance.state].lost
     edge = machine.edge(instance.state, back) if back else None
@@ -215,14 +214,26 @@ def _exhausted(
     at_state, data = instance.state, canonical(instance.data)
     payload = {**payload, "exhausted": True}
     if not _go(unit, instance, machine, rule.then, actor, payload, sets=rule.sets):
-        _rest(unit, instance, machine, actor, payload)
+        _rest(unit, instance, machine, actor, payload, sets=rule.sets if rule.then == at_state else None)
+    moves.ask(unit, instance, rule.asks)
     if rule.dead_letter:
         bury(unit, instance, at_state, step, told, data)
 
 
-def _rest(unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: Mapping[str, Any]) -> None:
-    """No way leads out: it stays in its state, and the dead letter says so until a person acts."""
-    unit.record(instance, "failed", actor, payload=payload)
+def _rest(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    actor: Actor,
+    payload: Mapping[str, Any],
+    *,
+    sets: Mapping[str, Any] | None = None,
+) -> None:
+    """No way leads out: it stays in its state, and a review or the dead letter says so until a person acts."""
+    change = moves.change_data(machine, instance, sets)
+    unit.record(instance, "failed", actor, payload={**payload, **change})
+    if (review := machine.states[instance.state].review) is not None:
+        moves.open_review(unit, instance, instance.state, review, state=instance.state)
     moves.drop_lease(unit, instance, machine)
     instance.wake = instance.due_at = instance.due_event = None
 

@@ -152,6 +152,8 @@ def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
     if edge is None:
         ways = ", ".join(e.to for e in machine.edges_from(instance.state)) or "none"
         raise InvalidData(f"there is no transition {instance.state!r} → {to!r}; from here lead: {ways}")
+    if to == machine.failures.state:
+        raise InvalidData(f"{to!r} is where failures rest; raise the error, so that its rule is applied and counted")
     if not edge.by & {WORKER, SYSTEM}:
         raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for a worker")
     verdict = passes(edge.guard, facts(instance, actor))

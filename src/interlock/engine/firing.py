@@ -13,7 +13,7 @@ from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Arm, By, Edge, Facts, Guard, Kind, Machine
 from interlock.machine.transitions import PEOPLE
-from interlock.store import Micros
+from interlock.store import Micros, span
 
 
 def facts(instance: Instance, actor: Actor) -> Facts:
@@ -99,7 +99,18 @@ def _one(
     _accept(edge.accepts, patch, f"event {event!r} in state {instance.state!r} of {machine.name}")
     if due is not None and not any(SYSTEM in e.by for e in machine.edges_on(edge.to, due[1])):
         raise Refused(f"{machine.name} in {edge.to!r} cannot be resumed by the system with {due[1]!r}")
+    if edge.to == machine.failures.state and edge.source != edge.to:
+        instance.failed_step = machine.step_of(edge.source, instance.data)
+        due = _retry_due(unit, machine) if due is None and last else due
     moves.move(unit, instance, machine, edge, actor, patch=patch, payload=payload, last=last, due=due)
+
+
+def _retry_due(unit: Unit, machine: Machine) -> tuple[Micros, str] | None:
+    """Whoever sends an instance to where failures rest wants it tried again, as after a first failure."""
+    failures = machine.failures
+    if not any(SYSTEM in edge.by for edge in machine.edges_on(failures.state or "", failures.retry)):
+        return None
+    return unit.now + span(failures.otherwise.backoff.delay(1)), failures.retry
 
 
 def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, passing: bool = False) -> Edge:
@@ -176,7 +187,7 @@ def force(unit: Unit, instance_id: UUID, to: str, actor: Actor, reason: str) -> 
         raise InvalidData("forcing an instance needs a reason")
     if to not in machine.states:
         raise InvalidData(f"{machine.name} has no state {to!r}; it has {', '.join(machine.states)}")
-    edge = Edge(instance.state, to, "force", frozenset({By.OWNER}), None, (), (), False)
+    edge = Edge(instance.state, to, "force", frozenset({By.OWNER}), None)
     moves.move(unit, instance, machine, edge, actor, payload={"reason": reason}, kind="forced")
     return instance
 

@@ -82,6 +82,9 @@ def move(
     """Take one declared transition. `last` is False for all but the end of a chain."""
     for name in edge.takes:
         limits.use(unit, instance, machine, name)
+    if edge.sets:
+        given = patch.model_dump(mode="json") if isinstance(patch, BaseModel) else patch or {}
+        patch = {**edge.sets, **given}
     change = change_data(machine, instance, patch)
     leave(unit, instance, machine, keep_lease=keep_lease)
     unit.record(
@@ -209,6 +212,7 @@ def open_review(
         role=review.role,
         form=canonical(review.form.model_json_schema()) if review.form else None,
         decisions=canonical(dict(review.decisions)),
+        settles=canonical(dict(review.settles)) if review.settles else None,
         evidence=canonical(dict(evidence)) if evidence else None,
         status="open",
         opened_at=unit.now,

@@ -40,6 +40,7 @@ class OpenReview:
     role: str
     form: dict[str, Any] | None
     decisions: dict[str, str]
+    settles: dict[str, str]
     evidence: dict[str, Any]
     status: str
     opened_at: Micros
@@ -57,6 +58,7 @@ def _read(row: sa.Row[Any]) -> OpenReview:
     for name in ("form", "answer"):
         values[name] = json.loads(values[name]) if values[name] else None
     values["decisions"] = json.loads(values["decisions"])
+    values["settles"] = json.loads(values["settles"]) if values["settles"] else {}
     values["evidence"] = json.loads(values["evidence"]) if values["evidence"] else {}
     return OpenReview(**values)
 
@@ -146,43 +148,58 @@ def _follow(
     actor: Actor,
     reason: str,
 ) -> None:
+    _settle_unknown(unit, instance, found.settles.get(decision), actor)
     payload = {"review": str(found.id), "decision": decision, "answer": answer}
     event = found.decisions[decision]
-    if event:
-        takes = {
-            name
-            for accepts in (
-                *(e.accepts for e in machine.edges_on(instance.state, event)),
-                *(a.accepts for a in machine.arms if (a.state, a.on) == (instance.state, event)),
-            )
-            for name in accepts
-        }
-        data = {name: value for name, value in answer.items() if name in takes}
-        try:
-            firing.fire(unit, instance.id, event, actor, data=data or None, reason=reason, payload=payload)
-            return
-        except Refused:
-            if found.state is not None:
-                raise
-            # A review beside the state: the instance has moved on, the decision is kept all the same.
+    if event and _fired(unit, instance, machine, found, event, answer, actor, reason, payload):
+        return
     unit.record(instance, "reviewed", actor, payload={**payload, "name": found.name, "reason": reason})
-    if found.name == "verify_effect":
-        _verified(unit, instance, found, arrived=decision == "arrived", actor=actor)
+    letter = found.evidence.get("dead_letter")
+    if letter and decision in found.settles:
+        # The outcome is known now, so the step goes on with that knowledge.
+        deadletters.retry(unit, UUID(letter), actor, reason="the effect was verified")
 
 
-def _verified(unit: Unit, instance: Instance, found: OpenReview, *, arrived: bool, actor: Actor) -> None:
-    """A person knows how it ended: the effects are settled, and the step goes on with that knowledge."""
+def _fired(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    found: OpenReview,
+    event: str,
+    answer: dict[str, Any],
+    actor: Actor,
+    reason: str,
+    payload: dict[str, Any],
+) -> bool:
+    takes = {
+        name
+        for accepts in (
+            *(e.accepts for e in machine.edges_on(instance.state, event)),
+            *(a.accepts for a in machine.arms if (a.state, a.on) == (instance.state, event)),
+        )
+        for name in accepts
+    }
+    data = {name: value for name, value in answer.items() if name in takes}
+    try:
+        firing.fire(unit, instance.id, event, actor, data=data or None, reason=reason, payload=payload)
+    except Refused:
+        if found.state is not None:
+            raise
+        return False  # a review beside the state: the instance has moved on, the decision is kept all the same
+    return True
+
+
+def _settle_unknown(unit: Unit, instance: Instance, status: str | None, actor: Actor) -> None:
+    """A person knows how it ended."""
+    if status is None:
+        return
     unknown = unit.conn.execute(
         sa.select(E.c.id).where(E.c.instance_id == instance.id, E.c.status.in_(("sent", "unknown")))
     ).scalars()
     for effect_id in list(unknown):
-        if arrived:
-            effects.settle(unit, effect_id, "confirmed", answer={"verified_by": str(actor)}, actor=actor)
-        else:
-            effects.settle(unit, effect_id, "failed", error=f"verified by {actor}: it did not arrive", actor=actor)
-    letter = found.evidence.get("dead_letter")
-    if letter:
-        deadletters.retry(unit, UUID(letter), actor, reason="the effect was verified")
+        answer = {"verified_by": str(actor)} if status == "confirmed" else None
+        error = None if status == "confirmed" else f"verified by {actor}: it did not arrive"
+        effects.settle(unit, effect_id, status, answer=answer, error=error, actor=actor)
 
 
 def _person(actor: Actor) -> None:

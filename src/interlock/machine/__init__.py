@@ -27,6 +27,7 @@ from interlock.machine.errors import (
     LimitReached,
     MachineError,
     NotSent,
+    WorkerLost,
     WorkError,
 )
 from interlock.machine.failures import Backoff, Failures, Pause, Rule, exponential, fixed
@@ -58,6 +59,6 @@ __all__ = [
     "HandlerTimeout",
     "InterlockError", "KeyScope", "Kind", "Limit", "LimitReached", "Machine", "MachineError", "Message", "NotSent",
     "Outcome", "Patch", "Pause", "Registry", "Reminder", "Review", "Rule", "Spawn", "State", "Stay", "Timer",
-    "Transition", "UnknownMachine", "Window", "Work", "WorkError", "as_json", "as_mermaid", "as_table",
+    "Transition", "UnknownMachine", "Window", "Work", "WorkError", "WorkerLost", "as_json", "as_mermaid", "as_table",
     "came_from", "compatible", "exponential", "failed_at", "fixed", "installed", "load",
 ]  # fmt: skip

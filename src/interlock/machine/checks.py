@@ -210,8 +210,10 @@ def _stuck(machine: Machine) -> list[str]:
 
 def _fails_in(machine: Machine, rule: Rule) -> list[str]:
     """Where an instance is when the rule moves it on: the state for failures, or else where it was worked on."""
-    if machine.failures.state:
-        return [machine.failures.state]
+    resting = machine.failures.state
+    onward = any(e.source == resting and e.to == rule.then and e.by & {By.SYSTEM, By.WORKER} for e in machine.edges)
+    if resting and (onward or rule.pause or not rule.at):
+        return [resting]
     armed = {arm.state for arm in machine.arms}
     picked_up = {edge.source for edge in machine.edges if edge.pick_up}
     return list(rule.at) or [

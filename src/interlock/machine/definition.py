@@ -67,7 +67,7 @@ class Machine:
         self.initial = initial
         self.states: Mapping[str, State] = {state.name: state for state in states}
         self.edges: tuple[Edge, ...] = tuple(
-            Edge(source, t.to, t.on, t.by, t.guard, t.accepts, t.takes, t.pick_up)
+            Edge(source, t.to, t.on, t.by, t.guard, t.accepts, t.takes, t.pick_up, t.sets)
             for t in transitions
             for source in t.sources
         )

@@ -46,6 +46,10 @@ class LimitReached(WorkError):
     """A limit has no room left; `until` says when it has again."""
 
 
+class WorkerLost(WorkError):
+    """The processes that worked on a step were lost, too often to try again."""
+
+
 class HandlerTimeout(WorkError):
     """A handler ran past its time limit."""
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from interlock.machine.errors import EffectUnknown
+from interlock.machine.outcome import Ask
 
 ErrorName = type[BaseException] | str
 
@@ -72,6 +73,8 @@ class Rule:
     dead_letter: bool = True
     sets: Mapping[str, Any] = field(default_factory=dict)
     """Data set together with the move to `then`: the reason, in the application's words."""
+    asks: tuple[Ask, ...] = ()
+    """Reviews that open together with that move."""
     at: tuple[str, ...] = ()
     """Only for failures in these states; empty means all."""
 

@@ -50,12 +50,15 @@ class Review:
     title: str
     decisions: Mapping[str, str] = field(default_factory=dict)
     """Decision → event; an event that is declared for the state, as a transition or as an arm."""
+    settles: Mapping[str, str] = field(default_factory=dict)
+    """Decision → confirmed or failed: what it says about the instance's effects whose outcome is unknown."""
     form: type[BaseModel] | None = None
     due: timedelta | None = None
     role: str = "reviewer"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decisions", MappingProxyType(dict(self.decisions)))
+        object.__setattr__(self, "settles", MappingProxyType(dict(self.settles)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -83,7 +83,7 @@ def _who(by: By | tuple[By, ...] | frozenset[By]) -> frozenset[By]:
 class Transition:
     """One row of a life cycle: from one state, or each of several, to another, on an event, by somebody."""
 
-    __slots__ = ("accepts", "by", "guard", "on", "pick_up", "sources", "takes", "to")
+    __slots__ = ("accepts", "by", "guard", "on", "pick_up", "sets", "sources", "takes", "to")
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class Transition:
         by: By | tuple[By, ...] = By.WORKER,
         guard: Guard | None = None,
         accepts: tuple[str, ...] = (),
+        sets: Mapping[str, Any] | None = None,
         takes: tuple[str, ...] = (),
         pick_up: bool = False,
     ) -> None:
@@ -104,6 +105,8 @@ class Transition:
         self.guard = guard
         self.accepts = accepts
         """Fields of the data that whoever fires the event may set with it."""
+        self.sets = dict(sets or {})
+        """Data that the move itself sets, where nothing given with it says otherwise."""
         self.takes = takes
         """Limits that the move uses up, in its own transaction."""
         self.pick_up = pick_up
@@ -143,6 +146,7 @@ class Edge:
     on: str
     by: frozenset[By]
     guard: Guard | None
-    accepts: tuple[str, ...]
-    takes: tuple[str, ...]
-    pick_up: bool
+    accepts: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+    pick_up: bool = False
+    sets: Mapping[str, Any] = field(default_factory=dict)

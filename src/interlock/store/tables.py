@@ -218,6 +218,7 @@ review = sa.Table(
     _text("role"),
     _text("form", null=True),
     _text("decisions"),
+    _text("settles", null=True),
     _text("evidence", null=True),
     _text("status"),  # open, decided, closed
     _at("opened_at"),

@@ -126,9 +126,11 @@ def test_the_quota_of_the_user_pauses_until_it_resets() -> None:
     assert (found.pause.state, found.pause.resume, found.pause.wait, found.retries) == ("paused", "resume", None, None)
 
 
-def test_an_unknown_submission_falls_under_no_rule() -> None:
-    assert application.failures.rule_for(EffectUnknown(), "ready_to_submit") is None
-    assert application.edge("ready_to_submit", "requires_review") is not None
+@pytest.mark.parametrize("state", ["ready_to_submit", "requires_review"])
+def test_an_unknown_submission_is_verified_by_a_person_and_not_repeated(state: str) -> None:
+    found = rule(application, EffectUnknown(), state)
+    assert (found.retries, found.then, found.sets) == (0, "requires_review", {"review_reason": "verify_submission"})
+    assert [ask.review for ask in found.asks] == [VERIFY_SUBMISSION]
 
 
 def test_the_limits_of_an_application() -> None:
@@ -252,12 +254,9 @@ def test_a_review_of_a_contract_times_out_after_24_hours_with_a_reminder_before(
 def test_a_rejection_in_review_leaves_its_reason(machine: Machine, state: str, field: str) -> None:
     review = machine.states[state].review
     assert review is not None
-    assert review.form is not None
-    assert machine.data is not None
-    reason = review.form.model_validate({}).model_dump(mode="json")[field]
-    assert reason == "rejected_in_review"
-    assert [edge.accepts.count(field) for edge in machine.edges_on(state, "reject")] == [1]
-    assert getattr(machine.data.model_validate({field: reason}), field) == reason
+    edge = next(e for e in machine.edges_from(state) if e.on == review.decisions["reject"])
+    assert edge.sets == {field: "rejected_in_review"}
+
 
 
 def test_an_application_is_cancelled_by_withdrawing_it() -> None:

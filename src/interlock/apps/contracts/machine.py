@@ -39,6 +39,7 @@ TIMED_OUT = "timed_out"
 FAILED = "failed"
 
 REVIEW_WINDOW = timedelta(hours=24)
+IN_REVIEW = {"reject_reason": RejectReason.REJECTED_IN_REVIEW}
 BACKOFF = exponential(timedelta(seconds=10), cap=timedelta(minutes=5), jitter=0.2)
 
 contract = Machine(
@@ -82,7 +83,7 @@ contract = Machine(
         Transition(VALIDATING, REVIEW_REQUIRED, on="ask", by=WORKER),
         Transition(VALIDATING, FAILED, on="fail", by=(WORKER, SYSTEM)),
         Transition(REVIEW_REQUIRED, VALIDATED, on="approve", by=USER, accepts=("corrections", "review_note")),
-        Transition(REVIEW_REQUIRED, REJECTED, on="reject", by=USER, accepts=("reject_reason", "review_note")),
+        Transition(REVIEW_REQUIRED, REJECTED, on="reject", by=USER, accepts=("review_note",), sets=IN_REVIEW),
         # By the system's clock alone: a client cannot time a review out.
         Transition(REVIEW_REQUIRED, TIMED_OUT, on="time_out", by=SYSTEM),
         Transition(VALIDATED, COMPARING, on="compare", by=WORKER, pick_up=True),

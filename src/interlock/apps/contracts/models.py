@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -60,5 +60,3 @@ class ReviewForm(BaseModel):
 
     corrections: dict[str, Any] = Field(default_factory=dict)
     review_note: str = ""
-    # Not a question: it comes along so that whoever rejects leaves the reason in the data.
-    reject_reason: Literal[RejectReason.REJECTED_IN_REVIEW] = RejectReason.REJECTED_IN_REVIEW

@@ -17,6 +17,8 @@ from interlock.machine import (
     USER,
     WORKER,
     Arm,
+    Ask,
+    EffectUnknown,
     Facts,
     Failures,
     KeyScope,
@@ -68,6 +70,7 @@ def people_verify(facts: Facts) -> bool | str:
 VERIFY_SUBMISSION = Review(
     title="Did the application arrive?",
     decisions={"arrived": "submit", "not_arrived": "fail"},
+    settles={"arrived": "confirmed", "not_arrived": "failed"},
 )
 """The question that an outcome opens when a submission left and no answer came."""
 
@@ -75,6 +78,10 @@ BACKOFF = exponential(timedelta(minutes=15))
 EXHAUSTED = {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}
 INVALID_URL = {"withdraw_reason": WithdrawReason.INVALID_URL}
 JOB_CLOSED = {"withdraw_reason": WithdrawReason.JOB_CLOSED}
+UNKNOWN = {"review_reason": ReviewReason.VERIFY_SUBMISSION}
+ASK_TO_VERIFY = Ask("verify_submission", VERIFY_SUBMISSION)
+BY_USER = {"withdraw_reason": WithdrawReason.USER}
+REJECTED = {"withdraw_reason": WithdrawReason.REJECTED_IN_REVIEW}
 AN_HOUR = Pause(PAUSED, resume="resume", wait=timedelta(hours=1))
 UNTIL_RESET = Pause(PAUSED, resume="resume")
 
@@ -104,7 +111,7 @@ application = Machine(
     transitions=[
         Transition(QUEUED, PREPARING, on="prepare", by=WORKER, pick_up=True),
         Transition(QUEUED, PAUSED, on="pause", by=USER),
-        Transition(QUEUED, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
+        Transition(QUEUED, WITHDRAWN, on="withdraw", by=USER, sets=BY_USER),
         # Withdrawn while preparing, it goes preparing → paused → withdrawn in one transaction.
         Transition(PREPARING, READY_TO_SUBMIT, on="prepared", by=WORKER),
         Transition(PREPARING, FAILED, on="fail", by=(WORKER, SYSTEM)),
@@ -113,17 +120,17 @@ application = Machine(
         Transition(READY_TO_SUBMIT, SUBMITTED, on="submit", by=WORKER),
         Transition(READY_TO_SUBMIT, FAILED, on="fail", by=(WORKER, SYSTEM)),
         Transition(READY_TO_SUBMIT, PAUSED, on="pause", by=USER),
-        Transition(READY_TO_SUBMIT, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
+        Transition(READY_TO_SUBMIT, WITHDRAWN, on="withdraw", by=USER, sets=BY_USER),
         Transition(REQUIRES_REVIEW, SUBMITTED, on="submit", by=(WORKER, USER), guard=people_verify),
-        Transition(REQUIRES_REVIEW, WITHDRAWN, on="reject", by=USER, accepts=("withdraw_reason",)),
+        Transition(REQUIRES_REVIEW, WITHDRAWN, on="reject", by=USER, sets=REJECTED),
         Transition(REQUIRES_REVIEW, PAUSED, on="pause", by=USER),
         Transition(REQUIRES_REVIEW, FAILED, on="fail", by=(WORKER, SYSTEM, USER), guard=people_verify),
         Transition(FAILED, QUEUED, on="retry", by=(SYSTEM, USER)),
-        Transition(FAILED, WITHDRAWN, on="withdraw", by=(SYSTEM, USER), accepts=("withdraw_reason",)),
+        Transition(FAILED, WITHDRAWN, on="withdraw", by=(SYSTEM, USER), sets=BY_USER),
         Transition(FAILED, PAUSED, on="pause", by=(SYSTEM, USER)),
         Transition(PAUSED, QUEUED, on="resume", by=(USER, SYSTEM)),
-        Transition(PAUSED, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
-        Transition(SUBMITTED, WITHDRAWN, on="withdraw", by=USER, accepts=("withdraw_reason",)),
+        Transition(PAUSED, WITHDRAWN, on="withdraw", by=USER, sets=BY_USER),
+        Transition(SUBMITTED, WITHDRAWN, on="withdraw", by=USER, sets=BY_USER),
     ],
     arms=[
         Arm(REQUIRES_REVIEW, on="approve", by=USER, accepts=("approved_packet",), guard=nothing_left),
@@ -131,9 +138,16 @@ application = Machine(
     failures=Failures(
         state=FAILED,
         retry="retry",
-        # An unknown effect has no row: failed leads back to the queue, and so to a second submission. The handler
-        # goes to requires_review itself, with review_reason verify_submission.
         rules=(
+            # Never through failed, which leads back to the queue, and so to a second submission.
+            Rule(
+                (EffectUnknown,),
+                at=(READY_TO_SUBMIT, REQUIRES_REVIEW),
+                then=REQUIRES_REVIEW,
+                sets=UNKNOWN,
+                asks=(ASK_TO_VERIFY,),
+                dead_letter=False,
+            ),
             Rule((GenerationTimeout,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
             Rule((SiteUnreachable,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
             Rule((ModelQuotaExceeded,), retries=5, pause=AN_HOUR, then=WITHDRAWN, sets=EXHAUSTED),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -63,5 +62,3 @@ class ReviewForm(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     approved_packet: str | None = None
-    # Not a question: it comes along so that whoever rejects leaves the reason in the data.
-    withdraw_reason: Literal[WithdrawReason.REJECTED_IN_REVIEW] = WithdrawReason.REJECTED_IN_REVIEW

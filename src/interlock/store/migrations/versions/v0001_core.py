@@ -309,6 +309,7 @@ def _tables() -> None:
         sa.Column("role", sa.Text(), nullable=False),
         sa.Column("form", sa.Text(), nullable=True),
         sa.Column("decisions", sa.Text(), nullable=False),
+        sa.Column("settles", sa.Text(), nullable=True),
         sa.Column("evidence", sa.Text(), nullable=True),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("opened_at", sa.BigInteger(), nullable=False),

@@ -1,0 +1,33 @@
+"""The command line. Only Typer is imported here: what a command needs, it imports when it runs."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from interlock.cli import audit, database, machines, sample
+
+app = typer.Typer(
+    help="Interlock: long work that machines do and people approve.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(machines.app, name="machine")
+app.add_typer(database.app, name="db")
+app.add_typer(audit.app, name="audit")
+app.command("sample")(sample.run)
+
+
+def main() -> None:
+    """Run a command; an error of ours is one clear line and exit code 1."""
+    try:
+        app()
+    except Exception as error:
+        from interlock.machine import InterlockError
+
+        if not isinstance(error, InterlockError):
+            raise
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
