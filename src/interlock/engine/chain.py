@@ -14,6 +14,7 @@ from uuid import UUID
 from interlock.store import Micros
 
 START = b""
+_encode = json.JSONEncoder().encode
 
 
 def digest(payload: str | None) -> bytes | None:
@@ -32,5 +33,5 @@ def link(
     at: Micros,
     payload_digest: bytes | None,
 ) -> bytes:
-    head = json.dumps([seq, kind, from_state, to_state, event, actor, at])
+    head = _encode([seq, kind, from_state, to_state, event, actor, at])
     return hashlib.sha256(before + instance.bytes + head.encode() + (payload_digest or b"")).digest()

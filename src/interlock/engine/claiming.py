@@ -40,7 +40,7 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
         machine = unit.machine(instance)
         edge = machine.pick_up(instance.state)
         state = edge.to if edge else instance.state
-        work = machine.handler_for(state, instance.data)
+        work = machine.handler_for(state, instance.staged(machine))
         if work is None:
             # Served by another process; a second look in a minute, if that one is gone.
             instance.due_at = unit.now + 60_000_000
@@ -58,8 +58,8 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
         instance.holder, instance.claimed_at = worker, unit.now
         instance.fence += 1
         unit.touch(instance)
-        step = machine.step_of(instance.state, instance.data)
-        claims.append(Claim(instance.twin(), machine, work, step, worker, instance.fence, until))
+        step = machine.step_of(instance.state, instance.staged(machine))
+        claims.append(Claim(instance, machine, work, step, worker, instance.fence, until))
     return claims
 
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
 from interlock.engine import limits, moves
-from interlock.engine.claiming import Claim
+from interlock.engine.claiming import Claim, held
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import must_hold
 from interlock.engine.instance import Instance
@@ -27,7 +27,7 @@ from interlock.machine import WORKER, Actor, Ask, EffectUnknown, Review
 from interlock.store import Micros
 from interlock.store.tables import effect as E
 
-SETTLED = {"confirmed", "failed"}
+ENDS = {"confirmed", "failed", "unknown"}
 LATE = Review(
     "An answer came after the instance had moved on. Is there anything to put right?",
     decisions={"noted": ""},
@@ -62,6 +62,11 @@ class Effect:
         return self.status == "confirmed"
 
 
+def usual_key(claim: Claim, kind: str) -> str:
+    """The key of an effect that the handler gives none: one of each kind in a step."""
+    return f"{claim.id}:{claim.step}:{kind}"
+
+
 def request_hash(request: Any) -> str:
     return hashlib.sha256(canonical(request).encode()).hexdigest()
 
@@ -71,7 +76,7 @@ def intend(
 ) -> Effect:
     """Write down what is about to be sent, with the limits that it uses; under the fence."""
     instance = must_hold(unit, claim)
-    key = key or f"{instance.id}:{claim.step}:{kind}"
+    key = key or usual_key(claim, kind)
     wanted = request_hash(request)
     row = unit.conn.execute(sa.select(E).where(E.c.key == key).with_for_update()).first()
     if row is None:
@@ -119,16 +124,25 @@ def sent(unit: Unit, claim: Claim, effect_id: UUID) -> None:
 
 
 def settle(
-    unit: Unit, effect_id: UUID, status: str, *, answer: Any = None, error: str | None = None, actor: Actor
+    unit: Unit,
+    effect_id: UUID,
+    status: str,
+    *,
+    answer: Any = None,
+    error: str | None = None,
+    actor: Actor,
+    claim: Claim | None = None,
 ) -> Effect:
-    """Keep what was learnt, by the effect's id and not by a fence; a settled effect stays as it is."""
-    if status not in {*SETTLED, "unknown"}:
+    """Keep what was learnt, by the effect's id and not by the claim's fence. What is confirmed stays confirmed."""
+    if status not in ENDS:
         raise InvalidData(f"an effect ends as confirmed, failed or unknown, not as {status!r}")
     found = get(unit.conn, effect_id)
     instance = unit.lock(found.instance_id)
     found = get(unit.conn, effect_id, lock=True)
-    if found.status in SETTLED:
+    if found.status == "confirmed" or (found.status == "failed" and status != "confirmed"):
         return found
+    if claim is not None and claim.fence < found.fence and status != "confirmed":
+        return found  # bad news of an earlier sending says nothing about the one that went out since
     kept = fitting(canonical(answer), f"the answer of {found.kind}") if answer is not None else None
     unit.conn.execute(
         sa.update(E)
@@ -138,7 +152,7 @@ def settle(
     told = {"effect": str(effect_id), "kind": found.kind, "status": status, "error": shortened(error or "")}
     unit.record(instance, "effect", actor, payload=told)
     # A worker that no longer holds the instance reports: nobody else will tell the people who moved it.
-    if actor.kind is WORKER and (instance.holder is None or instance.fence != found.fence):
+    if claim is not None and held(unit, claim) is None:
         evidence = {"effect": str(effect_id), "kind": found.kind, "status": status, "state": instance.state}
         moves.ask(unit, instance, (Ask("late_answer", LATE, evidence),))
     return get(unit.conn, effect_id)

@@ -15,8 +15,6 @@ from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import (
-    SYSTEM,
-    WORKER,
     Actor,
     Ask,
     Edge,
@@ -70,7 +68,7 @@ def fail(
     took: Micros | None = None,
 ) -> None:
     """Apply the machine's failure rules to the step that the instance is in."""
-    step = machine.step_of(instance.state, instance.data)
+    step = machine.step_of(instance.state, instance.staged(machine))
     rule = machine.failures.rule_for(error, instance.state)
     told = describe(error)
     name = rule.name if rule else EffectUnknown.__name__
@@ -93,7 +91,7 @@ def fail(
 
 def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:
     """The worker is gone: a crash is counted, not an attempt; too many of them are poison."""
-    step = machine.step_of(instance.state, instance.data)
+    step = machine.step_of(instance.state, instance.staged(machine))
     count = _count(instance, f"{step}|{CRASH}")
     actor = SYSTEM_ACTOR
     payload: dict[str, Any] = {"why": "worker_lost", "worker": str(worker), "step": step, "crash": count}
@@ -147,7 +145,7 @@ def _pause_until(unit: Unit, rule: Rule, error: BaseException) -> Micros:
 
 
 def _free(edge: Edge | None) -> Edge | None:
-    return edge if edge is not None and edge.by & {SYSTEM, WORKER} else None
+    return edge if edge is not None and edge.automatic else None
 
 
 def _path(machine: Machine, source: str, to: str | None) -> list[Edge]:

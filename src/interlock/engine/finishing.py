@@ -61,7 +61,9 @@ def _apply(unit: Unit, result: Result) -> bool:
     mark = unit.mark(instance)
     error: BaseException
     try:
-        step = machine.step_of(instance.state, instance.data)  # a handler may have moved on and kept the lease
+        step = machine.step_of(
+            instance.state, instance.staged(machine)
+        )  # a handler may have moved on and kept the lease
         _outcome(unit, instance, machine, result.outcome, actor, step, took)
         return True
     except (InvalidData, KeyTaken, Refused, UnknownMachine, TypeError, ValueError) as problem:
@@ -154,7 +156,7 @@ def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
         raise InvalidData(f"there is no transition {instance.state!r} → {to!r}; from here lead: {ways}")
     if to == machine.failures.state:
         raise InvalidData(f"{to!r} is where failures rest; raise the error, so that its rule is applied and counted")
-    if not edge.by & {WORKER, SYSTEM}:
+    if not edge.automatic:
         raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for a worker")
     verdict = passes(edge.guard, facts(instance, actor))
     if verdict is not True:
@@ -178,7 +180,7 @@ def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reas
     instance = must_hold(unit, claim)
     actor = Actor(WORKER, str(claim.worker))
     outcome = Go(to, data=data, reason=reason)
-    failing.passed(instance, claim.machine.step_of(instance.state, instance.data))
+    failing.passed(instance, claim.machine.step_of(instance.state, instance.staged(claim.machine)))
     _go(unit, instance, claim.machine, outcome, actor, {"reason": reason, "step": claim.step}, keep_lease=True)
     return instance
 

@@ -100,7 +100,7 @@ def _one(
     if due is not None and not any(SYSTEM in e.by for e in machine.edges_on(edge.to, due[1])):
         raise Refused(f"{machine.name} in {edge.to!r} cannot be resumed by the system with {due[1]!r}")
     if edge.to == machine.failures.state and edge.source != edge.to:
-        instance.failed_step = machine.step_of(edge.source, instance.data)
+        instance.failed_step = machine.step_of(edge.source, instance.staged(machine))
         due = _retry_due(unit, machine) if due is None and last else due
     moves.move(unit, instance, machine, edge, actor, patch=patch, payload=payload, last=last, due=due)
 

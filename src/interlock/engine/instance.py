@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
+from interlock.machine import Machine
 from interlock.store import Micros
 from interlock.store.tables import instance as table
 
 COLUMNS: tuple[str, ...] = tuple(column.name for column in table.c)
-NEVER_CHANGES = {"id", "machine", "workspace", "key", "parent", "root", "depth", "trace_id", "created_at"}
-CHANGES: tuple[str, ...] = ("id", *(name for name in COLUMNS if name not in NEVER_CHANGES))
 
 
 NOBODY = UUID(int=0)
@@ -64,6 +64,8 @@ class Instance:
     beside: bool = field(default=False, compare=False)
     """Whether the data lies beside the row in the database at this moment."""
     data_changed: bool = field(default=False, compare=False)
+    loaded: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    """The row as it was read: only what differs from it is written."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -71,6 +73,10 @@ class Instance:
             assert self.stored_data is not None, "data that lies beside the row is loaded with it"
             self._data = json.loads(self.stored_data)
         return self._data
+
+    def staged(self, machine: Machine) -> Mapping[str, Any]:
+        """The data where the machine has stages in it; otherwise it need not be read."""
+        return self.data if machine.stage else {}
 
     def set_data(self, data: dict[str, Any]) -> None:
         self._data = data
@@ -91,15 +97,16 @@ class Instance:
     def error(self) -> dict[str, Any] | None:
         return json.loads(self.last_error) if self.last_error else None
 
-    def values(self, columns: tuple[str, ...]) -> tuple[Any, ...]:
-        return tuple(getattr(self, FIELD.get(name, name)) for name in columns)
-
-    def twin(self) -> Instance:
-        return copy.copy(self)
-
-    def restore(self, twin: Instance) -> None:
-        for name in twin.__slots__:
-            setattr(self, name, getattr(twin, name))
+    def restore(self, fields: tuple[Any, ...]) -> None:
+        """Be again as `everything` said."""
+        for name, value in zip(FIELDS, fields, strict=True):
+            setattr(self, name, value)
 
 
-FIELD = {"data": "stored_data", "failures": "stored_failures"}
+FIELDS = tuple(Instance.__dataclass_fields__)
+_SPELLED = {"data": "stored_data", "failures": "stored_failures"}
+# One call for forty attributes: 1.5 µs, where a generator took 15.
+row_of = attrgetter(*(_SPELLED.get(name, name) for name in COLUMNS))
+"""An instance as its row, in the order of the columns."""
+everything = attrgetter(*FIELDS)
+"""An instance with all that it remembers, to go back to."""

@@ -156,8 +156,14 @@ def _follow(
     unit.record(instance, "reviewed", actor, payload={**payload, "name": found.name, "reason": reason})
     letter = found.evidence.get("dead_letter")
     if letter and decision in found.settles:
-        # The outcome is known now, so the step goes on with that knowledge.
-        deadletters.retry(unit, UUID(letter), actor, reason="the effect was verified")
+        _go_on(unit, instance, UUID(letter), actor)
+
+
+def _go_on(unit: Unit, instance: Instance, letter_id: UUID, actor: Actor) -> None:
+    """The outcome is known now, so the step goes on with that knowledge, unless somebody acted meanwhile."""
+    letter = deadletters.get(unit.conn, letter_id)
+    if letter.status == "open" and (instance.state, instance.wake) == (letter.state, None):
+        deadletters.retry(unit, letter_id, actor, reason="the effect was verified")
 
 
 def _fired(

@@ -12,14 +12,19 @@ BESIDE = 1024
 BIGGEST = 256 * 1024
 
 
+# Made once: json.dumps makes a new encoder for every call that has options, which costs more than the encoding.
+_plain = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_ascii = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def canonical(value: Any) -> str:
     """Sorted keys, no spaces, no NaN; lone surrogates (hostile pages have them) are escaped."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _plain(value)
     try:
         text.encode()
     except UnicodeEncodeError:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    # PostgreSQL's text takes no NUL; json.dumps escapes it as \u0000, which both databases keep.
+        text = _ascii(value)
+    # PostgreSQL's text takes no NUL; the encoder escapes it as \u0000, which both databases keep.
     return text
 
 

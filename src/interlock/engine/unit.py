@@ -18,7 +18,7 @@ from uuid_utils.compat import uuid7
 
 from interlock.engine import chain, limits
 from interlock.engine.errors import NotFound
-from interlock.engine.instance import CHANGES, COLUMNS, Instance
+from interlock.engine.instance import COLUMNS, Instance, everything, row_of
 from interlock.engine.text import BESIDE, canonical, fitting
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
@@ -131,13 +131,13 @@ class Unit:
 
     def mark(self, instance: Instance) -> tuple[Any, ...]:
         return (
-            instance.twin(), instance.id in self.changed, len(self.new), len(self.history), len(self.inserts),
+            everything(instance), instance.id in self.changed, len(self.new), len(self.history), len(self.inserts),
             len(self.closed_reviews), len(self.freed), set(self.ready),
         )  # fmt: skip
 
     def revert(self, instance: Instance, mark: tuple[Any, ...]) -> None:
-        twin, was_changed, new, history, inserts, reviews, freed, ready = mark
-        instance.restore(twin)
+        fields, was_changed, new, history, inserts, reviews, freed, ready = mark
+        instance.restore(fields)
         if not was_changed:
             self.changed.pop(instance.id, None)
         for created in self.new[new:]:
@@ -157,11 +157,9 @@ class Unit:
                 self._place_data(instance)
         created = {instance.id for instance in self.new}
         if self.new:
-            store.insert_many(conn, t.instance, COLUMNS, [i.values(COLUMNS) for i in self.new])
+            store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
         updates = [i for i in self.changed.values() if i.id not in created]
-        if updates:
-            updates.sort(key=lambda i: i.id)
-            store.update_many(conn, t.instance, CHANGES, [i.values(CHANGES) for i in updates])
+        self._update(updates)
         if self.history:
             store.insert_many(conn, t.history, HISTORY, self.history)
         if self.closed_reviews:
@@ -191,6 +189,20 @@ class Unit:
         self.known, self.changed = {}, {}
         self.new, self.history, self.inserts, self.closed_reviews, self.freed = [], [], [], [], []
 
+    def _update(self, instances: list[Instance]) -> None:
+        """Write what differs from the rows as they were read. A column that is not named costs no index."""
+        groups: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
+        for instance in sorted(instances, key=lambda i: i.id.int):
+            before, after = instance.loaded, row_of(instance)
+            assert before is not None, "an instance is read before it is changed"
+            pairs = enumerate(zip(before, after, strict=True))
+            which = tuple([n for n, (old, new) in pairs if old is not new and old != new])
+            if which:
+                groups.setdefault(which, []).append((instance.id, *[after[n] for n in which]))
+                instance.loaded = after
+        for which, rows in groups.items():
+            self.core.store.update_many(self.conn, t.instance, ("id", *(COLUMNS[n] for n in which)), rows)
+
     def _place_data(self, instance: Instance) -> None:
         """Small data goes into the row, big data beside it."""
         text = fitting(canonical(instance.data), f"the data of instance {instance.id}")
@@ -212,7 +224,12 @@ class Unit:
 
 def load(conn: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Instance]:
     """Rows of the table as instances, with the data that lies beside them."""
-    instances = [Instance(*tuple(row)) for row in rows]
+    instances = []
+    for row in rows:
+        values = tuple(row)
+        instance = Instance(*values)
+        instance.loaded = values
+        instances.append(instance)
     big = {i.id: i for i in instances if i.stored_data is None}
     if big:
         for instance_id, text in conn.execute(BESIDE_DATA, {"ids": list(big)}):

@@ -139,6 +139,7 @@ class Machine:
         return twin
 
     def handler_for(self, state: str, data: Mapping[str, Any]) -> Work | None:
+        """The work of the state, or of the stage that the data names."""
         stage = data.get(self.stage) if self.stage else None
         return self.handlers.get((state, stage)) or self.handlers.get((state, None))
 

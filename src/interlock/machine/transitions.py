@@ -30,7 +30,7 @@ class Actor:
     name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind.value}:{self.name}" if self.name else self.kind.value
+        return f"{self.kind}:{self.name}" if self.name else str(self.kind)
 
     def may(self, by: frozenset[By]) -> bool:
         return self.kind in by or (self.kind is By.OWNER and By.USER in by)
@@ -150,3 +150,8 @@ class Edge:
     takes: tuple[str, ...] = ()
     pick_up: bool = False
     sets: Mapping[str, Any] = field(default_factory=dict)
+    automatic: bool = field(init=False, default=False)
+    """Whether a worker or the system may take it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "automatic", bool(self.by & {By.SYSTEM, By.WORKER}))

@@ -195,17 +195,15 @@ class SqliteStore(Store):
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
         marks = ", ".join("?" * len(columns))
-        conn.exec_driver_sql(
-            f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})",
-            [tuple(map(plain, row)) for row in rows],
-        )
+        statement = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
+        conn.exec_driver_sql(statement, plain(table, columns, rows))
 
     def update_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
-        sets = ", ".join(f"{name} = ?" for name in columns[1:])
-        values = [(*map(plain, row[1:]), plain(row[0])) for row in rows]
-        done = conn.exec_driver_sql(f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = ?", values)
+        sets = ", ".join(f"{name} = ?{n}" for n, name in enumerate(columns[1:], 2))
+        statement = f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = ?1"
+        done = conn.exec_driver_sql(statement, plain(table, columns, rows))
         if done.rowcount != len(rows):
             raise StoreError(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
 
@@ -288,9 +286,19 @@ class SqliteStore(Store):
         self._reader_engine.dispose()
 
 
-def plain(value: Any) -> Any:
-    """A value as SQLite stores it."""
-    return value.hex if isinstance(value, UUID) else value
+def plain(table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """The rows as SQLite stores them: ids as hexadecimal text. Only the columns with ids are looked at."""
+    ids = [n for n, name in enumerate(columns) if isinstance(table.c[name].type, sa.Uuid)]
+    if not ids:
+        return [tuple(row) for row in rows]
+    plain_rows = []
+    for row in rows:
+        values = list(row)
+        for n in ids:
+            if values[n] is not None:
+                values[n] = values[n].hex
+        plain_rows.append(tuple(values))
+    return plain_rows
 
 
 def patiently(dbapi: sqlite3.Connection, statement: str, patience: float) -> None:

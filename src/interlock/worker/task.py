@@ -57,12 +57,15 @@ class EnginePort:
     def do_settle(self, effect_id: UUID, status: str, answer: Any, error: str | None) -> Effect:
         actor = Actor(WORKER, str(self.claim.worker))
         return self.engine.write(
-            lambda unit: effect_functions.settle(unit, effect_id, status, answer=answer, error=error, actor=actor),
+            lambda unit: effect_functions.settle(
+                unit, effect_id, status, answer=answer, error=error, actor=actor, claim=self.claim
+            ),
             name="settle",
         )
 
-    def do_effects(self) -> list[Effect]:
-        return self.engine.effects(self.claim.id)
+    def do_effect(self, kind: str, key: str | None) -> Effect:
+        wanted = key or effect_functions.usual_key(self.claim, kind)
+        return next(effect for effect in self.engine.effects(self.claim.id) if effect.key == wanted)
 
     def do_move(self, to: str, data: Patch, reason: str) -> Instance:
         return self.engine.write(
@@ -226,8 +229,7 @@ class Task(Generic[D]):
         takes: tuple[str, ...],
         verify: Callable[[Effect], Mapping[str, Any] | None],
     ) -> Effect:
-        effects: list[Effect] = self._port.call("effects")
-        effect = next(e for e in effects if e.kind == kind and (key is None or e.key == key))
+        effect: Effect = self._port.call("effect", kind, key)
         arrived = verify(effect)
         if arrived is None:
             self.failed(effect, "verified: it never arrived")

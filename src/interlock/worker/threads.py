@@ -23,30 +23,37 @@ class Threads:
         self._lock = threading.Lock()
         self._threads = 0
         self._idle = 0
+        self._waiting = 0
         self.given_up = 0
 
     def submit(self, job: Callable[[], None], started: Callable[[Place], None]) -> None:
-        self._jobs.put((job, started))
         with self._lock:
-            if self._idle == 0 and self._threads < self._size:
-                self._grow()
+            self._waiting += 1
+            self._grow()
+        self._jobs.put((job, started))
 
     def _grow(self) -> None:
-        self._threads += 1
-        threading.Thread(target=self._run, args=(Place(),), name="interlock-handler", daemon=True).start()
+        """Every idle thread takes one waiting job, so a job beyond those needs a thread of its own."""
+        if self._waiting > self._idle and self._threads < self._size:
+            self._threads += 1
+            self._idle += 1
+            threading.Thread(target=self._run, args=(Place(),), name="interlock-handler", daemon=True).start()
 
     def _run(self, place: Place) -> None:
-        while not place.given_up:
-            with self._lock:
-                self._idle += 1
+        while True:
             item = self._jobs.get()
-            with self._lock:
-                self._idle -= 1
             if item is None:
                 return
+            with self._lock:
+                self._idle -= 1
+                self._waiting -= 1
             job, started = item
             started(place)
             job()
+            with self._lock:
+                if place.given_up:
+                    return
+                self._idle += 1
 
     def give_up(self, place: Place) -> None:
         """The thread in this place will not come back: count it out."""
@@ -55,8 +62,7 @@ class Threads:
                 place.given_up = True
                 self.given_up += 1
                 self._threads -= 1
-                if not self._jobs.empty():
-                    self._grow()
+                self._grow()
 
     def close(self) -> None:
         with self._lock:

@@ -1,0 +1,94 @@
+"""`make bench`: a table for people, JSON for tools."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sqlite3
+import statistics
+import tempfile
+from pathlib import Path
+
+import psycopg
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from tests.servers import Postgres
+
+from bench import raw
+from bench.items import interlock
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    options.add_argument("--items", type=int, default=20_000, help="work items a run")
+    options.add_argument("--runs", type=int, default=3, help="runs of each; the median counts")
+    options.add_argument("--batch", type=int, default=200, help="claims a batch, and hands of the worker")
+    options.add_argument("--json", type=Path, help="write the figures to this file")
+    given = options.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="il-bench-"))
+    folder.chmod(0o755)
+    try:
+        figures = measure(folder, given.items, given.runs, given.batch)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    report(figures)
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+def measure(folder: Path, items: int, runs: int, batch: int) -> dict[str, object]:
+    rates: dict[str, list[float]] = {}
+    with Postgres(folder / "pg") as server, Progress(console=Console(stderr=True), transient=True) as progress:
+        version = psycopg.connect(server.url()).info.server_version
+        bar = progress.add_task("measuring", total=runs * 4)
+        for run in range(runs):
+            # Side by side within each round, so that a busy moment of the machine falls on all of them.
+            rates.setdefault("raw SQL on SQLite", []).append(raw.sqlite(folder / f"raw{run}.db", items, batch))
+            progress.advance(bar)
+            made = interlock(f"sqlite:///{folder}/il{run}.db", items, batch)
+            rates.setdefault("Interlock on SQLite", []).append(made["rate"])
+            progress.advance(bar)
+            with psycopg.connect(server.url(), autocommit=True) as conn:
+                conn.execute(f"CREATE DATABASE raw{run}".encode())
+                conn.execute(f"CREATE DATABASE il{run}".encode())
+            rates.setdefault("raw SQL on PostgreSQL", []).append(raw.postgres(server.url(f"raw{run}"), items, batch))
+            progress.advance(bar)
+            made = interlock(server.url(f"il{run}"), items, batch)
+            rates.setdefault("Interlock on PostgreSQL", []).append(made["rate"])
+            progress.advance(bar)
+    return {
+        "items": items,
+        "runs": runs,
+        "batch": batch,
+        "durability": "full: synchronous=FULL, synchronous_commit=on, fsync=on",
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "postgresql": version,
+        "cores": os.cpu_count(),
+        "rates": {name: {"median": statistics.median(r), "runs": r} for name, r in rates.items()},
+    }
+
+
+def report(figures: dict[str, object]) -> None:
+    rates = figures["rates"]
+    assert isinstance(rates, dict)
+    table = Table("", "items/s (median)", "of raw SQL", title="finished work items per second, one worker process")
+    for name, found in rates.items():
+        limit = rates[f"raw SQL on {name.rpartition(' ')[2]}"]["median"]
+        table.add_row(name, f"{found['median']:,.0f}", f"{found['median'] / limit:.2f}")
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{figures['items']:,} items, {figures['runs']} runs, batch {figures['batch']}; {figures['durability']}; "
+        f"Python {figures['python']}, SQLite {figures['sqlite']}, PostgreSQL {figures['postgresql']}, "
+        f"{figures['cores']} cores",
+        highlight=False,
+    )
+
+
+if __name__ == "__main__":
+    main()
