@@ -47,7 +47,8 @@ def keep(
         raise InvalidData(f"artifact {name!r} has {len(content):,} bytes, at most {BIGGEST:,} fit")
     instance = unit.lock(instance_id)
     digest = hashlib.sha256(content).hexdigest()
-    if unit.conn.execute(sa.select(A.c.hash).where(A.c.hash == digest)).first() is None:
+    # Shared with others who keep it, held against the collector until our reference to it is committed.
+    if unit.conn.execute(sa.select(A.c.hash).where(A.c.hash == digest).with_for_update(read=True)).first() is None:
         unit.conn.execute(sa.insert(A).values(hash=digest, size=len(content), content=content, at=unit.now))
     unit.insert(R, instance_id=instance_id, name=name, media_type=media_type, hash=digest, step=step, at=unit.now)
     unit.record(
@@ -94,13 +95,10 @@ def link_all(unit: Unit, source: UUID, target: UUID) -> None:
 
 def collect(unit: Unit, limit: int = 100) -> int:
     """Remove contents that no instance refers to."""
-    gone = (
-        sa.select(A.c.hash)
-        .where(~sa.exists().where(R.c.hash == A.c.hash))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
+    unused = ~sa.exists().where(R.c.hash == A.c.hash)
+    gone = sa.select(A.c.hash).where(unused).limit(limit).with_for_update(skip_locked=True)
     hashes = list(unit.conn.execute(gone).scalars())
-    if hashes:
-        unit.conn.execute(sa.delete(A).where(A.c.hash.in_(hashes)))
-    return len(hashes)
+    if not hashes:
+        return 0
+    # Asked again under the lock: a reference may have been committed between the look and the lock.
+    return unit.conn.execute(sa.delete(A).where(A.c.hash.in_(hashes), unused)).rowcount

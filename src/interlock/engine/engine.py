@@ -288,6 +288,7 @@ class _Within(Engine):
         self._conn = conn
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
+        self.store.join(self._conn)
         unit = Unit(self.core, self._conn, self.clock.now())
         with self._conn.begin_nested():
             result = job(unit)

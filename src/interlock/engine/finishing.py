@@ -179,6 +179,8 @@ def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reas
     """Move from inside a handler and go on working: the lease stays."""
     instance = must_hold(unit, claim)
     actor = Actor(WORKER, str(claim.worker))
+    if to in claim.machine.states and claim.machine.states[to].kind in {Kind.FINAL, Kind.FAILED}:
+        raise InvalidData(f"in {to!r} it rests, so nobody goes on working there; return Go({to!r}) instead")
     outcome = Go(to, data=data, reason=reason)
     failing.passed(instance, claim.machine.step_of(instance.state, instance.staged(claim.machine)))
     _go(unit, instance, claim.machine, outcome, actor, {"reason": reason, "step": claim.step}, keep_lease=True)

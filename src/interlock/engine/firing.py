@@ -43,10 +43,16 @@ def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) ->
         if not by or (actor is not None and not actor.may(by)) or passes(edge.guard, facts(instance, who)) is not True:
             continue
         found[edge.on, edge.to] = Allowed(edge.on, edge.to, tuple(sorted(b.value for b in by)))
-    for arm in machine.arms:
-        if arm.state == instance.state and instance.wake is None and (actor is None or actor.may(arm.by)):
+    for arm in () if under_way(instance) else machine.arms:
+        who = actor or Actor(next(iter(sorted(arm.by)), SYSTEM))
+        if arm.state == instance.state and who.may(arm.by) and passes(arm.guard, facts(instance, who)) is True:
             found[arm.on, None] = Allowed(arm.on, None, tuple(sorted(b.value for b in arm.by)))
     return list(found.values())
+
+
+def under_way(instance: Instance) -> bool:
+    """Whether its work runs, or is about to."""
+    return instance.wake in {"work", "lease", "blocked"} or instance.held_wake == "work"
 
 
 def fire(
@@ -160,7 +166,7 @@ def _arm(
             f"{where}, where {arm.on!r} is for {who}, not for {actor.kind.value}", allowed(instance, machine)
         )
     # What runs already, or is about to, is not started twice.
-    if instance.wake in {"work", "lease", "blocked"} or instance.held_wake == "work":
+    if under_way(instance):
         raise Refused(f"{where} and its work was started already", allowed(instance, machine))
     verdict = passes(arm.guard, facts(instance, actor))
     if verdict is not True:

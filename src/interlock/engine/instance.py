@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
+from interlock.engine.text import canonical, fitting
 from interlock.machine import Machine
 from interlock.store import Micros
 from interlock.store.tables import instance as table
@@ -79,6 +80,8 @@ class Instance:
         return self.data if machine.stage else {}
 
     def set_data(self, data: dict[str, Any]) -> None:
+        """New data, written at the end; what does not fit is refused now, while its outcome can still be undone."""
+        self.stored_data = fitting(canonical(data), f"the data of instance {self.id}")
         self._data = data
         self.data_changed = True
 

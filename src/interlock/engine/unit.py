@@ -19,7 +19,7 @@ from uuid_utils.compat import uuid7
 from interlock.engine import chain, limits
 from interlock.engine.errors import NotFound
 from interlock.engine.instance import COLUMNS, Instance, everything, row_of
-from interlock.engine.text import BESIDE, canonical, fitting
+from interlock.engine.text import BESIDE, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
@@ -205,7 +205,8 @@ class Unit:
 
     def _place_data(self, instance: Instance) -> None:
         """Small data goes into the row, big data beside it."""
-        text = fitting(canonical(instance.data), f"the data of instance {instance.id}")
+        text = instance.stored_data
+        assert text is not None, "data that was set has its text"
         instance.data_changed = False
         if len(text) <= BESIDE:
             if instance.beside:

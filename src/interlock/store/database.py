@@ -43,6 +43,10 @@ class Store(ABC):
         """Run the job in a transaction that may change tables, alone."""
 
     @abstractmethod
+    def join(self, conn: sa.Connection) -> None:
+        """Make sure that somebody else's connection is in a write transaction before we write on it."""
+
+    @abstractmethod
     def clock_offset(self) -> Micros:
         """How far the database's clock is ahead of this machine's."""
 

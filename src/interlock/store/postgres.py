@@ -139,6 +139,9 @@ class PostgresStore(Store):
         if done.rowcount != len(rows):
             raise StoreGone(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
 
+    def join(self, conn: sa.Connection) -> None:
+        return None  # psycopg begins by itself
+
     def clock_offset(self) -> Micros:
         def ask(conn: sa.Connection) -> Micros:
             before = time.time_ns() // 1000

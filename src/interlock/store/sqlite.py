@@ -207,6 +207,14 @@ class SqliteStore(Store):
         if done.rowcount != len(rows):
             raise StoreError(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
 
+    def join(self, conn: sa.Connection) -> None:
+        """Python's sqlite3 begins no transaction before a SAVEPOINT, and then its RELEASE commits: begin one."""
+        conn.get_transaction() or conn.begin()
+        raw = conn.connection.dbapi_connection
+        assert isinstance(raw, sqlite3.Connection)
+        if not raw.in_transaction:
+            patiently(raw, "BEGIN IMMEDIATE", self._patience)
+
     def clock_offset(self) -> Micros:
         return 0  # the file has no clock of its own, and all its processes share this machine's
 

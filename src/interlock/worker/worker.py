@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
 
-from interlock.engine import Engine, workers
+import sqlalchemy as sa
+
+from interlock.engine import Engine, picking, workers
 from interlock.engine.lineage import route
 from interlock.machine import InterlockError
 from interlock.worker.claimer import Claimer
@@ -82,6 +84,20 @@ class Worker:
     def lost(self) -> bool:
         """The others gave this worker up; restart it."""
         return self.heartbeat.lost
+
+    def wait_until_idle(self, timeout: float = 60.0) -> None:
+        """Wait until nothing is ready or running here, for scripts and examples; else TimeoutError."""
+        deadline = time.monotonic() + timeout
+        while self.engine.read(self._has_work):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"there is still work after {timeout:g} seconds")
+            time.sleep(0.002)
+
+    def _has_work(self, conn: sa.Connection) -> bool:
+        """In one snapshot, where an instance is either ready, held, or done."""
+        core = self.engine.core
+        held = workers.held_by(conn, self.id)
+        return bool(held) or picking.anything_ready(core, conn, core.clock.now(), self.queues)
 
     def stop(self, timeout: float = 30.0) -> None:
         """Drain: no new claims; running handlers get `timeout` seconds; the rest goes back without a lost attempt."""

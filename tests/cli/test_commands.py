@@ -1,0 +1,165 @@
+"""The command line as an operator uses it: real processes, real databases."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interlock.apps.sample import parcel
+from interlock.engine import Engine
+
+MACHINES = ("company", "source", "listing", "job", "run", "application", "session", "loan", "contract")
+
+
+def interlock(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    plain = {**os.environ, "NO_COLOR": "1", "COLUMNS": "160", "TERM": "dumb"}
+    plain.pop("INTERLOCK_DATABASE", None)
+    command = [sys.executable, "-c", "from interlock.cli import main; main()", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False, env=plain)
+
+
+@pytest.fixture
+def parcels(tmp_path: Path) -> str:
+    """A database with two parcels in it."""
+    url = f"sqlite:///{tmp_path}/parcels.db"
+    with Engine(url, [parcel]) as engine:
+        engine.create_many("parcel", [{"content": "tea"}, {"content": "an anvil"}])
+    return url
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = "import sys, interlock.cli; print(*sorted(m for m in sys.modules if '.' not in m))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "typer" in loaded
+    assert not loaded & {"sqlalchemy", "pydantic", "alembic", "psycopg", "redis"}
+
+
+def test_machine_list_knows_all_nine(tmp_path: Path) -> None:
+    done = interlock("machine", "list", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in MACHINES:
+        assert f" {name} " in done.stdout
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_machine_show_prints_json_with_one_row_a_pair(name: str, tmp_path: Path) -> None:
+    shown = json.loads(interlock("machine", "show", name, "--format", "json", cwd=tmp_path).stdout)
+    assert (shown["name"], shown["version"]) == (name, 1)
+    assert list(shown) == ["name", "version", "initial", "states", "transitions"]
+    assert all(set(state) == {"name", "kind"} for state in shown["states"])
+    assert all(set(row) == {"from", "to", "event", "by"} for row in shown["transitions"])
+    names = {state["name"] for state in shown["states"]}
+    pairs = [(row["from"], row["to"]) for row in shown["transitions"]]
+    assert shown["initial"] in names
+    assert {end for pair in pairs for end in pair} == names
+    assert len(pairs) == len(set(pairs))
+
+
+def test_machine_show_as_table_and_mermaid(tmp_path: Path) -> None:
+    table = interlock("machine", "show", "contract", cwd=tmp_path).stdout
+    assert "review_required  waiting  a reviewer" in table
+    assert "failed           comparing        retry      system, user         failed_at(comparing)" in table
+    mermaid = interlock("machine", "show", "contract", "--format", "mermaid", cwd=tmp_path).stdout
+    assert mermaid.startswith("stateDiagram-v2\n    [*] --> pending\n")
+    assert "    review_required --> timed_out: time_out\n" in mermaid
+
+
+def test_machines_of_ones_own_come_in_through_app(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(
+        "from interlock import FINAL, Machine, Registry, State, Transition\n"
+        "registry = Registry([Machine('sale', initial='open', states=[State('open'), State('done', FINAL)],\n"
+        "                            transitions=[Transition('open', 'done', on='close')])])\n"
+    )
+    done = interlock("machine", "show", "sale", "--app", "shop:registry", "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout)["transitions"] == [
+        {"from": "open", "to": "done", "event": "close", "by": ["worker"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("machine", "show", "nothing"), "there is no machine 'nothing'; there are: application, company"),
+        (("machine", "list", "--app", "no.such:registry"), "is the package installed?"),
+        (("machine", "list", "--app", "registry"), "write it as package.module:registry"),
+        (("db", "status"), "there is no database interlock.db; run: interlock db migrate"),
+        (
+            ("db", "migrate", "--database", "mysql://x/y"),
+            "'mysql' databases are not supported; use sqlite or postgresql",
+        ),
+        (("db", "migrate", "--database", "sqlite://"), "keeps nothing; name a file"),
+        (("audit", "verify", "--database", "sqlite:///new.db"), "run: interlock db migrate"),
+    ],
+)
+def test_a_mistake_is_one_clear_line_and_exit_code_1(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    done = interlock(*arguments, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_wrong_option_is_exit_code_2(tmp_path: Path) -> None:
+    assert interlock("machine", "show", "job", "--format", "svg", cwd=tmp_path).returncode == 2
+
+
+def test_db_migrate_and_status(tmp_path: Path) -> None:
+    assert "migrated: empty → 0001" in interlock("db", "migrate", cwd=tmp_path).stdout
+    assert "nothing to do" in interlock("db", "migrate", cwd=tmp_path).stdout
+    done = interlock("db", "status", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.split() == ["database", "0001", "code", "0001"]
+
+
+def test_a_newer_database_is_refused(tmp_path: Path) -> None:
+    interlock("db", "migrate", cwd=tmp_path)
+    with sqlite3.connect(tmp_path / "interlock.db") as conn:
+        conn.execute("UPDATE alembic_version SET version_num = '9999'")
+    conn.close()
+    done = interlock("db", "migrate", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "schema 9999, which is newer than this code" in done.stderr
+    assert interlock("db", "status", cwd=tmp_path).returncode == 1
+
+
+def test_machine_show_tells_the_version_that_the_database_knows(parcels: str, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "parcels.db") as conn:
+        conn.execute("UPDATE definition SET digest = 'an older life cycle'")
+    conn.close()
+    (tmp_path / "mine.py").write_text("from interlock.apps.sample import parcel\n")
+    shown = interlock(
+        "machine", "show", "parcel", "--app", "mine:parcel", "--format", "json", "--database", parcels, cwd=tmp_path
+    )
+    assert json.loads(shown.stdout)["version"] == 2
+
+
+def test_audit_verify_finds_what_was_changed(parcels: str, tmp_path: Path) -> None:
+    done = interlock("audit", "verify", "--database", parcels, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "whole: 2 instances, 2 history rows, every chain and every replay\n")
+    with sqlite3.connect(tmp_path / "parcels.db") as conn:
+        conn.execute("DROP TRIGGER history_no_update")
+        changed = conn.execute("UPDATE history SET actor = 'nobody' WHERE pos = 1 RETURNING instance_id").fetchone()[0]
+        other = conn.execute("SELECT instance_id FROM history WHERE pos = 2").fetchone()[0]
+    conn.close()
+    done = interlock("audit", "verify", "--database", parcels, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "seq 1 does not follow from the row before it" in done.stdout
+    assert interlock("audit", "verify", "--instance", changed, "--database", parcels, cwd=tmp_path).returncode == 1
+    assert interlock("audit", "verify", "--instance", other, "--database", parcels, cwd=tmp_path).returncode == 0
+
+
+def test_the_sample_runs_to_its_end_and_says_what_it_did(tmp_path: Path) -> None:
+    done = interlock("sample", "--count", "16", "--data", str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "16 parcels in" in done.stdout
+    assert "every chain verifies: yes" in done.stdout
+    assert "shipped" in done.stdout
+    url = f"sqlite:///{tmp_path}/sample.db"
+    assert interlock("audit", "verify", "--database", url, cwd=tmp_path).stdout.startswith("whole: 16 instances")
