@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from interlock.engine.claiming import Claim
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import must_hold
+from interlock.engine.text import storable
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor
 from interlock.store import Micros
@@ -45,6 +46,7 @@ def keep(
     """Store the content under a name; its hash. The same content is stored once, whoever keeps it."""
     if len(content) > BIGGEST:
         raise InvalidData(f"artifact {name!r} has {len(content):,} bytes, at most {BIGGEST:,} fit")
+    storable(name + media_type, "the artifact's name")
     instance = unit.lock(instance_id)
     digest = hashlib.sha256(content).hexdigest()
     # Shared with others who keep it, held against the collector until our reference to it is committed.

@@ -143,7 +143,9 @@ def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = ""
     if not where.conditions():
         raise InvalidData("an empty filter would take every dead letter; name a machine, step, error or fingerprint")
     done = []
-    for letter in find(unit.conn, where, limit=limit):
+    letters = find(unit.conn, where, limit=limit)
+    unit.lock_many([letter.instance_id for letter in letters])
+    for letter in letters:
         if action == "retry":
             retry(unit, letter.id, actor, reason=note)
         else:

@@ -99,7 +99,9 @@ def lost_workers(unit: Unit, dead: list[UUID]) -> int:
             unit.record(instance, "lost", SYSTEM_ACTOR, payload={"why": "worker_lost", "worker": str(holder)})
             instance.holder = instance.claimed_at = None
             instance.wake, instance.due_at = "work", unit.now
-    if len(rows) < BATCH:
+    # Rows that somebody holds at this moment were passed over; the next round takes them.
+    left = unit.conn.execute(sa.select(sa.func.count()).select_from(I).where(I.c.holder.in_(dead))).scalar_one()
+    if left <= len(rows):
         unit.conn.execute(sa.update(t.worker).where(t.worker.c.id.in_(dead)).values(status="lost"))
     return len(rows)
 

@@ -21,7 +21,7 @@ from interlock.engine.claiming import Claim, held
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import must_hold
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, fitting, shortened
+from interlock.engine.text import canonical, fitting, shortened, storable
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Ask, EffectUnknown, Review
 from interlock.store import Micros
@@ -77,6 +77,7 @@ def intend(
     """Write down what is about to be sent, with the limits that it uses; under the fence."""
     instance = must_hold(unit, claim)
     key = key or usual_key(claim, kind)
+    storable(key, "the effect's key")
     wanted = request_hash(request)
     row = unit.conn.execute(sa.select(E).where(E.c.key == key).with_for_update()).first()
     if row is None:

@@ -249,6 +249,10 @@ class Engine:
             name="artifact",
         )
 
+    def collect_artifacts(self, limit: int = 100) -> int:
+        """Remove contents that no instance refers to any more; how many."""
+        return self.write(lambda unit: artifacts.collect(unit, limit), name="artifact")
+
     # -- working: what a worker calls
 
     def claim(self, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[claiming.Claim]:

@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 from interlock.engine import chain, moves
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical
+from interlock.engine.text import canonical, storable
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, Kind, Machine, Patch, Spawn
 from interlock.store import Micros, tables
@@ -45,6 +45,8 @@ def create(
         raise InvalidData(f"priority {priority!r} is not one of 0 (first), 1, 2, 3 (last)")
     if key is not None and not 0 < len(key) <= 2000:
         raise InvalidData(f"a key has 1 to 2,000 characters, not {len(key)}")
+    for what, text in (("key", key), ("workspace", workspace), ("queue", queue), ("host", host)):
+        storable(text or "", f"the {what}")
     given = data.model_dump(mode="json") if isinstance(data, BaseModel) else data or {}
     if not isinstance(given, Mapping):
         raise InvalidData(f"data must be a model or a mapping of fields, not {type(data).__name__}")

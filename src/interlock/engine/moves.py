@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from interlock.engine import limits
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical
+from interlock.engine.text import canonical, shortened, storable
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review
 from interlock.store import Micros, span
@@ -230,9 +230,9 @@ def send(unit: Unit, instance: Instance, messages: tuple[Message, ...]) -> None:
         unit.insert(
             t.outbox,
             instance_id=instance.id,
-            channel=message.channel,
-            recipient=message.to,
-            subject=message.subject,
+            channel=storable(message.channel, "the message's channel"),
+            recipient=storable(message.to, "the message's recipient"),
+            subject=shortened(message.subject, 500),
             body=canonical(dict(message.body)),
             status="waiting",
             at=unit.now,

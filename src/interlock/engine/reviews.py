@@ -111,9 +111,10 @@ def decide(
     instance = unit.lock(get(unit.conn, review_id).instance_id)
     found = get(unit.conn, review_id, lock=True)
     kept = dict(answer or {})
-    if found.status == "decided" and (found.decision, found.decided_by, found.answer or {}) == (
-        decision, str(actor), kept,
-    ):  # fmt: skip
+    machine = unit.machine(instance)
+    if (found.status, found.decision, found.decided_by) == ("decided", decision, str(actor)) and _same_answer(
+        machine, found, kept
+    ):
         return found
     _still_open(found)
     _not_held(unit, found, actor)
@@ -121,7 +122,6 @@ def decide(
         raise OutOfDate(instance.id, expected_seq, instance.seq)
     if decision not in found.decisions:
         raise InvalidData(f"{decision!r} is no decision of this review; it takes {', '.join(found.decisions)}")
-    machine = unit.machine(instance)
     kept = _checked(machine, found, kept)
     unit.conn.execute(
         sa.update(R)
@@ -242,6 +242,13 @@ def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dic
     except pydantic.ValidationError as error:
         places = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'form'}: {e['msg']}" for e in error.errors())
         raise InvalidData(f"the form of review {found.id} is not filled in rightly: {places}") from error
+
+
+def _same_answer(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> bool:
+    try:
+        return found.answer == _checked(machine, found, answer)
+    except InvalidData:
+        return False
 
 
 def _declared(machine: Machine) -> list[Review]:

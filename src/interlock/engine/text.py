@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from interlock.engine.errors import InvalidData
 from interlock.machine import DataTooBig
 
 BESIDE = 1024
@@ -33,6 +34,13 @@ def fitting(text: str, what: str) -> str:
         raise DataTooBig(
             f"{what} has {len(text):,} characters as JSON, at most {BIGGEST:,} fit; keep big values as artifacts"
         )
+    return text
+
+
+def storable(text: str, what: str) -> str:
+    """The text, if both databases can keep it: no NUL, no lone surrogate."""
+    if "\x00" in text or (not text.isprintable() and any("\ud800" <= c <= "\udfff" for c in text)):
+        raise InvalidData(f"{what} {text[:80]!r} has a character that no database keeps (NUL, or half of a pair)")
     return text
 
 

@@ -172,7 +172,7 @@ class Unit:
                 )
                 .values(status="closed", decided_at=self.now)
             )
-        for table in {table for table, _ in self.inserts}:
+        for table in dict.fromkeys(table for table, _ in self.inserts):
             rows = [values for other, values in self.inserts if other is table]
             columns = tuple(rows[0])
             store.insert_many(conn, table, columns, [tuple(row.get(c) for c in columns) for row in rows])

@@ -29,6 +29,10 @@ class Actor:
     kind: By
     name: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.name.isprintable() or len(self.name) > 200:
+            raise ValueError(f"an actor's name is at most 200 printable characters, not {self.name[:80]!r}")
+
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}" if self.name else str(self.kind)
 

@@ -17,7 +17,7 @@ from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing,
 from interlock.engine.unit import Unit
 from interlock.machine import Outcome
 from interlock.store import StoreError
-from interlock.worker.loop import Loop
+from interlock.worker.loop import Identity, Loop
 from interlock.worker.runner import Runner, Running
 
 log = logging.getLogger("interlock.worker")
@@ -31,10 +31,10 @@ class Claimer(Loop):
     pause = 0.05
 
     def __init__(
-        self, engine: Engine, worker: UUID, queues: Sequence[str], hands: int, trusted: Callable[[], bool]
+        self, engine: Engine, me: Identity, queues: Sequence[str], hands: int, trusted: Callable[[], bool]
     ) -> None:
         super().__init__()
-        self._engine, self._worker, self._queues, self._hands = engine, worker, list(queues), hands
+        self._engine, self._me, self._queues, self._hands = engine, me, list(queues), hands
         self._trusted = trusted
         self.runner = Runner(engine, hands, self._came)
         self._lock = threading.Lock()
@@ -61,7 +61,7 @@ class Claimer(Loop):
         if not self._trusted():
             # Others may have these instances by now: what we hold is void, and nothing of it is written.
             self._drop(batch)
-            raise Fenced(f"worker {self._worker} could not say that it lives; it lets go of what it held")
+            raise Fenced(f"worker {self._me.id} could not say that it lives; it lets go of what it held")
         free = 0 if self.draining or self.stopping else self._hands - len(self.running) + len(batch)
         try:
             done, claims = self._commit(batch, free)
@@ -88,7 +88,7 @@ class Claimer(Loop):
         def job(unit: Unit) -> tuple[list[bool], list[Claim]]:
             done = finishing.finish(unit, results) if results else []
             unit.flush()  # what became ready just now can be claimed just now
-            return done, claiming.claim(unit, self._worker, self._queues, free, self._turn)
+            return done, claiming.claim(unit, self._me.id, self._queues, free, self._turn)
 
         return self._engine.write(job, name="finish")
 

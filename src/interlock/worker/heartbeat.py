@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+from collections.abc import Callable
 from datetime import timedelta
-from uuid import UUID
 
 from interlock.engine import Engine, Fenced, workers
 from interlock.store import Micros, SystemClock
-from interlock.worker.loop import Loop
+from interlock.worker.loop import Identity, Loop
+
+log = logging.getLogger("interlock.worker")
 
 
 class Heartbeat(Loop):
@@ -16,14 +19,12 @@ class Heartbeat(Loop):
 
     name = "heartbeat"
 
-    def __init__(self, engine: Engine, worker: UUID, lives: timedelta) -> None:
+    def __init__(self, engine: Engine, me: Identity, lives: timedelta, reborn: Callable[[], None]) -> None:
         super().__init__()
-        self._engine, self._worker, self._lives = engine, worker, lives
+        self._engine, self._me, self._lives, self._reborn = engine, me, lives, reborn
         self.pause = lives.total_seconds() / 4
         self._lock = threading.Lock()
         self._trusted_until = engine.clock.steady() + lives.total_seconds()
-        self.lost = False
-        """Others gave this worker up; it has to start anew under a new id."""
 
     def once(self) -> bool:
         # Counted from before the write, and by a clock that cannot be set: others cannot give it away earlier.
@@ -34,13 +35,14 @@ class Heartbeat(Loop):
         try:
             self._engine.store.write(
                 lambda conn: workers.beat(
-                    conn, self._engine.clock.now(), self._worker, offset=offset, lives=self._lives
+                    conn, self._engine.clock.now(), self._me.id, offset=offset, lives=self._lives
                 ),
                 name="beat",
             )
-        except Fenced:
-            self.lost = True
-            raise
+        except Fenced as told:
+            # What it held is others' now; whatever its handlers still bring is refused by their fences.
+            log.warning("%s; it starts anew", told)
+            self._reborn()
         with self._lock:
             self._trusted_until = begun + self._lives.total_seconds()
         return False
@@ -49,4 +51,4 @@ class Heartbeat(Loop):
         """Whether what this worker holds is surely still its own; False a tenth of the lease early."""
         margin = self._lives.total_seconds() / 10
         with self._lock:
-            return not self.lost and self._engine.clock.steady() < self._trusted_until - margin
+            return self._engine.clock.steady() < self._trusted_until - margin

@@ -6,11 +6,20 @@ import logging
 import random
 import threading
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from uuid import UUID
 
 from interlock.machine import InterlockError
 from interlock.store import StoreClosed
 
 log = logging.getLogger("interlock.worker")
+
+
+@dataclass
+class Identity:
+    """Who this worker is: a new id at each start, and after others gave it up."""
+
+    id: UUID
 
 
 class Loop(ABC):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from interlock.engine import Engine, WorkerRow, workers
 from interlock.engine.due import BATCH, anything_due
-from interlock.worker.loop import Loop
+from interlock.worker.loop import Identity, Loop
 
 
 class Sweeper(Loop):
@@ -15,9 +15,9 @@ class Sweeper(Loop):
     name = "sweeper"
     pause = 1.0
 
-    def __init__(self, engine: Engine, worker: UUID, pause: float = 1.0) -> None:
+    def __init__(self, engine: Engine, me: Identity, pause: float = 1.0) -> None:
         super().__init__()
-        self._engine, self._worker = engine, worker
+        self._engine, self._me = engine, me
         self.pause = pause
         self._seen: dict[UUID, tuple[int, float]] = {}
 
@@ -34,7 +34,7 @@ class Sweeper(Loop):
         now = self._engine.clock.now()
         alive = self._engine.read(workers.alive)
         self._seen = {w.id: self._seen[w.id] for w in alive if w.id in self._seen}
-        return [w.id for w in alive if w.id != self._worker and self._is_dead(w, now)]
+        return [w.id for w in alive if w.id != self._me.id and self._is_dead(w, now)]
 
     def _is_dead(self, worker: WorkerRow, now: int) -> bool:
         if worker.until < now or self._engine.store.is_dead(worker.lock_file):

@@ -8,7 +8,7 @@ from uuid import UUID
 from interlock.engine import Engine, finishing, workers
 from interlock.machine import Fail, HandlerTimeout
 from interlock.worker.claimer import Claimer
-from interlock.worker.loop import Loop
+from interlock.worker.loop import Identity, Loop
 
 log = logging.getLogger("interlock.worker")
 LOOP_PATIENCE = 5.0
@@ -20,16 +20,16 @@ class Watcher(Loop):
     name = "watcher"
     pause = 0.4
 
-    def __init__(self, engine: Engine, worker: UUID, claimer: Claimer, *, loop_patience: float = LOOP_PATIENCE) -> None:
+    def __init__(self, engine: Engine, me: Identity, claimer: Claimer, *, loop_patience: float = LOOP_PATIENCE) -> None:
         super().__init__()
-        self._engine, self._worker, self._claimer = engine, worker, claimer
+        self._engine, self._me, self._claimer = engine, me, claimer
         self._loop_patience = loop_patience
         self._unknown: dict[UUID, int] = {}
 
     def once(self) -> bool:
         self._look_at_event_loop()
         running = dict(self._claimer.running)  # before the look: what is claimed after it cannot be missing there
-        held = self._engine.read(lambda conn: workers.held_by(conn, self._worker))
+        held = self._engine.read(lambda conn: workers.held_by(conn, self._me.id))
         for (instance_id, fence), one in running.items():
             if held.get(instance_id) != fence and not one.port.cancelled():
                 one.cancel()
@@ -50,7 +50,7 @@ class Watcher(Loop):
         lost = {i: f for i, f in strange.items() if self._unknown.get(i) == f}
         self._unknown = strange
         if lost:
-            self._engine.write(lambda unit: finishing.orphans(unit, self._worker, lost), name="give_back")
+            self._engine.write(lambda unit: finishing.orphans(unit, self._me.id, lost), name="give_back")
             log.warning("%d claims whose answer was lost were given back", len(lost))
 
     def _look_at_event_loop(self) -> None:

@@ -17,7 +17,7 @@ from interlock.engine.lineage import route
 from interlock.machine import InterlockError
 from interlock.worker.claimer import Claimer
 from interlock.worker.heartbeat import Heartbeat
-from interlock.worker.loop import Loop
+from interlock.worker.loop import Identity, Loop
 from interlock.worker.sweeper import Sweeper
 from interlock.worker.watcher import Watcher
 
@@ -51,24 +51,21 @@ class Worker:
         self.queues = [*named, *(route(queue, self.host) for queue in named)]
         self._hands, self._lives = hands, lives
         self._sweep_every, self._loop_patience = sweep_every, loop_patience
-        self.id: UUID = uuid4()
+        self._me = Identity(uuid4())
         self._lock_file: str | None = None
         self._leave: Callable[[], None] = _nothing
 
+    @property
+    def id(self) -> UUID:
+        return self._me.id
+
     def start(self) -> Worker:
         engine = self.engine
-        self.id = uuid4()
-        self._lock_file = engine.store.hold_lock(self.id)
-        engine.store.write(
-            lambda conn: workers.start(
-                conn, engine.clock.now(), self.id, host=self.host, pid=os.getpid(), queues=self.queues,
-                lock_file=self._lock_file, lives=self._lives,
-            )
-        , name="start")  # fmt: skip
-        self.heartbeat = Heartbeat(engine, self.id, self._lives)
-        self.claimer = Claimer(engine, self.id, self.queues, self._hands, self.heartbeat.trusted)
-        self.watcher = Watcher(engine, self.id, self.claimer, loop_patience=self._loop_patience)
-        self.sweeper = Sweeper(engine, self.id, self._sweep_every)
+        self._enter()
+        self.heartbeat = Heartbeat(engine, self._me, self._lives, self._enter)
+        self.claimer = Claimer(engine, self._me, self.queues, self._hands, self.heartbeat.trusted)
+        self.watcher = Watcher(engine, self._me, self.claimer, loop_patience=self._loop_patience)
+        self.sweeper = Sweeper(engine, self._me, self._sweep_every)
         self._loops: list[Loop] = [self.heartbeat, self.sweeper, self.watcher, self.claimer]
         engine.store.listen()
         self._leave = engine.store.subscribe(self._hinted)
@@ -76,14 +73,25 @@ class Worker:
             loop.start()
         return self
 
+    def _enter(self) -> None:
+        """Take a new id and tell the others; they find out by its lock or its heartbeat when it is gone."""
+        engine, old = self.engine, self._lock_file
+        made = uuid4()
+        lock_file = engine.store.hold_lock(made)
+        engine.store.write(
+            lambda conn: workers.start(
+                conn, engine.clock.now(), made, host=self.host, pid=os.getpid(), queues=self.queues,
+                lock_file=lock_file, lives=self._lives,
+            ),
+            name="start",
+        )  # fmt: skip
+        self._me.id, self._lock_file = made, lock_file
+        if old is not None:
+            engine.store.drop_lock(old)
+
     def _hinted(self, queues: frozenset[str]) -> None:
         if not queues or not queues.isdisjoint(self.queues):
             self.claimer.wake()
-
-    @property
-    def lost(self) -> bool:
-        """The others gave this worker up; restart it."""
-        return self.heartbeat.lost
 
     def wait_until_idle(self, timeout: float = 60.0) -> None:
         """Wait until nothing is ready or running here, for scripts and examples; else TimeoutError."""
@@ -104,7 +112,7 @@ class Worker:
         self.claimer.draining = True
         self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "draining")))
         deadline = time.monotonic() + timeout
-        while self.claimer.busy and time.monotonic() < deadline and not self.lost:
+        while self.claimer.busy and time.monotonic() < deadline:
             self.claimer.wake()
             time.sleep(0.005)
         self.claimer.stop()
