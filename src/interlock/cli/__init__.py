@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from interlock.cli import audit, database, machines, sample
+from interlock.cli import audit, database, dead_letters, instances, machines, reviews, sample, workers
 
 app = typer.Typer(
     help="Interlock: long work that machines do and people approve.",
@@ -14,6 +14,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(instances.app, name="instance")
+app.add_typer(reviews.app, name="review")
+app.add_typer(dead_letters.app, name="dead-letter")
+app.add_typer(workers.app, name="worker")
 app.add_typer(machines.app, name="machine")
 app.add_typer(database.app, name="db")
 app.add_typer(audit.app, name="audit")

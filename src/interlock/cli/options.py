@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from interlock.engine import Engine
     from interlock.machine import Registry
 
 Database = Annotated[
@@ -33,3 +36,20 @@ def registry_of(apps: list[str] | None) -> Registry:
         for machine in load(spec):
             everything.add(machine)
     return everything
+
+
+@contextmanager
+def opened(database: str, apps: list[str] | None) -> Iterator[Engine]:
+    """An engine on a database that is there and has our schema; nothing is created by looking."""
+    from pathlib import Path
+
+    import sqlalchemy as sa
+
+    from interlock.engine import Engine
+    from interlock.store import StoreError, open_store
+
+    url = sa.make_url(database)
+    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
+        raise StoreError(f"there is no database {url.database}; name it with --database or INTERLOCK_DATABASE")
+    with open_store(database) as store:
+        yield Engine(store, registry_of(apps), migrate_schema=False, register=False)

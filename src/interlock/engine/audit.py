@@ -13,11 +13,10 @@ import sqlalchemy as sa
 
 from interlock.engine import chain
 from interlock.engine.errors import NotFound
-from interlock.engine.unit import load
 from interlock.store import Micros, Store
 from interlock.store import tables as t
 
-H = t.history
+H, I = t.history, t.instance  # noqa: E741
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +60,14 @@ def history(conn: sa.Connection, instance_id: UUID, *, after: int = 0, limit: in
     rows = conn.execute(
         sa.select(H).where(H.c.instance_id == instance_id, H.c.seq > after).order_by(H.c.seq).limit(limit)
     )
-    return [
-        Row(
-            r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
-            json.loads(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
-        )
-        for r in rows
-    ]  # fmt: skip
+    return [_row(r) for r in rows]
+
+
+def _row(r: sa.Row[Any]) -> Row:
+    return Row(
+        r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
+        json.loads(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
+    )  # fmt: skip
 
 
 def replay(rows: Iterator[Row] | list[Row]) -> Past | None:
@@ -107,7 +107,7 @@ def verify(store: Store, instance_id: UUID | None = None, *, batch: int = 500) -
     last: UUID | None = None
     while True:
         ids, verdict = store.read(partial(_verify_batch, only=instance_id, after=last, batch=batch))
-        if ids:
+        if ids or verdict.problems:
             yield verdict
         if len(ids) < batch or instance_id is not None:
             return
@@ -115,61 +115,92 @@ def verify(store: Store, instance_id: UUID | None = None, *, batch: int = 500) -
 
 
 def _verify_batch(conn: sa.Connection, only: UUID | None, after: UUID | None, batch: int) -> tuple[list[UUID], Verdict]:
-    query = sa.select(t.instance).order_by(t.instance.c.id).limit(batch)
+    # The data is read as it lies there, not as an instance: what somebody made of it may not be readable at all.
+    data = sa.func.coalesce(I.c.data, t.instance_data.c.data).label("data")
+    query = sa.select(I.c.id, I.c.seq, I.c.head, I.c.state, I.c.paused_at, I.c.finished_at, data)
+    query = query.outerjoin(t.instance_data, t.instance_data.c.instance_id == I.c.id).order_by(I.c.id).limit(batch)
     if only is not None:
-        query = query.where(t.instance.c.id == only)
+        query = query.where(I.c.id == only)
     elif after is not None:
-        query = query.where(t.instance.c.id > after)
-    instances = load(conn, conn.execute(query).all())
+        query = query.where(I.c.id > after)
+    instances = conn.execute(query).all()
     if only is not None and not instances:
         raise NotFound(f"there is no instance {only}")
     problems: list[str] = []
     count = 0
     for instance in instances:
-        rows, found = _verify_chain(conn, instance.id)
-        count += rows.seq if rows else 0
-        problems += found
-        if rows is None:
-            problems.append(f"{instance.id}: it has no history")
-            continue
-        if (rows.seq, rows.hash) != (instance.seq, bytes(instance.head)):
-            problems.append(f"{instance.id}: the history ends at seq {rows.seq}, the instance says {instance.seq}")
-        past = rows.past
-        if past is not None and past.state != instance.state:
-            problems.append(f"{instance.id}: replayed it is in {past.state!r}, the instance says {instance.state!r}")
-        if past is not None and not rows.erased and past.data != instance.data:
-            problems.append(f"{instance.id}: replaying the history gives other data than the instance has")
-        if past is not None and past.paused != (instance.paused_at is not None) and instance.finished_at is None:
-            problems.append(f"{instance.id}: replayed it is {'' if past.paused else 'not '}paused")
-    return [i.id for i in instances], Verdict(len(instances), count, tuple(problems))
+        end, found = _verify_chain(conn, instance.id)
+        count += end.seq if end else 0
+        problems += found + [f"{instance.id}: {problem}" for problem in _compare(end, instance)]
+    ids = [instance.id for instance in instances]
+    if only is None:
+        upto = ids[-1] if len(ids) == batch else None
+        problems += [f"{lost}: it has a history, but the instance is gone" for lost in _without(conn, after, upto)]
+    return ids, Verdict(len(ids), count, tuple(problems))
+
+
+def _without(conn: sa.Connection, after: UUID | None, upto: UUID | None) -> list[UUID]:
+    """Histories between these ids whose instance is not there."""
+    query = sa.select(H.c.instance_id).distinct().where(~sa.exists().where(I.c.id == H.c.instance_id)).limit(100)
+    if after is not None:
+        query = query.where(H.c.instance_id > after)
+    if upto is not None:
+        query = query.where(H.c.instance_id <= upto)
+    return list(conn.execute(query).scalars())
 
 
 @dataclass(frozen=True, slots=True)
 class _End:
+    """Where a chain ends, and what it says of the present; None where what would say it was removed by leave."""
+
     seq: int
     hash: bytes
-    past: Past | None
-    erased: bool
+    state: str | None
+    data: dict[str, Any] | None
+    paused: bool | None
+
+
+def _compare(end: _End | None, instance: Any) -> Iterator[str]:
+    if end is None:
+        yield "it has no history"
+        return
+    if (end.seq, end.hash) != (instance.seq, bytes(instance.head)):
+        yield f"the history ends at seq {end.seq}, the instance says {instance.seq}"
+    if end.state not in {None, instance.state}:
+        yield f"replayed it is in {end.state!r}, the instance says {instance.state!r}"
+    try:
+        data = json.loads(instance.data)
+    except (TypeError, ValueError):
+        yield "its data cannot be read"
+    else:
+        if end.data not in (None, data):
+            yield "replaying the history gives other data than the instance has"
+    if end.paused not in {None, instance.paused_at is not None} and instance.finished_at is None:
+        yield f"replayed it is {'' if end.paused else 'not '}paused"
 
 
 def _verify_chain(conn: sa.Connection, instance_id: UUID) -> tuple[_End | None, list[str]]:
     problems: list[str] = []
-    purged = conn.execute(
-        sa.select(t.purge).where(t.purge.c.instance_id == instance_id, t.purge.c.kind == "rows")
-    ).first()
+    purges = {row.kind: row for row in conn.execute(sa.select(t.purge).where(t.purge.c.instance_id == instance_id))}
+    purged, emptied = purges.get("rows"), purges.get("payloads")
     before, expected = (bytes(purged.last_hash), purged.upto_seq + 1) if purged else (chain.START, 1)
     rows: list[Row] = []
-    erased = purged is not None
+    whole = purged is None
     for r in conn.execute(sa.select(H).where(H.c.instance_id == instance_id).order_by(H.c.seq)):
         if purged is not None and r.seq <= purged.upto_seq:
             continue
         if r.seq != expected:
             problems.append(f"{instance_id}: seq {expected} is missing, {r.seq} follows")
         digest = bytes(r.digest) if r.digest is not None else None
-        if r.payload is None and digest is not None:
-            erased = True
-        elif chain.digest(r.payload) != digest:
+        erased = r.payload is None and digest is not None
+        payload: Any = {}
+        if erased and (emptied is None or emptied.upto_seq < r.seq):
+            problems.append(f"{instance_id}: the payload of seq {r.seq} was emptied without leave")
+        elif not erased and chain.digest(r.payload) != digest:
             problems.append(f"{instance_id}: the payload of seq {r.seq} was changed")
+        elif r.payload is not None:
+            payload = json.loads(r.payload)
+        whole = whole and not erased
         link = chain.link(before, instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at, digest)
         if link != bytes(r.hash):
             problems.append(f"{instance_id}: seq {r.seq} does not follow from the row before it")
@@ -177,9 +208,14 @@ def _verify_chain(conn: sa.Connection, instance_id: UUID) -> tuple[_End | None, 
         rows.append(
             Row(
                 r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
-                json.loads(r.payload) if r.payload else {}, False,
+                payload if isinstance(payload, dict) else {}, erased,
             )
         )  # fmt: skip
-    if not rows:
-        return (_End(expected - 1, before, None, True) if purged else None), problems
-    return _End(rows[-1].seq, before, replay(rows), erased), problems
+    past = replay(rows)
+    if past is None:
+        return (_End(expected - 1, before, None, None, None) if purged else None), problems
+    told = purged is None or any(row.kind in {"paused", "resumed"} for row in rows)
+    return (
+        _End(past.seq, before, past.state or None, past.data if whole else None, past.paused if told else None),
+        problems,
+    )

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from interlock.engine import limits, moves, picking
+from interlock.engine import failing, limits, moves, picking
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
-from interlock.machine import WORKER, Actor, Machine, Work
+from interlock.machine import WORKER, Actor, Machine, Work, WorkError
 from interlock.store import Micros, span
 
 
@@ -36,23 +36,33 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
         return []
     actor = Actor(WORKER, str(worker))
     claims = []
+    picked = []
     for instance in unit.adopt(picking.pick(unit.core, unit.conn, unit.now, queues, count, turn)):
         machine = unit.machine(instance)
         edge = machine.pick_up(instance.state)
-        state = edge.to if edge else instance.state
+        picked.append((instance, machine, edge, edge.to if edge else instance.state))
+    limits.lock_windows(unit, ((i, m, edge.takes) for i, m, edge, _ in picked if edge is not None))
+    limits.lock_slots(unit, ((i, m, state) for i, m, _, state in picked if m.has_slots))
+    for instance, machine, edge, state in picked:
         work = machine.handler_for(state, instance.staged(machine))
         if work is None:
             # Served by another process; a second look in a minute, if that one is gone.
             instance.due_at = unit.now + 60_000_000
             unit.touch(instance)
             continue
-        full = limits.take_slots(unit, instance, machine, state) if machine.concurrent(state) else None
-        if full is not None:
-            instance.wake, instance.blocked_on = "blocked", full
-            unit.touch(instance)
+        mark = unit.mark(instance)
+        try:
+            full = limits.take_slots(unit, instance, machine, state) if machine.concurrent(state) else None
+            if full is not None:
+                instance.wake, instance.blocked_on = "blocked", full
+                unit.touch(instance)
+                continue
+            if edge is not None:
+                moves.move(unit, instance, machine, edge, actor)
+        except WorkError as error:  # a limit of the pick-up is used up, or cannot be worked out
+            unit.revert(instance, mark)
+            failing.fail(unit, instance, machine, error, actor)
             continue
-        if edge is not None:
-            moves.move(unit, instance, machine, edge, actor)
         until = unit.now + span(work.timeout)
         instance.wake, instance.due_at = "lease", until
         instance.holder, instance.claimed_at = worker, unit.now

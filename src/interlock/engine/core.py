@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,14 +27,33 @@ class Core:
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self.statements: dict[str, Any] = {}
+        self.mine = sa.text("1 = 0")
+        """The condition that a row is of a version which this process serves; the others are left to others."""
         self.stranded: dict[tuple[str, int], list[str]] = {}
         """Versions in the database that this process has no code for, with what keeps it from serving them."""
 
-    def register(self) -> None:
-        """Give each machine its version, and find the older versions that this code can serve as well."""
-        self.store.write(self._register)
+    def register(self, *, write: bool = True) -> None:
+        """Give each machine its version, and find the older versions that this code can serve as well.
 
-    def _register(self, conn: sa.Connection) -> None:
+        Without `write` nothing is put into the database, for those who only look.
+        """
+        if write:
+            self.store.write(lambda conn: self._register(conn, self._add))
+        else:
+            self.store.read(lambda conn: self._register(conn, None))
+
+    def _add(self, conn: sa.Connection, machine: Machine, version: int) -> None:
+        conn.execute(
+            sa.insert(definition).values(
+                machine=machine.name,
+                version=version,
+                digest=machine.digest(),
+                spec=json.dumps(machine.spec(), sort_keys=True),
+                registered_at=self.clock.now(),
+            )
+        )
+
+    def _register(self, conn: sa.Connection, add: Callable[[sa.Connection, Machine, int], None] | None) -> None:
         self.served.clear()
         self.stranded.clear()
         for machine in self.registry:
@@ -46,15 +65,8 @@ class Core:
             version = known.get(digest)
             if version is None:
                 version = 1 + max(known.values(), default=0)
-                conn.execute(
-                    sa.insert(definition).values(
-                        machine=machine.name,
-                        version=version,
-                        digest=digest,
-                        spec=json.dumps(spec, sort_keys=True),
-                        registered_at=self.clock.now(),
-                    )
-                )
+                if add is not None:
+                    add(conn, machine, version)
             self.current[machine.name] = version
             self.served[machine.name, version] = machine
             for row in rows:
@@ -68,11 +80,12 @@ class Core:
                 else:
                     self.served[machine.name, row.version] = machine
         self.statements = picking.statements(sorted(self.served), self.store.dialect)
+        self.mine = sa.text(f"({picking.serving(sorted(self.served))})")
 
     def machine(self, name: str, version: int) -> Machine:
         found = self.served.get((name, version))
         if found is None:
-            self.registry[name]  # an unknown name has the clearer message
-            why = "; ".join(self.stranded.get((name, version), ["it was never registered here"]))
+            unknown = "it was never registered here" if name in self.registry else "no machine here has that name"
+            why = "; ".join(self.stranded.get((name, version), [unknown]))
             raise NotServed(f"this process has no code for {name} version {version}: {why}")
         return found

@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import artifacts, lineage, moves
-from interlock.engine.errors import InvalidData, NotFound, Refused
+from interlock.engine.errors import InvalidData, KeyTaken, NotFound, Refused
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, Kind, Machine
@@ -88,16 +88,34 @@ def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Ins
     _reset(instance, letter.step)
     payload = {"reason": reason, "dead_letter": str(letter_id), "step": letter.step}
     if machine.states[instance.state].kind is Kind.FINAL:
-        again = _reborn(unit, instance, machine, state, actor, payload)
+        again = _reborn(unit, instance, machine, letter, actor, payload)
         _close(unit, letter_id, "retried", actor, reason, retried_as=again.id)
         return again
     if instance.state != state:
         _walk_back(unit, instance, machine, state, actor, payload)
     else:
-        unit.record(instance, "retried", actor, payload=payload)
-        instance.wake, instance.due_at, instance.due_event = "work", unit.now, None
+        _again_here(unit, instance, machine, actor, payload)
     _close(unit, letter_id, "retried", actor, reason)
     return instance
+
+
+def _again_here(unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: dict[str, Any]) -> None:
+    """The instance still is where it failed; what is paused begins after its pause."""
+    from interlock.engine.firing import allowed, under_way
+
+    if under_way(instance):
+        raise Refused(
+            f"{machine.name} {instance.id} is in {instance.state!r} and its work was started already; "
+            "resolve the dead letter",
+            allowed(instance, machine),
+        )
+    if machine.states[instance.state].review is not None:
+        unit.closed_reviews.append(instance.id)
+    unit.record(instance, "retried", actor, payload=payload)
+    if instance.paused_at is not None:
+        instance.held_wake, instance.held_due = "work", unit.now
+    else:
+        instance.wake, instance.due_at, instance.due_event = "work", unit.now, None
 
 
 def _walk_back(
@@ -114,11 +132,13 @@ def _walk_back(
 
 
 def _reborn(
-    unit: Unit, instance: Instance, machine: Machine, state: str, actor: Actor, payload: dict[str, Any]
+    unit: Unit, instance: Instance, machine: Machine, letter: DeadLetter, actor: Actor, payload: dict[str, Any]
 ) -> Instance:
+    """With the data of the failed step: what its end has set since (why it was given up) is not true of a new one."""
     again = lineage.create(
-        unit, machine, instance.data, actor, key=instance.key, workspace=instance.workspace,
-        priority=instance.priority, queue=instance.queue, state=state, parent=instance,
+        unit, machine, letter.data, actor, key=instance.key, workspace=instance.workspace,
+        priority=instance.priority, queue=instance.queue, state=letter.step.partition(":")[0], parent=instance,
+        labels=json.loads(instance.labels) if instance.labels else None,
         payload={**payload, "retry_of": str(instance.id)}, take_key_from=instance,
     )  # fmt: skip
     artifacts.link_all(unit, instance.id, again.id)
@@ -139,21 +159,32 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
 
 
 def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = "", limit: int = 100) -> list[UUID]:
-    """Retry, resolve or discard up to `limit` of those that match; the ids that were closed."""
+    """Retry, resolve or discard up to `limit` of those that match; the ids of those that could be."""
     if not where.conditions():
         raise InvalidData("an empty filter would take every dead letter; name a machine, step, error or fingerprint")
     done = []
     letters = find(unit.conn, where, limit=limit)
     unit.lock_many([letter.instance_id for letter in letters])
     for letter in letters:
-        if action == "retry":
-            retry(unit, letter.id, actor, reason=note)
-        else:
-            close(
-                unit, letter.id, {"resolve": "resolved", "discard": "discarded"}.get(action, action), actor, note=note
-            )
+        if action != "retry":
+            status = {"resolve": "resolved", "discard": "discarded"}.get(action, action)
+            close(unit, letter.id, status, actor, note=note)
+        elif not _could_retry(unit, letter, actor, note):
+            continue
         done.append(letter.id)
     return done
+
+
+def _could_retry(unit: Unit, letter: DeadLetter, actor: Actor, note: str) -> bool:
+    """One that went on, or lost its key to another, stays open and does not hold up those beside it."""
+    instance = unit.lock(letter.instance_id)
+    mark = unit.mark(instance)
+    try:
+        retry(unit, letter.id, actor, reason=note)
+    except (Refused, KeyTaken):
+        unit.revert(instance, mark)
+        return False
+    return True
 
 
 def _open(unit: Unit, letter_id: UUID) -> tuple[DeadLetter, Instance]:

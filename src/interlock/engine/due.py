@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, finishing, firing, limits, moves, pausing
+from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking
 from interlock.engine.errors import NotServed, Refused
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical
@@ -16,6 +17,7 @@ from interlock.store import Micros
 from interlock.store import tables as t
 
 I = t.instance  # noqa: E741
+W = t.worker
 BATCH = 200
 
 
@@ -23,7 +25,7 @@ def resumes(unit: Unit, limit: int = BATCH) -> int:
     """Retries and pauses whose time has come."""
     rows = unit.conn.execute(
         sa.select(I)
-        .where(sa.text("wake = 'resume'"), I.c.due_at <= unit.now)
+        .where(picking.waking("resume"), I.c.due_at <= unit.now, unit.core.mine)
         .order_by(I.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -40,21 +42,23 @@ def timers(unit: Unit, limit: int = BATCH) -> int:
     """Timers fire their event; reminders leave a row and a message."""
     rows = unit.conn.execute(
         sa.select(I)
-        .where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= unit.now)
+        .where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= unit.now, unit.core.mine)
         .order_by(I.c.timer_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
     ).all()
     for instance in unit.adopt(rows):
-        try:
-            machine = unit.machine(instance)
-        except NotServed:
-            instance.timer_at = unit.now + 60_000_000
-            unit.touch(instance)
-            continue
-        timer = machine.states[instance.state].ordered_timers[instance.timer_no]
-        moves.set_timer(machine, instance, instance.timer_no + 1)
+        machine = unit.machine(instance)
         unit.touch(instance)
+        number = moves.pending_timer(machine, instance)
+        if number is None:
+            instance.timer_at = None
+            continue
+        moves.set_timer(machine, instance, number)
+        if instance.timer_at is not None and instance.timer_at > unit.now:
+            continue
+        timer = machine.states[instance.state].ordered_timers[number]
+        moves.set_timer(machine, instance, number + 1)
         if isinstance(timer, Reminder):
             unit.record(instance, "reminded", SYSTEM_ACTOR, payload={"message": timer.message})
             about = {"instance": str(instance.id), "machine": instance.machine, "state": instance.state}
@@ -68,10 +72,6 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
     mark = unit.mark(instance)
     try:
         firing.fire(unit, instance.id, event, SYSTEM_ACTOR, payload={"why": why})
-    except NotServed:
-        unit.revert(instance, mark)
-        instance.due_at = unit.now + 60_000_000  # another process may know this version
-        unit.touch(instance)
     except (Refused, WorkError) as refusal:
         # A guard or a limit says no: it is written down, and a person is told, instead of trying for ever.
         unit.revert(instance, mark)
@@ -82,8 +82,19 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
             failing.bury(unit, instance, instance.state, step, failing.describe(refusal), canonical(instance.data))
 
 
-def lost_workers(unit: Unit, dead: list[UUID]) -> int:
-    """Take back what lost workers held. A crash is counted; the fence is new at the next claim."""
+def overdue(unit: Unit) -> int:
+    """Handlers past their time limit."""
+    return finishing.overdue(unit, BATCH)
+
+
+def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | None = None) -> int:
+    """Take back what lost workers held. A crash is counted; the fence is new at the next claim.
+
+    `beats` says how often each had beaten when it was found dead: one that has beaten since is spared.
+    """
+    if beats is not None:
+        found = unit.conn.execute(sa.select(W.c.id, W.c.beats).where(W.c.id.in_(dead)).with_for_update())
+        dead = [row.id for row in found if row.beats == beats.get(row.id)]
     if not dead:
         return 0
     rows = unit.conn.execute(
@@ -98,6 +109,7 @@ def lost_workers(unit: Unit, dead: list[UUID]) -> int:
         except NotServed:
             unit.record(instance, "lost", SYSTEM_ACTOR, payload={"why": "worker_lost", "worker": str(holder)})
             instance.holder = instance.claimed_at = None
+            unit.freed.append(instance.id)
             instance.wake, instance.due_at = "work", unit.now
     # Rows that somebody holds at this moment were passed over; the next round takes them.
     left = unit.conn.execute(sa.select(sa.func.count()).select_from(I).where(I.c.holder.in_(dead))).scalar_one()
@@ -121,16 +133,21 @@ def next_due(conn: sa.Connection) -> Micros | None:
 
 def anything_due(conn: sa.Connection, now: Micros) -> bool:
     """Whether a round would find something; needs no lock."""
-    one = sa.select(sa.literal(1)).select_from(I).limit(1)
+    # In order, and with the limit written out: else PostgreSQL's generic plan hopes to meet one early in the whole table.
+    one = sa.select(sa.literal(1)).select_from(I).limit(sa.literal_column("1"))
     looks = (
-        one.where(sa.text("wake = 'resume'"), I.c.due_at <= now),
-        one.where(sa.text("wake = 'lease'"), I.c.due_at <= now),
-        one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now),
-        one.where(sa.text("wake = 'blocked'")),
+        one.where(picking.waking("resume"), I.c.due_at <= now).order_by(I.c.due_at),
+        one.where(picking.waking("lease"), I.c.due_at <= now).order_by(I.c.due_at),
+        one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now).order_by(I.c.timer_at),
+        one.where(sa.text("wake = 'blocked'")).order_by(I.c.blocked_on),
     )
     return any(conn.execute(look).first() is not None for look in looks)
 
 
 def tick(unit: Unit) -> int:
     """One round of everything that is due in the database itself."""
-    return resumes(unit) + timers(unit) + finishing.overdue(unit, BATCH) + limits.free_blocked(unit)
+    done = 0
+    for look in (resumes, timers, overdue, limits.free_blocked):
+        done += look(unit)
+        unit.flush()  # the next looks into the database, and one instance may be due in two ways
+    return done

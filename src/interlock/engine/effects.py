@@ -81,8 +81,7 @@ def intend(
     wanted = request_hash(request)
     row = unit.conn.execute(sa.select(E).where(E.c.key == key).with_for_update()).first()
     if row is None:
-        for name in takes:
-            limits.use(unit, instance, claim.machine, name)
+        limits.use_all(unit, instance, claim.machine, takes)
         made = Effect(
             uuid7(), instance.id, kind, key, wanted, "intended", claim.step, claim.fence, 0, None, None, unit.now, None,
             None,
@@ -101,8 +100,7 @@ def intend(
         )
     # It was never sent, or is known to have failed: it may go, and what is asked may have changed.
     if found.status == "failed":
-        for name in takes:
-            limits.use(unit, instance, claim.machine, name)
+        limits.use_all(unit, instance, claim.machine, takes)
     unit.conn.execute(
         sa.update(E)
         .where(E.c.id == found.id)

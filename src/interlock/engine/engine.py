@@ -10,7 +10,19 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import artifacts, audit, claiming, due, effects, explain, finishing, firing, lineage, pausing
+from interlock.engine import (
+    artifacts,
+    audit,
+    claiming,
+    due,
+    effects,
+    explain,
+    finishing,
+    firing,
+    lineage,
+    listing,
+    pausing,
+)
 from interlock.engine.boxes import DeadLetters, Reviews
 from interlock.engine.core import Core
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
@@ -44,6 +56,7 @@ class Engine:
         clock: Clock | None = None,
         mirror: Mirror | None = None,
         migrate_schema: bool = True,
+        register: bool = True,
         seed: int | None = None,
     ) -> None:
         registry = machines if isinstance(machines, Registry) else Registry(machines)
@@ -53,7 +66,7 @@ class Engine:
             migrate.upgrade(self.store)
         else:
             migrate.require(self.store)
-        self.core.register()
+        self.core.register(write=register)
         self.leases = Leases(self.core, mirror)
         self.reviews = Reviews(self)
         self.dead_letters = DeadLetters(self)
@@ -200,6 +213,16 @@ class Engine:
         )
         return rows[0] if rows else None
 
+    def page(self, where: listing.Where | None = None, *, after: UUID | None = None, limit: int = 50) -> listing.Page:
+        """A page of the instances that match, the newest first."""
+        chosen = where or listing.Where()
+        return self.read(lambda conn: listing.page(conn, chosen, self.clock.now(), after=after, limit=limit))
+
+    def count(self, where: listing.Where | None = None, *, most: int = listing.MOST) -> int:
+        """How many match; `most + 1` means more than `most`."""
+        chosen = where or listing.Where()
+        return self.read(lambda conn: listing.count(conn, chosen, self.clock.now(), most=most))
+
     def children(self, instance_id: UUID) -> list[Instance]:
         query = sa.select(t.instance).where(t.instance.c.parent == instance_id).order_by(t.instance.c.id)
         return self.read(lambda conn: load(conn, conn.execute(query).all()))
@@ -269,9 +292,9 @@ class Engine:
         """Do what is due by itself: resumes, timers, time limits, freed slots. The number of things done."""
         return self.write(due.tick, name="tick")
 
-    def take_back(self, dead: list[UUID]) -> int:
+    def take_back(self, dead: Sequence[UUID], beats: Mapping[UUID, int] | None = None) -> int:
         """Take back what lost workers held."""
-        return self.write(lambda unit: due.lost_workers(unit, dead), name="take_back")
+        return self.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
 
     def close(self) -> None:
         self.store.close()
@@ -297,9 +320,8 @@ class _Within(Engine):
         with self._conn.begin_nested():
             result = job(unit)
             unit.flush()
-        if unit.ready and self.store.dialect == "postgresql":
-            # Delivered by PostgreSQL if and when the caller commits.
-            self._conn.exec_driver_sql("SELECT pg_notify('interlock', %s)", (",".join(sorted(unit.ready)),))
+        if unit.ready:
+            self.store.announce(self._conn, unit.ready)
         return result
 
     def read(self, job: Callable[[sa.Connection], T]) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,8 +14,9 @@ from interlock.engine import workers
 from interlock.engine.errors import Allowed, NotServed
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
+from interlock.engine.moves import pending_timer
 from interlock.machine import Kind, Machine, Timer
-from interlock.store import Micros, moment
+from interlock.store import Micros, moment, span
 from interlock.store import tables as t
 
 
@@ -108,7 +110,7 @@ class _Reader:
         if i.due_at > self.now:
             self.coming.append(Coming("its step runs", moment(i.due_at)))
             told = f" after {i.error['type']}: {i.error['message']}" if i.error and i.failures else ""
-            return "time", f"Its step runs again at {self.when(i.due_at)}{told}"
+            return "time", f"Its step runs{' again' if told else ''} at {self.when(i.due_at)}{told}"
         if not any(i.queue in w.queues for w in workers.alive(self.conn)):
             return "worker", f"It is ready, but no worker alive serves the queue {i.queue!r}; start one"
         return "worker", f"It is ready and waits for a free worker of queue {i.queue!r} since {self.when(i.due_at)}"
@@ -134,27 +136,49 @@ class _Reader:
     def _at_rest(self, machine: Machine) -> tuple[str, str]:
         i = self.instance
         state = machine.states[i.state]
-        letter = self.first(
-            sa.select(t.dead_letter).where(t.dead_letter.c.instance_id == i.id, t.dead_letter.c.status == "open")
-        )
         if state.kind is Kind.FINAL:
             return "nothing", f"It ended in {i.state!r} at {self.when(i.entered_at)}; nothing more happens by itself"
-        if letter is not None:
-            error = i.error or {}
-            return "person", (
-                f"Step {letter.step!r} failed for good ({error.get('type')}: {error.get('message')}); "
-                "it waits for a person to retry, resolve or discard the dead letter"
-            )
+        # A dead letter of an earlier step says nothing about a state that waits for something else.
+        here = () if state.kind is not Kind.WAITING else (t.dead_letter.c.state == i.state,)
+        letter = self.first(
+            sa.select(t.dead_letter)
+            .where(t.dead_letter.c.instance_id == i.id, *here)
+            .order_by(t.dead_letter.c.status != "open", t.dead_letter.c.at.desc())
+        )
+        if letter is not None and letter.status == "open":
+            return "person", self._dead(letter)
         if state.kind is Kind.FAILED:
-            return "person", f"It failed and waits for a person since {self.when(i.entered_at)}"
+            told = f" ({i.error['type']}: {i.error['message']})" if i.error else ""
+            return "person", f"It failed{told} and waits for a person since {self.when(i.entered_at)}"
         if state.kind is Kind.WORK:
-            starts = ", ".join(repr(a.on) for a in machine.arms if a.state == i.state) or "no event"
-            return "event", f"Its work is held back until somebody starts it with {starts}"
+            starts = ", ".join(repr(a.on) for a in machine.arms if a.state == i.state)
+            if letter is not None and not starts:
+                return "person", (
+                    f"Step {letter.step!r} failed for good and its dead letter was {letter.status} by "
+                    f"{letter.closed_by}; it waits for a person to move it on"
+                )
+            return "event", f"Its work is held back until somebody starts it with {starts or 'no event'}"
         return self._waiting(state.waits_for)
+
+    def _dead(self, letter: sa.Row[Any]) -> str:
+        error = json.loads(letter.error)
+        questions = self.conn.execute(
+            sa.select(t.review.c.title, t.review.c.evidence).where(
+                t.review.c.instance_id == self.instance.id, t.review.c.status == "open", t.review.c.state.is_(None)
+            )
+        )
+        asked = [title for title, evidence in questions if str(letter.id) in (evidence or "")]
+        what = f"answer {asked[0]!r}" if asked else "retry, resolve or discard the dead letter"
+        told = f"{error['type']}: {error['message']}"
+        return f"Step {letter.step!r} failed for good ({told}); it waits for a person to {what}"
 
     def _waiting(self, for_what: str) -> tuple[str, str]:
         i = self.instance
-        review = self.first(sa.select(t.review).where(t.review.c.instance_id == i.id, t.review.c.status == "open"))
+        review = self.first(
+            sa.select(t.review).where(
+                t.review.c.instance_id == i.id, t.review.c.status == "open", t.review.c.state == i.state
+            )
+        )
         people = any({"user", "owner"} & set(a.by) for a in allowed(i, self._machine()))
         sentence = f"It waits for {for_what} since {self.when(i.entered_at)}"
         if review is not None and review.claimed_by and (review.claimed_until or 0) > self.now:
@@ -171,9 +195,9 @@ class _Reader:
         i = self.instance
         if self.machine is None or i.timer_at is None or i.paused_at is not None:
             return
-        timers = self.machine.states[i.state].ordered_timers
-        for number, timer in enumerate(timers[i.timer_no :], i.timer_no):
-            at = i.timer_at if number == i.timer_no else i.entered_at + int(timer.after.total_seconds() * 1_000_000)
+        number = pending_timer(self.machine, i)
+        for timer in () if number is None else self.machine.states[i.state].ordered_timers[number:]:
+            at = i.entered_at + span(timer.after)
             if isinstance(timer, Timer):
                 to = ", ".join(repr(e.to) for e in self.machine.edges_on(i.state, timer.fire))
                 self.coming.append(Coming(f"the system fires {timer.fire!r}, to {to}", moment(at)))

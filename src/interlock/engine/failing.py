@@ -6,9 +6,11 @@ import hashlib
 import re
 import traceback
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
+
+import sqlalchemy as sa
 
 from interlock.engine import moves
 from interlock.engine.instance import Instance
@@ -24,7 +26,7 @@ from interlock.machine import (
     Rule,
     WorkerLost,
 )
-from interlock.store import SECOND, Micros, micros, moment, span
+from interlock.store import SECOND, Micros, StoreError, micros, moment, span
 from interlock.store import tables as t
 
 CRASH = "crash"
@@ -40,15 +42,19 @@ VARIABLE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"
 def describe(error: BaseException) -> dict[str, Any]:
     """The error as it is kept: type, message, and where it was raised (never local variables)."""
     frames = traceback.extract_tb(error.__traceback__)[-5:]
-    try:
-        message = str(error)
-    except Exception:
-        message = "(its message could not be read)"
     return {
         "type": type(error).__name__,
-        "message": shortened(message or type(error).__name__),
+        "message": shortened(message_of(error) or type(error).__name__),
         "where": [shortened(f"{f.filename.rpartition('/')[2]}:{f.lineno} in {f.name}", 200) for f in frames],
     }
+
+
+def message_of(error: BaseException) -> str:
+    """What the error says; even reading that may fail, in any way."""
+    try:
+        return str(error)
+    except (Exception, SystemExit):
+        return "(its message could not be read)"
 
 
 def fingerprint(machine: str, step: str, error: Mapping[str, Any]) -> str:
@@ -68,6 +74,26 @@ def fail(
     took: Micros | None = None,
 ) -> None:
     """Apply the machine's failure rules to the step that the instance is in."""
+    mark = unit.mark(instance)
+    try:
+        _by_rule(unit, instance, machine, error, actor, why, took)
+    except (StoreError, sa.exc.SQLAlchemyError):
+        raise
+    except Exception as problem:
+        # The rule itself cannot be applied, and never will be: it stays where it is, for a person.
+        unit.revert(instance, mark)
+        _stuck(unit, instance, machine, error, problem, actor)
+
+
+def _by_rule(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    error: BaseException,
+    actor: Actor,
+    why: str,
+    took: Micros | None,
+) -> None:
     step = machine.step_of(instance.state, instance.staged(machine))
     rule = machine.failures.rule_for(error, instance.state)
     told = describe(error)
@@ -79,11 +105,11 @@ def fail(
         _unknown(unit, instance, machine, step, told, actor, payload)
     elif rule.pause is not None and (rule.retries is None or count <= rule.retries):
         until = _pause_until(unit, rule, error)
-        _go(unit, instance, machine, rule.pause.state, actor, payload, due=(until, rule.pause.resume))
+        due = (until, rule.pause.resume)
+        if not _go(unit, instance, machine, rule.pause.state, actor, payload, due=due):
+            _here_again(unit, instance, machine, actor, payload, until)
     elif rule.pause is None and count <= (rule.retries or 0):
-        wait = rule.backoff.delay(
-            count, retry_after=getattr(error, "retry_after", None), chance=unit.core.chance.random()
-        )
+        wait = rule.backoff.delay(count, retry_after=_retry_after(error), chance=unit.core.chance.random())
         _retry(unit, instance, machine, actor, payload, unit.now + span(wait))
     else:
         _exhausted(unit, instance, machine, rule, step, told, actor, payload)
@@ -135,13 +161,24 @@ def _remember(unit: Unit, instance: Instance, step: str, told: Mapping[str, Any]
 
 def _pause_until(unit: Unit, rule: Rule, error: BaseException) -> Micros:
     assert rule.pause is not None
-    until = getattr(error, "until", None)
+    until = _until(error)
     if rule.pause.wait is not None:
         chosen = unit.now + span(rule.pause.wait)
     else:
         chosen = micros(until) if until is not None else unit.now + span(timedelta(hours=1))
     # A moment in the past would pause and resume without end.
     return max(chosen, unit.now + SHORTEST_PAUSE)
+
+
+def _retry_after(error: BaseException) -> timedelta | None:
+    # Other libraries' errors have attributes of this name too, with values of their own kind.
+    found = getattr(error, "retry_after", None)
+    return found if isinstance(found, timedelta) else None
+
+
+def _until(error: BaseException) -> datetime | None:
+    found = getattr(error, "until", None)
+    return found if isinstance(found, datetime) and found.tzinfo is not None else None
 
 
 def _free(edge: Edge | None) -> Edge | None:
@@ -194,6 +231,13 @@ def _retry(
     resting = machine.failures.state
     if resting and _go(unit, instance, machine, resting, actor, payload, due=(at, machine.failures.retry)):
         return
+    _here_again(unit, instance, machine, actor, payload, at)
+
+
+def _here_again(
+    unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: Mapping[str, Any], at: Micros
+) -> None:
+    """No way leads out of the step: it waits where it is."""
     unit.record(instance, "failed", actor, payload=payload)
     moves.drop_lease(unit, instance, machine)
     instance.wake, instance.due_at = "work", at
@@ -230,10 +274,21 @@ def _rest(
     """No way leads out: it stays in its state, and a review or the dead letter says so until a person acts."""
     change = moves.change_data(machine, instance, sets)
     unit.record(instance, "failed", actor, payload={**payload, **change})
-    if (review := machine.states[instance.state].review) is not None:
-        moves.open_review(unit, instance, instance.state, review, state=instance.state)
+    moves.ask_again(unit, instance, machine)
     moves.drop_lease(unit, instance, machine)
     instance.wake = instance.due_at = instance.due_event = None
+
+
+def _stuck(
+    unit: Unit, instance: Instance, machine: Machine, error: BaseException, problem: BaseException, actor: Actor
+) -> None:
+    step = machine.step_of(instance.state, instance.staged(machine))
+    told = describe(error)
+    told["message"] = shortened(f"{told['message']} (and its rule cannot be applied: {message_of(problem)})")
+    _count(instance, f"{step}|{type(problem).__name__}")
+    _remember(unit, instance, step, told)
+    _rest(unit, instance, machine, actor, {"error": told, "why": "error", "step": step, "exhausted": True})
+    bury(unit, instance, instance.state, step, told, canonical(instance.data))
 
 
 def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[str, Any], data: str) -> UUID:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, lineage, moves
+from interlock.engine import failing, limits, lineage, moves, picking
 from interlock.engine.claiming import Claim, held
-from interlock.engine.errors import Fenced, InvalidData, KeyTaken, Refused
+from interlock.engine.errors import Fenced, InvalidData
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
 from interlock.engine.text import shortened
@@ -25,16 +26,17 @@ from interlock.machine import (
     Go,
     HandlerNonsense,
     HandlerTimeout,
+    InterlockError,
     Kind,
     Machine,
     Message,
     Outcome,
     Patch,
+    Spawn,
     Stay,
-    UnknownMachine,
     WorkError,
 )
-from interlock.store import Micros, micros, span
+from interlock.store import Micros, StoreError, micros, span
 from interlock.store import tables as t
 
 
@@ -49,7 +51,22 @@ class Result:
 def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
     """Apply each outcome; False for one that came too late."""
     unit.lock_many([result.claim.id for result in results])
+    limits.lock_windows(unit, filter(None, map(partial(_takes, unit), results)))
     return [_apply(unit, result) for result in results]
+
+
+def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | None:
+    """The limits that an outcome is about to use."""
+    machine, instance = result.claim.machine, unit.known.get(result.claim.id)
+    if not machine.limits or instance is None or not isinstance(result.outcome, Go):
+        return None
+    names: list[str] = []
+    here = instance.state
+    for to in result.outcome.path:
+        edge = machine.edge(here, to)
+        names += edge.takes if edge else ()
+        here = to
+    return instance, machine, names
 
 
 def _apply(unit: Unit, result: Result) -> bool:
@@ -66,10 +83,16 @@ def _apply(unit: Unit, result: Result) -> bool:
         )  # a handler may have moved on and kept the lease
         _outcome(unit, instance, machine, result.outcome, actor, step, took)
         return True
-    except (InvalidData, KeyTaken, Refused, UnknownMachine, TypeError, ValueError) as problem:
-        error = HandlerNonsense(f"the outcome does not fit {machine.name} in {instance.state!r}: {problem}")
+    except (StoreError, sa.exc.SQLAlchemyError):
+        raise
     except WorkError as problem:  # a limit is used up, or the data is too big
         error = problem
+    except (Exception, SystemExit) as problem:
+        # Outcomes, guards and models are the application's: whatever they raise, it must not stop the ones beside it.
+        why = failing.message_of(problem)
+        if not isinstance(problem, InterlockError):
+            why = f"{type(problem).__name__}: {why}"
+        error = HandlerNonsense(f"the outcome does not fit {machine.name} in {instance.state!r}: {why}")
     unit.revert(instance, mark)
     failing.fail(unit, instance, machine, error, actor, took=took)
     return True
@@ -92,8 +115,7 @@ def _outcome(
             )
             moves.drop_lease(unit, instance, machine)
             instance.wake = instance.due_at = None
-            if (review := machine.states[instance.state].review) is not None:
-                moves.open_review(unit, instance, instance.state, review, state=instance.state)
+            moves.ask_again(unit, instance, machine)
             _beside(unit, instance, outcome, actor)
         case Again():
             change = moves.change_data(machine, instance, outcome.data)
@@ -107,6 +129,8 @@ def _outcome(
             moves.drop_lease(unit, instance, machine)
             instance.wake, instance.due_at = "work", at
         case Fail():
+            if not isinstance(outcome.error, BaseException):
+                raise HandlerNonsense(f"Fail needs an error, not {type(outcome.error).__name__}")
             failing.fail(unit, instance, machine, outcome.error, actor, took=took)
         case _:
             raise HandlerNonsense(
@@ -260,11 +284,16 @@ def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
     unit.record(instance, "sent", Actor(WORKER, str(claim.worker)), payload={"messages": told, "step": claim.step})
 
 
+def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:
+    """Create a child from inside a handler, under its fence; None when a check refused it, with its row."""
+    return lineage.spawn(unit, must_hold(unit, claim), wanted, Actor(WORKER, str(claim.worker)))
+
+
 def overdue(unit: Unit, limit: int) -> int:
     """Handlers past their time limit are fenced off, and the step fails by the rules."""
     rows = unit.conn.execute(
         sa.select(t.instance)
-        .where(sa.text("wake = 'lease'"), t.instance.c.due_at <= unit.now)
+        .where(picking.waking("lease"), t.instance.c.due_at <= unit.now, unit.core.mine)
         .order_by(t.instance.c.due_at)
         .limit(limit)
         .with_for_update(skip_locked=True)

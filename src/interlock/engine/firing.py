@@ -38,16 +38,21 @@ def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) ->
     resting = rests(instance, machine)
     found: dict[tuple[str, str | None], Allowed] = {}
     for edge in machine.edges_from(instance.state):
-        by = who_may(edge, resting=resting)
-        who = actor or Actor(next(iter(sorted(by)), SYSTEM))
-        if not by or (actor is not None and not actor.may(by)) or passes(edge.guard, facts(instance, who)) is not True:
-            continue
-        found[edge.on, edge.to] = Allowed(edge.on, edge.to, tuple(sorted(b.value for b in by)))
+        if by := _open_to(edge.guard, who_may(edge, resting=resting), instance, actor):
+            found[edge.on, edge.to] = Allowed(edge.on, edge.to, by)
     for arm in () if under_way(instance) else machine.arms:
-        who = actor or Actor(next(iter(sorted(arm.by)), SYSTEM))
-        if arm.state == instance.state and who.may(arm.by) and passes(arm.guard, facts(instance, who)) is True:
-            found[arm.on, None] = Allowed(arm.on, None, tuple(sorted(b.value for b in arm.by)))
+        if arm.state == instance.state and (by := _open_to(arm.guard, arm.by, instance, actor)):
+            found[arm.on, None] = Allowed(arm.on, None, by)
     return list(found.values())
+
+
+def _open_to(guard: Guard | None, by: frozenset[By], instance: Instance, actor: Actor | None) -> tuple[str, ...]:
+    """Those whom the guard lets pass now: a guard may tell a person from a worker."""
+    if actor is not None:
+        by = by if actor.may(by) and passes(guard, facts(instance, actor)) is True else frozenset()
+    elif guard is not None:
+        by = frozenset(kind for kind in by if passes(guard, facts(instance, Actor(kind))) is True)
+    return tuple(sorted(kind.value for kind in by))
 
 
 def under_way(instance: Instance) -> bool:

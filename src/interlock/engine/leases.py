@@ -123,7 +123,7 @@ class Leases:
 
     def release(self, held: Lease) -> bool:
         done = self._core.store.write(lambda conn: release(conn, held), name="lease")
-        if self._mirror is not None:
+        if done and self._mirror is not None:
             self._mirror.release(held.name, held.holder)
         return done
 

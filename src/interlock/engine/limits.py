@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -16,23 +18,38 @@ if TYPE_CHECKING:
     from interlock.engine.unit import Unit
 
 
+def use_all(unit: Unit, instance: Instance, machine: Machine, names: Sequence[str]) -> None:
+    """Use one of what each of the windows allows."""
+    if len(names) > 1:
+        lock_windows(unit, [(instance, machine, names)])
+    for name in names:
+        use(unit, instance, machine, name)
+
+
+def _worked_out(instance: Instance, machine: Machine, name: str) -> tuple[str, int]:
+    window = machine.window(name)
+    try:
+        return window.key_for(instance.data), window.size_for(instance.data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise LimitReached(f"limit {name!r} of {machine.name} cannot be worked out from the data: {error!r}") from error
+
+
 def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
     """Use one of what the window allows; LimitReached says when there is room again."""
     window = machine.window(name)
-    try:
-        key, size = window.key_for(instance.data), window.size_for(instance.data)
-    except (KeyError, TypeError, ValueError) as error:
-        raise LimitReached(f"limit {name!r} of {machine.name} cannot be worked out from the data: {error!r}") from error
-    lock(unit, key)
+    key, size = _worked_out(instance, machine, name)
+    lock(unit, [key])
     since = unit.now - span(window.per)
-    uses = sorted(
-        [
-            *unit.conn.execute(
-                sa.select(t.limit_use.c.at).where(t.limit_use.c.key == key, t.limit_use.c.at > since)
-            ).scalars(),
-            *(row["at"] for table, row in unit.inserts if table is t.limit_use and row["key"] == key),
-        ]
+    used = sa.select(t.limit_use.c.at, t.limit_use.c.instance_id).where(
+        t.limit_use.c.key == key, t.limit_use.c.at > since
     )
+    rows = [(row.at, row.instance_id) for row in unit.conn.execute(used)]
+    rows += [
+        (row["at"], row["instance_id"]) for table, row in unit.inserts if table is t.limit_use and row["key"] == key
+    ]
+    if window.once and any(user == instance.id for _, user in rows):
+        return
+    uses = sorted(at for at, _ in rows)
     if len(uses) >= size:
         again = moment(uses[len(uses) - size] + span(window.per)) if size > 0 else None
         raise LimitReached(
@@ -44,18 +61,50 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
     unit.insert(t.limit_use, key=key, at=unit.now, instance_id=instance.id)
 
 
-def lock(unit: Unit, key: str) -> None:
-    """Hold the key against other transactions; on SQLite the writer is alone anyway."""
+def lock(unit: Unit, keys: Iterable[str]) -> None:
+    """Hold the keys against other transactions; on SQLite the writer is alone anyway.
+
+    In the order of the keys, so that two who want the same ones never wait for each other: a deadlock is found only
+    after a second, and eight writers with two keys in opposite orders used up their five tries.
+    """
     if unit.core.store.dialect == "postgresql":
-        unit.conn.execute(postgresql.insert(t.limit_key).values(key=key).on_conflict_do_nothing())
-        unit.conn.execute(sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update())
+        for key in sorted(set(keys) - unit.locked):
+            unit.conn.execute(postgresql.insert(t.limit_key).values(key=key).on_conflict_do_nothing())
+            unit.conn.execute(sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update())
+            unit.locked.add(key)
+
+
+def lock_windows(unit: Unit, wanted: Iterable[tuple[Instance, Machine, Iterable[str]]]) -> None:
+    """Lock what a batch is about to use, all of it in one order. What cannot be worked out is told where it is used."""
+    keys = set()
+    for instance, machine, names in wanted:
+        for name in names:
+            with suppress(LimitReached):
+                keys.add(_worked_out(instance, machine, name)[0])
+    lock(unit, keys)
+
+
+def lock_slots(unit: Unit, wanted: Iterable[tuple[Instance, Machine, str]]) -> None:
+    """The same for the slots that a batch of claims is about to take."""
+    keys = set()
+    for instance, machine, state in wanted:
+        with suppress(LimitReached):
+            keys |= {key for key, _ in _slots(instance, machine, state)}
+    lock(unit, keys)
+
+
+def _slots(instance: Instance, machine: Machine, state: str) -> list[tuple[str, int]]:
+    try:
+        return sorted((limit.key_for(instance.data), limit.size) for limit in machine.concurrent(state))
+    except (KeyError, TypeError, ValueError) as error:
+        raise LimitReached(f"a limit of {machine.name} cannot be worked out from the data: {error!r}") from error
 
 
 def take_slots(unit: Unit, instance: Instance, machine: Machine, state: str) -> str | None:
     """Take a slot of each limit on work in this state; otherwise the key that is full, and none is taken."""
-    wanted: list[tuple[str, int]] = sorted((c.key_for(instance.data), c.size) for c in machine.concurrent(state))
+    wanted = _slots(instance, machine, state)
     for key, size in wanted:
-        lock(unit, key)
+        lock(unit, [key])
         holders = set(
             unit.conn.execute(sa.select(t.limit_slot.c.instance_id).where(t.limit_slot.c.key == key)).scalars()
         )
@@ -112,12 +161,12 @@ def free_blocked(unit: Unit) -> int:
     """Wake what waits for a key that has room: a slot freed while its waiters were held by somebody."""
     rows = unit.conn.execute(
         sa.select(t.instance.c.blocked_on, sa.func.count())
-        .where(sa.text("wake = 'blocked'"))
+        .where(sa.text("wake = 'blocked'"), unit.core.mine)
         .group_by(t.instance.c.blocked_on)
     ).all()
     woken = 0
+    lock(unit, [key for key, _ in rows])
     for key, _ in rows:
-        lock(unit, key)
         taken = unit.conn.execute(
             sa.select(sa.func.count()).select_from(t.limit_slot).where(t.limit_slot.c.key == key)
         ).scalar_one()

@@ -14,7 +14,7 @@ from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, shortened, storable
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
-from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review
+from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
 
@@ -80,8 +80,7 @@ def move(
     kind: str = "moved",
 ) -> None:
     """Take one declared transition. `last` is False for all but the end of a chain."""
-    for name in edge.takes:
-        limits.use(unit, instance, machine, name)
+    limits.use_all(unit, instance, machine, edge.takes)
     if edge.sets:
         given = patch.model_dump(mode="json") if isinstance(patch, BaseModel) else patch or {}
         patch = {**edge.sets, **given}
@@ -129,32 +128,34 @@ def enter(
     due: tuple[Micros, str] | None = None,
 ) -> None:
     state = machine.states[instance.state]
-    pause_wake, pause_due = instance.wake, instance.due_at
     instance.entered_at = instance.updated_at
     set_timer(machine, instance, 0)
     if not keep_lease:
-        instance.wake, instance.due_at, instance.due_event, instance.blocked_on = None, None, None, None
+        instance.due_event = instance.blocked_on = None
+        wake: str | None = None
+        when: Micros | None = None
         if due is not None:
-            instance.wake, (instance.due_at, instance.due_event) = "resume", due
+            wake, (when, instance.due_event) = "resume", due
         elif state.kind is Kind.WORK and not hold:
-            instance.wake, instance.due_at = "work", max(at or 0, unit.now)
+            wake, when = "work", max(at or 0, unit.now)
+        if instance.paused_at is not None:
+            instance.held_wake, instance.held_due = wake, when
+        else:
+            instance.wake, instance.due_at = wake, when
     if not last:
         return
     rests = state.kind is Kind.FINAL or (state.kind is Kind.FAILED and due is None)
     if rests:
         if instance.paused_at is not None:
             unit.record(instance, "resumed", SYSTEM_ACTOR, payload={"reason": "it rests, so its pause is over"})
+            instance.wake = instance.due_at = None
             instance.paused_at = instance.held_wake = instance.held_due = None
         instance.finished_at = instance.updated_at
         if machine.key is KeyScope.LIVE:
             instance.unique_key = None
-    else:
-        if instance.finished_at is not None:
-            instance.finished_at = None
-            take_key(unit, instance)
-        if instance.paused_at is not None:
-            instance.held_wake, instance.held_due = instance.wake, instance.due_at
-            instance.wake, instance.due_at = pause_wake, pause_due
+    elif instance.finished_at is not None:
+        instance.finished_at = None
+        take_key(unit, instance)
     if state.review is not None:
         open_review(unit, instance, state.name, state.review, state=state.name)
 
@@ -164,6 +165,21 @@ def set_timer(machine: Machine, instance: Instance, number: int) -> None:
     timers = machine.states[instance.state].ordered_timers
     instance.timer_no = number
     instance.timer_at = instance.entered_at + span(timers[number].after) if number < len(timers) else None
+
+
+def pending_timer(machine: Machine, instance: Instance) -> int | None:
+    """The number of the timer that the instance waits for. Its code may have other timers now than when it was set."""
+    if instance.timer_at is None:
+        return None
+    timers = machine.states[instance.state].ordered_timers
+    ends = [instance.entered_at + span(timer.after) for timer in timers]
+    if instance.timer_no < len(timers) and ends[instance.timer_no] == instance.timer_at:
+        return instance.timer_no
+    for number, end in enumerate(ends):
+        if end >= instance.timer_at:
+            return number
+    # A timer that moves has not fired yet, or the instance would not be here any more.
+    return next((number for number, timer in enumerate(timers) if isinstance(timer, Timer)), None)
 
 
 def take_key(unit: Unit, instance: Instance) -> None:
@@ -218,6 +234,14 @@ def open_review(
         opened_at=unit.now,
         due_at=unit.now + span(review.due) if review.due else None,
     )
+
+
+def ask_again(unit: Unit, instance: Instance, machine: Machine) -> None:
+    """The work ended and the state is the same: what the state asks is open again, and open once."""
+    review = machine.states[instance.state].review
+    if review is not None:
+        unit.closed_reviews.append(instance.id)
+        open_review(unit, instance, instance.state, review, state=instance.state)
 
 
 def ask(unit: Unit, instance: Instance, asks: tuple[Ask, ...]) -> None:

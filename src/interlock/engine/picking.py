@@ -26,16 +26,26 @@ COLUMNS = ", ".join(column.name for column in instance.c)
 READY = "wake = 'work' AND queue = {queue} AND priority = {priority} AND due_at <= :now AND ({served})"
 
 
+def serving(served: Sequence[tuple[str, int]]) -> str:
+    """The condition that a row is of one of these versions."""
+    # Names of machines are identifiers, checked when declared, so they can stand in the text.
+    return " OR ".join(f"(machine = '{name}' AND version = {version})" for name, version in served) or "1 = 0"
+
+
+def waking(wake: str) -> sa.TextClause:
+    """Rows with this wake. SQLite uses the index on due times only where its very condition stands in the statement."""
+    return sa.text(f"wake IN ('lease', 'resume') AND wake = '{wake}'")
+
+
 def statements(served: Sequence[tuple[str, int]], dialect: str) -> dict[str, sa.TextClause | sa.TextualSelect]:
     """The statements for a process that serves these versions; made once, when they are known."""
-    # Names of machines are identifiers, checked when declared, so they can stand in the text.
-    which = " OR ".join(f"(machine = '{name}' AND version = {version})" for name, version in served) or "1 = 0"
+    which = serving(served)
     if dialect == "sqlite":
         ready = READY.format(queue=":queue", priority=":priority", served=which)
         probe = sa.text(f"SELECT {COLUMNS} FROM instance WHERE {ready} ORDER BY due_at LIMIT :count")
         return {
             "probe": probe.columns(*instance.c),
-            "any": sa.text(f"SELECT 1 FROM instance WHERE {ready} LIMIT 1"),
+            "any": sa.text(f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1"),
         }
     ready = READY.format(queue="probe.queue", priority="probe.priority", served=which)
     probes = "unnest(CAST(:queues AS text[]), CAST(:priorities AS bigint[])) AS probe (queue, priority)"
@@ -47,7 +57,11 @@ def statements(served: Sequence[tuple[str, int]], dialect: str) -> dict[str, sa.
     return {
         "probe": sa.text(f"{lateral} LIMIT :count").columns(*instance.c),
         "oldest": sa.text(f"SELECT * FROM ({lateral}) AS i ORDER BY due_at LIMIT :count").columns(*instance.c),
-        "any": sa.text(f"SELECT 1 FROM {probes}, LATERAL (SELECT 1 FROM instance WHERE {ready} LIMIT 1) AS i LIMIT 1"),
+        # In order, or the generic plan hopes to meet a ready row early in the whole table.
+        "any": sa.text(
+            f"SELECT 1 FROM {probes}, "
+            f"LATERAL (SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1) AS i LIMIT 1"
+        ),
     }
 
 

@@ -56,6 +56,8 @@ class Unit:
         self.closed_reviews: list[UUID] = []
         self.freed: list[UUID] = []
         self.ready: set[str] = set()
+        self.locked: set[str] = set()
+        """Keys of limits that this transaction holds."""
 
     # -- reading
 
@@ -156,10 +158,10 @@ class Unit:
             if instance.data_changed:
                 self._place_data(instance)
         created = {instance.id for instance in self.new}
+        updates = [i for i in self.changed.values() if i.id not in created]
+        self._update(updates)  # first: a new instance may take a key that an old one gives up
         if self.new:
             store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
-        updates = [i for i in self.changed.values() if i.id not in created]
-        self._update(updates)
         if self.history:
             store.insert_many(conn, t.history, HISTORY, self.history)
         if self.closed_reviews:

@@ -94,6 +94,14 @@ def every(conn: sa.Connection, limit: int = 100) -> list[WorkerRow]:
     return [_read(row) for row in conn.execute(sa.select(W).order_by(W.c.started_at.desc()).limit(limit))]
 
 
+def gone_but_holding(conn: sa.Connection) -> list[UUID]:
+    """Workers that were given up or stopped and hold something: a claim was under way when they went."""
+    from interlock.store.tables import instance
+
+    held = sa.select(instance.c.holder).where(instance.c.holder.is_not(None))
+    return list(conn.execute(sa.select(W.c.id).where(W.c.id.in_(held), W.c.status.in_(("lost", "stopped")))).scalars())
+
+
 def held_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
     """The instances that the worker holds, with their fences."""
     from interlock.store.tables import instance

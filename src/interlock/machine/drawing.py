@@ -57,11 +57,12 @@ def as_table(machine: Machine, version: int = 1) -> str:
     ]
     head = f"{machine.name}, version {version}: starts in {machine.initial}\n"
     return "\n".join(
-        [head, _columns(("state", "kind", "waits for"), states), _columns(("from", "to", "event", "by", "if"), moves)]
+        [head, columns(("state", "kind", "waits for"), states), columns(("from", "to", "event", "by", "if"), moves)]
     )
 
 
-def _columns(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+def columns(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Rows under a header, in columns as wide as they need."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 
     def line(row: tuple[str, ...]) -> str:

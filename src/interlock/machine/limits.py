@@ -18,6 +18,8 @@ class Window:
     size: int | str
     """A number, or the field of the data that holds it."""
     per: timedelta
+    once: bool = False
+    """An instance counts once, however often it tries; otherwise each of its tries counts."""
 
     def key_for(self, data: Mapping[str, Any]) -> str:
         return f"{self.name}/{self.key.format_map(data)}"

@@ -85,6 +85,10 @@ class Store(ABC):
         """Run the job in one transaction and wait for its commit."""
         return self.submit(job, name).result()
 
+    def vital(self, job: Job[T], name: str = "write") -> T:
+        """A short write that must not wait until others give their connections back: the heartbeat's."""
+        return self.write(job, name)
+
     def subscribe(self, hint: Hint) -> Callable[[], None]:
         """Call back, from any thread, when work in some queues may have become ready (empty: any)."""
         with self._hints_lock:
@@ -105,6 +109,10 @@ class Store(ABC):
             listener(told)
         if not local:
             self._tell_others(told)
+
+    @abstractmethod
+    def announce(self, conn: sa.Connection, queues: Iterable[str]) -> None:
+        """Hint to the others on somebody else's connection: told if and when that transaction commits."""
 
     @abstractmethod
     def _tell_others(self, queues: frozenset[str]) -> None: ...

@@ -52,19 +52,25 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, sa.exc.IntegrityError)
 
 
-def sort(error: sa.exc.DBAPIError) -> StoreError | None:
+def sort(error: BaseException) -> StoreError | None:
     """The error as one of ours; None when it is a mistake in what was asked."""
-    cause = error.orig
+    if isinstance(error, sa.exc.TimeoutError):
+        return StoreBusy(f"every connection to the database is in use: {error}")
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
     state = getattr(cause, "sqlstate", None) or ""
     name = getattr(cause, "sqlite_errorname", "") or ""
     if state in RERUN or name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreBusy(f"the database is locked: {cause}")
     if state in FULL or name == "SQLITE_FULL":
         return StoreFull(f"the database has no room left: {cause}; free some space, nothing was written")
-    if error.connection_invalidated or state.startswith(GONE):
+    if state == "53300":
+        return StoreBusy(f"the database takes no more connections: {cause}")
+    if getattr(error, "connection_invalidated", False) or state.startswith(GONE):
         return StoreGone(f"the database went away: {cause}")
     if name in {"SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_READONLY"} or name.startswith("SQLITE_IOERR"):
         return StoreGone(f"the database file cannot be used: {cause}")
+    if name == "SQLITE_NOTADB" or name.startswith("SQLITE_CORRUPT"):
+        return StoreError(f"the database file is damaged, or is not a database: {cause}")
     # psycopg has no sqlstate when the connection never came about or broke in the middle.
     if isinstance(error, sa.exc.OperationalError) and not state and not isinstance(cause, sqlite3.Error):
         return StoreGone(f"the database cannot be reached: {cause}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -12,6 +13,9 @@ from alembic.script import ScriptDirectory
 
 from interlock.store.database import Store
 from interlock.store.errors import SchemaMismatch
+
+# Alembic keeps what it works on in a global, so one process migrates one database at a time.
+_ALEMBIC = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ def upgrade(store: Store) -> SchemaStatus:
         config.attributes["connection"] = conn
         command.upgrade(config, "head")
 
-    store.schema(run)
+    with _ALEMBIC:
+        store.schema(run)
     return status(store)
 
 

@@ -14,7 +14,7 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 from uuid import UUID
@@ -29,6 +29,7 @@ from interlock.store.errors import StoreBusy, StoreClosed, StoreGone, is_conflic
 
 T = TypeVar("T")
 CHANNEL = "interlock"
+NOTIFY = "SELECT pg_notify(%s, %s)"
 TRIES = 5
 PAUSE_BETWEEN_HINTS = 0.05
 
@@ -51,12 +52,13 @@ class PostgresStore(Store):
         self.url = url.render_as_string(hide_password=False)
         self._address = sa.make_url(listen_url or self.url).set(drivername="postgresql")
         options = f"-c synchronous_commit={'on' if durability == 'full' else 'off'} -c TimeZone=UTC"
-        self._engine = sa.create_engine(
-            url.set(drivername="postgresql+psycopg"),
-            pool_size=pool_size,
-            max_overflow=16,
-            connect_args={"options": options, "connect_timeout": 5, "application_name": "interlock"},
-        )
+        how = {"options": options, "connect_timeout": 5, "application_name": "interlock"}
+        address = url.set(drivername="postgresql+psycopg")
+        self._engine = sa.create_engine(address, pool_size=pool_size, max_overflow=16, connect_args=how)
+        # The heartbeat's own: handlers that use up all the others must not make it miss a beat.
+        self._vital = sa.create_engine(address, pool_size=1, connect_args=how)
+        # What several statements of one read say must fit together; it costs 0.1 ms a read.
+        self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._threads = ThreadPoolExecutor(pool_size, thread_name_prefix="interlock-write")
         self._wakeup = wakeup
         self._closed = threading.Event()
@@ -69,22 +71,28 @@ class PostgresStore(Store):
         return self._threads.submit(self.write, job, name)
 
     def write(self, job: Job[T], name: str = "write") -> T:
+        return self._write(self._engine, job, name)
+
+    def vital(self, job: Job[T], name: str = "write") -> T:
+        return self._write(self._vital, job, name)
+
+    def _write(self, engine: sa.Engine, job: Job[T], name: str) -> T:
         for attempt in range(TRIES):
             if self._closed.is_set():
                 raise StoreClosed("the store is closed")
             committing = False
             try:
-                with self._engine.connect() as conn, conn.begin() as transaction:
+                with engine.connect() as conn, conn.begin() as transaction:
                     result = job(conn)
                     committing = True
                     points.reach(f"{name}:before")
                     transaction.commit()
                     points.reach(f"{name}:after")
                     return result
-            except sa.exc.DBAPIError as error:
+            except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
                 told = sort(error)
                 again = (
-                    isinstance(told, StoreBusy)
+                    (isinstance(told, StoreBusy) and not isinstance(error, sa.exc.TimeoutError))
                     or is_conflict(error)
                     or (isinstance(told, StoreGone) and not committing and attempt == 0)
                 )
@@ -97,11 +105,14 @@ class PostgresStore(Store):
         raise AssertionError("the last try returns or raises")
 
     def read(self, job: Job[T]) -> T:
+        return self._read(self._snapshots, job)
+
+    def _read(self, engine: sa.Engine, job: Job[T]) -> T:
         for attempt in range(2):
             try:
-                with self._engine.connect() as conn, conn.begin():
+                with engine.connect() as conn, conn.begin():
                     return job(conn)
-            except sa.exc.DBAPIError as error:
+            except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
                 told = sort(error)
                 if isinstance(told, StoreGone) and attempt == 0:
                     continue  # a pooled connection from before a restart
@@ -149,7 +160,7 @@ class PostgresStore(Store):
             after = time.time_ns() // 1000
             return int(theirs * SECOND) - (before + after) // 2
 
-        return self.read(ask)
+        return self._read(self._vital, ask)
 
     # -- hints
 
@@ -168,6 +179,10 @@ class PostgresStore(Store):
         with self._dirty_lock:
             self._dirty_queues |= queues
         self._dirty.set()
+
+    def announce(self, conn: sa.Connection, queues: Iterable[str]) -> None:
+        if self._wakeup == "listen":
+            conn.exec_driver_sql(NOTIFY, (CHANNEL, note(queues)))
 
     def _connection(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self._address.render_as_string(hide_password=False), autocommit=True, connect_timeout=5)
@@ -199,9 +214,7 @@ class PostgresStore(Store):
                         self._dirty.clear()
                         with self._dirty_lock:
                             queues, self._dirty_queues = self._dirty_queues, set()
-                        # PostgreSQL takes 8,000 bytes; no names means that every queue looks.
-                        said = ",".join(sorted(queues))
-                        conn.execute("SELECT pg_notify(%s, %s)", (CHANNEL, said if len(said) < 7000 else ""))
+                        conn.execute(NOTIFY, (CHANNEL, note(queues)))
                         self._closed.wait(PAUSE_BETWEEN_HINTS)
             except psycopg.Error:
                 self._closed.wait(wait)
@@ -226,6 +239,13 @@ class PostgresStore(Store):
         self._threads.shutdown()
         with contextlib.suppress(sa.exc.SQLAlchemyError):
             self._engine.dispose()
+            self._vital.dispose()
+
+
+def note(queues: Iterable[str]) -> str:
+    """Their names; PostgreSQL takes 8,000 bytes, and no names means that every queue looks."""
+    said = ",".join(sorted(queues))
+    return said if len(said.encode()) < 7000 else ""
 
 
 def array_type(table: sa.Table, column: str) -> str:

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ import sqlalchemy as sa
 from interlock.store import points
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
-from interlock.store.errors import StoreBusy, StoreClosed, StoreError, sort
+from interlock.store.errors import StoreBusy, StoreClosed, StoreError, StoreGone, sort
 
 try:
     import fcntl
@@ -59,6 +59,8 @@ class SqliteStore(Store):
         self._wanted = threading.Condition()
         self._closed = False
         self._locks: dict[str, int] = {}
+        self._file: tuple[int, int] | None = None
+        self._file_lock = threading.Lock()
         self._watch: threading.Thread | None = None
         self._stop_watching = threading.Event()
         self._writer = threading.Thread(target=self._run, name="interlock-writer", daemon=True)
@@ -100,6 +102,7 @@ class SqliteStore(Store):
 
     def _run(self) -> None:
         conn: sa.Connection | None = None
+        file = None
         while True:
             with self._wanted:
                 while not self._queue and not self._closed:
@@ -108,8 +111,12 @@ class SqliteStore(Store):
             if not group:
                 break
             try:
+                if self._look_at_file() != file:
+                    _discard(conn)
+                    conn = None
                 if conn is None:
                     conn = self._writer_engine.connect()
+                    file = self._look_at_file()
                 self._commit(conn, group)
             except BaseException as error:
                 told = _ours(error)
@@ -127,8 +134,10 @@ class SqliteStore(Store):
             done = self._transaction(conn, group)
         except (sa.exc.DBAPIError, sqlite3.Error) as error:
             conn.rollback()
-            if len(group) == 1:
-                group[0][1].set_exception(_ours(error))
+            told = _ours(error)
+            if len(group) == 1 or isinstance(told, StoreBusy):
+                for _, future, _ in group:
+                    future.set_exception(told)
                 return
             for one in group:
                 self._commit(conn, [one])
@@ -166,7 +175,7 @@ class SqliteStore(Store):
             conn.rollback()
             if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
                 raise
-            raise sqlite3.OperationalError(f"the transaction was lost: {error!r}") from error
+            raise StoreGone(f"nobody knows how the transaction ended: {error!r}") from error
         return done
 
     def _begin(self, conn: sa.Connection) -> sa.RootTransaction:
@@ -185,11 +194,33 @@ class SqliteStore(Store):
     # -- reading
 
     def read(self, job: Job[T]) -> T:
+        deadline = time.monotonic() + self._patience
+        while True:
+            self._look_at_file()
+            try:
+                with self._reader_engine.begin() as conn:
+                    return job(conn)
+            except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+                # Readers wait only while another process opens the file after a crash.
+                told = _ours(error)
+                if not isinstance(told, StoreBusy) or time.monotonic() > deadline:
+                    raise told from error
+            time.sleep(random.uniform(*NAP))  # noqa: S311
+
+    def _look_at_file(self) -> tuple[int, int] | None:
+        """Which file it is, for 2 µs. SQLite would go on in one that was deleted, and lose all of it."""
         try:
-            with self._reader_engine.begin() as conn:
-                return job(conn)
-        except sa.exc.DBAPIError as error:
-            raise _ours(error) from error
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            if self._file is None:
+                return None  # it is about to be made
+            raise StoreGone(f"the database file {self.path} is gone; put it back, nothing was written") from None
+        with self._file_lock:
+            if self._file != (found.st_dev, found.st_ino):
+                if self._file is not None:
+                    self._reader_engine.dispose()
+                self._file = (found.st_dev, found.st_ino)
+            return self._file
 
     def insert_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
@@ -224,6 +255,9 @@ class SqliteStore(Store):
         if self._watch is None:
             self._watch = threading.Thread(target=self._look, name="interlock-data-version", daemon=True)
             self._watch.start()
+
+    def announce(self, conn: sa.Connection, queues: Iterable[str]) -> None:
+        """They see the commit itself, by its data_version."""
 
     def _tell_others(self, queues: frozenset[str]) -> None:
         """They see the commit itself, by its data_version."""
@@ -266,9 +300,7 @@ class SqliteStore(Store):
             return False
         try:
             handle = os.open(lock_file, os.O_RDWR)
-        except FileNotFoundError:
-            return True
-        except OSError:
+        except OSError:  # not even a missing file proves anything: the other may see the folder under another name
             return False
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -322,7 +354,7 @@ def patiently(dbapi: sqlite3.Connection, statement: str, patience: float) -> Non
 
 
 def _ours(error: BaseException) -> BaseException:
-    if isinstance(error, sa.exc.DBAPIError):
+    if isinstance(error, sa.exc.DBAPIError | sa.exc.TimeoutError | sqlite3.Error):
         return sort(error) or error
     return error
 

@@ -11,12 +11,11 @@ import threading
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-import sqlalchemy as sa
-
 from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, picking
+from interlock.engine.failing import message_of
 from interlock.engine.unit import Unit
-from interlock.machine import Outcome
-from interlock.store import StoreError
+from interlock.machine import Fail, HandlerNonsense, Outcome
+from interlock.store import StoreClosed, StoreError
 from interlock.worker.loop import Identity, Loop
 from interlock.worker.runner import Runner, Running
 
@@ -60,16 +59,18 @@ class Claimer(Loop):
             batch, self._results = self._results[:LONGEST_BATCH], self._results[LONGEST_BATCH:]
         if not self._trusted():
             # Others may have these instances by now: what we hold is void, and nothing of it is written.
-            self._drop(batch)
+            self._drop()
             raise Fenced(f"worker {self._me.id} could not say that it lives; it lets go of what it held")
         free = 0 if self.draining or self.stopping else self._hands - len(self.running) + len(batch)
+        done: Sequence[bool | None]
         try:
             done, claims = self._commit(batch, free)
-        except StoreError:
-            self._put_back(batch)
-            raise
-        except (sa.exc.SQLAlchemyError, AssertionError, KeyError) as error:
-            done, claims = self._one_by_one(batch, error), []
+        except BaseException as error:
+            if not batch or _passes(error):
+                self._put_back(batch)
+                raise
+            log.warning("%d results could not be written together (%s); now one by one", len(batch), _named(error))
+            done, claims = [self._alone(running, outcome) for running, outcome in batch], []
         self._count(batch, done)
         for claim in claims:
             self.running[claim.id, claim.fence] = self.runner.start(claim)
@@ -97,26 +98,22 @@ class Claimer(Loop):
         core = self._engine.core
         return self._engine.read(lambda conn: picking.anything_ready(core, conn, core.clock.now(), self._queues))
 
-    def _one_by_one(self, batch: list[tuple[Running, Outcome]], error: BaseException) -> list[bool]:
-        """A result that cannot be written must not sink those beside it."""
-        if len(batch) <= 1:
-            for running, outcome in batch:
-                log.error("the result of %s cannot be written: %r (%r)", running.claim.id, outcome, error)
-            return [False] * len(batch)
-        done = []
-        for running, outcome in batch:
-            try:
-                done += self._engine.finish([Result(running.claim, outcome)])
-            except StoreError:
+    def _alone(self, running: Running, outcome: Outcome, *, again: bool = True) -> bool | None:
+        """A result that cannot be written must not sink those beside it: it fails its step. None: not yet."""
+        try:
+            return self._engine.finish([Result(running.claim, outcome)])[0]
+        except BaseException as error:
+            if _passes(error):
                 self._put_back([(running, outcome)])
-                done.append(False)
-            except Exception as problem:
-                log.error("the result of %s cannot be written: %r (%r)", running.claim.id, outcome, problem)
-                done.append(False)
-        return done
+                return None
+            log.error("the result of %s cannot be written: %s", running.claim.id, _named(error))
+            failure = Fail(HandlerNonsense(f"the outcome cannot be written: {_named(error)}"))
+        return self._alone(running, failure, again=False) if again else False
 
-    def _count(self, batch: list[tuple[Running, Outcome]], done: list[bool]) -> None:
+    def _count(self, batch: list[tuple[Running, Outcome]], done: Sequence[bool | None]) -> None:
         for (running, _), good in zip(batch, done, strict=True):
+            if good is None:
+                continue
             self.running.pop((running.claim.id, running.claim.fence), None)
             self.finished += good
             self.stale += not good
@@ -125,7 +122,9 @@ class Claimer(Loop):
         with self._lock:
             self._results[:0] = batch
 
-    def _drop(self, batch: list[tuple[Running, Outcome]]) -> None:
+    def _drop(self) -> None:
+        with self._lock:
+            self._results = []
         for running in list(self.running.values()):
             running.tell()
             self.runner.give_up(running)
@@ -137,6 +136,13 @@ class Claimer(Loop):
         with self._lock:
             return bool(self.running or self._results)
 
+    def write_rest(self) -> None:
+        """At the end of a drain: results that came in after the last round."""
+        with self._lock:
+            batch, self._results = self._results, []
+        if batch and self._trusted():
+            self._count(batch, [self._alone(running, outcome) for running, outcome in batch])
+
     def unfinished(self) -> list[Claim]:
         """What is still running at the end of a drain; told to stop, and to be given back."""
         claims = []
@@ -145,3 +151,12 @@ class Claimer(Loop):
                 self.runner.give_up(running)
                 claims.append(running.claim)
         return claims
+
+
+def _passes(error: BaseException) -> bool:
+    """Whether the same write may succeed later."""
+    return isinstance(error, StoreClosed) or (isinstance(error, StoreError) and error.retryable)
+
+
+def _named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {message_of(error)}"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any
+
+log = logging.getLogger("interlock.worker")
+LAST_WORDS = 1.0
 
 
 class EventLoop:
@@ -16,6 +20,7 @@ class EventLoop:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._asked = 0.0
         self._answered = 0.0
         self.replaced = 0
@@ -28,17 +33,10 @@ class EventLoop:
 
     def _start(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
-        threading.Thread(target=self._run, args=(loop,), name="interlock-events", daemon=True).start()
+        self._thread = threading.Thread(target=_run, args=(loop,), name="interlock-events", daemon=True)
+        self._thread.start()
         self._asked = self._answered = time.monotonic()
         return loop
-
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        asyncio.set_event_loop(loop)
-        try:
-            loop.run_forever()
-        finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
 
     def blocked_for(self) -> float:
         """Seconds since the loop last answered a question that was put to it."""
@@ -66,10 +64,37 @@ class EventLoop:
             old.call_soon_threadsafe(_end_when_done, old)
 
     def close(self) -> None:
+        """End the loop; what still runs there is cancelled. A blocked one is left to itself."""
         with self._lock:
             old, self._loop = self._loop, None
-        if old is not None:
+            thread = self._thread
+        if old is not None and thread is not None:
             old.call_soon_threadsafe(old.stop)
+            thread.join(2 * LAST_WORDS)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        while True:
+            try:
+                loop.run_forever()
+                break
+            except BaseException as error:
+                # A callback that ends the program (SystemExit) ends nothing here: the others go on.
+                log.error("something on the event loop raised %s; the loop goes on", type(error).__name__)
+        loop.run_until_complete(_end(loop))
+    finally:
+        loop.close()
+
+
+async def _end(loop: asyncio.AbstractEventLoop) -> None:
+    others = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=LAST_WORDS)
+    await loop.shutdown_asyncgens()
 
 
 def _end_when_done(loop: asyncio.AbstractEventLoop) -> None:

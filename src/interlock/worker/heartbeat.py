@@ -33,7 +33,7 @@ class Heartbeat(Loop):
         if isinstance(self._engine.clock, SystemClock):
             self._engine.clock.correct(offset)
         try:
-            self._engine.store.write(
+            self._engine.store.vital(
                 lambda conn: workers.beat(
                     conn, self._engine.clock.now(), self._me.id, offset=offset, lives=self._lives
                 ),

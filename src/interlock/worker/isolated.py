@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import inspect
 import multiprocessing
+import os
 import pickle
+import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from interlock.engine import Claim, Instance
+from interlock.engine.failing import message_of
 from interlock.machine import (
     Fail,
     HandlerDied,
     HandlerNonsense,
     HandlerOutOfMemory,
-    InterlockError,
     Outcome,
     WorkError,
 )
@@ -91,9 +93,13 @@ def _serve(pipe: Connection, child: Any, cancel: Any, port: EnginePort) -> Outco
             return outcome
         name, args, kwargs = rest
         try:
-            pipe.send((True, port.call(name, *args, **kwargs)))
-        except InterlockError as error:
-            pipe.send((False, error))
+            answer = (True, port.call(name, *args, **kwargs))
+        except Exception as error:
+            answer = (False, _travelling(error))
+        try:
+            pipe.send(answer)
+        except OSError:  # it is gone; the next look says how
+            continue
 
 
 def _death(code: int | None) -> WorkError:
@@ -112,6 +118,7 @@ def _child(
     fence: int,
     attempt: int,
 ) -> None:
+    threading.Thread(target=_end_with_parent, name="interlock-parent", daemon=True).start()
     if memory_mb is not None:
         _bound_memory(memory_mb)
     task: Task[Any] = Task(instance, data, fence=fence, attempt=attempt, port=PipePort(pipe, cancel))
@@ -121,10 +128,50 @@ def _child(
         result = Fail(HandlerOutOfMemory(f"the handler needed more than its {memory_mb} MB of memory"))
     except BaseException as error:
         result = Fail(error)
+    if isinstance(result, Fail) and isinstance(result.error, BaseException):
+        result = Fail(_travelling(result.error))
     try:
+        pickle.loads(pickle.dumps(result))  # noqa: S301 - our own bytes: does it arrive?
         pipe.send(("outcome", result))
     except Exception as error:
         pipe.send(("outcome", Fail(HandlerNonsense(f"the handler's result cannot leave its process: {error}"))))
+
+
+def _end_with_parent() -> None:
+    """Without its worker nobody hears what the handler does, and another works on the same by now."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+class _Carried:
+    """An error whose own way through a pipe fails: its class, arguments and attributes go without it."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _put_together, (type(self._error), self._error.args, self._error.__dict__)
+
+
+def _put_together(kind: type[BaseException], args: tuple[Any, ...], attributes: dict[str, Any]) -> BaseException:
+    made = kind.__new__(kind)
+    made.args = args
+    made.__dict__.update(attributes)
+    return made
+
+
+def _travelling(error: BaseException) -> Any:
+    """The error in a form that arrives as what it is; rules go by its class."""
+    for form in (error, _Carried(error)):
+        try:
+            arrived = pickle.loads(pickle.dumps(form))  # noqa: S301 - our own bytes
+        except Exception:  # noqa: S112 - the next form
+            continue
+        if type(arrived) is type(error) and message_of(arrived) == message_of(error):
+            return form
+    return HandlerNonsense(f"{type(error).__name__}, which cannot leave its process: {message_of(error)}")
 
 
 def _bound_memory(megabytes: int) -> None:

@@ -35,6 +35,8 @@ class Loop(ABC):
         self._thread: threading.Thread | None = None
         self.troubles = 0
         """Rounds that failed since the last good one."""
+        self.rounds = 0
+        """Rounds that went well."""
 
     @abstractmethod
     def once(self) -> bool:
@@ -72,11 +74,12 @@ class Loop(ABC):
                 if self.troubles:
                     log.info("%s works again after %d failed rounds", self.name, self.troubles)
                 self.troubles = 0
+                self.rounds += 1
                 if not more:
                     self._awake.wait(self.wait())
             except StoreClosed:
                 return
-            except Exception as error:
+            except BaseException as error:  # also SystemExit: guards and models of the application run in here
                 self.troubles += 1
                 expected = isinstance(error, InterlockError)
                 log.warning("%s failed, trying again: %s", self.name, error, exc_info=None if expected else error)

@@ -13,7 +13,7 @@ from interlock.engine import Claim, Engine
 from interlock.machine import Fail, HandlerNonsense, Outcome
 from interlock.worker.events import EventLoop
 from interlock.worker.isolated import run_isolated
-from interlock.worker.task import AsyncTask, EnginePort, make_task
+from interlock.worker.task import AsyncTask, Cancelled, EnginePort, make_task
 from interlock.worker.threads import Place, Threads
 
 Done = Callable[["Running", Outcome], None]
@@ -58,7 +58,7 @@ class Running:
         return self._told.acquire(blocking=False)
 
     def cancel(self) -> None:
-        self.port.cancel.set()
+        self.port.cancel()
         if self.future is not None:
             self.future.cancel()
 
@@ -81,6 +81,9 @@ class Runner:
         return running
 
     def _called(self, running: Running) -> None:
+        if running.port.cancelled():  # while it waited for a thread
+            self._finish(running, Fail(Cancelled(f"{running.claim.id} was taken away before it began")))
+            return
         self._finish(running, invoke(running.claim, running.port))
 
     async def _awaited(self, running: Running) -> None:

@@ -23,18 +23,21 @@ class Sweeper(Loop):
 
     def once(self) -> bool:
         dead = self._dead()
-        taken = self._engine.take_back(dead) if dead else 0
+        taken = self._engine.take_back(list(dead), dead) if dead else 0
+        gone = self._engine.read(workers.gone_but_holding)
+        taken += self._engine.take_back(gone) if gone else 0
         done = self._engine.tick() if self._anything_due() else 0
         return taken >= BATCH or done >= BATCH
 
     def _anything_due(self) -> bool:
         return self._engine.read(lambda conn: anything_due(conn, self._engine.clock.now()))
 
-    def _dead(self) -> list[UUID]:
+    def _dead(self) -> dict[UUID, int]:
+        """With how often each has beaten: it may come back before it is given up."""
         now = self._engine.clock.now()
         alive = self._engine.read(workers.alive)
         self._seen = {w.id: self._seen[w.id] for w in alive if w.id in self._seen}
-        return [w.id for w in alive if w.id != self._me.id and self._is_dead(w, now)]
+        return {w.id: w.beats for w in alive if w.id != self._me.id and self._is_dead(w, now)}
 
     def _is_dead(self, worker: WorkerRow, now: int) -> bool:
         if worker.until < now or self._engine.store.is_dead(worker.lock_file):

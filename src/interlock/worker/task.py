@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from uuid import UUID
@@ -12,12 +12,13 @@ from interlock.engine import Claim, Effect, Engine, Instance, finishing
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
-from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch
-from interlock.store import Micros
+from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn
+from interlock.store import Micros, StoreError
 
 D = TypeVar("D")
 P = ParamSpec("P")
 T = TypeVar("T")
+PATIENCE = 300.0
 
 
 class Cancelled(Fenced):
@@ -37,11 +38,15 @@ class EnginePort:
 
     def __init__(self, engine: Engine, claim: Claim) -> None:
         self.engine, self.claim = engine, claim
-        self.cancel = threading.Event()
+        self._cancelled = False
         self.until: Micros = claim.until
 
     def cancelled(self) -> bool:
-        return self.cancel.is_set()
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """The handler will be told at its next look."""
+        self._cancelled = True
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         return getattr(self, f"do_{name}")(*args, **kwargs)
@@ -55,13 +60,23 @@ class EnginePort:
         self.engine.write(lambda unit: effect_functions.sent(unit, self.claim, effect_id), name="sent")
 
     def do_settle(self, effect_id: UUID, status: str, answer: Any, error: str | None) -> Effect:
+        """Waits for a database that is away: what was learnt is never thrown away, and telling it twice is harmless."""
         actor = Actor(WORKER, str(self.claim.worker))
-        return self.engine.write(
-            lambda unit: effect_functions.settle(
-                unit, effect_id, status, answer=answer, error=error, actor=actor, claim=self.claim
-            ),
-            name="settle",
-        )
+        deadline = time.monotonic() + PATIENCE
+        wait = 0.05
+        while True:
+            try:
+                return self.engine.write(
+                    lambda unit: effect_functions.settle(
+                        unit, effect_id, status, answer=answer, error=error, actor=actor, claim=self.claim
+                    ),
+                    name="settle",
+                )
+            except StoreError as trouble:
+                if not trouble.retryable or time.monotonic() > deadline:
+                    raise
+            time.sleep(wait)
+            wait = min(wait * 2, 1.0)
 
     def do_effect(self, kind: str, key: str | None) -> Effect:
         wanted = key or effect_functions.usual_key(self.claim, kind)
@@ -83,6 +98,9 @@ class EnginePort:
 
     def do_send(self, messages: tuple[Message, ...]) -> None:
         self.engine.write(lambda unit: finishing.send(unit, self.claim, messages), name="send")
+
+    def do_spawn(self, wanted: Spawn) -> UUID | None:
+        return self.engine.write(lambda unit: finishing.spawn(unit, self.claim, wanted), name="spawn")
 
     def do_keep(self, name: str, content: bytes, media_type: str) -> str:
         return self.engine.write(
@@ -151,6 +169,11 @@ class Task(Generic[D]):
     def send(self, *messages: Message) -> None:
         """Put messages into the outbox now, whatever comes of the step."""
         self._port.call("send", messages)
+
+    def spawn(self, wanted: Spawn) -> UUID | None:
+        """Create a child now, for a step that has to wait for it; None when a check of the lineage refused it."""
+        made: UUID | None = self._port.call("spawn", wanted)
+        return made
 
     def keep(self, name: str, content: bytes, *, media_type: str = "application/octet-stream") -> str:
         """Keep a big value as an artifact; its hash."""
@@ -275,6 +298,7 @@ class AsyncTask(Generic[D]):
     heartbeat = _awaited(Task.heartbeat)
     progress = _awaited(Task.progress)
     send = _awaited(Task.send)
+    spawn = _awaited(Task.spawn)
     keep = _awaited(Task.keep)
     artifact = _awaited(Task.artifact)
     intend = _awaited(Task.intend)

@@ -45,7 +45,7 @@ class Watcher(Loop):
 
     def _orphans(self, held: dict[UUID, int]) -> None:
         """Held twice in a row and not running: the claim was committed, its answer was lost."""
-        mine = {i for i, _ in self._claimer.running}
+        mine = {i for i, _ in list(self._claimer.running)}  # a copy: the claimer goes on meanwhile
         strange = {i: f for i, f in held.items() if i not in mine}
         lost = {i: f for i, f in strange.items() if self._unknown.get(i) == f}
         self._unknown = strange
@@ -56,7 +56,7 @@ class Watcher(Loop):
     def _look_at_event_loop(self) -> None:
         events = self._claimer.runner.events
         if events.blocked_for() > self._loop_patience:
-            names = sorted({one.claim.step for one in self._claimer.running.values() if one.future is not None})
+            names = sorted({one.claim.step for one in list(self._claimer.running.values()) if one.future is not None})
             log.error(
                 "the event loop is blocked by one of %s: use await, or a plain function; others go on in a new loop",
                 ", ".join(names) or "its handlers",

@@ -118,24 +118,28 @@ class Worker:
         self.claimer.stop()
         self.claimer.join(5.0)
         left = self.claimer.unfinished()
+        self._quietly(self.claimer.write_rest)
         if left:
             log.warning("%d handlers did not end in time; their work goes back", len(left))
-            self._quietly(lambda: self.engine.give_back(left))
+        returned = not left or self._quietly(lambda: self.engine.give_back(left))
         self._leave()
         for loop in (self.sweeper, self.watcher, self.heartbeat):
             loop.stop()
             loop.join(5.0)
         self.claimer.runner.close()
-        self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "stopped")))
+        if returned:  # else the others have to find it lost, with what it still holds
+            self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "stopped")))
         if self._lock_file is not None:
             self.engine.store.drop_lock(self._lock_file)
 
-    def _quietly(self, job: Callable[[], object]) -> None:
+    def _quietly(self, job: Callable[[], object]) -> bool:
         """What cannot be said while the database is away is found out by the others in time."""
         try:
             job()
-        except InterlockError as error:
+        except Exception as error:
             log.warning("while stopping: %s", error)
+            return False
+        return True
 
     def __enter__(self) -> Worker:
         return self.start()

@@ -16,6 +16,7 @@ from interlock.apps.jobs.claims.machine import run
 from interlock.apps.jobs.finder.machine import company, listing, source
 from interlock.apps.sessions.machine import loan, session
 from interlock.machine import (
+    AGENT,
     SYSTEM,
     USER,
     WORKER,
@@ -77,6 +78,19 @@ def test_a_run_that_reported_a_submission_is_not_lost_with_its_agent() -> None:
     assert run.edge("pending", "lost") is not None
     assert run.edge("submitted", "lost") is None
     assert not any(SYSTEM in edge.by for edge in run.edges_from("submitted"))
+
+
+@pytest.mark.parametrize("pair", [("pending", "submitted"), ("pending", "success"), ("pending", "failed"),
+                                  ("submitted", "success"), ("submitted", "failed")])  # fmt: skip
+def test_an_agent_reports_for_its_own_run_alone(pair: tuple[str, str]) -> None:
+    edge = run.edge(*pair)
+    assert edge is not None
+    assert edge.guard is not None
+    about = {"agent": "robot"}
+    assert edge.guard(facts(pair[0], data=about, actor=Actor(AGENT, "robot"))) is True
+    assert isinstance(edge.guard(facts(pair[0], data=about, actor=Actor(AGENT, "other"))), str)
+    for kind in (USER, WORKER):
+        assert edge.guard(facts(pair[0], data=about, actor=Actor(kind, "ann"))) is True
 
 
 @pytest.mark.parametrize("error", [errors.GenerationTimeout(), errors.SiteUnreachable(), KeyError()])
@@ -146,6 +160,15 @@ def test_the_limits_of_an_application() -> None:
     assert application.window("user_week").size_for({**data, "weekly_limit": 5}) == 5
 
 
+def test_an_application_that_tries_again_counts_once_except_for_the_breaker() -> None:
+    assert {name: application.window(name).once for name in application.limits} == {
+        "user_day": True,
+        "user_week": True,
+        "company_cooldown": True,
+        "global_hour": False,
+    }
+
+
 def test_approval_is_on_unless_turned_off() -> None:
     assert Application().require_user_approval is True
 
@@ -212,10 +235,14 @@ def test_a_loan_is_stuck_after_five_attempts_to_return_it() -> None:
     assert (loan.failures.state, found.then, found.dead_letter) == (None, "stuck", True)
 
 
-@pytest.mark.parametrize("state", ["borrowing", "returning"])
-def test_a_loan_whose_outcome_is_unknown_is_stuck_at_once(state: str) -> None:
-    found = rule(loan, EffectUnknown(), state)
+def test_a_loan_of_which_nobody_knows_whether_it_was_lent_is_stuck_at_once() -> None:
+    found = rule(loan, EffectUnknown(), "borrowing")
     assert (found.retries, found.then, found.dead_letter) == (0, "stuck", True)
+
+
+def test_a_return_whose_answer_was_lost_is_looked_up_as_often_as_one_that_failed_is_tried() -> None:
+    found = rule(loan, EffectUnknown(), "returning")
+    assert (waits(found), found.then, found.dead_letter) == ([15, 30, 60, 120], "stuck", True)
 
 
 def test_a_contract_is_retried_three_times_per_step_then_rejected() -> None:
@@ -257,6 +284,17 @@ def test_a_rejection_in_review_leaves_its_reason(machine: Machine, state: str, f
     edge = next(e for e in machine.edges_from(state) if e.on == review.decisions["reject"])
     assert edge.sets == {field: "rejected_in_review"}
 
+
+def test_what_is_asked_says_what_it_is_about() -> None:
+    ask = application.edge("ready_to_submit", "requires_review")
+    assert ask is not None
+    assert ask.sets == {"review_reason": "approve_packet"}
+
+
+def test_a_contract_that_a_person_gives_up_says_so() -> None:
+    edge = contract.edge("failed", "rejected")
+    assert edge is not None
+    assert edge.sets == {"reject_reason": "given_up"}
 
 
 def test_an_application_is_cancelled_by_withdrawing_it() -> None:

@@ -37,7 +37,7 @@ ITEM_PAIRS = {
     ("PROCESSING", "SUCCESS"): {"worker"},
     ("PROCESSING", "SKIPPED"): {"worker"},
     ("PROCESSING", "FAILED"): {"worker", "system"},
-    ("SUCCESS", "PENDING"): {"worker", "system"},
+    ("SUCCESS", "PENDING"): {"worker"},
     ("FAILED", "PENDING"): {"system", "user"},
 }
 

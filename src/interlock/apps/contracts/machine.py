@@ -40,6 +40,7 @@ FAILED = "failed"
 
 REVIEW_WINDOW = timedelta(hours=24)
 IN_REVIEW = {"reject_reason": RejectReason.REJECTED_IN_REVIEW}
+GIVEN_UP = {"reject_reason": RejectReason.GIVEN_UP}
 BACKOFF = exponential(timedelta(seconds=10), cap=timedelta(minutes=5), jitter=0.2)
 
 contract = Machine(
@@ -93,7 +94,7 @@ contract = Machine(
         Transition(FAILED, EXTRACTING, on="retry", by=(SYSTEM, USER), guard=failed_at(EXTRACTING)),
         Transition(FAILED, VALIDATING, on="retry", by=(SYSTEM, USER), guard=failed_at(VALIDATING)),
         Transition(FAILED, COMPARING, on="retry", by=(SYSTEM, USER), guard=failed_at(COMPARING)),
-        Transition(FAILED, REJECTED, on="give_up", by=(SYSTEM, USER)),
+        Transition(FAILED, REJECTED, on="give_up", by=(SYSTEM, USER), sets=GIVEN_UP),
     ],
     # Where an endpoint begins, its step may be held; /extract runs extracting and validating in one go.
     arms=[

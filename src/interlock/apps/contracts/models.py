@@ -14,6 +14,8 @@ class RejectReason(StrEnum):
     REJECTED_IN_REVIEW = "rejected_in_review"
     RETRIES_EXHAUSTED = "retries_exhausted"
     NOT_RETRYABLE = "not_retryable"
+    GIVEN_UP = "given_up"
+    """By a person, while it waited for a retry."""
 
 
 class Extracted(BaseModel):

@@ -98,7 +98,11 @@ loan = Machine(
         Transition(STUCK, RETURNED, on="resolve", by=USER, accepts=("resolution",)),
     ],
     failures=Failures(
-        rules=(Rule((EffectUnknown,), retries=0, then=STUCK),),
+        rules=(
+            Rule((EffectUnknown,), retries=0, then=STUCK, at=(BORROWING,)),
+            # The allocator can be asked about a token, so a lost answer is looked up; nothing is sent again unasked.
+            Rule((EffectUnknown,), retries=4, backoff=PATIENT, then=STUCK, at=(RETURNING,)),
+        ),
         # Five attempts: the first and four retries.
         otherwise=Rule((Exception,), retries=4, backoff=PATIENT, then=STUCK),
     ),

@@ -79,6 +79,7 @@ EXHAUSTED = {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}
 INVALID_URL = {"withdraw_reason": WithdrawReason.INVALID_URL}
 JOB_CLOSED = {"withdraw_reason": WithdrawReason.JOB_CLOSED}
 UNKNOWN = {"review_reason": ReviewReason.VERIFY_SUBMISSION}
+PACKET = {"review_reason": ReviewReason.APPROVE_PACKET}
 ASK_TO_VERIFY = Ask("verify_submission", VERIFY_SUBMISSION)
 BY_USER = {"withdraw_reason": WithdrawReason.USER}
 REJECTED = {"withdraw_reason": WithdrawReason.REJECTED_IN_REVIEW}
@@ -116,7 +117,7 @@ application = Machine(
         Transition(PREPARING, READY_TO_SUBMIT, on="prepared", by=WORKER),
         Transition(PREPARING, FAILED, on="fail", by=(WORKER, SYSTEM)),
         Transition(PREPARING, PAUSED, on="pause", by=USER),
-        Transition(READY_TO_SUBMIT, REQUIRES_REVIEW, on="ask", by=WORKER),
+        Transition(READY_TO_SUBMIT, REQUIRES_REVIEW, on="ask", by=WORKER, sets=PACKET),
         Transition(READY_TO_SUBMIT, SUBMITTED, on="submit", by=WORKER),
         Transition(READY_TO_SUBMIT, FAILED, on="fail", by=(WORKER, SYSTEM)),
         Transition(READY_TO_SUBMIT, PAUSED, on="pause", by=USER),
@@ -157,11 +158,12 @@ application = Machine(
         ),
         otherwise=Rule((Exception,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
     ),
-    # Checked when it is queued, taken with the intent to submit.
+    # Checked when it is queued, taken with the intent to submit. An application that has to try again counts once,
+    # or it would wait for itself; the breaker alone counts every attempt.
     limits=[
-        Window(USER_DAY, key="{user_id}", size="daily_limit", per=timedelta(days=1)),
-        Window(USER_WEEK, key="{user_id}", size="weekly_limit", per=timedelta(days=7)),
-        Window(COMPANY_COOLDOWN, key="{user_id}/{company}", size=1, per=timedelta(days=7)),
+        Window(USER_DAY, key="{user_id}", size="daily_limit", per=timedelta(days=1), once=True),
+        Window(USER_WEEK, key="{user_id}", size="weekly_limit", per=timedelta(days=7), once=True),
+        Window(COMPANY_COOLDOWN, key="{user_id}/{company}", size=1, per=timedelta(days=7), once=True),
         Window(GLOBAL_HOUR, key="all", size=1000, per=timedelta(hours=1)),
     ],
     data=Application,

@@ -10,6 +10,7 @@ from interlock.machine import (
     SYSTEM,
     USER,
     WORKER,
+    Facts,
     KeyScope,
     Kind,
     Machine,
@@ -54,6 +55,16 @@ SUCCESS = "success"
 FAILED = "failed"
 LOST = "lost"
 
+REPORT = ("artifacts",)
+
+
+def its_own_agent(facts: Facts) -> bool | str:
+    """Passes for the agent whose run it is, and for whoever is no agent; one without a name stands for any."""
+    if facts.actor.kind is not AGENT or facts.actor.name in {"", facts.data["agent"]}:
+        return True
+    return f"it is the run of agent {facts.data['agent']!r}, and no other agent reports for it"
+
+
 run = Machine(
     "run",
     initial=PENDING,
@@ -70,13 +81,15 @@ run = Machine(
         State(LOST, Kind.FINAL, good=False),
     ],
     transitions=[
-        Transition(PENDING, SUBMITTED, on="submit", by=(AGENT, WORKER), accepts=("artifacts",)),
-        Transition(PENDING, SUCCESS, on="succeed", by=(AGENT, WORKER), accepts=("artifacts",)),
-        Transition(PENDING, FAILED, on="fail", by=(AGENT, WORKER), accepts=("artifacts", "error")),
+        Transition(PENDING, SUBMITTED, on="submit", by=(AGENT, WORKER), guard=its_own_agent, accepts=REPORT),
+        Transition(PENDING, SUCCESS, on="succeed", by=(AGENT, WORKER), guard=its_own_agent, accepts=REPORT),
+        Transition(PENDING, FAILED, on="fail", by=(AGENT, WORKER), guard=its_own_agent, accepts=(*REPORT, "error")),
         # From pending only: what was submitted is not lost with its agent, it must be verified.
         Transition(PENDING, LOST, on="lose", by=SYSTEM),
-        Transition(SUBMITTED, SUCCESS, on="succeed", by=(AGENT, WORKER, USER), accepts=("artifacts",)),
-        Transition(SUBMITTED, FAILED, on="fail", by=(AGENT, WORKER, USER), accepts=("artifacts", "error")),
+        Transition(SUBMITTED, SUCCESS, on="succeed", by=(AGENT, WORKER, USER), guard=its_own_agent, accepts=REPORT),
+        Transition(
+            SUBMITTED, FAILED, on="fail", by=(AGENT, WORKER, USER), guard=its_own_agent, accepts=(*REPORT, "error")
+        ),
     ],
     data=Run,
     key=KeyScope.FOREVER,

@@ -1,0 +1,124 @@
+"""`interlock dead-letter`: work that failed for good."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.printing import As, Json, as_json, login, table, when
+
+if TYPE_CHECKING:
+    from interlock.engine import Filter
+
+app = typer.Typer(help="Dead letters: list, retry, resolve, discard.", no_args_is_help=True)
+MachineName = Annotated[str | None, typer.Option("--machine", help="Only of this machine.")]
+Fingerprint = Annotated[str | None, typer.Option("--fingerprint", help="Only with this fingerprint of the error.")]
+ErrorType = Annotated[str | None, typer.Option("--error", help="Only with this type of error.")]
+One = Annotated[UUID | None, typer.Argument(help="One dead letter; or choose many by the options.")]
+Note = Annotated[str, typer.Option("--note", help="Why; it is kept.")]
+
+
+def _filter(machine: str | None, fingerprint: str | None, error: str | None) -> Filter:
+    from interlock.engine import Filter
+
+    return Filter(machine=machine, fingerprint=fingerprint, error_type=error)
+
+
+@app.command("list")
+def list_(
+    machine: MachineName = None,
+    fingerprint: Fingerprint = None,
+    error: ErrorType = None,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """List open dead letters, the newest first."""
+    with opened(database, apps) as engine:
+        found = engine.dead_letters.find(_filter(machine, fingerprint, error), limit=limit)
+    if in_json:
+        as_json([asdict(letter) for letter in found])
+        return
+    table(
+        ("id", "machine", "step", "error", "attempts", "since (UTC)", "fingerprint"),
+        [
+            (
+                str(d.id), d.machine, d.step, f"{d.error_type}: {d.error['message']}"[:60], str(d.attempts), when(d.at),
+                d.fingerprint,
+            )
+            for d in found
+        ],
+    )  # fmt: skip
+
+
+@app.command()
+def retry(
+    letter: One = None,
+    machine: MachineName = None,
+    fingerprint: Fingerprint = None,
+    error: ErrorType = None,
+    note: Note = "",
+    user: As = "",
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Do the failed step again, for one or for all that match."""
+    _act("retry", letter, _filter(machine, fingerprint, error), note, user, database, apps)
+
+
+@app.command()
+def resolve(
+    letter: One = None,
+    machine: MachineName = None,
+    fingerprint: Fingerprint = None,
+    error: ErrorType = None,
+    note: Note = "",
+    user: As = "",
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Close what was put right elsewhere, one or all that match."""
+    _act("resolve", letter, _filter(machine, fingerprint, error), note, user, database, apps)
+
+
+@app.command()
+def discard(
+    letter: One = None,
+    machine: MachineName = None,
+    fingerprint: Fingerprint = None,
+    error: ErrorType = None,
+    note: Note = "",
+    user: As = "",
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Close what is not worth doing, one or all that match."""
+    _act("discard", letter, _filter(machine, fingerprint, error), note, user, database, apps)
+
+
+def _act(
+    action: str, letter: UUID | None, where: Filter, note: str, user: str, database: str, apps: list[str] | None
+) -> None:
+    from rich.console import Console
+
+    from interlock.machine import USER, Actor
+
+    actor = Actor(USER, user or login())
+    with opened(database, apps) as engine:
+        if letter is not None:
+            box: Any = engine.dead_letters
+            given = {"reason": note} if action == "retry" else {"note": note}
+            getattr(box, action)(letter, actor=actor, **given)
+            done = 1
+        else:
+            done = 0
+            with Console(stderr=True).status("working") as status:
+                while some := engine.dead_letters.many(action, where, actor=actor, note=note):
+                    done += len(some)
+                    status.update(f"{done} done")
+    typer.echo(f"{done} {'retried' if action == 'retry' else action + 'd' if action == 'resolve' else 'discarded'}")

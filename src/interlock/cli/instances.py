@@ -1,0 +1,202 @@
+"""`interlock instance`: look at instances, and move them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.printing import As, Json, as_json, described, login, table, when
+
+if TYPE_CHECKING:
+    from interlock.engine import HistoryRow
+
+app = typer.Typer(help="Instances: list, show, explain, move.", no_args_is_help=True)
+Id = Annotated[UUID, typer.Argument(help="The instance's id.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")]
+
+
+@app.command("list")
+def list_(
+    machine: Annotated[str | None, typer.Option(help="Only of this machine.")] = None,
+    state: Annotated[str | None, typer.Option(help="Only in this state.")] = None,
+    error: Annotated[str | None, typer.Option(help="Only with a last error of this type.")] = None,
+    key: Annotated[str | None, typer.Option(help="Only with this key.")] = None,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only those not at rest.")] = False,
+    after: Annotated[UUID | None, typer.Option(help="The cursor of the page before.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """List instances, the newest first."""
+    from interlock.engine.listing import Where
+
+    where = Where(machine=machine, state=state, error=error, key=key, finished=False if unfinished else None)
+    with opened(database, apps) as engine:
+        page = engine.page(where, after=after, limit=limit)
+        total = engine.count(where)
+    if in_json:
+        shown = [described(i) for i in page.instances]
+        as_json({"instances": shown, "count": total, "next": str(page.next) if page.next else None})
+        return
+    table(
+        ("id", "machine", "state", "in it since (UTC)", "key", "error"),
+        [
+            (str(i.id), i.machine, i.state, when(i.entered_at), i.key or "", (i.error or {}).get("type", ""))
+            for i in page.instances
+        ],
+    )
+    from interlock.engine.listing import MOST
+
+    more = f"; go on with --after {page.next}" if page.next else ""
+    typer.echo(f"{len(page.instances)} of {f'more than {MOST:,}' if total > MOST else total}{more}")
+
+
+@app.command()
+def show(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """Show one instance: where it is, why, its data and what can be done."""
+    with opened(database, apps) as engine:
+        found, why = engine.get(instance), engine.explain(instance)
+    if in_json:
+        as_json({**described(found), "explanation": why.sentence, "allowed": [a.event for a in why.next]})
+        return
+    typer.echo(f"{found.machine} {found.id}\n{why.sentence}\n")
+    typer.echo(f"data     {json.dumps(found.data, ensure_ascii=False)}")
+    typer.echo(f"allowed  {', '.join(map(str, why.next)) or 'nothing'}")
+
+
+@app.command()
+def explain(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """Say why it is where it is, what comes by itself, and who can do something."""
+    with opened(database, apps) as engine:
+        why = engine.explain(instance)
+    if in_json:
+        from dataclasses import asdict
+
+        as_json(asdict(why))
+        return
+    typer.echo(why.sentence)
+    for coming in why.by_itself:
+        typer.echo(f"  {coming.at:%Y-%m-%d %H:%M:%S} UTC  {coming.what}")
+    for allowed in why.next:
+        typer.echo(f"  {allowed.event} → {allowed.to or 'runs its work'}, by {', '.join(allowed.by)}")
+
+
+@app.command()
+def history(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """Print what happened to it, in order."""
+    with opened(database, apps) as engine:
+        engine.get(instance)
+        rows: list[HistoryRow] = []
+        while page := engine.history(instance, after=rows[-1].seq if rows else 0):
+            rows += page
+    if in_json:
+        as_json([_told(row) for row in rows])
+        return
+    for row in rows:
+        move = f"{row.from_state} → {row.to_state}" if row.from_state and row.to_state else row.to_state or ""
+        why = _why(row.payload)
+        told = f"{row.kind} {move}".strip() + (f" by {row.event!r}" if row.event else "")
+        typer.echo(f"{row.seq:>4}  {when(row.at)}  {told}, {row.actor.partition(':')[0]}{': ' + why if why else ''}")
+
+
+def _told(row: HistoryRow) -> dict[str, Any]:
+    return {
+        "seq": row.seq, "at": when(row.at), "kind": row.kind, "from": row.from_state, "to": row.to_state,
+        "event": row.event, "actor": row.actor, "payload": row.payload,
+    }  # fmt: skip
+
+
+def _why(payload: dict[str, Any]) -> str:
+    error = payload.get("error")
+    if isinstance(error, dict):
+        return f"{error.get('type')}: {error.get('message')}"[:80]
+    return str(payload.get("reason") or payload.get("why") or payload.get("status") or "")[:80]
+
+
+@app.command()
+def fire(
+    instance: Id,
+    event: Annotated[str, typer.Argument(help="The event; a wrong one is answered with what is allowed.")],
+    data: Annotated[str | None, typer.Option(help="Fields to set, as a JSON object.")] = None,
+    expected_seq: Annotated[int | None, typer.Option(help="Refuse it if the instance has moved on since.")] = None,
+    reason: Reason = "",
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Fire an event as a person."""
+    from interlock.engine import InvalidData
+    from interlock.machine import USER, Actor
+
+    try:
+        given = json.loads(data) if data else None
+    except ValueError as error:
+        raise InvalidData(f"--data is not JSON: {error}") from error
+    if given is not None and not isinstance(given, dict):
+        raise InvalidData(f"--data must be a JSON object, not {data}")
+    actor = Actor(USER, user or login())
+    with opened(database, apps) as engine:
+        moved = engine.fire(instance, event, actor=actor, reason=reason, data=given, expected_seq=expected_seq)
+        _after(engine.get(moved.id), in_json)
+
+
+@app.command()
+def pause(
+    instance: Id,
+    reason: Reason = "",
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Stop work on it until somebody resumes it."""
+    from interlock.machine import USER, Actor
+
+    with opened(database, apps) as engine:
+        _after(engine.pause(instance, actor=Actor(USER, user or login()), reason=reason), in_json)
+
+
+@app.command()
+def resume(
+    instance: Id,
+    reason: Reason = "",
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Let a paused one go on where it was."""
+    from interlock.machine import USER, Actor
+
+    with opened(database, apps) as engine:
+        _after(engine.resume(instance, actor=Actor(USER, user or login()), reason=reason), in_json)
+
+
+@app.command()
+def cancel(
+    instance: Id,
+    reason: Reason = "",
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Take the declared way to the machine's state for cancelled work."""
+    from interlock.machine import USER, Actor
+
+    with opened(database, apps) as engine:
+        _after(engine.cancel(instance, actor=Actor(USER, user or login()), reason=reason), in_json)
+
+
+def _after(instance: Any, in_json: bool) -> None:
+    if in_json:
+        as_json(described(instance))
+    else:
+        held = ", paused" if instance.paused_at is not None else ""
+        typer.echo(f"{instance.machine} {instance.id} is in {instance.state} (seq {instance.seq}){held}")

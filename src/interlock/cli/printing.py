@@ -1,0 +1,71 @@
+"""Printing: tables for people, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from interlock.engine import Instance
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+As = Annotated[
+    str,
+    typer.Option("--as", envvar="INTERLOCK_USER", help="Who you are; the history keeps it.", show_default="your login"),
+]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Plain columns: nothing is cut, so that an id can be copied and a line found with grep."""
+    from interlock.machine.drawing import columns
+
+    # What comes from outside must not move the cursor or colour the terminal.
+    clean = [tuple("".join(c if c.isprintable() else "·" for c in cell) for cell in row) for row in rows]
+    typer.echo(columns(tuple(header), clean), nl=False)
+
+
+def as_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, default=str))
+
+
+def when(at: int | None) -> str:
+    from interlock.store import moment
+
+    return f"{moment(at):%Y-%m-%d %H:%M:%S}" if at is not None else ""
+
+
+def described(instance: Instance) -> dict[str, Any]:
+    """An instance as scripts see it."""
+    return {
+        "id": str(instance.id),
+        "machine": instance.machine,
+        "version": instance.version,
+        "state": instance.state,
+        "seq": instance.seq,
+        "workspace": instance.workspace,
+        "key": instance.key,
+        "data": instance.data,
+        "paused": instance.paused_at is not None,
+        "created_at": when(instance.created_at),
+        "entered_at": when(instance.entered_at),
+        "finished_at": when(instance.finished_at) or None,
+        "due_at": when(instance.due_at) or None,
+        "waits_for": instance.wake,
+        "error": instance.error,
+        "parent": str(instance.parent) if instance.parent else None,
+        "root": str(instance.root),
+        "trace_id": instance.trace_id,
+    }
+
+
+def login() -> str:
+    """The name of whoever is at the keyboard."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "operator"

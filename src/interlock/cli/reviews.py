@@ -1,0 +1,69 @@
+"""`interlock review`: what waits for a person's decision."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.printing import As, Json, as_json, login, table, when
+
+app = typer.Typer(help="Reviews: list what waits, decide.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(
+    instance: Annotated[UUID | None, typer.Option("--instance", help="Only of this instance.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """List open reviews, the most urgent first."""
+    with opened(database, apps) as engine:
+        found = engine.reviews.waiting(instance_id=instance, limit=limit)
+    if in_json:
+        as_json([asdict(review) for review in found])
+        return
+    table(
+        ("id", "machine", "question", "decisions", "open since (UTC)", "due (UTC)", "held by"),
+        [
+            (
+                str(r.id), r.machine, r.title, ", ".join(r.decisions), when(r.opened_at), when(r.due_at),
+                r.claimed_by or "",
+            )
+            for r in found
+        ],
+    )  # fmt: skip
+
+
+@app.command()
+def decide(
+    review: Annotated[UUID, typer.Argument(help="The review's id.")],
+    decision: Annotated[str, typer.Argument(help="One of its decisions.")],
+    answer: Annotated[str | None, typer.Option(help="The form, as a JSON object.")] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")] = "",
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Decide a review as a person; whoever is first, decides."""
+    from interlock.engine import InvalidData
+    from interlock.machine import USER, Actor
+
+    try:
+        given = json.loads(answer) if answer else None
+    except ValueError as error:
+        raise InvalidData(f"--answer is not JSON: {error}") from error
+    with opened(database, apps) as engine:
+        done = engine.reviews.decide(review, decision, actor=Actor(USER, user or login()), answer=given, reason=reason)
+        moved = engine.get(done.instance_id)
+    if in_json:
+        as_json(asdict(done))
+    else:
+        typer.echo(f"decided: {done.decision} by {done.decided_by}; {moved.machine} {moved.id} is in {moved.state}")

@@ -1,0 +1,36 @@
+"""`interlock worker`: the processes that do work."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.printing import Json, as_json, table, when
+
+app = typer.Typer(help="Workers: who is alive.", no_args_is_help=True)
+
+
+@app.callback()
+def _workers() -> None:
+    """Keeps `list` a command of its own."""
+
+
+@app.command("list")
+def list_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """List workers, the newest first, with their last heartbeat."""
+    from interlock.engine import workers
+
+    with opened(database, apps) as engine:
+        found = engine.read(workers.every)
+    if in_json:
+        as_json([asdict(worker) for worker in found])
+        return
+    table(
+        ("id", "host", "process", "status", "started (UTC)", "last beat (UTC)", "queues"),
+        [
+            (str(w.id), w.host, str(w.pid), w.status, when(w.started_at), when(w.beat_at), ", ".join(w.queues))
+            for w in found
+        ],
+    )

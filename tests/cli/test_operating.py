@@ -1,0 +1,151 @@
+"""An operator's commands: look at instances, move them, decide, deal with dead letters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from interlock.engine import Engine, Result
+from interlock.machine import FINAL, USER, WAITING, Fail, Go, Machine, Review, Rule, State, Transition
+from interlock.machine.failures import Failures
+from tests.cli.test_commands import interlock
+
+PROGRAM = "tests.cli.test_operating:letter"
+letter = Machine(
+    "letter",
+    initial="writing",
+    states=[
+        State("writing"),
+        State("signing", WAITING, waits_for="a signature", review=Review("Sign it?", {"sign": "sign", "tear": "tear"})),
+        State("sent", FINAL),
+        State("torn", FINAL),
+    ],
+    transitions=[
+        Transition("writing", "signing", on="write"),
+        Transition("signing", "sent", on="sign", by=USER, accepts=("by",)),
+        Transition(("signing", "writing"), "torn", on="tear", by=USER),
+    ],
+    failures=Failures(otherwise=Rule((Exception,), retries=0)),
+    cancel="torn",
+)
+letter.work("writing")(lambda task: Go("signing"))
+
+
+@pytest.fixture
+def post(tmp_path: Path) -> tuple[Path, str]:
+    """A folder and an address with three letters: one to sign, one that failed, one not yet begun."""
+    url = f"sqlite:///{tmp_path}/post.db"
+    with Engine(url, [letter]) as engine:
+        for outcome in (Go("signing"), Fail(ValueError("no ink\x1b[31m left"))):
+            engine.create("letter", {"to": "ann"}, key=str(type(outcome).__name__))
+            [claim] = engine.claim(UUID(int=1), ["letter"], 1)
+            engine.finish([Result(claim, outcome)])
+        engine.create("letter", {"to": "bob"}, key="new")
+    return tmp_path, url
+
+
+def call(post: tuple[Path, str], *arguments: str) -> Any:
+    done = interlock(*arguments, "--json", "--database", post[1], "--app", PROGRAM, cwd=Path.cwd())
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def said(post: tuple[Path, str], *arguments: str) -> tuple[int, str]:
+    done = interlock(*arguments, "--database", post[1], "--app", PROGRAM, cwd=Path.cwd())
+    return done.returncode, done.stdout + done.stderr
+
+
+def only(post: tuple[Path, str], key: str) -> dict[str, Any]:
+    [found] = call(post, "instance", "list", "--key", key)["instances"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_list_filters_and_counts(post: tuple[Path, str]) -> None:
+    everything = call(post, "instance", "list")
+    assert everything["count"] == 3
+    assert [i["key"] for i in everything["instances"]] == ["new", "Fail", "Go"]
+    assert call(post, "instance", "list", "--state", "signing")["count"] == 1
+    assert call(post, "instance", "list", "--error", "ValueError")["count"] == 1
+    first = call(post, "instance", "list", "--limit", "2")
+    rest = call(post, "instance", "list", "--limit", "2", "--after", first["next"])
+    assert ([i["key"] for i in rest["instances"]], rest["next"]) == (["Go"], None)
+
+
+def test_the_table_keeps_ids_whole_and_control_characters_out(post: tuple[Path, str]) -> None:
+    code, text = said(post, "instance", "list")
+    assert code == 0
+    assert only(post, "Go")["id"] in text
+    assert "3 of 3" in text
+    code, text = said(post, "dead-letter", "list")
+    assert "ValueError: no ink" in text
+    assert "\x1b" not in text
+
+
+def test_show_explain_and_history(post: tuple[Path, str]) -> None:
+    waiting = only(post, "Go")["id"]
+    shown = call(post, "instance", "show", waiting)
+    assert "waits for a signature" in shown["explanation"]
+    assert sorted(shown["allowed"]) == ["sign", "tear"]
+    explained = call(post, "instance", "explain", waiting)
+    assert (explained["waits_for"], explained["state"]) == ("person", "signing")
+    assert [row["kind"] for row in call(post, "instance", "history", waiting)] == ["created", "moved"]
+    assert "moved writing → signing by 'write', worker" in said(post, "instance", "history", waiting)[1]
+
+
+def test_fire_moves_as_the_person_named(post: tuple[Path, str]) -> None:
+    waiting = only(post, "Go")["id"]
+    moved = call(
+        post, "instance", "fire", waiting, "sign", "--as", "cleo", "--reason", "agreed", "--data", '{"by": "cleo"}'
+    )  # fmt: skip
+    assert (moved["state"], moved["data"]["by"]) == ("sent", "cleo")
+    last = call(post, "instance", "history", waiting)[-1]
+    assert (last["actor"], last["payload"]["reason"]) == ("user:cleo", "agreed")
+
+
+def test_a_wrong_event_is_answered_with_what_is_allowed(post: tuple[Path, str]) -> None:
+    code, text = said(post, "instance", "fire", only(post, "Go")["id"], "send")
+    assert code == 1
+    assert "'send' means nothing; allowed now: sign (user), tear (user)" in text
+    assert said(post, "instance", "fire", only(post, "Go")["id"], "sign", "--data", "[1]")[0] == 1
+    assert said(post, "instance", "show", str(UUID(int=7)))[0] == 1
+
+
+def test_pause_resume_and_cancel(post: tuple[Path, str]) -> None:
+    new = only(post, "new")["id"]
+    assert call(post, "instance", "pause", new)["paused"] is True
+    assert call(post, "instance", "resume", new)["paused"] is False
+    assert call(post, "instance", "cancel", new)["state"] == "torn"
+
+
+def test_reviews_are_listed_and_decided_once(post: tuple[Path, str]) -> None:
+    [review] = call(post, "review", "list")
+    assert (review["title"], sorted(review["decisions"])) == ("Sign it?", ["sign", "tear"])
+    assert call(post, "review", "decide", review["id"], "sign", "--as", "cleo")["decided_by"] == "user:cleo"
+    code, text = said(post, "review", "decide", review["id"], "tear", "--as", "dan")
+    assert code == 1
+    assert "was decided: sign by user:cleo" in text
+
+
+def test_dead_letters_are_retried_one_by_one_or_by_filter(post: tuple[Path, str]) -> None:
+    [dead] = call(post, "dead-letter", "list")
+    assert (dead["step"], dead["error_type"], dead["attempts"]) == ("writing", "ValueError", 1)
+    code, text = said(post, "dead-letter", "retry")
+    assert code == 1
+    assert "an empty filter would take every dead letter" in text
+    assert said(post, "dead-letter", "retry", "--machine", "letter", "--as", "cleo") == (0, "1 retried\n")
+    assert call(post, "dead-letter", "list") == []
+    assert only(post, "Fail")["waits_for"] == "work"
+
+
+def test_looking_writes_nothing(post: tuple[Path, str]) -> None:
+    before = (post[0] / "post.db").read_bytes()
+    said(post, "instance", "list")
+    said(post, "worker", "list")
+    assert (post[0] / "post.db").read_bytes() == before
+    assert said(("", f"sqlite:///{post[0]}/none.db"), "instance", "list")[0] == 1  # type: ignore[arg-type]
+    assert not (post[0] / "none.db").exists()

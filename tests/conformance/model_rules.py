@@ -1,0 +1,340 @@
+"""Steps that lead an engine and the plain model through the same story: those of workers. Hypothesis makes it up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
+
+from interlock.engine import Claim, Engine, EngineError, Result, effects, finishing
+from interlock.engine.unit import Unit
+from interlock.machine import (
+    Actor,
+    Again,
+    By,
+    EffectUnknown,
+    Fail,
+    Go,
+    LimitReached,
+    Outcome,
+    Spawn,
+    Stay,
+    WorkError,
+)
+from interlock.store import Store
+from interlock.testing import VirtualClock
+from tests.conformance.model import Model
+from tests.conformance.model_agreement import Agreement
+from tests.conformance.model_life import No, Row
+from tests.conformance.translation import TRANSLATION, Busy, Glitch, Hopeless
+
+T = TypeVar("T")
+MANY = 5
+"""So few instances that they meet: in a queue, at a desk, over a key."""
+
+which = st.integers(min_value=0, max_value=11)
+keys = st.sampled_from([None, "genesis", "exodus"])
+customers = st.sampled_from(["ann", "bob"])
+notes = st.sampled_from([None, "", "urgent"])
+minutes = st.sampled_from([0, 1, 20, 45, 120, 500])
+maybe_minutes = st.sampled_from([None, None, None, None, -10, 30, 240])
+seldom = st.sampled_from([False, False, False, False, True])
+paths = st.sampled_from(
+    [
+        ("proofread",), ("proofread",), ("delivered",), ("delivered",), ("delivered", "queued"), ("queued",),
+        ("proofread", "delivered"), ("cancelled",), ("on_hold",), ("nowhere",),
+    ]
+)  # fmt: skip
+ERRORS: dict[str, Callable[[datetime], BaseException]] = {
+    "glitch": lambda now: Glitch("a glitch"),
+    "slow glitch": lambda now: Glitch("a slow glitch", retry_after=timedelta(hours=2)),
+    "hopeless": lambda now: Hopeless("no"),
+    "busy": lambda now: Busy("later"),
+    "used up": lambda now: LimitReached("used up", until=now + timedelta(hours=2)),
+    "used up long ago": lambda now: LimitReached("used up", until=now - timedelta(hours=2)),
+    "unknown": lambda now: EffectUnknown("sent, and then?"),
+    "a bug": lambda now: ValueError("a bug"),
+}
+errors = st.sampled_from(list(ERRORS))
+
+
+Step = tuple[str, dict[str, Any]]
+F = TypeVar("F", bound=Callable[..., None])
+ARGUMENTS: dict[str, st.SearchStrategy[dict[str, Any]]] = {}
+OFTEN: list[str] = []
+
+
+def step(often: int = 1, /, **arguments: st.SearchStrategy[Any]) -> Callable[[F], F]:
+    """A step of the story, so often among the others.
+
+    Rules of Hypothesis's own would be switched off by turns in each story, and without claims, or without time, there
+    is not much of a story: so few of them are told that each must have everything in it.
+    """
+
+    def register(method: F) -> F:
+        ARGUMENTS[method.__name__] = st.fixed_dictionaries(arguments)
+        OFTEN.extend([method.__name__] * often)
+        return method
+
+    return register
+
+
+def any_step() -> st.SearchStrategy[Step]:
+    return st.sampled_from(OFTEN).flatmap(lambda name: st.tuples(st.just(name), ARGUMENTS[name]))
+
+
+class Working(RuleBasedStateMachine):
+    """One engine and one model, led through the same steps; here those of workers."""
+
+    def __init__(self, database: Callable[[], AbstractContextManager[Store]]) -> None:
+        super().__init__()
+        self.stack = ExitStack()
+        self.clock = VirtualClock()
+        self.engine = Engine(self.stack.enter_context(database()), [TRANSLATION], clock=self.clock, seed=1)
+        self.model = Model(TRANSLATION)
+        self.ids: list[UUID] = []
+        self.effect_ids: list[UUID] = []
+        self.workers = [uuid4() for _ in range(2)]
+        self.claims: list[Claim] = []
+        self.agreement = Agreement(self.engine, self.model, self.ids, self.effect_ids)
+        self.touched = True
+
+    def teardown(self) -> None:
+        self.stack.close()
+
+    @invariant()
+    def the_engine_and_the_model_agree(self) -> None:
+        self.model.now = self.clock.now()
+        if self.touched:
+            self.agreement.check()
+        self.touched = False
+
+    # -- both at once
+
+    def both(self, real: Callable[[], T], model: Callable[[], Any]) -> T | None:
+        """Do it in the engine and in the model: they refuse it alike, or do it alike."""
+        self.model.now, self.touched = self.clock.now(), True
+        result, answer, told, expected = None, None, None, None
+        try:
+            result = real()
+        except (EngineError, WorkError) as error:
+            told = error
+        try:
+            with self.model.whole():
+                answer = model()
+        except No as no:
+            expected = str(no)
+        assert (type(told).__name__ if told else None) == expected, f"the engine said {told!r}, the model {expected}"
+        assert answer is None or answer == result, f"the engine answered {result}, the model {answer}"
+        self._wake()
+        return result
+
+    def _wake(self) -> None:
+        """Whom a free slot wakes first is the engine's choice; that there is one to wake for is not."""
+        for it in self.model.instances:
+            if it["plan"][0] == "blocked" and not it["paused"] and self._wakes(it) == "work":
+                self.model.woken(it)
+
+    def _wakes(self, it: Row) -> str | None:
+        return self.engine.get(self.ids[it["number"]]).wake
+
+    def write(self, job: Callable[[Unit], Any]) -> None:
+        self.engine.write(job)
+
+    def say(self, claim: Claim) -> dict[str, Any]:
+        number = self.ids.index(claim.id)
+        return {"number": number, "worker": claim.worker, "fence": claim.fence, "step": claim.step}
+
+    def claims_that(self, hold: bool) -> list[Claim]:
+        return [claim for claim in self.claims if (self.model.holds(self.say(claim)) is not None) == hold]
+
+    def pick(self, number: int) -> tuple[UUID, Row]:
+        chosen = number % len(self.ids)
+        return self.ids[chosen], self.model.instances[chosen]
+
+    def moment(self, number: int | None) -> datetime | None:
+        return self.clock.time + timedelta(minutes=number) if number is not None else None
+
+    def moment_micros(self, number: int | None) -> int | None:
+        return self.clock.now() + number * 60_000_000 if number is not None else None
+
+    def adopt(self, parent: UUID) -> None:
+        """Children in the order in which the model has them: that in which the parent's history names them."""
+        for row in self.engine.history(parent):
+            named = row.payload.get("child") or row.payload.get("as") if row.kind in {"spawned", "retried"} else None
+            if named is not None and UUID(named) not in self.ids:
+                self.ids.append(UUID(named))
+
+    # -- time
+
+    @step(4, length=minutes, look=st.booleans())
+    def time_passes(self, length: int, look: bool) -> None:
+        self.clock.advance(timedelta(minutes=length))
+        if look:
+            self.do_what_is_due()
+
+    @step(1, length=st.sampled_from([1, 15, 90]))
+    def the_clock_steps_back(self, length: int) -> None:
+        self.clock.step_back(timedelta(minutes=length))
+
+    @step(1)
+    def do_what_is_due(self) -> None:
+        self.both(self.engine.tick, self.model.tick)
+        for it in self.model.instances:
+            if it["plan"][0] == "blocked" and not it["paused"] and self.model.room(it):
+                waiting = [i for i in self.model.ready() if i["data"]["customer"] == it["data"]["customer"]]
+                assert waiting, f"{it['number']} waits for a slot that is free"
+
+    # -- starting
+
+    @initialize(customer=customers, key=keys)
+    def first(self, customer: str, key: str | None) -> None:
+        self.start(customer, key, 2, None, False)
+
+    @step(2, customer=customers, key=keys, priority=st.integers(0, 3), later=maybe_minutes, hold=seldom)
+    def start(self, customer: str, key: str | None, priority: int, later: int | None, hold: bool) -> None:
+        if len(self.ids) == MANY:
+            return
+        data, at = {"customer": customer}, self.moment(later)
+        made = self.both(
+            lambda: self.engine.create("translation", data, key=key, priority=priority, at=at, hold=hold),
+            lambda: self.model.create(
+                data, By.SYSTEM, key=key, priority=priority, hold=hold, at=self.moment_micros(later) or 0
+            ),
+        )
+        if made is not None:
+            self.ids.append(made.id)
+
+    # -- working
+
+    @step(3, worker=st.integers(0, 1), count=st.integers(1, 3), by_age=st.booleans())
+    def claim(self, worker: int, count: int, by_age: bool) -> None:
+        self.model.now, self.touched = self.clock.now(), True
+        ready, who = self.model.ready(), self.workers[worker]
+        claims = self.engine.claim(who, ["translation"], count, 8 if by_age else 1)
+        taken = {self.ids.index(claim.id): claim.fence for claim in claims}
+        blocked = {it["number"] for it in ready if self._wakes(it) == "blocked"}
+        with self.model.whole():
+            self.model.claim(who, taken, blocked, count, by_age=by_age)
+        self.claims += claims
+
+    def end(self, claim: Claim, outcome: Outcome, *, times: int = 1) -> None:
+        """Finish it, or finish it twice in one batch."""
+        results = [Result(claim, outcome)] * times
+        self.both(
+            lambda: self.engine.finish(results),
+            lambda: [self.model.finish(self.say(claim), outcome) for _ in results],
+        )
+        self.adopt(claim.id)
+
+    def claimed(self, number: int) -> Claim | None:
+        """A claim that holds; where there is none, one is made, of a new instance or after a while if need be."""
+        if not self.claims_that(hold=True):
+            if not self.model.ready() and number % 3 == 0:
+                self.start("ann", None, 2, None, False)
+            elif not self.model.ready():
+                self.time_passes(45, True)
+            self.claim(number % 2, 1, False)
+        claims = self.claims_that(hold=True)
+        return claims[number % len(claims)] if claims else None
+
+    @step(4, n=which, path=paths, note=notes, hold=seldom, later=maybe_minutes, times=st.integers(1, 2))
+    def finish(
+        self, n: int, path: tuple[str, ...], note: str | None, hold: bool, later: int | None, times: int
+    ) -> None:
+        data = {"note": note} if note is not None else None
+        if claim := self.claimed(n):
+            self.end(claim, Go(path, data=data, hold=hold, at=self.moment(later)), times=times)
+
+    @step(1, n=which, path=paths, customer=customers, names=st.lists(keys, min_size=1, max_size=2))
+    def finish_with_children(self, n: int, path: tuple[str, ...], customer: str, names: list[str | None]) -> None:
+        spawn = tuple(Spawn("translation", {"customer": customer}, key=key) for key in names)
+        if len(self.ids) < MANY and (claim := self.claimed(n)):
+            self.end(claim, Go(path, spawn=spawn))
+
+    @step(1, n=which, after=minutes, stay=st.booleans())
+    def finish_for_now(self, n: int, after: int, stay: bool) -> None:
+        if claim := self.claimed(n):
+            self.end(claim, Stay({"note": "seen"}) if stay else Again(timedelta(minutes=after)))
+
+    @step(4, n=which, error=errors)
+    def finish_with_an_error(self, n: int, error: str) -> None:
+        if claim := self.claimed(n):
+            self.end(claim, Fail(ERRORS[error](self.clock.time)))
+
+    @step(2, n=which, path=paths, error=st.none() | errors)
+    def finish_late(self, n: int, path: tuple[str, ...], error: str | None) -> None:
+        claims = self.claims_that(hold=False)
+        if claims:
+            outcome = Fail(ERRORS[error](self.clock.time)) if error else Go(path)
+            self.end(claims[n % len(claims)], outcome)
+
+    @step(1, n=which, what=st.sampled_from(["move", "save", "extend", "give back"]))
+    def write_from_a_handler(self, n: int, what: str) -> None:
+        if not self.claims:
+            return
+        claim = self.claims[n % len(self.claims)]
+        said, to = self.say(claim), ("proofread", "delivered")[n % 2]
+        jobs: dict[str, tuple[Callable[[Unit], Any], Callable[[], Any]]] = {
+            "move": (lambda u: finishing.move_and_keep(u, claim, to), lambda: self.model.move_and_keep(said, to)),
+            "save": (lambda u: finishing.save(u, claim, {"note": "x"}), lambda: self.model.save(said, {"note": "x"})),
+            "extend": (lambda u: finishing.extend(u, claim), lambda: self.model.extend(said)),
+            "give back": (lambda u: finishing.give_back(u, [claim]), lambda: self.model.give_back(said)),
+        }
+        real, model = jobs[what]
+        self.both(lambda: self.write(real), model)
+
+    @step(1, worker=st.integers(0, 1))
+    def lose_a_worker(self, worker: int) -> None:
+        lost, self.workers[worker] = self.workers[worker], uuid4()
+        self.both(lambda: self.engine.take_back([lost]), lambda: self.model.crash(lost))
+
+    # -- effects
+
+    @step(3, n=which, late=seldom, kind=st.sampled_from(["mail", "mail", "invoice"]), send=st.booleans())
+    def intend(self, n: int, late: bool, kind: str, send: bool) -> None:
+        """Mean to send something, and send it or be interrupted before."""
+        claim = self.claims[n % len(self.claims)] if late and self.claims else self.claimed(n)
+        if claim is None:
+            return
+        takes = ("mails",) if kind == "mail" else ()
+        made: list[UUID] = []
+        self.both(
+            lambda: self.write(lambda u: made.append(effects.intend(u, claim, kind, "hello", takes=takes).id)),
+            lambda: self.model.intend(self.say(claim), kind, takes),
+        )
+        if made and made[0] not in self.effect_ids:
+            self.effect_ids.append(made[0])
+        if made and send:
+            self.send(made[0], claim)
+
+    def send(self, effect_id: UUID, claim: Claim) -> None:
+        effect = self.model.effects[self.effect_ids.index(effect_id)]
+        self.both(
+            lambda: self.write(lambda u: effects.sent(u, claim, effect_id)),
+            lambda: self.model.sent(self.say(claim), effect),
+        )
+
+    @step(3, n=which, claim=which, what=st.sampled_from(["send", "confirmed", "failed", "unknown"]))
+    def send_or_settle(self, n: int, claim: int, what: str) -> None:
+        """By the worker that meant to send it, or sometimes by any other that ever held the instance."""
+        if not self.effect_ids:
+            return
+        number = n % len(self.effect_ids)
+        effect_id, effect = self.effect_ids[number], self.model.effects[number]
+        claims = [c for c in self.claims if self.ids.index(c.id) == effect["number"]]
+        mine = [c for c in claims if c.fence == effect["fence"]]
+        chosen = claims[claim % len(claims)] if claim % 3 == 0 else mine[0]
+        if what == "send":
+            self.send(effect_id, chosen)
+            return
+        actor = Actor(By.WORKER, str(chosen.worker))
+        self.both(
+            lambda: self.write(lambda u: effects.settle(u, effect_id, what, actor=actor, claim=chosen)),
+            lambda: self.model.settle(effect, what, By.WORKER, self.say(chosen)),
+        )

@@ -1,0 +1,106 @@
+"""Listing instances: filters, cursors, and counts that stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from interlock.engine import InvalidData
+from interlock.engine.listing import Where
+from interlock.machine import FINAL, Go, Machine, Outcome, State, Transition, WorkError
+from interlock.store import Store
+from interlock.testing import Trial
+from interlock.worker import Task
+
+
+class Jam(WorkError):
+    """The press is jammed."""
+
+
+press = Machine(
+    "press",
+    initial="printing",
+    states=[State("printing"), State("printed", FINAL)],
+    transitions=[Transition("printing", "printed", on="print")],
+)
+
+
+def printing(task: Task[dict[str, object]]) -> Outcome:
+    if task.data.get("jam"):
+        raise Jam("50% of the paper is stuck")
+    return Go("printed")
+
+
+@pytest.fixture
+def trial(store: Store) -> Iterator[Trial]:
+    with Trial([press.with_handlers({"printing": printing})], store=store) as made:
+        yield made
+
+
+def found(trial: Trial, where: Where) -> set[UUID]:
+    return {instance.id for instance in trial.engine.page(where).instances}
+
+
+def test_pages_follow_each_other_without_a_gap_or_a_double(trial: Trial) -> None:
+    made = [trial.create("press") for _ in range(7)]
+    seen: list[UUID] = []
+    after = None
+    sizes = []
+    while True:
+        page = trial.engine.page(after=after, limit=3)
+        seen += [instance.id for instance in page.instances]
+        sizes.append(len(page.instances))
+        after = page.next
+        if after is None:
+            break
+    assert seen == sorted(made, reverse=True)
+    assert sizes == [3, 3, 1]
+
+
+def test_what_is_created_meanwhile_does_not_shift_the_pages(trial: Trial) -> None:
+    made = [trial.create("press") for _ in range(4)]
+    first = trial.engine.page(limit=2)
+    trial.create("press")
+    second = trial.engine.page(after=first.next, limit=2)
+    assert [i.id for i in (*first.instances, *second.instances)] == sorted(made, reverse=True)
+
+
+def test_each_filter_finds_what_it_says(trial: Trial) -> None:
+    done = trial.create("press", key="a", workspace="north")
+    jammed = trial.create("press", {"jam": True}, labels={"colour": "red%", "size": "a4"})
+    trial.run_until_idle()
+    trial.clock.advance(timedelta(hours=1))
+    fresh = trial.create("press", labels={"colour": "red"})
+    trial.engine.pause(fresh)
+    assert found(trial, Where()) == {done, jammed, fresh}
+    assert found(trial, Where(machine="press")) == {done, jammed, fresh}
+    assert found(trial, Where(machine="other")) == set()
+    assert found(trial, Where(state="printed")) == {done}
+    assert found(trial, Where(workspace="north")) == {done}
+    assert found(trial, Where(key="a")) == {done}
+    assert found(trial, Where(label=("colour", "red"))) == {fresh}
+    assert found(trial, Where(label=("colour", "red%"))) == {jammed}
+    assert found(trial, Where(error="Jam")) == {jammed}
+    assert found(trial, Where(error="J%m")) == set()
+    assert found(trial, Where(finished=True)) == {done}
+    assert found(trial, Where(finished=False)) == {jammed, fresh}
+    assert found(trial, Where(paused=True)) == {fresh}
+    assert found(trial, Where(in_state_for=timedelta(minutes=30))) == {done, jammed}
+    assert found(trial, Where(root=jammed)) == {jammed}
+    assert found(trial, Where(state="printing", paused=False)) == {jammed}
+
+
+def test_a_count_stops_counting(trial: Trial) -> None:
+    trial.engine.create_many("press", [{} for _ in range(12)])
+    assert trial.engine.count() == 12
+    assert trial.engine.count(Where(state="printed")) == 0
+    assert trial.engine.count(most=5) == 6
+
+
+@pytest.mark.parametrize("limit", [0, 501])
+def test_a_page_has_a_sensible_size(trial: Trial, limit: int) -> None:
+    with pytest.raises(InvalidData, match=f"1 to 500 rows, not {limit}"):
+        trial.engine.page(limit=limit)

@@ -1,0 +1,1 @@
+"""Workers: what they do with handlers, with bad input, and with bad luck."""

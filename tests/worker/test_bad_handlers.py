@@ -1,0 +1,271 @@
+"""Handlers that misbehave: whatever one does, the worker goes on and the instance says what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from interlock.machine import Again, Fail, Go, Message, Outcome, Spawn, Stay, Work, WorkError
+from interlock.worker import AsyncTask, Task
+from tests.worker.conftest import Opener
+from tests.worker.waiting import eventually
+from tests.worker.workshop import errand
+
+BRIEF = timedelta(milliseconds=300)
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no comment")
+
+    __repr__ = __str__
+
+
+class Leaver(Exception):
+    """An error whose message ends the program that reads it."""
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+class Hostile(WorkError):
+    """An error whose advice makes no sense."""
+
+    def __init__(self) -> None:
+        super().__init__("hostile")
+        self.retry_after: Any = "soon"
+        self.until: Any = "tomorrow"
+
+
+class Sphinx:
+    """A result that cannot be shown."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("guess")
+
+    __repr__ = __str__
+
+
+class Odd(Outcome):
+    """An outcome that nobody declared."""
+
+
+def goes_on(shop: Any) -> None:
+    """The proof that nothing broke: the next piece of work is done as if nothing had been."""
+    shop.reaches(shop.create({"good": True}), "done", within=10)
+
+
+def handler(bad: Callable[[], Any]) -> Callable[[Task[Any]], Any]:
+    return lambda task: Go("done") if task.data.get("good") else bad()
+
+
+def soon(bad: Callable[[], Any]) -> Callable[[AsyncTask[Any]], Any]:
+    async def handle(task: AsyncTask[Any]) -> Any:
+        return Go("done") if task.data.get("good") else bad()
+
+    return handle
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def bad() -> Any:
+        raise error
+
+    return bad
+
+
+ERRORS: list[BaseException] = [
+    ValueError("plain"),
+    Mute(),
+    Leaver(),
+    Hostile(),
+    SystemExit(1),
+    KeyboardInterrupt(),
+    GeneratorExit(),
+    StopIteration(),
+    asyncio.CancelledError(),
+    ExceptionGroup("many", [ValueError("a"), TypeError("b")]),
+    UnicodeDecodeError("utf-8", b"\xff", 0, 1, "hostile \udcff \x00 text"),
+    RecursionError(),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("make", [handler, soon], ids=["plain", "async"])
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_whatever_a_handler_raises_becomes_a_dead_letter_with_its_type(
+    workshop: Opener, make: Callable[..., Any], error: BaseException
+) -> None:
+    shop = workshop(errand(todo=make(raising(error))))
+    worker = shop.open()
+    it = shop.create()
+    letter = shop.fails(it)
+    # A coroutine cannot raise StopIteration: Python turns it into a RuntimeError.
+    assert letter.error_type in {type(error).__name__, "RuntimeError"}
+    assert letter.step == "todo"
+    goes_on(shop)
+    assert worker.claimer.troubles == 0
+
+
+FAR = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
+NONSENSE: dict[str, Any] = {
+    "nothing": None,
+    "a text": "done",
+    "a number": 42,
+    "a class": Go,
+    "an object": object(),
+    "something that cannot be shown": Sphinx(),
+    "an outcome of its own": Odd(),
+    "no such state": Go("nowhere"),
+    "no state at all": Go(()),
+    "a chain that leads nowhere": Go(("doing", "nowhere")),
+    "a state that is a number": Go(42),  # type: ignore[arg-type]
+    "a state that is a list": Go([["done"]]),  # type: ignore[arg-type]
+    "a transition for people": Go("withdrawn"),
+    "data that is a text": Go("done", data="text"),  # type: ignore[arg-type]
+    "data that is an object": Go("done", data=object()),  # type: ignore[arg-type]
+    "a final state held back": Go("done", hold=True),
+    "a moment that is a text": Go("doing", at="tomorrow"),  # type: ignore[arg-type]
+    "a moment without a zone": Go("doing", at=datetime(2026, 1, 1)),  # noqa: DTZ001
+    "a child that is a text": Go("done", spawn=("child",)),  # type: ignore[arg-type]
+    "a child of no machine": Go("doing", at=FAR, spawn=(Spawn("nothing"),)),
+    "a child without a rank": Go("done", spawn=(Spawn("errand", priority=9),)),
+    "a child with a huge key": Go("done", spawn=(Spawn("errand", key="k" * 5000),)),
+    "a message that is a text": Go("done", messages=("hello",)),  # type: ignore[arg-type]
+    "a message with an object": Go("done", messages=(Message("mail", "ada", body={"x": object()}),)),
+    "a message to nobody": Go("done", messages=(Message("mail", None),)),  # type: ignore[arg-type]
+    "a question that is a text": Go("done", asks=("sure?",)),  # type: ignore[arg-type]
+    "staying where work is": Stay(),
+    "a wait that is a text": Again("soon"),  # type: ignore[arg-type]
+    "a wait of three million years": Again(timedelta.max),
+    "a failure that is a text": Fail("text"),  # type: ignore[arg-type]
+    "a failure that is nothing": Fail(None),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("value", NONSENSE.values(), ids=NONSENSE.keys())
+def test_nonsense_from_a_handler_fails_the_step_and_says_so(workshop: Opener, value: Any) -> None:
+    shop = workshop(errand(todo=handler(lambda: value)))
+    worker = shop.open()
+    it = shop.create()
+    letter = shop.fails(it)
+    assert letter.error_type in {"HandlerNonsense", "RuntimeError"}
+    assert shop.get(it).state == "todo"
+    assert shop.engine.children(it) == []
+    goes_on(shop)
+    assert worker.claimer.troubles == 0
+
+
+def test_a_plain_handler_that_never_returns_is_given_up_and_its_thread_replaced(workshop: Opener) -> None:
+    never = threading.Event()
+
+    def hang() -> None:
+        never.wait(60)
+
+    shop = workshop(errand(todo=Work(handler(hang), BRIEF)))
+    worker = shop.open(hands=1)
+    it = shop.create()
+    assert shop.fails(it).error_type == "HandlerTimeout"
+    goes_on(shop)  # there is only one hand, so it was replaced
+    assert worker.claimer.runner.threads.given_up == 1
+    never.set()
+
+
+def test_a_coroutine_that_never_returns_is_cancelled_at_its_time_limit(workshop: Opener) -> None:
+    cancelled = threading.Event()
+
+    async def hang(task: AsyncTask[Any]) -> Go:
+        if not task.data.get("good"):
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                cancelled.set()
+                raise
+        return Go("done")
+
+    shop = workshop(errand(todo=Work(hang, BRIEF)))
+    shop.open(hands=1)
+    it = shop.create()
+    assert shop.fails(it).error_type == "HandlerTimeout"
+    assert cancelled.wait(10)
+    goes_on(shop)
+
+
+def test_a_handler_that_says_it_is_alive_gets_its_time_limit_again(workshop: Opener) -> None:
+    def slow(task: Task[Any]) -> Go:
+        end = time.monotonic() + 4 * BRIEF.total_seconds()
+        beat = threading.Event()
+        while time.monotonic() < end:
+            task.heartbeat()
+            beat.wait(0.02)
+        return Go("done")
+
+    shop = workshop(errand(todo=Work(slow, BRIEF)))
+    shop.open()
+    it = shop.create()
+    shop.reaches(it, "done")
+    assert shop.get(it).failures == {}
+
+
+def test_a_late_result_of_a_handler_that_was_given_up_changes_nothing(workshop: Opener) -> None:
+    late = threading.Event()
+    ended = threading.Event()
+
+    def slow(task: Task[Any]) -> Go:
+        late.wait(60)
+        ended.set()
+        return Go("done")
+
+    shop = workshop(errand(todo=Work(slow, BRIEF)))
+    shop.open()
+    it = shop.create()
+    shop.fails(it)
+    rows = len(shop.engine.history(it))
+    late.set()
+    assert ended.wait(10)
+    goes_on_after = shop.create()
+    shop.reaches(goes_on_after, "done")
+    assert shop.get(it).state == "todo"
+    assert len(shop.engine.history(it)) == rows
+
+
+def test_a_handler_that_blocks_the_event_loop_stops_neither_the_others_nor_the_heartbeat(workshop: Opener) -> None:
+    free = threading.Event()
+
+    async def block(task: AsyncTask[Any]) -> Go:
+        if task.data.get("block"):
+            free.wait(60)  # no await: nothing else runs on this loop
+        return Go("done")
+
+    shop = workshop(errand(todo=block))
+    worker = shop.open(lives=timedelta(seconds=2), loop_patience=0.3)
+    blocker = shop.create({"block": True})
+    eventually(lambda: shop.get(blocker).holder is not None)
+    eventually(lambda: worker.claimer.runner.events.replaced == 1, within=10)
+    beats = shop.beats(worker)
+    shop.reaches(shop.create(), "done", within=10)
+    eventually(lambda: shop.beats(worker) > beats, within=5)
+    assert worker.heartbeat.trusted()
+    free.set()
+    shop.reaches(blocker, "done")
+
+
+def test_a_task_that_ends_the_program_from_the_side_does_not_take_the_event_loop_with_it(workshop: Opener) -> None:
+    async def handle(task: AsyncTask[Any]) -> Go:
+        if not task.data.get("good"):
+            asyncio.get_running_loop().call_soon(raising(SystemExit(9)))
+            asyncio.get_running_loop().call_soon(raising(KeyboardInterrupt()))
+            await asyncio.sleep(0.01)
+        return Go("done")
+
+    shop = workshop(errand(todo=handle))
+    shop.open()
+    shop.reaches(shop.create(), "done")
+    goes_on(shop)

@@ -1,0 +1,191 @@
+"""Values that are hard to keep: kept exactly, or refused with their step; never do they sink what is beside them."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, field_validator
+
+from interlock.engine import InvalidData
+from interlock.machine import DataTooBig, Go, Message, Spawn
+from interlock.worker import Task
+from tests.worker.conftest import Opener
+from tests.worker.waiting import eventually
+from tests.worker.workshop import Workshop, errand
+
+
+def nested(depth: int) -> Any:
+    value: Any = "core"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def circle() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+KEPT: dict[str, Any] = {
+    "a NUL": "before\x00after",
+    "half of a pair": "before\udc80after",
+    "both": "\x00\ud800",
+    "an emoji": "🦜",
+    "control characters": "".join(map(chr, range(32))),
+    "quotes and backslashes": "'\"\\%s{}:x",
+    "a big number": 2**200,
+    "a small number": 5e-324,
+    "much text": "x" * 100_000,
+    "deep": nested(50),
+    "an empty name": {"": {"": None}},
+}
+
+REFUSED: dict[str, Any] = {
+    "not a number": math.nan,
+    "infinity": math.inf,
+    "bytes": b"bytes",
+    "a set": {1, 2},
+    "a moment": datetime(2026, 1, 1, tzinfo=UTC),
+    "an object": object(),
+    "a circle": circle(),
+    "too deep": nested(5_000),
+    "a tuple as a name": {(1, 2): 3},
+    "too big": "x" * 300_000,
+}
+
+
+@pytest.mark.parametrize("value", KEPT.values(), ids=KEPT.keys())
+def test_a_strange_value_comes_back_as_it_was_given(workshop: Opener, value: Any) -> None:
+    shop = workshop(errand(todo=lambda task: Go("done", {"value": value})))
+    it = shop.create({"given": value})
+    shop.open()
+    assert shop.reaches(it, "done").data == {"given": value, "value": value}
+    assert shop.engine.verify(it).problems == ()
+
+
+@pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED.keys())
+def test_a_value_that_cannot_be_kept_fails_its_step(workshop: Opener, value: Any) -> None:
+    shop = workshop(errand(todo=lambda task: Go("done", {"value": value})))
+    it = shop.create({"small": True})
+    shop.open()
+    letter = shop.fails(it)
+    assert letter.error_type in {"HandlerNonsense", "DataTooBig"}
+    assert shop.get(it).data == {"small": True}
+    assert shop.get(it).state == "todo"
+
+
+@pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED.keys())
+def test_a_value_that_cannot_be_kept_is_refused_at_the_door(workshop: Opener, value: Any) -> None:
+    shop = workshop(errand())
+    with pytest.raises((InvalidData, DataTooBig)):
+        shop.create({"value": value})
+    assert shop.engine.verify().instances == 0
+
+
+def save(task: Task[Any], value: Any) -> None:
+    task.save({"value": value})
+
+
+def move(task: Task[Any], value: Any) -> None:
+    task.move("doing", {"value": value})
+
+
+@pytest.mark.parametrize("write", [save, move])
+def test_data_too_big_is_told_to_the_handler_that_writes_it(
+    workshop: Opener, write: Callable[[Task[Any], Any], None]
+) -> None:
+    def work(task: Task[Any]) -> Go:
+        with pytest.raises(DataTooBig, match="keep big values as artifacts"):
+            write(task, "x" * 300_000)
+        task.keep("value", b"x" * 300_000)
+        return Go("done")
+
+    shop = workshop(errand(todo=work))
+    it = shop.create()
+    shop.open()
+    assert shop.reaches(it, "done").data == {}
+    assert shop.engine.artifacts(it)[0].size == 300_000
+
+
+class Watchful(BaseModel):
+    """A model with a validator that fails in ways that Pydantic does not expect."""
+
+    value: str = ""
+
+    @field_validator("value")
+    @classmethod
+    def look(cls, value: str) -> str:
+        if value == "exit":
+            raise SystemExit(1)
+        if value == "crash":
+            raise RuntimeError("the validator broke")
+        return value
+
+
+@pytest.mark.parametrize("value", ["exit", "crash"])
+def test_a_model_that_breaks_fails_the_step_and_not_the_worker(workshop: Opener, value: str) -> None:
+    shop = workshop(errand(todo=lambda task: Go("done", {"value": task.key or ""}), data=Watchful))
+    worker = shop.open()
+    it = shop.create(key=value)
+    assert shop.fails(it).error_type == "HandlerNonsense"
+    shop.reaches(shop.create(key="fine"), "done")
+    assert worker.claimer.troubles == 0
+
+
+def batch(shop: Workshop, count: int, release: threading.Event) -> list[Any]:
+    """Instances whose handlers all wait, so that their results come in together."""
+    ids = [shop.create({"poison": n == 1}) for n in range(count)]
+    shop.open(hands=count)
+    eventually(lambda: all(shop.get(it).holder for it in ids))
+    release.set()
+    return ids
+
+
+POISON: dict[str, Go] = {
+    "refused by the database": Go("done", messages=(Message("mail", "nobody"),)),
+    "a child too big": Go("doing", data={"n": 1}, spawn=(Spawn("errand", {"x": "y" * 300_000}),)),
+    "a recipient that is a number": Go("done", messages=(Message("mail", 5),)),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("outcome", POISON.values(), ids=POISON.keys())
+def test_a_lone_poisonous_result_does_not_sink_its_batch(workshop: Opener, outcome: Go) -> None:
+    release = threading.Event()
+
+    def work(task: Task[dict[str, Any]]) -> Go:
+        release.wait(20)
+        return outcome if task.data["poison"] else Go("done")
+
+    shop = workshop(errand(todo=work))
+    shop.refuse("outbox", "NEW.recipient = 'nobody'")
+    good, bad, *rest = batch(shop, 6, release)
+    for it in (good, *rest):
+        shop.reaches(it, "done", within=10)
+    letter = shop.fails(bad)
+    assert letter.error_type in {"HandlerNonsense", "DataTooBig"}
+    assert letter.attempts == 1
+    assert shop.get(bad).state == "todo"
+    assert shop.engine.children(bad) == []
+
+
+def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(workshop: Opener) -> None:
+    """It must neither be lost nor come round for ever."""
+    runs: list[int] = []
+
+    def work(task: Task[Any]) -> Go:
+        runs.append(task.attempt)
+        return Go("done", messages=(Message("mail", "nobody"),))
+
+    shop = workshop(errand(todo=work))
+    shop.refuse("outbox", "NEW.recipient = 'nobody'")
+    it = shop.create()
+    shop.open()
+    shop.fails(it)
+    assert runs == [1]
+    assert shop.get(it).holder is None

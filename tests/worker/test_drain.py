@@ -1,0 +1,181 @@
+"""Draining: a worker that is stopped finishes what it can, gives back the rest, and costs nobody an attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from interlock.engine import workers
+from interlock.machine import Go
+from interlock.worker import AsyncTask, Task, Worker
+from interlock.worker.claimer import Claimer
+from interlock.worker.loop import Identity
+from tests.worker.conftest import Opener
+from tests.worker.waiting import eventually, took
+from tests.worker.workshop import Workshop, errand
+
+
+class Gate:
+    """A handler that waits at a gate."""
+
+    def __init__(self) -> None:
+        self.begun, self.open = threading.Event(), threading.Event()
+        self.attempts: list[int] = []
+
+    def plain(self, task: Task[Any]) -> Go:
+        self.attempts.append(task.attempt)
+        self.begun.set()
+        self.open.wait(30)
+        return Go("done")
+
+    async def awaited(self, task: AsyncTask[Any]) -> Go:
+        self.attempts.append(task.attempt)
+        self.begun.set()
+        while not self.open.is_set():
+            await asyncio.sleep(0.005)
+        return Go("done")
+
+
+def status(shop: Workshop, worker: Any) -> str:
+    return next(row.status for row in shop.engine.read(workers.every) if row.id == worker)
+
+
+@pytest.mark.parametrize("kind", ["plain", "awaited"])
+def test_a_worker_that_stops_waits_for_its_handlers_and_writes_their_results(workshop: Opener, kind: str) -> None:
+    gate = Gate()
+    shop = workshop(errand(todo=getattr(gate, kind)))
+    worker = shop.open()
+    it = shop.create()
+    assert gate.begun.wait(10)
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    eventually(lambda: status(shop, worker.id) == "draining")
+    gate.open.set()
+    stopping.join(10)
+    shop.workers.clear()
+    assert shop.get(it).state == "done"
+    assert status(shop, worker.id) == "stopped"
+
+
+def test_a_worker_that_stops_claims_nothing_more(workshop: Opener) -> None:
+    gate = Gate()
+    shop = workshop(errand(todo=gate.plain))
+    worker = shop.open(hands=2)
+    shop.create()
+    assert gate.begun.wait(10)
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    eventually(lambda: status(shop, worker.id) == "draining")
+    later = shop.create()
+    gate.open.set()
+    stopping.join(10)
+    shop.workers.clear()
+    assert shop.kinds(later) == ["created"]
+    assert gate.attempts == [1]
+
+
+@pytest.mark.parametrize("kind", ["plain", "awaited"])
+def test_what_does_not_end_in_time_goes_back_without_a_lost_attempt(workshop: Opener, kind: str) -> None:
+    gate = Gate()
+    shop = workshop(errand(todo=getattr(gate, kind)))
+    worker = shop.open()
+    it = shop.create()
+    assert gate.begun.wait(10)
+    assert took(lambda: worker.stop(timeout=0.1)) < 5
+    shop.workers.clear()
+    back = shop.get(it)
+    assert (back.wake, back.holder, back.failures) == ("work", None, {})
+    assert shop.kinds(it) == ["created", "given_back"]
+    gate.open.set()
+    shop.open()
+    shop.reaches(it, "done")
+    assert gate.attempts == [1, 1]
+    assert [row.payload.get("crash") for row in shop.rows(it, "lost")] == []
+
+
+def test_a_handler_that_ends_after_its_work_was_given_back_changes_nothing(workshop: Opener) -> None:
+    gate = Gate()
+    shop = workshop(errand(todo=gate.plain))
+    worker = shop.open()
+    it = shop.create()
+    assert gate.begun.wait(10)
+    worker.stop(timeout=0.05)
+    shop.workers.clear()
+    before = shop.engine.history(it)
+    gate.open.set()
+    eventually(lambda: not [t for t in threading.enumerate() if t.name == "interlock-handler" and t.is_alive()])
+    assert shop.engine.history(it) == before
+
+
+def test_a_result_that_came_in_after_the_last_round_is_still_written(workshop: Opener) -> None:
+    shop = workshop(errand())
+    worker = shop.open(queues=["nothing"])
+    claimer = Claimer(shop.engine, Identity(worker.id), ["errand"], 1, lambda: True)
+    it = shop.create()
+    claimer.once()
+    eventually(lambda: claimer._results)
+    assert claimer.unfinished() == []
+    claimer.write_rest()
+    assert shop.get(it).state == "done"
+    claimer.runner.close()
+
+
+def test_the_heart_beats_on_while_a_worker_drains(workshop: Opener) -> None:
+    """Otherwise the others would take away what it is about to finish."""
+    gate = Gate()
+    shop = workshop(errand(todo=gate.plain))
+    worker = shop.open(lives=timedelta(seconds=1))
+    it = shop.create()
+    assert gate.begun.wait(10)
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    eventually(lambda: status(shop, worker.id) == "draining")
+    watching = shop.open(queues=["nothing"])
+    beats = worker.heartbeat.rounds
+    eventually(lambda: worker.heartbeat.rounds > beats + 6)
+    assert watching.sweeper.rounds > 5
+    gate.open.set()
+    stopping.join(10)
+    assert shop.get(it).state == "done"
+    assert shop.rows(it, "lost") == []
+    shop.workers = [watching]
+
+
+def test_what_cannot_be_given_back_is_found_by_the_others(workshop: Opener) -> None:
+    """The database refuses to hear of it, so the worker does not call itself stopped."""
+    gate = Gate()
+    shop = workshop(errand(todo=gate.plain))
+    worker = shop.open(lives=timedelta(seconds=1))
+    it = shop.create()
+    assert gate.begun.wait(10)
+    shop.refuse("history", "NEW.kind = 'given_back'")
+    worker.stop(timeout=0.05)
+    assert status(shop, worker.id) == "draining"
+    shop.allow("history")
+    gate.open.set()
+    shop.workers.clear()
+    shop.open()
+    shop.reaches(it, "done")
+
+
+def test_a_worker_used_in_a_with_block_is_stopped_at_its_end(workshop: Opener) -> None:
+    shop = workshop(errand())
+    it = shop.create()
+    with Worker(shop.engine) as worker:
+        shop.reaches(it, "done")
+    assert status(shop, worker.id) == "stopped"
+
+
+def test_nothing_of_a_worker_is_left_after_it_stopped(workshop: Opener) -> None:
+    shop = workshop(errand())
+    before = {thread.name for thread in threading.enumerate()}
+    worker = shop.open()
+    shop.reaches(shop.create(), "done")
+    worker.stop()
+    shop.workers.clear()
+    ours = {"interlock-claimer", "interlock-heartbeat", "interlock-sweeper", "interlock-watcher", "interlock-handler"}
+    eventually(lambda: not ({t.name for t in threading.enumerate()} - before) & ours)

@@ -1,0 +1,319 @@
+"""Lost workers: found by heartbeat, by lock, by silence; one that cannot beat stops before it is given up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from interlock.engine import workers
+from interlock.machine import Go
+from interlock.store import Store, StoreGone, open_store, points
+from interlock.testing import VirtualClock
+from interlock.worker import Task
+from tests.worker.conftest import Opener
+from tests.worker.waiting import eventually
+from tests.worker.workshop import Workshop, errand
+
+LIVES = timedelta(seconds=20)
+HOUR = timedelta(hours=1)
+
+
+def sign_up(shop: Workshop, *, lives: timedelta = LIVES, lock_file: str | None = None) -> UUID:
+    """A worker's row and nothing behind it: a process that was killed after it had said that it lives."""
+    worker = uuid4()
+    shop.store.write(
+        lambda conn: workers.start(
+            conn, shop.engine.clock.now(), worker, host="elsewhere", pid=1, queues=["errand"], lock_file=lock_file,
+            lives=lives,
+        )
+    )  # fmt: skip
+    return worker
+
+
+def beat(shop: Workshop, worker: UUID) -> None:
+    shop.store.write(lambda conn: workers.beat(conn, shop.engine.clock.now(), worker, lives=LIVES))
+
+
+def claimed_by(shop: Workshop, worker: UUID) -> UUID:
+    it = shop.create()
+    assert [claim.id for claim in shop.engine.claim(worker, ["errand"], 1)] == [it]
+    return it
+
+
+def status(shop: Workshop, worker: UUID) -> str:
+    return next(row.status for row in shop.engine.read(workers.every) if row.id == worker)
+
+
+def crashes(shop: Workshop, it: UUID) -> list[Any]:
+    return [row.payload.get("crash") for row in shop.rows(it, "lost")]
+
+
+# -- the others find it
+
+
+def test_a_worker_whose_heartbeat_ended_is_given_up_and_its_work_done_by_another(workshop: Opener) -> None:
+    clock = VirtualClock()
+    attempts: list[int] = []
+
+    def work(task: Task[Any]) -> Go:
+        attempts.append(task.attempt)
+        return Go("done")
+
+    shop = workshop(errand(todo=work), clock=clock)
+    lost = sign_up(shop)
+    it = claimed_by(shop, lost)
+    survivor = shop.open(lives=HOUR)
+    seen = survivor.sweeper.rounds
+    eventually(lambda: survivor.sweeper.rounds > seen + 2)
+    assert shop.get(it).holder == lost
+    clock.advance(LIVES + timedelta(seconds=1))
+    shop.reaches(it, "done")
+    assert crashes(shop, it) == [1]
+    assert attempts == [1]
+    eventually(lambda: status(shop, lost) == "lost")
+
+
+def test_a_worker_that_goes_on_beating_is_left_alone(workshop: Opener) -> None:
+    clock = VirtualClock()
+    shop = workshop(errand(), clock=clock)
+    other = sign_up(shop)
+    it = claimed_by(shop, other)
+    survivor = shop.open(lives=HOUR)
+    for _ in range(5):
+        clock.advance(LIVES * 0.9)
+        beat(shop, other)
+        seen = survivor.sweeper.rounds
+        eventually(lambda seen=seen: survivor.sweeper.rounds > seen + 2)
+    assert shop.get(it).holder == other
+    assert status(shop, other) == "alive"
+
+
+def test_a_silent_worker_is_found_although_the_clock_stepped_back(workshop: Opener) -> None:
+    """Its `until` lies an hour ahead now; so many seconds without a beat count as well."""
+    clock = VirtualClock()
+    shop = workshop(errand(), clock=clock)
+    lost = sign_up(shop)
+    it = claimed_by(shop, lost)
+    survivor = shop.open(lives=HOUR)
+    clock.step_back(HOUR)
+    seen = survivor.sweeper.rounds
+    eventually(lambda: survivor.sweeper.rounds > seen + 2)
+    assert shop.get(it).holder == lost
+    clock.advance(LIVES + timedelta(seconds=1))
+    shop.reaches(it, "done")
+    assert crashes(shop, it) == [1]
+
+
+def test_a_worker_that_beats_just_before_it_is_given_up_is_spared(workshop: Opener) -> None:
+    shop = workshop(errand())
+    late = sign_up(shop)
+    it = claimed_by(shop, late)
+    beat(shop, late)
+    assert shop.engine.take_back([late], {late: 0}) == 0
+    assert (status(shop, late), shop.get(it).holder) == ("alive", late)
+    assert shop.engine.take_back([late], {late: 1}) == 1
+    assert (status(shop, late), shop.get(it).holder) == ("lost", None)
+
+
+@pytest.mark.parametrize("end", ["lost", "stopped"])
+def test_a_claim_that_was_under_way_when_its_worker_went_is_found(workshop: Opener, end: str) -> None:
+    """Committed after the others had given the worker up: nobody looks at that worker any more."""
+    shop = workshop(errand())
+    gone = sign_up(shop)
+    shop.store.write(lambda conn: workers.mark(conn, gone, end))
+    it = claimed_by(shop, gone)
+    shop.open()
+    shop.reaches(it, "done", within=10)
+
+
+def test_a_third_lost_worker_makes_the_step_poison(workshop: Opener) -> None:
+    shop = workshop(errand())
+    it = shop.create()
+    for _ in range(3):
+        worker = sign_up(shop)
+        assert len(shop.engine.claim(worker, ["errand"], 1)) == 1
+        shop.engine.take_back([worker])
+    letter = shop.fails(it)
+    assert letter.error_type == "WorkerLost"
+    assert shop.engine.claim(sign_up(shop), ["errand"], 1) == []
+
+
+# -- on SQLite, the lock proves it
+
+
+WORKER = """
+import sys, threading
+from datetime import timedelta
+from interlock.engine import Engine
+from interlock.machine import Go
+from interlock.worker import Worker
+from tests.worker.workshop import errand
+if __name__ == "__main__":
+    def hang(task):
+        threading.Event().wait()
+    Worker(Engine(sys.argv[1], [errand(todo=hang)]), lives=timedelta(hours=1)).start()
+    threading.Event().wait()
+"""
+
+
+@pytest.fixture
+def sqlite(sqlite_url: str) -> Any:
+    with open_store(sqlite_url, durability="normal") as store:
+        yield store
+
+
+def test_the_lock_proves_within_seconds_that_a_killed_process_is_dead(sqlite: Store) -> None:
+    """Its heartbeat counts for an hour."""
+    shop = Workshop(sqlite, errand())
+    victim = subprocess.Popen([sys.executable, "-c", WORKER, sqlite.url], cwd=Path(__file__).parents[2])
+    try:
+        it = shop.create()
+        eventually(lambda: shop.get(it).holder)
+        survivor = shop.open(lives=HOUR)
+        seen = survivor.sweeper.rounds
+        eventually(lambda: survivor.sweeper.rounds > seen + 2)
+        assert shop.get(it).state == "todo"  # it lives, so it keeps what it has
+    finally:
+        victim.kill()
+        victim.wait()
+    shop.reaches(it, "done", within=5)
+    assert crashes(shop, it) == [1]
+    shop.stop()
+    shop.laws_hold()
+
+
+def test_a_lock_file_that_cannot_be_found_proves_nothing(sqlite: Store, tmp_path: Path) -> None:
+    """Another process may know the same folder under another name."""
+    shop = Workshop(sqlite, errand())
+    other = sign_up(shop, lock_file=str(tmp_path / "elsewhere" / "worker.lock"), lives=HOUR)
+    it = claimed_by(shop, other)
+    survivor = shop.open()
+    seen = survivor.sweeper.rounds
+    eventually(lambda: survivor.sweeper.rounds > seen + 2)
+    assert shop.get(it).holder == other
+    shop.stop()
+
+
+def test_two_workers_in_one_process_do_not_take_each_other_for_dead(sqlite: Store) -> None:
+    shop = Workshop(sqlite, errand())
+    one, two = shop.open(), shop.open()
+    seen = one.sweeper.rounds, two.sweeper.rounds
+    eventually(lambda: one.sweeper.rounds > seen[0] + 2 and two.sweeper.rounds > seen[1] + 2)
+    assert {status(shop, one.id), status(shop, two.id)} == {"alive"}
+    shop.stop()
+
+
+# -- the worker itself
+
+
+def test_a_worker_that_cannot_beat_stops_writing_before_it_can_be_given_up(workshop: Opener) -> None:
+    clock = VirtualClock()
+    begun, end, told = threading.Event(), threading.Event(), threading.Event()
+
+    def work(task: Task[Any]) -> Go:
+        begun.set()
+        while not task.cancelled:
+            end.wait(0.01)
+        told.set()
+        return Go("done")
+
+    shop = workshop(errand(todo=work), clock=clock)
+    worker = shop.open(lives=LIVES)
+    it = shop.create()
+    assert begun.wait(10)
+    shop.refuse("worker", "NEW.beats > OLD.beats", verb="UPDATE")
+    clock.advance(LIVES * 0.95)
+    until = next(row.until for row in shop.engine.read(workers.every) if row.id == worker.id)
+    assert clock.now() < until  # nobody may take its work away yet
+    assert not worker.heartbeat.trusted()
+    assert told.wait(10)
+    eventually(lambda: worker.claimer.troubles >= 2)
+    assert shop.kinds(it) == ["created"]
+    assert shop.get(it).holder == worker.id
+    assert worker.claimer.finished == 0
+
+
+def test_a_worker_that_can_beat_again_goes_on_by_itself(workshop: Opener) -> None:
+    """What it let go of is given back, and costs neither an attempt nor a crash."""
+    clock = VirtualClock()
+    attempts: list[int] = []
+
+    def work(task: Task[Any]) -> Go:
+        attempts.append(task.attempt)
+        pause = threading.Event()
+        while len(attempts) == 1 and not task.cancelled:
+            pause.wait(0.01)
+        return Go("done")
+
+    shop = workshop(errand(todo=work), clock=clock)
+    worker = shop.open(lives=timedelta(seconds=1))
+    it = shop.create()
+    eventually(lambda: attempts)
+    shop.refuse("worker", "NEW.beats > OLD.beats", verb="UPDATE")
+    clock.advance(timedelta(seconds=0.95))
+    eventually(lambda: worker.claimer.troubles >= 1)
+    shop.allow("worker")
+    shop.reaches(it, "done")
+    assert attempts == [1, 1]
+    assert shop.get(it).failures == {}
+    assert "given_back" in shop.kinds(it)
+    assert crashes(shop, it) == []
+
+
+def test_a_worker_that_was_given_up_begins_anew_under_another_id(workshop: Opener) -> None:
+    shop = workshop(errand())
+    worker = shop.open(lives=timedelta(seconds=1))
+    old = worker.id
+    shop.engine.take_back([old])
+    eventually(lambda: worker.id != old)
+    shop.reaches(shop.create(), "done")
+    assert (status(shop, old), status(shop, worker.id)) == ("lost", "alive")
+
+
+def test_a_claim_whose_answer_was_lost_is_given_back(workshop: Opener) -> None:
+    """It was committed in the worker's name, and the worker never heard of it."""
+    shop = workshop(errand())
+    worker = shop.open(queues=["nothing", "errand"], hands=1)
+    worker.claimer.draining = True  # so that the claim below is not its own
+    it = claimed_by(shop, worker.id)
+    eventually(lambda: "given_back" in shop.kinds(it), within=10)
+    worker.claimer.draining = False
+    shop.reaches(it, "done")
+    assert crashes(shop, it) == []
+    assert shop.get(it).failures == {}
+
+
+def test_a_round_whose_commit_was_never_answered_is_neither_lost_nor_done_twice(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks after the commit, with a result and a claim in it."""
+    runs: list[str] = []
+
+    def work(task: Task[Any]) -> Go:
+        runs.append(task.state)
+        return Go("doing" if task.state == "todo" else "done")
+
+    breaks = iter([False, True])
+
+    def lose_answer(point: str) -> None:
+        if point == "finish:after" and next(breaks, False):
+            raise StoreGone("the answer was lost")
+
+    with open_store(postgres_url, wakeup="poll") as store:
+        shop = Workshop(store, errand(todo=work, doing=work))
+        monkeypatch.setattr(points, "hook", lose_answer)
+        shop.open()
+        it = shop.create()
+        shop.reaches(it, "done")
+        assert runs == ["todo", "doing"]
+        assert [row.to_state for row in shop.rows(it, "moved")] == ["doing", "done"]
+        assert len(shop.rows(it, "given_back")) == 1
+        shop.stop()
+        shop.laws_hold()
