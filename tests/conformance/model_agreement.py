@@ -35,7 +35,7 @@ class Agreement:
         self.tables: dict[str, Sequence[Any]] = {}
 
     def check(self) -> None:
-        self.tables = self.engine.read(_everything)
+        before, self.tables = self.tables, self.engine.read(_everything)
         found = {instance.id: instance for instance in self.tables["instance"]}
         assert set(found) == set(self.ids), "the engine has other instances than the model"
         rows = defaultdict(list)
@@ -45,11 +45,12 @@ class Agreement:
             self._instance(it, found[instance_id], rows[instance_id])
         self._effects()
         self._boxes()
-        assert broken_laws(self.engine) == []
+        if self.tables != before:
+            assert broken_laws(self.engine) == []
 
     def _instance(self, it: Row, instance: Instance, history: list[Any]) -> None:
         told = [(r.kind, r.from_state, r.to_state, r.event, r.actor.partition(":")[0]) for r in history]
-        assert told == it["rows"], f"{it['number']}: the history is another"
+        assert told == it["rows"], f"{it['number']}: {told[-4:]} is history, and ought to be {it['rows'][-4:]}"
         assert [r.seq for r in history] == list(range(1, len(history) + 1))
         assert [r.at for r in history] == sorted(r.at for r in history), "the past was turned around"
         wake, due = self.model.due(it)

@@ -267,10 +267,13 @@ class Working(RuleBasedStateMachine):
         if claim := self.claimed(n):
             self.end(claim, Fail(ERRORS[error](self.clock.time)))
 
-    @step(2, n=which, path=paths, error=st.none() | errors)
+    @step(3, n=which, path=paths, error=st.none() | errors)
     def finish_late(self, n: int, path: tuple[str, ...], error: str | None) -> None:
-        claims = self.claims_that(hold=False)
-        if claims:
+        """Most dangerous while somebody else holds the instance, or the same worker anew."""
+        self.claimed(n)
+        late = self.claims_that(hold=False)
+        held = [claim for claim in late if self.model.instances[self.ids.index(claim.id)]["holder"] is not None]
+        if claims := held or late:
             outcome = Fail(ERRORS[error](self.clock.time)) if error else Go(path)
             self.end(claims[n % len(claims)], outcome)
 

@@ -217,14 +217,20 @@ def test_postgresql_refuses_to_truncate_history(postgres_url: str) -> None:
         assert trial.engine.verify().rows == 1
 
 
-@pytest.mark.parametrize("columns", ["instance_id, seq, kind, actor, at, hash", "*"])
-def test_sqlite_refuses_to_replace_history(sqlite_url: str, columns: str) -> None:
+REPLACEMENTS = {
+    "the same number": "(instance_id, seq, kind, actor, at, hash) SELECT instance_id, seq, kind, actor, at, hash",
+    "the same place": "(pos, instance_id, seq, kind, actor, at, hash) "
+    "SELECT pos, instance_id, seq + 1, kind, actor, at, hash",
+    "the same row": "SELECT *",
+}
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_sqlite_refuses_to_replace_history(sqlite_url: str, name: str) -> None:
     with Trial([purchase.with_handlers({"drafting": draft, "review": pay})], store=sqlite_url) as trial:
         trial.create("purchase", {"item": "chairs"})
-        target = "" if columns == "*" else f"({columns})"
-        statement = f"INSERT OR REPLACE INTO history {target} SELECT {columns} FROM history"
         with pytest.raises(sa.exc.DBAPIError, match="append-only: this row exists"):
-            run_sql(trial, sa.text(statement))
+            run_sql(trial, sa.text(f"INSERT OR REPLACE INTO history {REPLACEMENTS[name]} FROM history"))
         with pytest.raises(sa.exc.DBAPIError, match="a row cannot be changed"):
             run_sql(trial, sa.text("UPDATE OR REPLACE history SET actor = 'nobody'"))
         assert trial.engine.verify().problems == ()

@@ -44,8 +44,8 @@ def ids(trial: Trial) -> dict[str, UUID]:
     }
 
 
-def found(trial: Trial, where: Filter | None = None, **options: int) -> list[UUID]:
-    return [letter.instance_id for letter in trial.engine.dead_letters.find(where, **options)]
+def found(trial: Trial, where: Filter | None = None, limit: int = 100) -> list[UUID]:
+    return [letter.instance_id for letter in trial.engine.dead_letters.find(where, limit=limit)]
 
 
 def open_ones(trial: Trial) -> set[UUID]:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 
 from interlock.engine import Result
-from interlock.machine import Again, Ask, Fail, Go, Machine, Message, Outcome, Review, Spawn, Stay
+from interlock.machine import Again, Ask, Fail, Go, Machine, Message, Outcome, Patch, Review, Spawn, Stay
 from interlock.store import Store, micros, span, tables
 from interlock.testing import Trial
 from tests.conformance.machines import (
@@ -61,8 +62,9 @@ def test_a_move_is_written_with_its_step_its_reason_and_how_long_it_took(trial: 
 
 def test_a_mapping_sets_the_named_fields_and_a_model_replaces_all(trial: Trial) -> None:
     first, second = trial.create("parcel", {"item": "ink"}), trial.create("parcel", {"item": "ink"})
-    for claim, data in zip(trial.claim(2), ({"weight": 2}, Parcel(weight=2)), strict=True):
-        trial.finish(claim, Go("checking", data=data))
+    patches: dict[UUID, Patch] = {first: {"weight": 2}, second: Parcel(weight=2)}
+    for claim in trial.claim(2):
+        trial.finish(claim, Go("checking", data=patches[claim.id]))
     assert trial.data(first) == {"item": "ink", "weight": 2, "note": ""}
     assert trial.data(second) == {"item": "tea", "weight": 2, "note": ""}
 

@@ -151,7 +151,7 @@ def test_a_handler_that_lost_the_instance_is_stopped_by_its_next_write(store: St
     errors: list[BaseException] = []
 
     def ride(task: Task[dict[str, Any]]) -> Go:
-        trial.engine.pause(task.id, actor=ANN)
+        own.engine.pause(task.id, actor=ANN)
         try:
             task.move("riding")
         except Fenced as error:
@@ -159,10 +159,10 @@ def test_a_handler_that_lost_the_instance_is_stopped_by_its_next_write(store: St
             raise
         return Go("done")
 
-    with trial_of(store, RIDE.with_handlers({"waiting": ride, "riding": ride})) as trial:
-        it: UUID = trial.create("ride")
-        trial.clock.advance(timedelta(seconds=1))
-        trial.step()
+    with trial_of(store, RIDE.with_handlers({"waiting": ride, "riding": ride})) as own:
+        it: UUID = own.create("ride")
+        own.clock.advance(timedelta(seconds=1))
+        own.step()
         assert len(errors) == 1
-        assert kinds(trial, it) == ["created", "paused"]
-        assert trial.get(it).failures == {}
+        assert kinds(own, it) == ["created", "paused"]
+        assert own.get(it).failures == {}

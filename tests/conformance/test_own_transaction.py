@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from interlock.engine import AsyncEngine, Engine, KeyTaken, NotFound, Refused
+from interlock.engine import AsyncEngine, Engine, KeyTaken, NotFound, Refused, lineage
+from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import Store, open_store
 from interlock.testing import START, Trial, VirtualClock
@@ -144,6 +145,21 @@ def test_a_refusal_undoes_only_its_own_part_and_the_user_may_go_on(trial: Trial,
     assert sales(mine) == ["tea"]
     assert trial.engine.find("purchase", "43") is not None
     assert trial.get(taken).seq == 1
+
+
+def test_a_call_that_fails_half_way_is_undone_and_the_user_may_go_on(trial: Trial, mine: sa.Engine) -> None:
+    def half(unit: Unit) -> None:
+        lineage.create(unit, MACHINE, {"item": "coffee"}, ANN)
+        unit.flush()
+        raise ChangedMind
+
+    with mine.begin() as conn:
+        sell(conn)
+        with pytest.raises(ChangedMind):
+            trial.engine.within(conn).write(half)
+        it = trial.engine.within(conn).create("purchase", {"item": "tea"}).id
+    assert (trial.engine.verify().instances, sales(mine)) == (1, ["tea"])
+    assert trial.data(it)["item"] == "tea"
 
 
 def test_the_users_own_savepoint_takes_the_engines_part_back_with_it(trial: Trial, mine: sa.Engine) -> None:

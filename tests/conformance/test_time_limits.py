@@ -143,17 +143,17 @@ def test_a_handler_extends_by_its_heartbeat(store: Store) -> None:
     until: list[int | None] = []
 
     def work(task: Task[Any]) -> Go:
-        trial.clock.advance(timedelta(minutes=9))
+        own.clock.advance(timedelta(minutes=9))
         task.heartbeat()
-        until.append(trial.get(task.id).due_at)
-        trial.clock.advance(timedelta(minutes=9))
+        until.append(own.get(task.id).due_at)
+        own.clock.advance(timedelta(minutes=9))
         return Go("second")
 
-    with trial_of(store, JOB.with_handlers({"first": Work(work, LIMIT), "second": decided_by_the_test})) as trial:
-        it, began = trial.create("job"), trial.clock.now()
-        [claim] = trial.claim()
-        outcome = trial.run(claim)
-        assert trial.engine.tick() == 0
-        assert trial.finish(claim, outcome) is True
+    with trial_of(store, JOB.with_handlers({"first": Work(work, LIMIT), "second": decided_by_the_test})) as own:
+        it, began = own.create("job"), own.clock.now()
+        [claim] = own.claim()
+        outcome = own.run(claim)
+        assert own.engine.tick() == 0
+        assert own.finish(claim, outcome) is True
         assert until == [began + span(timedelta(minutes=19))]
-        assert trial.state(it) == "second"
+        assert own.state(it) == "second"

@@ -5,18 +5,33 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, field_validator
 
 from interlock.engine import InvalidData
-from interlock.machine import DataTooBig, Go, Message, Spawn
+from interlock.machine import (
+    FINAL,
+    Concurrent,
+    DataTooBig,
+    Failures,
+    Go,
+    Machine,
+    Message,
+    Rule,
+    Spawn,
+    State,
+    Transition,
+    Window,
+)
 from interlock.worker import Task
 from tests.worker.conftest import Opener
 from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
+
+HOUR = timedelta(hours=1)
 
 
 def nested(depth: int) -> Any:
@@ -189,3 +204,31 @@ def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(workshop
     shop.fails(it)
     assert runs == [1]
     assert shop.get(it).holder is None
+
+
+def shared(*, pick_up: bool) -> Machine:
+    """Work of which only so much is done at once per user; the user stands in the data."""
+    limit = Concurrent("per_user", "{user}", 2, ("doing",)) if not pick_up else Window("per_user", "{user}", 1, HOUR)
+    return Machine(
+        "shared",
+        initial="new",
+        states=[State("new"), State("doing"), State("done", FINAL)],
+        transitions=[
+            Transition("new", "doing", on="begin", pick_up=True, takes=("per_user",) if pick_up else ()),
+            Transition("doing", "done", on="finish"),
+        ],
+        limits=[limit],
+        failures=Failures(otherwise=Rule((Exception,), retries=0)),
+    ).with_handlers({"doing": lambda task: Go("done")})
+
+
+@pytest.mark.parametrize("pick_up", [False, True], ids=["a slot", "a window"])
+def test_an_instance_whose_limit_cannot_be_worked_out_does_not_hold_up_the_others(
+    workshop: Opener, pick_up: bool
+) -> None:
+    shop = workshop(shared(pick_up=pick_up))
+    bad = shop.create({"nobody": True})
+    good = shop.create({"user": "ada"})
+    shop.open(hands=2)
+    shop.reaches(good, "done", within=10)
+    assert shop.fails(bad).error_type == "LimitReached"

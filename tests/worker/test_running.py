@@ -241,3 +241,20 @@ def test_a_bounded_handler_runs_in_another_process(workshop: Opener) -> None:
 
 def tell_process(task: Task[Any]) -> Go:
     return Go("done", {"process": os.getpid()})
+
+
+@pytest.mark.xfail(strict=True, reason="the key is made of seq, which every failed attempt, effect and artifact raises")
+def test_the_idempotency_key_is_equal_for_every_attempt_at_a_step(workshop: Opener) -> None:
+    keys: list[str] = []
+
+    def work(task: Task[Any]) -> Go:
+        keys.append(task.idempotency_key)
+        if task.attempt < 3:
+            raise Hiccup("not yet")
+        return Go("done")
+
+    shop = workshop(errand(todo=work))
+    it = shop.create()
+    shop.open()
+    shop.reaches(it, "done")
+    assert keys == [keys[0]] * 3

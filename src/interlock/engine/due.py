@@ -133,7 +133,7 @@ def next_due(conn: sa.Connection) -> Micros | None:
 
 def anything_due(conn: sa.Connection, now: Micros) -> bool:
     """Whether a round would find something; needs no lock."""
-    # In order, and with the limit written out: else PostgreSQL's generic plan hopes to meet one early in the whole table.
+    # In order, and with the limit written out: else a generic plan hopes to meet one early in the whole table.
     one = sa.select(sa.literal(1)).select_from(I).limit(sa.literal_column("1"))
     looks = (
         one.where(picking.waking("resume"), I.c.due_at <= now).order_by(I.c.due_at),

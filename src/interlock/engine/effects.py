@@ -62,9 +62,14 @@ class Effect:
         return self.status == "confirmed"
 
 
-def usual_key(claim: Claim, kind: str) -> str:
+def usual_key(claim: Claim, instance: Instance, kind: str) -> str:
     """The key of an effect that the handler gives none: one of each kind in a step."""
-    return f"{claim.id}:{claim.step}:{kind}"
+    return f"{claim.id}:{_step(claim, instance)}:{kind}"
+
+
+def _step(claim: Claim, instance: Instance) -> str:
+    """Where the instance is now: whoever comes after a crash begins there, not where the handler began."""
+    return claim.machine.step_of(instance.state, instance.staged(claim.machine))
 
 
 def request_hash(request: Any) -> str:
@@ -76,15 +81,15 @@ def intend(
 ) -> Effect:
     """Write down what is about to be sent, with the limits that it uses; under the fence."""
     instance = must_hold(unit, claim)
-    key = key or usual_key(claim, kind)
+    key = key or usual_key(claim, instance, kind)
     storable(key, "the effect's key")
     wanted = request_hash(request)
     row = unit.conn.execute(sa.select(E).where(E.c.key == key).with_for_update()).first()
     if row is None:
         limits.use_all(unit, instance, claim.machine, takes)
         made = Effect(
-            uuid7(), instance.id, kind, key, wanted, "intended", claim.step, claim.fence, 0, None, None, unit.now, None,
-            None,
+            uuid7(), instance.id, kind, key, wanted, "intended", _step(claim, instance), claim.fence, 0, None, None,
+            unit.now, None, None,
         )  # fmt: skip
         unit.conn.execute(sa.insert(E).values(_values(made)))
         _note(unit, instance, made, "intended", claim)

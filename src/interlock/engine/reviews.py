@@ -148,7 +148,7 @@ def _follow(
     actor: Actor,
     reason: str,
 ) -> None:
-    _settle_unknown(unit, instance, found.settles.get(decision), actor)
+    _settle_unknown(unit, instance, found, found.settles.get(decision), actor)
     payload = {"review": str(found.id), "decision": decision, "answer": answer}
     event = found.decisions[decision]
     if event and _fired(unit, instance, machine, found, event, answer, actor, reason, payload):
@@ -162,7 +162,8 @@ def _follow(
 def _go_on(unit: Unit, instance: Instance, letter_id: UUID, actor: Actor) -> None:
     """The outcome is known now, so the step goes on with that knowledge, unless somebody acted meanwhile."""
     letter = deadletters.get(unit.conn, letter_id)
-    if letter.status == "open" and (instance.state, instance.wake) == (letter.state, None):
+    planned = instance.wake if instance.paused_at is None else instance.held_wake
+    if letter.status == "open" and (instance.state, planned) == (letter.state, None):
         deadletters.retry(unit, letter_id, actor, reason="the effect was verified")
 
 
@@ -195,13 +196,16 @@ def _fired(
     return True
 
 
-def _settle_unknown(unit: Unit, instance: Instance, status: str | None, actor: Actor) -> None:
-    """A person knows how it ended."""
+def _settle_unknown(unit: Unit, instance: Instance, found: OpenReview, status: str | None, actor: Actor) -> None:
+    """A person knows how it ended: what the step in question sent, not what a worker is sending at this moment."""
     if status is None:
         return
-    unknown = unit.conn.execute(
-        sa.select(E.c.id).where(E.c.instance_id == instance.id, E.c.status.in_(("sent", "unknown")))
-    ).scalars()
+    asked = [E.c.instance_id == instance.id, E.c.status.in_(("sent", "unknown"))]
+    if letter := found.evidence.get("dead_letter"):
+        asked.append(E.c.step == deadletters.get(unit.conn, UUID(letter)).step)
+    if instance.holder is not None:
+        asked.append(E.c.fence != instance.fence)
+    unknown = unit.conn.execute(sa.select(E.c.id).where(*asked)).scalars()
     for effect_id in list(unknown):
         answer = {"verified_by": str(actor)} if status == "confirmed" else None
         error = None if status == "confirmed" else f"verified by {actor}: it did not arrive"

@@ -79,7 +79,7 @@ class EnginePort:
             wait = min(wait * 2, 1.0)
 
     def do_effect(self, kind: str, key: str | None) -> Effect:
-        wanted = key or effect_functions.usual_key(self.claim, kind)
+        wanted = key or effect_functions.usual_key(self.claim, self.engine.get(self.claim.id), kind)
         return next(effect for effect in self.engine.effects(self.claim.id) if effect.key == wanted)
 
     def do_move(self, to: str, data: Patch, reason: str) -> Instance:

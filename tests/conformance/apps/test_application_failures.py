@@ -24,6 +24,8 @@ from tests.conformance.apps.recipes import APPLICATION, Outage
 
 HOUR = timedelta(hours=1)
 MINUTES = [timedelta(minutes=m) for m in (15, 30, 60)]
+BOUND = 10
+"""More attempts than any rule gives."""
 WORKING = ["preparing", "ready_to_submit", "requires_review"]
 
 
@@ -39,8 +41,8 @@ def bring(play: Play, it: UUID, state: str) -> None:
 
 def waits_of(play: Play, it: UUID, state: str, error: Exception) -> list[timedelta]:
     """Fail with the error whenever it comes to the state; how long it waited each time."""
-    waits = []
-    while True:
+    waits: list[timedelta] = []
+    for _ in range(BOUND):
         bring(play, it, state)
         play.work(it, error)
         if play.get(it).finished_at is not None:
@@ -50,6 +52,7 @@ def waits_of(play: Play, it: UUID, state: str, error: Exception) -> list[timedel
         assert play.state(it) != "queued", "not before its time"
         play.wait(microseconds=1)
         assert play.state(it) == "queued"
+    raise AssertionError(f"it was never given up: {waits}")
 
 
 @pytest.mark.parametrize("state", WORKING)

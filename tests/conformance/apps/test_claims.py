@@ -14,7 +14,7 @@ from interlock.apps.jobs.claims.machine import job, run
 from interlock.engine import EngineError, KeyTaken, Lease, LeaseTaken, Refused, firing, leases, lineage
 from interlock.engine.unit import Unit
 from interlock.machine import AGENT, Actor
-from interlock.store import Store
+from interlock.store import Store, open_store
 from interlock.testing import Trial, broken_laws
 from tests.conformance.apps.play import ANN, CLOCK, ROBOT
 
@@ -29,7 +29,8 @@ class Board(Trial):
     def __init__(self, store: Store) -> None:
         super().__init__([job, run], store=store)
 
-    def post(self, number: str = "12345", board: str = "ramp") -> UUID:
+    def post(self, number: str | None = None, board: str = "ramp") -> UUID:
+        number = number or str(uuid4())
         return self.create("job", {"board": board, "job_id": number}, key=f"{board}/{number}")
 
     def lock(self, it: UUID) -> str:
@@ -58,11 +59,17 @@ class Board(Trial):
         return self.engine.write(over)
 
 
-@pytest.fixture
-def board(store: Store) -> Iterator[Board]:
-    with Board(store) as board:
+@pytest.fixture(scope="module")
+def board(shared_url: str) -> Iterator[Board]:
+    with open_store(shared_url, durability="normal", wakeup="poll") as store, Board(store) as board:
         yield board
         assert broken_laws(board.engine) == []
+
+
+@pytest.fixture
+def lock() -> str:
+    """The name of a lease that no other test knows."""
+    return f"lock:apply:ramp:{uuid4()}"
 
 
 def together(count: int, act: Callable[[int], object]) -> list[object]:
@@ -83,32 +90,32 @@ def together(count: int, act: Callable[[int], object]) -> list[object]:
 # -- the lease
 
 
-def test_who_lost_the_lease_does_not_release_that_of_the_next(board: Board) -> None:
+def test_who_lost_the_lease_does_not_release_that_of_the_next(board: Board, lock: str) -> None:
     """Claims 1: a release compares the holder."""
-    first = board.engine.leases.take("lock:apply:ramp:1", "r1", TTL)
+    first = board.engine.leases.take(lock, "r1", TTL)
     board.advance(TTL)
-    second = board.engine.leases.take("lock:apply:ramp:1", "r2", TTL)
+    second = board.engine.leases.take(lock, "r2", TTL)
     assert second.fence > first.fence
     assert board.engine.leases.release(first) is False
-    assert board.engine.leases.find("lock:apply:ramp:1") == second
+    assert board.engine.leases.find(lock) == second
     with pytest.raises(LeaseTaken, match="no longer held by r1"):
         board.engine.leases.renew(first, TTL)
     assert board.engine.leases.release(second) is True
 
 
-def test_a_lease_that_is_renewed_lasts_as_long_as_its_agent_types(board: Board) -> None:
+def test_a_lease_that_is_renewed_lasts_as_long_as_its_agent_types(board: Board, lock: str) -> None:
     """Claims 3: after 300 seconds the lock is not gone while the agent is still at it."""
-    lease = board.engine.leases.take("lock:apply:ramp:1", "r1", TTL)
+    lease = board.engine.leases.take(lock, "r1", TTL)
     for _ in range(5):
         board.advance(seconds=200)
         lease = board.engine.leases.renew(lease, TTL)
         with pytest.raises(LeaseTaken, match="held by r1"):
-            board.engine.leases.take("lock:apply:ramp:1", "r2", TTL)
+            board.engine.leases.take(lock, "r2", TTL)
 
 
-def test_of_many_who_take_a_lease_at_once_one_has_it(board: Board) -> None:
+def test_of_many_who_take_a_lease_at_once_one_has_it(board: Board, lock: str) -> None:
     """Claims 6."""
-    answers = together(AGENTS, lambda n: board.engine.leases.take("lock:apply:ramp:1", f"r{n}", TTL))
+    answers = together(AGENTS, lambda n: board.engine.leases.take(lock, f"r{n}", TTL))
     assert [type(a).__name__ for a in answers].count("Lease") == 1
     assert [type(a).__name__ for a in answers].count("LeaseTaken") == AGENTS - 1
 
@@ -132,10 +139,11 @@ def test_of_many_agents_who_claim_a_job_at_once_one_applies(board: Board) -> Non
 def test_a_claim_that_is_refused_leaves_neither_a_run_nor_a_lease(board: Board) -> None:
     it = board.post()
     board.engine.fire(it, "reject", actor=ANN)
+    before = board.engine.verify().instances
     with pytest.raises(Refused):
         board.apply(it, ROBOT)
     assert board.engine.leases.find(board.lock(it)) is None
-    assert board.engine.verify().instances == 1
+    assert board.engine.verify().instances == before
 
 
 @pytest.mark.parametrize("minutes", [0, 5, 60])
@@ -151,7 +159,7 @@ def test_a_claimed_job_is_not_claimed_again_though_the_lease_ran_out(board: Boar
 
 
 def test_success_ends_the_job_and_failure_frees_it(board: Board) -> None:
-    first, second = board.post("1"), board.post("2")
+    first, second = board.post(), board.post()
     for it, event, then in ((first, "succeed", "apply"), (second, "fail", "release")):
         made, lease = board.apply(it, ROBOT)
         board.engine.fire(made, event, actor=ROBOT)
@@ -247,11 +255,12 @@ def test_a_report_that_comes_again_is_refused_and_changes_nothing(board: Board) 
 
 
 def test_ids_are_scoped_by_board_and_a_job_is_known_for_ever(board: Board) -> None:
-    it = board.post("1", board="ramp")
-    board.post("1", board="stripe")
+    number = str(uuid4())
+    it = board.post(number, board="ramp")
+    board.post(number, board="stripe")
     board.engine.fire(it, "expire", actor=CLOCK)
     with pytest.raises(KeyTaken) as taken:
-        board.post("1", board="ramp")
+        board.post(number, board="ramp")
     assert taken.value.existing == it
 
 

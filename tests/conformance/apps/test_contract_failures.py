@@ -24,8 +24,9 @@ each_step = pytest.mark.parametrize("step", STEPS)
 
 def waits_of(play: Play, it: UUID, step: str) -> list[timedelta]:
     """Fail in the step until it is given up; the waits between, each of which ends in the same step."""
-    waits = []
+    waits: list[timedelta] = []
     while True:
+        assert len(waits) < 10, "it was never given up"
         play.work(it, Outage("503"))
         if play.get(it).finished_at is not None:
             return waits

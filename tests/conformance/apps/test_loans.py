@@ -30,8 +30,9 @@ def desk(store: Store) -> Iterator[Desk]:
 
 def waits_of(play: Play, it: UUID, error: Exception | None = None) -> list[timedelta]:
     """Fail until it is stuck; the waits between."""
-    waits = []
+    waits: list[timedelta] = []
     while play.state(it) != "stuck":
+        assert len(waits) < 10, "it was never given up"
         play.work(it, error or Outage("503"))
         if play.get(it).due_at is not None:
             waits.append(play.due_in(it))

@@ -1,0 +1,5 @@
+"""What the acceptance tests share."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.acceptance.world")

@@ -1,0 +1,34 @@
+"""Workers are killed at every named point of every commit that a process makes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interlock.store import points
+from tests.acceptance.arena import Arena
+
+TIMES = (1, 2, 7) if os.environ.get("INTERLOCK_SOAK") else (1,)
+
+
+@pytest.fixture
+def arena(url: str, tmp_path: Path) -> Iterator[Arena]:
+    with Arena(url, tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+def test_a_worker_killed_at_any_point_of_any_commit_loses_nothing_and_doubles_nothing(arena: Arena, side: str) -> None:
+    """Each victim carries on with what the one before left behind, until its own point comes."""
+    batch = 0
+    for times in TIMES:
+        for write in points.WRITES:
+            process = arena.start(batch=batch, point=f"{write}:{side}", times=times)
+            process.join(60)
+            assert process.exitcode is not None, f"{write}:{side} was not reached {times} times"
+            arena.bury(process)
+            batch += 1
+    arena.finish(batch)

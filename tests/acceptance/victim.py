@@ -1,0 +1,77 @@
+"""The process that is killed: a real worker, people beside it, and a hook that ends it at a named point of a commit."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from interlock.engine import Engine
+from interlock.store import StoreError, points
+from interlock.worker import Worker
+from tests.acceptance.world import Ledger, People, machines, regardless
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a victim does, and where it dies."""
+
+    url: str
+    folder: Path
+    batch: int | None = None
+    """Which parcels it creates; None creates none."""
+    point: str = ""
+    """Such as `finish:before`; empty: it goes on until somebody else kills it."""
+    times: int = 1
+    """It dies when it comes there for the so manieth time."""
+    lives: float = 2.0
+
+
+def die_at(point: str, times: int) -> None:
+    """SIGKILL, so that nothing is cleaned up, flushed or said."""
+    left = times
+
+    def hook(reached: str) -> None:
+        nonlocal left
+        if reached == point:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    points.hook = hook
+
+
+def opened(url: str, ledger: Ledger) -> Engine:
+    """An engine, as soon as there is a database."""
+    while True:
+        try:
+            return Engine(url, machines(ledger))
+        except StoreError:
+            time.sleep(0.05)
+
+
+def run(orders: Orders) -> None:
+    logging.disable()
+    if orders.point:
+        die_at(orders.point, orders.times)
+    ledger = Ledger(orders.folder)
+    engine = opened(orders.url, ledger)
+    people = People(engine, ledger)
+    worker = Worker(engine, hands=4, lives=timedelta(seconds=orders.lives), sweep_every=0.05)
+    begun = False
+    while not begun:
+        with regardless():
+            worker.start()
+            begun = True
+    while True:
+        if orders.batch is not None:
+            people.create(orders.batch)
+            people.pause_one(orders.batch)
+        people.take_by_hand(worker.id)
+        people.borrow_dock()
+        people.look_after()
+        time.sleep(0.01)
