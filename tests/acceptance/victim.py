@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import signal
@@ -22,8 +23,8 @@ class Orders:
 
     url: str
     folder: Path
-    batch: int | None = None
-    """Which parcels it creates; None creates none."""
+    batch: int
+    """Which parcels it creates."""
     point: str = ""
     """Such as `finish:before`; empty: it goes on until somebody else kills it."""
     times: int = 1
@@ -67,11 +68,11 @@ def run(orders: Orders) -> None:
         with regardless():
             worker.start()
             begun = True
-    while True:
-        if orders.batch is not None:
-            people.create(orders.batch)
+    for turn in itertools.count():
+        people.create(orders.batch)
+        if turn % 4 == 0:
             people.pause_one(orders.batch)
-        people.take_by_hand(worker.id)
-        people.borrow_dock()
+            people.take_by_hand(worker.id)
+            people.borrow_dock()
         people.look_after()
-        time.sleep(0.01)
+        time.sleep(0.02)

@@ -258,7 +258,7 @@ class Model(Life):
     def intend(self, claim: Mapping[str, Any], kind: str, takes: tuple[str, ...]) -> None:
         """What is confirmed is not sent again, what is unknown neither; what never went or failed may go."""
         it = self.must_hold(claim)
-        key = (it["number"], claim["step"], kind)
+        key = (it["number"], it["state"], kind)
         found = next((e for e in self.effects if e["key"] == key), None)
         if found is not None and found["status"] in {"sent", "unknown"}:
             raise No("EffectUnknown")
@@ -268,7 +268,7 @@ class Model(Life):
             for name in takes:
                 self.use(it, name)
         if found is None:
-            found = {"key": key, "number": it["number"], "step": claim["step"], "sends": 0, "failures": 0}
+            found = {"key": key, "number": it["number"], "step": it["state"], "sends": 0, "failures": 0}
             self.effects.append(found)
         found["status"], found["fence"] = "intended", claim["fence"]
         self.note(it, "effect", By.WORKER)

@@ -55,9 +55,8 @@ class Conformance(Working):
         state = self.pick(n)[1]["state"]
         ways = [(e.on, sorted(e.by)) for e in TRANSLATION.edges if e.source == state and not e.pick_up]
         ways += [(a.on, sorted(a.by)) for a in TRANSLATION.arms if a.state == state]
-        if ways:
-            event, who = ways[choice % len(ways)]
-            self.fire(n, (event, then) if then else (event,), who[choice % len(who)], None, late, None)
+        event, who = ways[choice % len(ways)] if ways else ("reopen", [By.OWNER])
+        self.fire(n, (event, then) if then else (event,), who[choice % len(who)], None, late, None)
 
     @step(1, n=which, to=states, by=st.sampled_from([By.OWNER, By.USER, By.AGENT]))
     def force(self, n: int, to: str, by: By) -> None:
@@ -95,6 +94,7 @@ class Conformance(Working):
     @step(5, n=which, choice=which, by=people)
     def decide(self, n: int, choice: int, by: By) -> None:
         if not self.model.reviews:
+            self.finish(n, ("proofread",), None, False, None, 1)
             return
         review_id, review = self.row(t.review, self.model.reviews, n)
         decision = sorted(review["decisions"])[choice % len(review["decisions"])]
@@ -107,6 +107,7 @@ class Conformance(Working):
     @step(2, n=which, what=st.sampled_from(["retry", "retry", "resolve", "discard"]))
     def deal_with_a_dead_letter(self, n: int, what: str) -> None:
         if not self.model.letters:
+            self.finish_with_an_error(n, "hopeless" if n % 2 else "unknown")
             return
         letter_id, letter = self.row(t.dead_letter, self.model.letters, n)
         it, ann = self.model.instances[letter["number"]], Actor(By.USER, "ann")

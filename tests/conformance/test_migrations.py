@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -171,6 +173,29 @@ def test_two_processes_may_migrate_one_database_at_once(new_database: MakeUrl) -
         process.stdin.flush()
     answers = [process.communicate(timeout=DEADLINE) for process in started]
     assert answers == [(b"ready\n", b"")] * 2
+
+
+def test_whoever_comes_second_waits_until_the_first_has_migrated(postgres: Postgres) -> None:
+    """Where two processes could change tables at once: the first is played by this test."""
+    name = f"empty_{uuid4().hex}"
+    with psycopg.connect(postgres.url(), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+    with (
+        open_store(postgres.url(name), wakeup="poll") as store,
+        psycopg.connect(postgres.url(name), autocommit=True) as first,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        first.execute("SELECT pg_advisory_lock(727001)")
+        second = thread.submit(migrate.upgrade, store)
+        deadline = time.monotonic() + DEADLINE
+        while not first.execute("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted").fetchone():
+            assert time.monotonic() < deadline
+            assert not second.done(), "it did not wait"
+        assert tables(store) == set()
+        first.execute("SELECT pg_advisory_unlock(727001)")
+        assert second.result(DEADLINE).ready
+    with psycopg.connect(postgres.url(), autocommit=True) as conn:
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 WAYS: dict[str, Callable[[Store], object]] = {

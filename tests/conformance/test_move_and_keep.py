@@ -10,36 +10,58 @@ from uuid import UUID
 import pytest
 
 from interlock.engine import Claim, Fenced, InvalidData, finishing
-from interlock.machine import FAILED, FINAL, SYSTEM, USER, WAITING, Fail, Failures, Go, Machine, State, Transition
+from interlock.machine import (
+    FAILED,
+    FINAL,
+    SYSTEM,
+    USER,
+    WAITING,
+    Concurrent,
+    Fail,
+    Failures,
+    Go,
+    LimitReached,
+    Machine,
+    State,
+    Transition,
+)
 from interlock.store import Store
 from interlock.testing import Trial
 from interlock.worker import Task
 from tests.conformance.machines import ANN, by_hand, claim_one, do, kinds, last_row, pass_time, trial_of
 
-RIDE = by_hand(
-    Machine(
-        "ride",
-        initial="waiting",
-        states=[
-            State("waiting"),
-            State("riding", lost="waiting"),
-            State("asked", WAITING, waits_for="its rider to say where to"),
-            State("done", FINAL),
-            State("broken", FAILED),
-        ],
-        transitions=[
-            Transition("waiting", "riding", on="start"),
-            Transition("waiting", "done", on="skip"),
-            Transition("riding", "waiting", on="lose", by=SYSTEM),
-            Transition("riding", "done", on="arrive"),
-            Transition("riding", "asked", on="ask"),
-            Transition("riding", "broken", on="break"),
-            Transition("asked", "riding", on="answer", by=USER),
-            Transition("broken", "waiting", on="mend", by=USER),
-        ],
-        failures=Failures(crashes=3),
+ONE_CAR = Concurrent("car", "car:{car}", 1, ("riding",))
+
+
+def ride(*limits: Concurrent) -> Machine:
+    return by_hand(
+        Machine(
+            "ride",
+            initial="waiting",
+            states=[
+                State("waiting"),
+                State("riding", lost="waiting"),
+                State("asked", WAITING, waits_for="its rider to say where to"),
+                State("done", FINAL),
+                State("broken", FAILED),
+            ],
+            transitions=[
+                Transition("waiting", "riding", on="start"),
+                Transition("waiting", "done", on="skip"),
+                Transition("riding", "waiting", on="lose", by=SYSTEM),
+                Transition("riding", "done", on="arrive"),
+                Transition("riding", "asked", on="ask"),
+                Transition("riding", "broken", on="break"),
+                Transition("asked", "riding", on="answer", by=USER),
+                Transition("broken", "waiting", on="mend", by=USER),
+            ],
+            failures=Failures(crashes=3),
+            limits=limits,
+        )
     )
-)
+
+
+RIDE = ride()
 
 
 @pytest.fixture
@@ -86,8 +108,8 @@ def test_an_undeclared_move_is_refused_and_nothing_changes(trial: Trial, riding:
     assert trial.finish(riding, Go("done")) is True
 
 
-@pytest.mark.parametrize("to", ["done", "broken"])
-def test_where_it_would_rest_no_lease_is_kept(trial: Trial, riding: Claim, to: str) -> None:
+@pytest.mark.parametrize("to", ["done", "broken", "asked"])
+def test_where_nobody_works_no_lease_is_kept(trial: Trial, riding: Claim, to: str) -> None:
     with pytest.raises(InvalidData, match=f"return Go\\({to!r}\\)"):
         move(trial, riding, to)
     assert trial.state(riding.id) == "riding"
@@ -122,6 +144,20 @@ def test_a_worker_lost_after_the_move_sends_it_where_the_new_state_says(trial: T
     assert (after.state, after.wake, after.failures) == ("waiting", "work", {"riding|crash": 1})
 
 
+def test_moving_into_a_state_with_a_limit_takes_a_slot_or_is_refused(store: Store) -> None:
+    with trial_of(store, ride(ONE_CAR)) as trial:
+        for _ in range(2):
+            trial.create("ride", {"car": "red"})
+        first, second = trial.claim(2)
+        move(trial, first, "riding")
+        with pytest.raises(LimitReached, match="all slots of 'car/car:red' are taken"):
+            move(trial, second, "riding")
+        assert (trial.state(second.id), trial.get(second.id).holder) == ("waiting", trial.worker)
+        trial.finish(first, Go("done"))
+        move(trial, second, "riding")
+        assert trial.finish(second, Go("done")) is True
+
+
 def test_what_is_saved_on_the_way_is_kept_with_a_row_and_moves_nothing(trial: Trial, riding: Claim) -> None:
     trial.write(lambda unit: finishing.save(unit, riding, {"km": 4}, reason="half way"))
     row = last_row(trial, riding.id)
@@ -134,13 +170,13 @@ def test_what_is_saved_on_the_way_is_kept_with_a_row_and_moves_nothing(trial: Tr
 def test_a_handler_moves_and_goes_on(store: Store) -> None:
     seen: list[tuple[str, int, Any]] = []
 
-    def ride(task: Task[dict[str, Any]]) -> Go:
+    def drive(task: Task[dict[str, Any]]) -> Go:
         seen.append((task.state, task.fence, dict(task.data)))
         task.move("riding", {"sandbox": "s1"})
         seen.append((task.state, task.fence, dict(task.data)))
         return Go("done")
 
-    with trial_of(store, RIDE.with_handlers({"waiting": ride, "riding": ride})) as trial:
+    with trial_of(store, RIDE.with_handlers({"waiting": drive, "riding": drive})) as trial:
         it = trial.create("ride")
         trial.run_until_idle()
         assert seen == [("waiting", 1, {}), ("riding", 1, {"sandbox": "s1"})]
@@ -150,7 +186,7 @@ def test_a_handler_moves_and_goes_on(store: Store) -> None:
 def test_a_handler_that_lost_the_instance_is_stopped_by_its_next_write(store: Store) -> None:
     errors: list[BaseException] = []
 
-    def ride(task: Task[dict[str, Any]]) -> Go:
+    def drive(task: Task[dict[str, Any]]) -> Go:
         own.engine.pause(task.id, actor=ANN)
         try:
             task.move("riding")
@@ -159,7 +195,7 @@ def test_a_handler_that_lost_the_instance_is_stopped_by_its_next_write(store: St
             raise
         return Go("done")
 
-    with trial_of(store, RIDE.with_handlers({"waiting": ride, "riding": ride})) as own:
+    with trial_of(store, RIDE.with_handlers({"waiting": drive, "riding": drive})) as own:
         it: UUID = own.create("ride")
         own.clock.advance(timedelta(seconds=1))
         own.step()

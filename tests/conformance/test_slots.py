@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -261,34 +262,28 @@ def test_under_load_no_more_are_worked_on_than_there_are_slots(store: Store) -> 
         workers = [trial.new_worker() for _ in range(8)]
         running: Counter[str] = Counter()
         most: Counter[str] = Counter()
+        done: list[UUID] = []
         guard = threading.Lock()
+        deadline = time.monotonic() + 60
 
-        def work(number: int) -> int:
-            done = idle = 0
-            while idle < 30:
-                claims = trial.engine.claim(workers[number], trial.queues, 2, done)
+        def work(number: int) -> None:
+            turn = number
+            while len(done) < len(ids):
+                assert time.monotonic() < deadline, f"{len(done)} of {len(ids)} were done"
+                claims = trial.engine.claim(workers[number], trial.queues, 2, turn := turn + 1)
+                cards = [claim.instance.data["card"] for claim in claims]
                 with guard:
-                    running.update(claim.instance.data["card"] for claim in claims)
-                    for card, count in running.items():
-                        most[card] = max(most[card], count)
-                # Counted down before the commit: a slot that is freed may be taken at once.
-                with guard:
-                    running.subtract(claim.instance.data["card"] for claim in claims)
-                trial.engine.finish([Result(claim, Go("done")) for claim in claims])
-                done += len(claims)
-                idle = 0 if claims else idle + 1
-            return done
+                    running.update(cards)
+                    most.update({card: max(0, running[card] - most[card]) for card in cards})
+                    # Counted down before the commit: a slot that is freed may be taken at once.
+                    running.subtract(cards)
+                if all(trial.engine.finish([Result(claim, Go("done")) for claim in claims])):
+                    done.extend(claim.id for claim in claims)
+                if not claims:
+                    trial.engine.tick()
 
-        assert sum(race(8, work)) + _rest(trial) == 60
+        race(8, work)
+        assert sorted(done) == sorted(ids)
         assert {trial.state(it) for it in ids} == {"done"}
         assert max(most.values()) <= 2
         assert slots(trial) == {}
-
-
-def _rest(trial: Trial) -> int:
-    """What is left when the threads gave up looking, because somebody else had just woken it."""
-    done = 0
-    while trial.engine.tick() or (claims := trial.claim(2)):
-        done += len(claims)
-        trial.engine.finish([Result(claim, Go("done")) for claim in claims])
-    return done

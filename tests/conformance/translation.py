@@ -1,4 +1,4 @@
-"""A machine with a bit of everything: a text is translated, proofread by a person, and delivered."""
+"""A machine with a bit of everything: a text is translated, laid out, proofread by a person, and delivered."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def hours(number: float) -> timedelta:
 STATES = [
     State("queued"),
     State("translating", lost="queued", timers=(Timer(hours(8), "give_up"),)),
+    State("layout"),
     State(
         "proofread",
         WAITING,
@@ -83,17 +84,20 @@ STATES = [
 
 TRANSITIONS = [
     Transition("queued", "translating", on="start", pick_up=True),
-    Transition("translating", "proofread", on="show"),
+    Transition("translating", "layout", on="set"),
+    Transition("layout", "translating", on="redo"),
+    Transition(("translating", "layout"), "proofread", on="show"),
     Transition("translating", "delivered", on="express", takes=("express",)),
     Transition("translating", "queued", on="requeue", by=SYSTEM),
     Transition("translating", "cancelled", on="give_up", by=SYSTEM),
     Transition("proofread", "delivered", on="deliver"),
     Transition("proofread", "cancelled", on="reject", by=USER, accepts=("note",)),
     Transition("proofread", "refused", on="expire", by=SYSTEM),
-    Transition(("translating", "proofread"), "failed", on="fail", by=(WORKER, SYSTEM)),
-    Transition(("queued", "translating", "proofread"), "on_hold", on="hold", by=USER),
+    Transition(("translating", "layout", "proofread"), "failed", on="fail", by=(WORKER, SYSTEM)),
+    Transition(("queued", "translating", "layout", "proofread"), "on_hold", on="hold", by=USER),
     Transition("on_hold", "queued", on="resume", by=(SYSTEM, USER, AGENT)),
     Transition("failed", "queued", on="retry", by=(SYSTEM, USER), guard=failed_at("translating")),
+    Transition("failed", "layout", on="retry", by=(SYSTEM, USER), guard=failed_at("layout")),
     Transition("failed", "proofread", on="retry", by=(SYSTEM, USER), guard=failed_at("proofread")),
     Transition("failed", "on_hold", on="rest", by=SYSTEM),
     Transition("failed", "refused", on="refuse", by=(SYSTEM, OWNER)),
@@ -132,4 +136,6 @@ TRANSLATION = Machine(
         Concurrent("desk", key="{customer}", size=1, states=("translating",)),
     ],
     max_depth=2,
-).with_handlers({place: Work(_decided_by_the_test, timedelta(minutes=30)) for place in ("translating", "proofread")})
+).with_handlers(
+    {place: Work(_decided_by_the_test, timedelta(minutes=30)) for place in ("translating", "layout", "proofread")}
+)

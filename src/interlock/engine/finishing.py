@@ -28,6 +28,7 @@ from interlock.machine import (
     HandlerTimeout,
     InterlockError,
     Kind,
+    LimitReached,
     Machine,
     Message,
     Outcome,
@@ -202,12 +203,15 @@ def must_hold(unit: Unit, claim: Claim) -> Instance:
 def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reason: str = "") -> Instance:
     """Move from inside a handler and go on working: the lease stays."""
     instance = must_hold(unit, claim)
-    actor = Actor(WORKER, str(claim.worker))
-    if to in claim.machine.states and claim.machine.states[to].kind in {Kind.FINAL, Kind.FAILED}:
-        raise InvalidData(f"in {to!r} it rests, so nobody goes on working there; return Go({to!r}) instead")
+    machine, actor = claim.machine, Actor(WORKER, str(claim.worker))
+    if to in machine.states and not (machine.starts_work(to) or machine.runs_when_armed(to)):
+        raise InvalidData(f"nobody works in {to!r}, so no lease is kept there; return Go({to!r}) instead")
     outcome = Go(to, data=data, reason=reason)
-    failing.passed(instance, claim.machine.step_of(instance.state, instance.staged(claim.machine)))
-    _go(unit, instance, claim.machine, outcome, actor, {"reason": reason, "step": claim.step}, keep_lease=True)
+    failing.passed(instance, machine.step_of(instance.state, instance.staged(machine)))
+    _go(unit, instance, machine, outcome, actor, {"reason": reason, "step": claim.step}, keep_lease=True)
+    full = limits.take_slots(unit, instance, machine, to) if machine.concurrent(to) else None
+    if full is not None:
+        raise LimitReached(f"all slots of {full!r} are taken, so {machine.name} {instance.id} cannot go on in {to!r}")
     return instance
 
 

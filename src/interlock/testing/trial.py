@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 from uuid import UUID, uuid4
 
 from interlock.engine import Claim, Engine, Instance, Result, due, workers
@@ -150,7 +150,7 @@ class Trial:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def __enter__(self) -> Trial:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

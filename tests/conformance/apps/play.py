@@ -86,7 +86,7 @@ class Play(Trial):
     def fire(self, it: UUID, event: str | tuple[str, ...], actor: Actor, **options: Any) -> Instance:
         return self.engine.fire(it, event, actor=actor, **options)
 
-    def wait(self, length: timedelta | None = None, **parts: float) -> None:
+    def wait(self, length: timedelta | None = None, /, **parts: float) -> None:
         """Let time pass, and the engine do what is due by itself; no work is claimed."""
         self.clock.advance(length or timedelta(**parts))
         while self.engine.tick():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -76,7 +77,7 @@ def fires(event: str, actor: Actor, **data: Any) -> Step:
 
 
 def waits(**parts: float) -> Step:
-    return lambda play, _: play.wait(**parts)
+    return lambda play, _: play.wait(timedelta(**parts))
 
 
 def both(*steps: Step) -> Step:

@@ -15,7 +15,7 @@ from tests.conformance.apps.recipes import RECIPES, Outage, starts
 EXHAUSTED = {"withdraw_reason": "retries_exhausted"}
 TOO_OFTEN = {"reject_reason": "retries_exhausted"}
 
-ENDS = {
+ENDS: dict[tuple[str, str], tuple[str, dict[str, str | None]]] = {
     ("company", "PROCESSING"): ("FAILED", {}),
     ("source", "PROCESSING"): ("FAILED", {}),
     ("listing", "PROCESSING"): ("FAILED", {}),
