@@ -20,8 +20,8 @@ CREATE TABLE raw_instance (
 );
 CREATE INDEX ix_raw_ready ON raw_instance (due_at) WHERE wake = 'work';
 CREATE TABLE raw_history (
-  instance_id {id} NOT NULL, seq bigint NOT NULL, kind text NOT NULL, from_state text, to_state text, actor text NOT NULL,
-  at bigint NOT NULL, payload text, hash {bytes} NOT NULL, PRIMARY KEY (instance_id, seq)
+  instance_id {id} NOT NULL, seq bigint NOT NULL, kind text NOT NULL, from_state text, to_state text,
+  actor text NOT NULL, at bigint NOT NULL, payload text, hash {bytes} NOT NULL, PRIMARY KEY (instance_id, seq)
 );
 """
 
@@ -57,8 +57,9 @@ def sqlite(path: Path, items: int, batch: int) -> float:
     while True:
         conn.execute("BEGIN IMMEDIATE")
         rows = conn.execute(
-            "UPDATE raw_instance SET wake = 'lease', holder = ?, fence = fence + 1 WHERE id IN (SELECT id FROM raw_instance "
-            "WHERE wake = 'work' AND due_at <= ? ORDER BY due_at LIMIT ?) RETURNING id, seq, head",
+            "UPDATE raw_instance SET wake = 'lease', holder = ?, fence = fence + 1 WHERE id IN "
+            "(SELECT id FROM raw_instance WHERE wake = 'work' AND due_at <= ? ORDER BY due_at LIMIT ?) "
+            "RETURNING id, seq, head",
             (worker, items, batch),
         ).fetchall()
         conn.execute("COMMIT")
@@ -67,7 +68,8 @@ def sqlite(path: Path, items: int, batch: int) -> float:
         updates, history = _results(rows, worker)
         conn.execute("BEGIN IMMEDIATE")
         conn.executemany(
-            "UPDATE raw_instance SET state = ?, seq = ?, head = ?, wake = NULL, due_at = NULL, holder = NULL WHERE id = ?",
+            "UPDATE raw_instance SET state = ?, seq = ?, head = ?, wake = NULL, due_at = NULL, holder = NULL "
+            "WHERE id = ?",
             updates,
         )
         conn.executemany("INSERT INTO raw_history VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", history)
@@ -91,9 +93,9 @@ def postgres(url: str, items: int, batch: int) -> float:
         worker, done, begun = str(uuid4()), 0, time.perf_counter()
         while True:
             rows = conn.execute(
-                "UPDATE raw_instance SET wake = 'lease', holder = %s, fence = fence + 1 WHERE id = ANY(ARRAY(SELECT id FROM "
-                "raw_instance WHERE wake = 'work' AND due_at <= %s ORDER BY due_at LIMIT %s FOR UPDATE SKIP LOCKED)) "
-                "RETURNING id, seq, head",
+                "UPDATE raw_instance SET wake = 'lease', holder = %s, fence = fence + 1 WHERE id = ANY(ARRAY("
+                "SELECT id FROM raw_instance WHERE wake = 'work' AND due_at <= %s ORDER BY due_at LIMIT %s "
+                "FOR UPDATE SKIP LOCKED)) RETURNING id, seq, head",
                 (worker, items, batch),
             ).fetchall()
             if not rows:

@@ -225,7 +225,8 @@ class Model(Life):
         """What wakes it, and when: the end of its pause while it is paused, else its plan."""
         if it["paused"]:
             return ("resume", it["resume_at"]) if it["resume_at"] is not None else (None, None)
-        return it["plan"][:2]
+        wake, at, _ = it["plan"]
+        return wake, at
 
     def timer_at(self, it: Row) -> Micros | None:
         timers = self.machine.states[it["state"]].ordered_timers
@@ -233,7 +234,7 @@ class Model(Life):
 
     def is_due(self, it: Row, wake: str) -> bool:
         what, at = self.due(it)
-        return what == wake and at <= self.now
+        return what == wake and bool(at <= self.now)
 
     def tick(self) -> None:
         """One round: resumes, then one timer each, then time limits; each sees what those before it did."""

@@ -1,4 +1,4 @@
-"""A fresh database for each story, and how many stories are told."""
+"""Where the stories are told: a fresh database for each. And how many of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from uuid import uuid4
 
 import psycopg
 from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
 
 from interlock.store import Store, open_store
+from tests.conformance.model_people import Conformance
 from tests.servers import Postgres
 
 SOAK = os.environ.get("INTERLOCK_SOAK") == "1"
@@ -30,6 +32,16 @@ def profile(examples: int, *, soak: int) -> settings:
         print_blob=SOAK,
         suppress_health_check=list(HealthCheck),
     )
+
+
+def tell_stories(databases: Databases, chosen: settings) -> None:
+    """Lead engine and model through as many stories; AssertionError tells the shortest in which they part."""
+
+    class Stories(Conformance):
+        def database(self) -> AbstractContextManager[Store]:
+            return databases()
+
+    run_state_machine_as_test(Stories, settings=chosen)
 
 
 def on_sqlite(template: Path, folder: Path) -> Databases:

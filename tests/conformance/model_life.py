@@ -311,7 +311,7 @@ class Life:
         """Whether the desk where it is worked on has a free place."""
         [desk] = self.machine.concurrent("translating")
         key = desk.key_for(it["data"])
-        return sum(other["slot"] == key for other in self.instances) < desk.size
+        return len([other for other in self.instances if other["slot"] == key]) < desk.size
 
     def woken(self, it: Row) -> None:
         """The engine let it go on from waiting for a slot; there must have been reason to."""

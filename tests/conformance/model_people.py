@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from interlock.machine import Actor, By
+from interlock.machine import Actor, By, Go
 from interlock.store import tables as t
 from tests.conformance.model_life import Row
 from tests.conformance.model_rules import Step, Working, any_step, maybe_minutes, notes, seldom, step, which
@@ -82,6 +82,11 @@ class Conformance(Working):
 
     # -- reviews and dead letters
 
+    def show(self, n: int) -> None:
+        """Bring about something to decide."""
+        if claim := self.claimed(n):
+            self.end(claim, Go("proofread"))
+
     def row(self, table: sa.Table, rows: list[Row], number: int) -> tuple[UUID, Row]:
         """One of the model's rows, and the id of the engine's: they come in the same order for each instance."""
         wanted = [row for row in rows if row["status"] == "open"] if number < 9 else rows
@@ -94,7 +99,7 @@ class Conformance(Working):
     @step(5, n=which, choice=which, by=people)
     def decide(self, n: int, choice: int, by: By) -> None:
         if not self.model.reviews:
-            self.finish(n, ("proofread",), None, False, None, 1)
+            self.show(n)
             return
         review_id, review = self.row(t.review, self.model.reviews, n)
         decision = sorted(review["decisions"])[choice % len(review["decisions"])]

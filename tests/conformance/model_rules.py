@@ -44,13 +44,6 @@ notes = st.sampled_from([None, "", "urgent"])
 minutes = st.sampled_from([0, 1, 20, 45, 120, 500])
 maybe_minutes = st.sampled_from([None, None, None, None, -10, 30, 240])
 seldom = st.sampled_from([False, False, False, False, True])
-paths = st.sampled_from(
-    [
-        ("proofread",), ("proofread",), ("delivered",), ("delivered",), ("delivered", "queued"), ("queued",),
-        ("layout",), ("layout",), ("layout", "proofread"), ("translating",), ("translating",),
-        ("proofread", "delivered"), ("cancelled",), ("on_hold",), ("nowhere",),
-    ]
-)  # fmt: skip
 ERRORS: dict[str, Callable[[datetime], BaseException]] = {
     "glitch": lambda now: Glitch("a glitch"),
     "slow glitch": lambda now: Glitch("a slow glitch", retry_after=timedelta(hours=2)),
@@ -62,6 +55,13 @@ ERRORS: dict[str, Callable[[datetime], BaseException]] = {
     "a bug": lambda now: ValueError("a bug"),
 }
 errors = st.sampled_from(list(ERRORS))
+
+
+def ways(state: str) -> list[tuple[str, ...]]:
+    """Where a worker may go from here, in one move and in two; and where it may not."""
+    onward = {name: [e.to for e in TRANSLATION.edges_from(name) if e.automatic] for name in TRANSLATION.states}
+    twice = [(to, then) for to in onward[state] for then in onward[to] if to != "failed"]
+    return [*[(to,) for to in onward[state]], *twice[:3], ("nowhere",)]
 
 
 Step = tuple[str, dict[str, Any]]
@@ -92,11 +92,11 @@ def any_step() -> st.SearchStrategy[Step]:
 class Working(RuleBasedStateMachine):
     """One engine and one model, led through the same steps; here those of workers."""
 
-    def __init__(self, database: Callable[[], AbstractContextManager[Store]]) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.stack = ExitStack()
         self.clock = VirtualClock()
-        self.engine = Engine(self.stack.enter_context(database()), [TRANSLATION], clock=self.clock, seed=1)
+        self.engine = Engine(self.stack.enter_context(self.database()), [TRANSLATION], clock=self.clock, seed=1)
         self.model = Model(TRANSLATION)
         self.ids: list[UUID] = []
         self.effect_ids: list[UUID] = []
@@ -104,6 +104,10 @@ class Working(RuleBasedStateMachine):
         self.claims: list[Claim] = []
         self.agreement = Agreement(self.engine, self.model, self.ids, self.effect_ids)
         self.touched = True
+
+    def database(self) -> AbstractContextManager[Store]:
+        """A fresh database for this story."""
+        raise NotImplementedError
 
     def teardown(self) -> None:
         self.stack.close()
@@ -244,19 +248,22 @@ class Working(RuleBasedStateMachine):
         claims = self.claims_that(hold=True)
         return claims[number % len(claims)] if claims else None
 
-    @step(4, n=which, path=paths, note=notes, hold=seldom, later=maybe_minutes, times=st.integers(1, 2))
-    def finish(
-        self, n: int, path: tuple[str, ...], note: str | None, hold: bool, later: int | None, times: int
-    ) -> None:
+    def path(self, claim: Claim, way: int) -> tuple[str, ...]:
+        found = ways(self.model.instances[self.ids.index(claim.id)]["state"])
+        return found[way % len(found)]
+
+    @step(5, n=which, way=which, note=notes, hold=seldom, later=maybe_minutes, times=st.integers(1, 2))
+    def finish(self, n: int, way: int, note: str | None, hold: bool, later: int | None, times: int) -> None:
         data = {"note": note} if note is not None else None
         if claim := self.claimed(n):
-            self.end(claim, Go(path, data=data, hold=hold, at=self.moment(later)), times=times)
+            outcome = Go(self.path(claim, way), data=data, hold=hold, at=self.moment(later))
+            self.end(claim, outcome, times=times)
 
-    @step(1, n=which, path=paths, customer=customers, names=st.lists(keys, min_size=1, max_size=2))
-    def finish_with_children(self, n: int, path: tuple[str, ...], customer: str, names: list[str | None]) -> None:
+    @step(1, n=which, way=which, customer=customers, names=st.lists(keys, min_size=1, max_size=2))
+    def finish_with_children(self, n: int, way: int, customer: str, names: list[str | None]) -> None:
         spawn = tuple(Spawn("translation", {"customer": customer}, key=key) for key in names)
         if len(self.ids) < MANY and (claim := self.claimed(n)):
-            self.end(claim, Go(path, spawn=spawn))
+            self.end(claim, Go(self.path(claim, way), spawn=spawn))
 
     @step(1, n=which, after=minutes, stay=st.booleans())
     def finish_for_now(self, n: int, after: int, stay: bool) -> None:
@@ -268,15 +275,15 @@ class Working(RuleBasedStateMachine):
         if claim := self.claimed(n):
             self.end(claim, Fail(ERRORS[error](self.clock.time)))
 
-    @step(3, n=which, path=paths, error=st.none() | errors)
-    def finish_late(self, n: int, path: tuple[str, ...], error: str | None) -> None:
+    @step(3, n=which, way=which, error=st.none() | errors)
+    def finish_late(self, n: int, way: int, error: str | None) -> None:
         """Most dangerous while somebody else holds the instance, or the same worker anew."""
         self.claimed(n)
         late = self.claims_that(hold=False)
         held = [claim for claim in late if self.model.instances[self.ids.index(claim.id)]["holder"] is not None]
         if claims := held or late:
-            outcome = Fail(ERRORS[error](self.clock.time)) if error else Go(path)
-            self.end(claims[n % len(claims)], outcome)
+            claim = claims[n % len(claims)]
+            self.end(claim, Fail(ERRORS[error](self.clock.time)) if error else Go(self.path(claim, way)))
 
     @step(1, n=which, what=st.sampled_from(["move", "save", "extend", "give back"]))
     def write_from_a_handler(self, n: int, what: str) -> None:

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from interlock.engine import Claim, Instance, claiming
 from interlock.engine.unit import Unit
-from tests.conformance.model_databases import on_sqlite, profile
-from tests.conformance.model_people import Conformance
+from tests.conformance.model_databases import on_sqlite, profile, tell_stories
 
 Check = Callable[[Unit, Claim], Instance | None]
 A_LATE_WRITE = r"the model (\[False|Fenced)|review differ"
@@ -38,10 +36,9 @@ def test_the_model_finds_that_a_late_result_counts_when_a_claim_is_known(
     assert claiming in patched
     for module in patched:
         monkeypatch.setattr(module, "held", weaker)
-    databases = on_sqlite(sqlite_template, tmp_path)
     no_shrinking = settings(profile(200, soak=200), phases=[Phase.generate], report_multiple_bugs=False)
     with pytest.raises(AssertionError, match=A_LATE_WRITE):
-        run_state_machine_as_test(lambda: Conformance(databases), settings=no_shrinking)
+        tell_stories(on_sqlite(sqlite_template, tmp_path), no_shrinking)
 
 
 def _has(module: object, function: object) -> bool:

@@ -42,7 +42,7 @@ MACHINES = [
     visit.with_handlers({"working": _never, "held": _never}),
 ]
 # Of every 50 rows so many are …: what is ready or due is rare among what is not.
-MIX = """CASE WHEN n % 50 < 12 THEN 'finished' WHEN n % 50 < 20 THEN 'paused' WHEN n % 50 < 28 THEN 'blocked'
+MIX = """CASE WHEN n % 50 < 5 THEN 'finished' WHEN n % 50 < 10 THEN 'paused' WHEN n % 50 < 15 THEN 'blocked'
          WHEN n % 50 < 43 THEN 'future' WHEN n % 50 = 44 THEN 'ready' WHEN n % 50 = 45 THEN 'resume'
          WHEN n % 50 = 46 THEN 'resume later' WHEN n % 50 = 47 THEN 'held' WHEN n % 50 = 48 THEN 'waiting'
          ELSE 'waiting long' END"""
@@ -213,7 +213,7 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "what a worker holds": (lambda u: workers.held_by(u.conn, HOLDER), ("ix_instance_holder",)),
     "what lost workers hold": (lambda u: due.lost_workers(u, [HOLDER, uuid4()]), ("ix_instance_holder",)),
     "what waits for a slot": (lambda u: limits.unblock(u, "desk/7", count=2), ("ix_instance_blocked",)),
-    "the holder of a key": (lambda u: moves.key_holder(u, "default", "parcel", "key 34"), ("uq_instance_key",)),
+    "the holder of a key": (lambda u: moves.key_holder(u, "default", "parcel", "key 20"), ("uq_instance_key",)),
     "an instance": (lambda u: u.lock(UUID(int=17)), BY_ID),
     "many instances": (lambda u: u.lock_many([UUID(int=n) for n in (17, 18, 19)]), BY_ID),
     "what runs in a lineage": (
