@@ -5,12 +5,17 @@ Their handlers stay with the tests; `together` starts threads at the same moment
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
+import psycopg
+import pytest
 from pydantic import BaseModel, Field
 
 from interlock.engine import Claim, Effect
@@ -42,6 +47,7 @@ from interlock.machine import (
 )
 from interlock.testing import Trial
 from interlock.worker.task import EnginePort, Task, make_task
+from tests.servers import Postgres
 
 T = TypeVar("T")
 
@@ -205,6 +211,21 @@ visit = Machine(
     ),
     limits=[Concurrent("desk", key="{desk}", size=1, states=("working",))],
 )  # fmt: skip
+
+
+# -- one database for many tests
+
+
+def shared_database(request: pytest.FixtureRequest, folder: Path) -> str:
+    """The address of a new database of the kind that the fixture's parameter names, for a fixture that lives longer."""
+    name = f"shared_{uuid4().hex}"
+    if request.param == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        return f"sqlite:///{shutil.copy(template, folder / name)}"
+    server: Postgres = request.getfixturevalue("postgres")
+    with psycopg.connect(server.url(), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_ready")
+    return server.url(name)
 
 
 # -- who is first

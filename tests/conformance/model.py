@@ -87,6 +87,8 @@ class Model(Life):
             edge = next((e for e in self.machine.edges if (e.source, e.to) == (it["state"], to)), None)
             if edge is None or not edge.by & {By.WORKER, By.SYSTEM} or not self.passes(it, edge, By.WORKER):
                 raise No("InvalidData")
+            if to == self.machine.failures.state:
+                raise No("InvalidData")  # a failure has an error, and its rule: law 6
             hold = last and outcome.hold
             if hold and not any(arm.state == to for arm in self.machine.arms):
                 raise No("InvalidData")
@@ -156,11 +158,7 @@ class Model(Life):
         count = self.count(it, rule.name if rule else EffectUnknown.__name__)
         it["failed_step"] = step
         if rule is None:
-            # Unknown is not failed: it rests, and a person says whether it arrived. Law 5.
-            self.note(it, "failed", by)
-            self.stop(it)
-            self.bury(it, step, it["data"])
-            self.ask(it, "verify_effect", VERIFY, letter=len(self.letters) - 1)
+            self.rest_unknown(it, by)
         elif rule.pause is not None and (rule.retries is None or count <= rule.retries):
             until = self.now + span(rule.pause.wait) if rule.pause.wait else self.until(error)
             self.walk(it, rule.pause.state, by, due=(max(until, self.now + MINUTE), rule.pause.resume))
@@ -174,8 +172,23 @@ class Model(Life):
         named = getattr(error, "until", None)
         return micros(named) if named is not None else self.now + 60 * MINUTE
 
+    def rest_unknown(self, it: Row, by: By) -> None:
+        """Unknown is not failed: it rests, and a person says whether it arrived. Law 5."""
+        self.note(it, "failed", by)
+        self.stop(it)
+        self.bury(it, it["state"], it["data"])
+        self.ask(it, "verify_effect", VERIFY, letter=len(self.letters) - 1)
+
     def give_up(self, it: Row, rule: Rule, by: By) -> None:
         step, data = it["state"], it["data"]
+        sent = [e for e in self.effects if (e["number"], e["step"]) == (it["number"], step)]
+        if any(e["status"] in {"sent", "unknown"} for e in sent):
+            # To give up would say that it did not arrive.
+            verify = self.machine.failures.rule_for(EffectUnknown(), step)
+            if verify is None:
+                self.rest_unknown(it, by)
+                return
+            rule = verify
         self.walk(it, rule.then, by, data=rule.sets)
         self.bury(it, step, data)
 

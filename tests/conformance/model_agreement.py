@@ -22,6 +22,7 @@ def _everything(conn: sa.Connection) -> dict[str, Sequence[Any]]:
     """All that is compared, in one look."""
     orders: dict[sa.Table, Any] = {t.history: t.history.c.seq, t.effect: t.effect.c.id}
     orders |= {t.review: t.review.c.id, t.dead_letter: t.dead_letter.c.id}
+    orders |= {t.limit_use: t.limit_use.c.at, t.limit_slot: t.limit_slot.c.at}
     found = {table.name: conn.execute(sa.select(table).order_by(order)).all() for table, order in orders.items()}
     return {**found, "instance": load(conn, conn.execute(sa.select(t.instance)).all())}
 
@@ -45,6 +46,7 @@ class Agreement:
             self._instance(it, found[instance_id], rows[instance_id])
         self._effects()
         self._boxes()
+        self._limits()
         if self.tables != before:
             assert broken_laws(self.engine) == []
 
@@ -122,6 +124,14 @@ class Agreement:
             assert told == (expected["status"], expected["sends"], expected["fence"]), expected["key"]
             # Law 5: sent again only after somebody knew that it had not arrived.
             assert effect.sends <= 1 + expected["failures"], f"{expected['key']} was sent {effect.sends} times"
+
+    def _limits(self) -> None:
+        used = defaultdict(list)
+        for use in self.tables["limit_use"]:
+            used[use.key].append(use.at)
+        assert used == {key: sorted(uses) for key, uses in self.model.uses.items()}, "limits are used otherwise"
+        slots = {(slot.key, slot.instance_id) for slot in self.tables["limit_slot"]}
+        assert slots == {(i["slot"], self.ids[i["number"]]) for i in self.model.instances if i["slot"] is not None}
 
     def _boxes(self) -> None:
         """Reviews and dead letters: for each instance the same, in the order in which they came."""

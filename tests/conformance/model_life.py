@@ -209,7 +209,16 @@ class Life:
                 it["failed_step"] = it["state"]
                 if last and due is None:
                     due = (self.now + span(failures.otherwise.backoff.delay(1)), failures.retry)
+            if it["finished"] and by in PEOPLE and self.machine.states[it["state"]].kind is Kind.FAILED:
+                self.take_up(it, "retried" if event == failures.retry else "resolved")
             self.move(it, edge, by, data=given, last=last, due=due)
+
+    def take_up(self, it: Row, status: str) -> None:
+        """A person moves on what had failed for good: its step counts anew, and its dead letters are closed."""
+        it["failures"] = {k: n for k, n in it["failures"].items() if k.partition("|")[0] != it["failed_step"]}
+        for letter in self.letters:
+            if (letter["number"], letter["status"]) == (it["number"], "open"):
+                letter["status"] = status
 
     def choose(self, it: Row, event: str, by: By, *, passing: bool = False) -> Edge:
         """The transition that the event means here. What rests in a final state is moved by people alone."""
@@ -307,17 +316,24 @@ class Life:
         it["plan"] = ("lease", self.now + span(timeout), None)
         it["holder"], it["fence"] = worker, fence
 
+    def desk(self, it: Row) -> str:
+        [desk] = self.machine.concurrent("translating")
+        return desk.key_for(it["data"])
+
     def room(self, it: Row) -> bool:
         """Whether the desk where it is worked on has a free place."""
         [desk] = self.machine.concurrent("translating")
-        key = desk.key_for(it["data"])
-        return len([other for other in self.instances if other["slot"] == key]) < desk.size
+        return len([other for other in self.instances if other["slot"] == self.desk(it)]) < desk.size
 
     def woken(self, it: Row) -> None:
         """The engine let it go on from waiting for a slot; there must have been reason to."""
-        [desk] = self.machine.concurrent("translating")
-        assert desk.key_for(it["data"]) in self.freed or self.room(it), f"{it['number']} was woken for no slot"
+        assert self.desk(it) in self.freed or self.room(it), f"{it['number']} was woken for no slot"
         it["plan"] = ("work", it["plan"][1], None)
+
+    def overlooked(self, it: Row) -> bool:
+        """Whether it waits for a slot that is free, and nobody is about to take it."""
+        about_to = [i for i in self.instances if i["plan"][0] == "work" and self.desk(i) == self.desk(it)]
+        return it["plan"][0] == "blocked" and self.room(it) and not about_to
 
     def holds(self, claim: Mapping[str, Any]) -> Row | None:
         """The claimed instance, if this claim is the one that holds it: law 3."""

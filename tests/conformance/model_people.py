@@ -67,7 +67,7 @@ class Conformance(Working):
             lambda: self.model.force(it, to, by),
         )
 
-    @step(1, n=which, by=actors, until=maybe_minutes, other=seldom)
+    @step(3, n=which, by=actors, until=maybe_minutes, other=seldom)
     def pause_or_resume(self, n: int, by: By, until: int | None, other: bool) -> None:
         """Whichever makes sense, and now and then the other."""
         instance_id, it = self.pick(n)

@@ -141,9 +141,13 @@ class Working(RuleBasedStateMachine):
 
     def _wake(self) -> None:
         """Whom a free slot wakes first is the engine's choice; that there is one to wake for is not."""
-        for it in self.model.instances:
-            if it["plan"][0] == "blocked" and not it["paused"] and self._wakes(it) == "work":
+        blocked = [it for it in self.model.instances if it["plan"][0] == "blocked"]
+        for it in blocked:
+            if self._wakes(it) == "work":
                 self.model.woken(it)
+        for it in blocked:
+            overlooked = self.model.overlooked(it) and self.model.desk(it) in self.model.freed
+            assert not overlooked, f"{it['number']} waits for a slot that became free"
 
     def _wakes(self, it: Row) -> str | None:
         return self.engine.get(self.ids[it["number"]]).wake
@@ -177,7 +181,7 @@ class Working(RuleBasedStateMachine):
 
     # -- time
 
-    @step(4, length=minutes, look=st.booleans())
+    @step(3, length=minutes, look=st.booleans())
     def time_passes(self, length: int, look: bool) -> None:
         self.clock.advance(timedelta(minutes=length))
         if look:
@@ -191,9 +195,7 @@ class Working(RuleBasedStateMachine):
     def do_what_is_due(self) -> None:
         self.both(self.engine.tick, self.model.tick)
         for it in self.model.instances:
-            if it["plan"][0] == "blocked" and not it["paused"] and self.model.room(it):
-                waiting = [i for i in self.model.ready() if i["data"]["customer"] == it["data"]["customer"]]
-                assert waiting, f"{it['number']} waits for a slot that is free"
+            assert not self.model.overlooked(it), f"{it['number']} waits for a slot that is free"
 
     # -- starting
 
@@ -265,7 +267,7 @@ class Working(RuleBasedStateMachine):
         if len(self.ids) < MANY and (claim := self.claimed(n)):
             self.end(claim, Go(self.path(claim, way), spawn=spawn))
 
-    @step(1, n=which, after=minutes, stay=st.booleans())
+    @step(2, n=which, after=minutes, stay=st.booleans())
     def finish_for_now(self, n: int, after: int, stay: bool) -> None:
         if claim := self.claimed(n):
             self.end(claim, Stay({"note": "seen"}) if stay else Again(timedelta(minutes=after)))
@@ -285,7 +287,7 @@ class Working(RuleBasedStateMachine):
             claim = claims[n % len(claims)]
             self.end(claim, Fail(ERRORS[error](self.clock.time)) if error else Go(self.path(claim, way)))
 
-    @step(1, n=which, what=st.sampled_from(["move", "save", "extend", "give back"]))
+    @step(2, n=which, what=st.sampled_from(["move", "save", "extend", "give back"]))
     def write_from_a_handler(self, n: int, what: str) -> None:
         if not self.claims:
             return
@@ -336,7 +338,7 @@ class Working(RuleBasedStateMachine):
 
     @step(3, n=which, claim=which, what=st.sampled_from(["send", "confirmed", "failed", "unknown"]))
     def send_or_settle(self, n: int, claim: int, what: str) -> None:
-        """By the worker that meant to send it, or sometimes by any other that ever held the instance."""
+        """By the worker that meant to send it, by the one that holds the instance now, or by any that ever did."""
         if not self.effect_ids:
             self.intend(n, False, "mail", True)
             return
@@ -344,7 +346,8 @@ class Working(RuleBasedStateMachine):
         effect_id, effect = self.effect_ids[number], self.model.effects[number]
         claims = [c for c in self.claims if self.ids.index(c.id) == effect["number"]]
         mine = [c for c in claims if c.fence == effect["fence"]]
-        chosen = claims[claim % len(claims)] if claim % 3 == 0 else mine[0]
+        choice = ([c for c in claims if self.model.holds(self.say(c))] or claims, claims, mine, mine)[claim % 4]
+        chosen = choice[claim % len(choice)]
         if what == "send":
             self.send(effect_id, chosen)
             return

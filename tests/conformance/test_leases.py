@@ -140,7 +140,11 @@ def test_a_released_lease_cannot_be_released_twice(engine: Engine) -> None:
 
 def _race(engine: Engine) -> None:
     for turn in range(5):
-        results = together(16, lambda number, turn=turn: engine.leases.take(f"job-{turn}", f"agent-{number}", HOUR))
+
+        def take(number: int, name: str = f"job-{turn}") -> Lease:
+            return engine.leases.take(name, f"agent-{number}", HOUR)
+
+        results = together(16, take)
         winners = [one for one in results if isinstance(one, Lease)]
         assert len(winners) == 1, results
         assert all(isinstance(one, LeaseTaken) for one in results if one is not winners[0])

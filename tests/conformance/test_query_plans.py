@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -24,8 +22,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import micros, open_store
 from interlock.testing import START, VirtualClock
-from tests.conformance.gates import parcel, visit
-from tests.servers import Postgres
+from tests.conformance.gates import parcel, shared_database, visit
 
 ROWS = 50_000
 NOW = micros(START)
@@ -123,17 +120,7 @@ class Asked:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    if request.param == "sqlite":
-        template: Path = request.getfixturevalue("sqlite_template")
-        path = tmp_path_factory.mktemp("plans") / "plans.db"
-        shutil.copy(template, path)
-        url = f"sqlite:///{path}"
-    else:
-        server: Postgres = request.getfixturevalue("postgres")
-        name = f"plans_{uuid4().hex}"
-        with psycopg.connect(server.url(), autocommit=True) as conn:
-            conn.execute(f"CREATE DATABASE {name} TEMPLATE template_ready")
-        url = server.url(name)
+    url = shared_database(request, tmp_path_factory.mktemp("plans"))
     with open_store(url, durability="normal", wakeup="poll") as store:
         store.write(fill)
         yield Engine(store, MACHINES, clock=VirtualClock())
@@ -185,7 +172,7 @@ def postgres_plan(conn: sa.Connection, asked: Asked, mode: str) -> dict[str, Any
         cursor.execute(f"PREPARE {name} AS {statement}")
         arguments = f"({', '.join(['%s'] * len(values))})" if values else ""
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {name}{arguments}", values)
-        (answer,) = cursor.fetchone() or ()
+        answer = cursor.fetchall()[0][0]
         plan: dict[str, Any] = (json.loads(answer) if isinstance(answer, str) else answer)[0]["Plan"]
         return plan
 

@@ -253,6 +253,14 @@ def _exhausted(
     actor: Actor,
     payload: Mapping[str, Any],
 ) -> None:
+    if _left_unknown(unit, instance, step):
+        # Giving up would say that it did not arrive, and nobody knows that: law 5.
+        unknown = EffectUnknown(f"{told['message']}; and what this step sent was never answered")
+        told, verify = describe(unknown), machine.failures.rule_for(unknown, instance.state)
+        if verify is None:
+            _unknown(unit, instance, machine, step, told, actor, payload)
+            return
+        rule = verify
     at_state, data = instance.state, canonical(instance.data)
     payload = {**payload, "exhausted": True}
     if not _go(unit, instance, machine, rule.then, actor, payload, sets=rule.sets):
@@ -260,6 +268,25 @@ def _exhausted(
     moves.ask(unit, instance, rule.asks)
     if rule.dead_letter:
         bury(unit, instance, at_state, step, told, data)
+
+
+def _left_unknown(unit: Unit, instance: Instance, step: str) -> bool:
+    """Whether something that this step sent has no answer yet."""
+    sent = sa.select(t.effect.c.id).where(
+        t.effect.c.instance_id == instance.id, t.effect.c.step == step, t.effect.c.status.in_(("sent", "unknown"))
+    )
+    return unit.conn.execute(sent.limit(1)).first() is not None
+
+
+def taken_up(unit: Unit, instance: Instance, actor: Actor, status: str) -> None:
+    """A person moves on what had failed for good: the step counts anew, and its dead letters are closed."""
+    if instance.failed_step is not None:
+        passed(instance, instance.failed_step)
+    unit.conn.execute(
+        sa.update(t.dead_letter)
+        .where(t.dead_letter.c.instance_id == instance.id, t.dead_letter.c.status == "open")
+        .values(status=status, closed_at=unit.now, closed_by=str(actor))
+    )
 
 
 def _rest(

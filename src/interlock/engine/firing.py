@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from interlock.engine import moves
+from interlock.engine import failing, moves
 from interlock.engine.errors import Allowed, Forbidden, InvalidData, OutOfDate, Refused
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
@@ -113,6 +113,9 @@ def _one(
     if edge.to == machine.failures.state and edge.source != edge.to:
         instance.failed_step = machine.step_of(edge.source, instance.staged(machine))
         due = _retry_due(unit, machine) if due is None and last else due
+    gave_up = machine.states[edge.source].kind is Kind.FAILED and instance.finished_at is not None
+    if gave_up and actor.kind in PEOPLE:
+        failing.taken_up(unit, instance, actor, "retried" if event == machine.failures.retry else "resolved")
     moves.move(unit, instance, machine, edge, actor, patch=patch, payload=payload, last=last, due=due)
 
 

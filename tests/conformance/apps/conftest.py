@@ -18,18 +18,21 @@ from tests.servers import Postgres
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+def shared_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of one fresh database for the tests of a module, once on each store."""
     if request.param == "sqlite":
         template: Path = request.getfixturevalue("sqlite_template")
         path = tmp_path_factory.mktemp("shared") / "interlock.db"
         shutil.copy(template, path)
-        return f"sqlite:///{path}"
+        yield f"sqlite:///{path}"
+        return
     server: Postgres = request.getfixturevalue("postgres")
     name = f"shared_{uuid4().hex}"
     with psycopg.connect(server.url(), autocommit=True) as conn:
         conn.execute(f"CREATE DATABASE {name} TEMPLATE template_ready")
-    return server.url(name)
+    yield server.url(name)
+    with psycopg.connect(server.url(), autocommit=True) as conn:
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from interlock.store import Store
 from interlock.testing import Trial
 from interlock.worker import Task
 
-LOOK_AGAIN = timedelta(seconds=2)
+LOOK_AGAIN = timedelta(seconds=5)
 
 
 class Allocator:

@@ -182,7 +182,6 @@ def test_a_person_retries_the_dead_letter_with_all_retries_anew(play: Play, addr
     assert len(play.letters(it)) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="a person's own retry keeps the used-up count and leaves the dead letter open")
 def test_a_person_who_fires_the_retry_gets_all_retries_anew_too(play: Play) -> None:
     """Trap A8, by the declared transition FAILED to PENDING instead of the dead letter."""
     it = play.begin("company")

@@ -68,7 +68,6 @@ def test_a_person_retries_the_dead_letter_with_five_attempts_anew(play: Play) ->
     assert len(play.letters(it)) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="a person's own retry keeps the used-up count and leaves the dead letter open")
 def test_a_person_who_fires_the_retry_gets_five_attempts_anew_too(play: Play) -> None:
     """Trap A8, by the declared transition from stuck to returning instead of the dead letter."""
     it = LOAN.at(play, "returning")

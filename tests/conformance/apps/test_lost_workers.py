@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from tests.conformance.apps.recipes import RECIPES, Outage, starts
 EXHAUSTED = {"withdraw_reason": "retries_exhausted"}
 TOO_OFTEN = {"reject_reason": "retries_exhausted"}
 
-ENDS: dict[tuple[str, str], tuple[str, dict[str, str | None]]] = {
+ENDS: dict[tuple[str, str], tuple[str, Mapping[str, str | None]]] = {
     ("company", "PROCESSING"): ("FAILED", {}),
     ("source", "PROCESSING"): ("FAILED", {}),
     ("listing", "PROCESSING"): ("FAILED", {}),

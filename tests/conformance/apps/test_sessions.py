@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Claim, Forbidden, InvalidData, Refused
-from interlock.machine import EffectUnknown, Go
+from interlock.engine import Claim, Fenced, Forbidden, InvalidData, Refused
+from interlock.machine import EffectUnknown, Go, Spawn
 from interlock.store import Store
 from interlock.testing import broken_laws
 from interlock.worker.task import EnginePort, make_task
-from tests.conformance.apps.lending import Desk
+from tests.conformance.apps.lending import LOOK_AGAIN, Desk
 from tests.conformance.apps.play import ANN, BOSS, CLOCK, HAND, Play
 from tests.conformance.apps.recipes import SESSION, Outage, starts
 
@@ -71,7 +71,7 @@ def test_going_in_progress_keeps_the_worker_its_lease_and_its_fence(play: Play) 
 def test_a_lost_worker_brings_it_back_to_pending_and_the_next_uses_the_same_sandbox(desk: Desk) -> None:
     it = desk.create("session", {"prompt_id": "p1"})
     desk.run_until_idle()
-    desk.clock.advance(timedelta(seconds=2))
+    desk.clock.advance(LOOK_AGAIN)
     worker = desk.new_worker()
     (claim,) = desk.claim(worker=worker)
     make_task(claim, EnginePort(desk.engine, claim)).move("in_progress")
@@ -96,6 +96,17 @@ def test_one_claim_borrows_one_sandbox_however_many_workers_look(desk: Desk) -> 
     with ThreadPoolExecutor(4) as threads:
         claims = [claim for found in threads.map(look, workers) for claim in found]
     assert len(claims) == len({claim.id for claim in claims}) == 8
+
+
+def test_who_lost_the_session_borrows_nothing_for_it(play: Play) -> None:
+    it = SESSION.at(play, "pending")
+    claim = play.take(it)
+    task = make_task(claim, EnginePort(play.engine, claim))
+    assert task.spawn(Spawn("loan")) is not None
+    play.lose_worker(it)
+    with pytest.raises(Fenced):
+        task.spawn(Spawn("loan"))
+    assert len(play.engine.children(it)) == 1
 
 
 # -- failures
@@ -145,7 +156,7 @@ def test_one_session_that_cannot_start_does_not_hold_up_the_others(desk: Desk) -
     desk.allocator.free = ["sandbox-0"]
     desk.allocator.moods = ["down"] * 5
     unlucky = desk.create("session", {"prompt_id": "p1"})
-    desk.advance(minutes=10)
+    desk.advance(minutes=4)
     lucky = desk.begin("p2")
     assert [desk.state(one.id) for one in desk.loans(unlucky)] == ["stuck"]
     assert (desk.state(unlucky), desk.state(lucky)) == ("pending", "needs_review")

@@ -251,7 +251,6 @@ def test_after_a_verification_its_user_is_asked_about_a_packet_as_before(play: P
     assert play.claims(it)
 
 
-@pytest.mark.xfail(strict=True, reason="a step that is given up forgets that something it sent is unknown")
 @pytest.mark.parametrize("end", ["lost workers", "time limit", "last retry"])
 def test_what_is_unknown_is_verified_though_the_step_was_given_up_for_another_reason(play: Play, end: str) -> None:
     """Law 5: withdrawn for lack of retries would say that it did not arrive, and that nobody knows."""
