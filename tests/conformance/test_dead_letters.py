@@ -320,7 +320,6 @@ def test_a_letter_is_closed_with_a_note_and_the_instance_stays(resting: Trial, a
     resting.engine.force(it, "given_up", actor=BOSS, reason="tidy up")
 
 
-@pytest.mark.xfail(strict=True, reason="nothing and nobody is named any more once the only letter is closed: law 4")
 @pytest.mark.parametrize("action", ["resolve", "discard"])
 def test_closing_the_letter_of_what_rests_in_its_step_does_not_leave_it_in_silence(store: Store, action: str) -> None:
     with Trial([IN_PLACE], store=store) as trial:

@@ -128,7 +128,7 @@ def test_no_more_than_the_limit_are_taken_at_once(trial: Trial, ids: dict[str, U
 
 
 def test_one_that_cannot_be_retried_does_not_hold_up_the_others(trial: Trial, ids: dict[str, UUID]) -> None:
-    trial.engine.fire(ids["alike"], "retry", actor=ANN)
+    trial.engine.fire(ids["alike"], "retry")  # by the system, which closes no letter
     do(trial, Go("second"))
     before = trial.get(ids["alike"])
     done = trial.engine.dead_letters.many("retry", Filter(step="first", workspace="default"), actor=ANN)

@@ -283,7 +283,6 @@ def test_an_older_version_that_the_code_does_not_cover_is_left_alone_and_explain
     assert old.engine.get(it).state == "asking"
 
 
-@pytest.mark.xfail(strict=True, reason="open: compatible() does not look at arms, so nothing can start such work")
 def test_an_older_version_whose_arm_is_gone_is_left_alone(old: Process, store: Store, clock: VirtualClock) -> None:
     assert ("job", 1) in Process(store, clock, job(arms=())).engine.core.stranded
 

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pydantic import BaseModel, field_validator
 
-from interlock.engine import InvalidData
+from interlock.engine import InvalidData, Result
 from interlock.machine import (
     FINAL,
     Concurrent,
@@ -187,6 +188,18 @@ def test_a_lone_poisonous_result_does_not_sink_its_batch(workshop: Opener, outco
     assert letter.attempts == 1
     assert shop.get(bad).state == "todo"
     assert shop.engine.children(bad) == []
+
+
+def test_nonsense_does_not_hold_up_what_is_finished_in_the_same_transaction(workshop: Opener) -> None:
+    shop = workshop(errand())
+    ids = shop.engine.create_many("errand", [None] * 3)
+    claims = {claim.id: claim for claim in shop.engine.claim(uuid4(), ["errand"], 3)}
+    nonsense = Go("done", spawn=("child",))  # type: ignore[arg-type]
+    outcomes = [Go("done"), nonsense, Go("waiting")]
+    done = shop.engine.finish([Result(claims[it], outcome) for it, outcome in zip(ids, outcomes, strict=True)])
+    assert done == [True, True, True]
+    assert [shop.get(it).state for it in ids] == ["done", "todo", "waiting"]
+    assert shop.fails(ids[1]).error_type == "HandlerNonsense"
 
 
 def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(workshop: Opener) -> None:

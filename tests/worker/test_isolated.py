@@ -202,7 +202,11 @@ def test_a_bounded_handler_ends_with_the_worker_that_started_it(store: Store, tm
     finally:
         worker.kill()
         worker.wait()
-    eventually(lambda: gone(process), within=10)
+    try:
+        eventually(lambda: gone(process), within=10)
+    finally:
+        if not gone(process):
+            os.kill(process, signal.SIGKILL)
 
 
 WORKER = """

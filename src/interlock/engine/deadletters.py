@@ -150,12 +150,30 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
     """Resolve it (put right elsewhere) or discard it (not worth doing); the instance stays where it rests."""
     if status not in {"resolved", "discarded"}:
         raise InvalidData(f"a dead letter is resolved or discarded, not {status!r}")
-    _, instance = _open(unit, letter_id)
+    letter, instance = _open(unit, letter_id)
+    _not_silenced(unit, letter, instance)
     unit.record(
         instance, "dead_letter_closed", actor, payload={"dead_letter": str(letter_id), "as": status, "note": note}
     )
     _close(unit, letter_id, status, actor, note)
     return get(unit.conn, letter_id)
+
+
+def _not_silenced(unit: Unit, letter: DeadLetter, instance: Instance) -> None:
+    """The letter is all that names what an instance waits for while it rests in its step: law 4."""
+    from interlock.engine.firing import allowed
+
+    machine = unit.machine(instance)
+    planned = instance.wake if instance.paused_at is None else instance.held_wake
+    if instance.finished_at is not None or planned is not None or machine.states[instance.state].kind is not Kind.WORK:
+        return
+    others = sa.select(D.c.id).where(D.c.instance_id == instance.id, D.c.status == "open", D.c.id != letter.id)
+    if unit.conn.execute(others.limit(1)).first() is None:
+        raise Refused(
+            f"{machine.name} {instance.id} rests in {instance.state!r} because of this dead letter, and would wait for "
+            "nobody without it; retry it, or move the instance on first (an owner can force it)",
+            allowed(instance, machine),
+        )
 
 
 def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = "", limit: int = 100) -> list[UUID]:
@@ -166,21 +184,21 @@ def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = ""
     letters = find(unit.conn, where, limit=limit)
     unit.lock_many([letter.instance_id for letter in letters])
     for letter in letters:
-        if action != "retry":
-            status = {"resolve": "resolved", "discard": "discarded"}.get(action, action)
-            close(unit, letter.id, status, actor, note=note)
-        elif not _could_retry(unit, letter, actor, note):
-            continue
-        done.append(letter.id)
+        if _could(unit, action, letter, actor, note):
+            done.append(letter.id)
     return done
 
 
-def _could_retry(unit: Unit, letter: DeadLetter, actor: Actor, note: str) -> bool:
-    """One that went on, or lost its key to another, stays open and does not hold up those beside it."""
+def _could(unit: Unit, action: str, letter: DeadLetter, actor: Actor, note: str) -> bool:
+    """One that is refused, or lost its key to another, stays open and does not hold up those beside it."""
     instance = unit.lock(letter.instance_id)
     mark = unit.mark(instance)
     try:
-        retry(unit, letter.id, actor, reason=note)
+        if action == "retry":
+            retry(unit, letter.id, actor, reason=note)
+        else:
+            status = {"resolve": "resolved", "discard": "discarded"}.get(action, action)
+            close(unit, letter.id, status, actor, note=note)
     except (Refused, KeyTaken):
         unit.revert(instance, mark)
         return False

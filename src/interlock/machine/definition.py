@@ -246,6 +246,12 @@ def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         for t in old["transitions"]
         if (t["from"], t["to"], t["event"]) not in rows
     ]
+    arms = {(a["state"], a["event"]) for a in new["arms"]}
+    problems += [
+        f"event {a['event']!r}, which starts the work of {a['state']!r}, is gone"
+        for a in old["arms"]
+        if (a["state"], a["event"]) not in arms
+    ]
     was, now = old.get("data") or {}, new.get("data") or {}
     if was and not now:
         problems.append("the data model is gone")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
-from interlock.engine import Claim, Effect, Engine, Instance, finishing
+from interlock.engine import Claim, Effect, Engine, Instance, audit, finishing
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
@@ -58,6 +58,10 @@ class EnginePort:
 
     def do_sent(self, effect_id: UUID) -> None:
         self.engine.write(lambda unit: effect_functions.sent(unit, self.claim, effect_id), name="sent")
+
+    def do_idempotency_key(self) -> str:
+        done = self.engine.read(lambda conn: audit.times_done(conn, self.claim.id, self.claim.step))
+        return f"{self.claim.id}:{self.claim.step}:{done + 1}"
 
     def do_settle(self, effect_id: UUID, status: str, answer: Any, error: str | None) -> Effect:
         """Waits for a database that is away: what was learnt is never thrown away, and telling it twice is harmless."""
@@ -128,9 +132,15 @@ class Task(Generic[D]):
         """Grows with every claim: outside systems can refuse an older one."""
         self.attempt = attempt
         """1 at the first try of this step; a crash or a graceful stop does not count."""
-        self.idempotency_key = f"{instance.id}:{instance.seq}"
-        """Equal for every attempt at this step."""
         self._port = port
+        self._key: str | None = None
+
+    @property
+    def idempotency_key(self) -> str:
+        """Equal for every attempt at this step, and new once it was done and comes again."""
+        if self._key is None:
+            self._key = str(self._port.call("idempotency_key"))
+        return self._key
 
     @property
     def cancelled(self) -> bool:
@@ -276,7 +286,10 @@ class AsyncTask(Generic[D]):
         self.task = task
         self.id, self.machine, self.key, self.workspace = task.id, task.machine, task.key, task.workspace
         self.trace_id, self.fence, self.attempt = task.trace_id, task.fence, task.attempt
-        self.idempotency_key = task.idempotency_key
+
+    async def idempotency_key(self) -> str:
+        """Equal for every attempt at this step, and new once it was done and comes again."""
+        return await asyncio.to_thread(lambda: self.task.idempotency_key)
 
     @property
     def state(self) -> str:

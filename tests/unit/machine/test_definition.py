@@ -289,6 +289,8 @@ def test_what_is_gone_is_a_problem() -> None:
         "transition 'new' → 'busy' on 'start' is gone",
         "transition 'busy' → 'asked' on 'ask' is gone",
         "transition 'asked' → 'done' on 'answer' is gone",
+        "event 'approve', which starts the work of 'asked', is gone",
+        "event 'run', which starts the work of 'new', is gone",
     ]
 
 
