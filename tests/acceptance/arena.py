@@ -64,7 +64,7 @@ class Arena:
             with Worker(engine, hands=8, lives=timedelta(seconds=20), sweep_every=0.05):
                 for batch in range(batches):
                     people.create(batch)
-                eventually(lambda: self._done(people, batches), within=60, what=lambda: self._left(engine))
+                eventually(lambda: self._done(people, batches), within=60 + batches, what=lambda: self._left(engine))
             all_is_well(engine, self.ledger, batches * BATCH)
 
     def _done(self, people: People, batches: int) -> bool:

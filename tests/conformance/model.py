@@ -61,12 +61,12 @@ class Model(Life):
     def apply(self, it: Row, outcome: Outcome) -> None:
         match outcome:
             case Go():
-                self.passed(it)
+                self.count_anew(it, it["state"])
                 self.go(it, outcome)
             case Stay():
                 if self.machine.states[it["state"]].kind is Kind.WORK:
                     raise No("HandlerNonsense")
-                self.passed(it)
+                self.count_anew(it, it["state"])
                 it["data"] = {**it["data"], **dict(outcome.data or {})}
                 self.note(it, "worked", By.WORKER)
                 self.stop(it)
@@ -120,7 +120,7 @@ class Model(Life):
         it = self.must_hold(claim)
         if self.machine.states[to].kind in {Kind.FINAL, Kind.FAILED}:
             raise No("InvalidData")
-        self.passed(it)
+        self.count_anew(it, it["state"])
         self.go(it, Go(to), keep=True)
 
     def save(self, claim: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -141,10 +141,6 @@ class Model(Life):
             it["plan"] = ("work", self.now, None)
 
     # -- failing
-
-    def passed(self, it: Row) -> None:
-        """A step that is done counts anew; the other steps keep their counts."""
-        it["failures"] = {k: n for k, n in it["failures"].items() if k.partition("|")[0] != it["state"]}
 
     def count(self, it: Row, name: str) -> int:
         counted = f"{it['state']}|{name}"
@@ -183,12 +179,8 @@ class Model(Life):
         step, data = it["state"], it["data"]
         sent = [e for e in self.effects if (e["number"], e["step"]) == (it["number"], step)]
         if any(e["status"] in {"sent", "unknown"} for e in sent):
-            # To give up would say that it did not arrive.
-            verify = self.machine.failures.rule_for(EffectUnknown(), step)
-            if verify is None:
-                self.rest_unknown(it, by)
-                return
-            rule = verify
+            self.rest_unknown(it, by)  # to give up would say that it did not arrive
+            return
         self.walk(it, rule.then, by, data=rule.sets)
         self.bury(it, step, data)
 
@@ -350,7 +342,7 @@ class Model(Life):
         it, step = self.instances[letter["number"]], letter["step"]
         if letter["status"] != "open":
             raise No("Refused")
-        it["failures"] = {k: n for k, n in it["failures"].items() if k.partition("|")[0] != step}
+        self.count_anew(it, step)
         kind = self.machine.states[it["state"]].kind
         if kind is Kind.FINAL:
             self.create(letter["data"], by, key=it["key"], priority=it["priority"], parent=it, state=step)
@@ -371,5 +363,6 @@ class Model(Life):
     def close(self, letter: Row, status: str, by: By) -> None:
         if letter["status"] != "open":
             raise No("Refused")
-        self.note(self.instances[letter["number"]], "dead_letter_closed", by)
+        it = self.instances[letter["number"]]
+        self.note(it, "dead_letter_closed", by)
         letter["status"] = status

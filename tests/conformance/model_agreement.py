@@ -114,7 +114,7 @@ class Agreement:
         return "event" if kind is Kind.WORK and starts and not self._letter(it) else "person"
 
     def _letter(self, it: Row) -> bool:
-        return any((x["number"], x["status"]) == (it["number"], "open") for x in self.model.letters)
+        return bool(self.model.letters_of(it))
 
     def _effects(self) -> None:
         real = self.tables["effect"]

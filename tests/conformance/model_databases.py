@@ -25,7 +25,7 @@ def profile(examples: int, *, soak: int) -> settings:
     """The same stories at every run, few enough for `make test`; `make soak` makes up new ones, and longer."""
     return settings(
         max_examples=soak if SOAK else examples,
-        stateful_step_count=80 if SOAK else 40,
+        stateful_step_count=80 if SOAK else 50,
         derandomize=not SOAK,
         database=None,
         deadline=None,

@@ -215,10 +215,17 @@ class Life:
 
     def take_up(self, it: Row, status: str) -> None:
         """A person moves on what had failed for good: its step counts anew, and its dead letters are closed."""
-        it["failures"] = {k: n for k, n in it["failures"].items() if k.partition("|")[0] != it["failed_step"]}
-        for letter in self.letters:
-            if (letter["number"], letter["status"]) == (it["number"], "open"):
-                letter["status"] = status
+        self.count_anew(it, it["failed_step"])
+        for letter in self.letters_of(it):
+            letter["status"] = status
+
+    def count_anew(self, it: Row, step: str | None) -> None:
+        """A step that is done, or taken up by a person, counts its failures anew; the other steps keep theirs."""
+        it["failures"] = {k: n for k, n in it["failures"].items() if k.partition("|")[0] != step}
+
+    def letters_of(self, it: Row) -> list[Row]:
+        """Its dead letters that are open."""
+        return [letter for letter in self.letters if (letter["number"], letter["status"]) == (it["number"], "open")]
 
     def choose(self, it: Row, event: str, by: By, *, passing: bool = False) -> Edge:
         """The transition that the event means here. What rests in a final state is moved by people alone."""

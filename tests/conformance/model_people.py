@@ -50,7 +50,7 @@ class Conformance(Working):
         seq = len(self.pick(n)[1]["rows"]) - behind if behind is not None else None
         self.fire(n, chain, by, note, late, seq)
 
-    @step(3, n=which, choice=which, then=st.none() | events, late=maybe_minutes)
+    @step(4, n=which, choice=which, then=st.none() | st.none() | events, late=maybe_minutes)
     def fire_what_is_declared(self, n: int, choice: int, then: str | None, late: int | None) -> None:
         state = self.pick(n)[1]["state"]
         ways = [(e.on, sorted(e.by)) for e in TRANSLATION.edges if e.source == state and not e.pick_up]

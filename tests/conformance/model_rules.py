@@ -34,7 +34,7 @@ from tests.conformance.model_life import No, Row
 from tests.conformance.translation import TRANSLATION, Busy, Glitch, Hopeless
 
 T = TypeVar("T")
-MANY = 6
+MANY = 7
 """So few instances that they meet: in a queue, at a desk, over a key."""
 
 which = st.integers(min_value=0, max_value=11)
@@ -42,7 +42,7 @@ keys = st.sampled_from([None, "genesis", "exodus"])
 customers = st.sampled_from(["ann", "bob"])
 notes = st.sampled_from([None, "", "urgent"])
 minutes = st.sampled_from([0, 1, 20, 45, 120, 500])
-maybe_minutes = st.sampled_from([None, None, None, None, -10, 30, 240])
+maybe_minutes = st.sampled_from([*[None] * 9, -10, 30, 240])
 seldom = st.sampled_from([False, False, False, False, True])
 ERRORS: dict[str, Callable[[datetime], BaseException]] = {
     "glitch": lambda now: Glitch("a glitch"),
@@ -86,7 +86,9 @@ def step(often: int = 1, /, **arguments: st.SearchStrategy[Any]) -> Callable[[F]
 
 
 def any_step() -> st.SearchStrategy[Step]:
-    return st.sampled_from(OFTEN).flatmap(lambda name: st.tuples(st.just(name), ARGUMENTS[name]))
+    """The most telling ones come first: Hypothesis takes the first of a list more often than the others."""
+    names = sorted(OFTEN, key=OFTEN.count, reverse=True)
+    return st.sampled_from(names).flatmap(lambda name: st.tuples(st.just(name), ARGUMENTS[name]))
 
 
 class Working(RuleBasedStateMachine):
@@ -203,7 +205,7 @@ class Working(RuleBasedStateMachine):
     def first(self, customer: str, key: str | None) -> None:
         self.start(customer, key, 2, None, False)
 
-    @step(1, customer=customers, key=keys, priority=st.integers(0, 3), later=maybe_minutes, hold=seldom)
+    @step(2, customer=customers, key=keys, priority=st.integers(0, 3), later=maybe_minutes, hold=seldom)
     def start(self, customer: str, key: str | None, priority: int, later: int | None, hold: bool) -> None:
         if len(self.ids) == MANY:
             return

@@ -85,8 +85,8 @@ STATES = [
 TRANSITIONS = [
     Transition("queued", "translating", on="start", pick_up=True),
     Transition("translating", "layout", on="set"),
-    Transition("layout", "translating", on="redo"),
     Transition(("translating", "layout"), "proofread", on="show"),
+    Transition("layout", "translating", on="redo"),
     Transition("translating", "delivered", on="express", takes=("express",)),
     Transition("translating", "queued", on="requeue", by=SYSTEM),
     Transition("translating", "cancelled", on="give_up", by=SYSTEM),

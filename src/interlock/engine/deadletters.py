@@ -150,8 +150,7 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
     """Resolve it (put right elsewhere) or discard it (not worth doing); the instance stays where it rests."""
     if status not in {"resolved", "discarded"}:
         raise InvalidData(f"a dead letter is resolved or discarded, not {status!r}")
-    letter, instance = _open(unit, letter_id)
-    _not_silenced(unit, letter, instance)
+    _, instance = _open(unit, letter_id)
     unit.record(
         instance, "dead_letter_closed", actor, payload={"dead_letter": str(letter_id), "as": status, "note": note}
     )
@@ -159,34 +158,13 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
     return get(unit.conn, letter_id)
 
 
-def _not_silenced(unit: Unit, letter: DeadLetter, instance: Instance) -> None:
-    """The letter is all that names what an instance waits for while it rests in its step: law 4."""
-    from interlock.engine.firing import allowed
-
-    machine = unit.machine(instance)
-    planned = instance.wake if instance.paused_at is None else instance.held_wake
-    if instance.finished_at is not None or planned is not None or machine.states[instance.state].kind is not Kind.WORK:
-        return
-    others = sa.select(D.c.id).where(D.c.instance_id == instance.id, D.c.status == "open", D.c.id != letter.id)
-    if unit.conn.execute(others.limit(1)).first() is None:
-        raise Refused(
-            f"{machine.name} {instance.id} rests in {instance.state!r} because of this dead letter, and would wait for "
-            "nobody without it; retry it, or move the instance on first (an owner can force it)",
-            allowed(instance, machine),
-        )
-
-
 def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = "", limit: int = 100) -> list[UUID]:
     """Retry, resolve or discard up to `limit` of those that match; the ids of those that could be."""
     if not where.conditions():
         raise InvalidData("an empty filter would take every dead letter; name a machine, step, error or fingerprint")
-    done = []
     letters = find(unit.conn, where, limit=limit)
     unit.lock_many([letter.instance_id for letter in letters])
-    for letter in letters:
-        if _could(unit, action, letter, actor, note):
-            done.append(letter.id)
-    return done
+    return [letter.id for letter in letters if _could(unit, action, letter, actor, note)]
 
 
 def _could(unit: Unit, action: str, letter: DeadLetter, actor: Actor, note: str) -> bool:

@@ -63,11 +63,10 @@ def _silence(engine: Engine, instance: Instance, machine: Machine) -> list[str]:
     if state.kind in {WORK, FAILED}:
         letter = engine.read(
             lambda conn: conn.execute(
-                sa.select(t.dead_letter.c.id).where(
-                    t.dead_letter.c.instance_id == instance.id, t.dead_letter.c.status == "open"
-                )
+                sa.select(t.dead_letter.c.id).where(t.dead_letter.c.instance_id == instance.id)
             ).first()
         )
+        # Open or closed: what rests in its step waits for a person to move it on, and explain says so.
         armed = any(arm.state == instance.state for arm in machine.arms)
         if letter is not None or armed:
             return []
