@@ -23,8 +23,8 @@ class Threads:
     """Runs jobs on at most `size` threads, not counting those given up.
 
     One thread runs job after job without going to sleep between them. Only when a job has waited for 2 ms, which means
-    that handlers are slow, more threads join, twice as many each time: a thread for each of 200 trivial handlers cost
-    half of the throughput.
+    that handlers are slow, more threads join, twice as many each time: waking a thread for each of 200 trivial
+    handlers is time that the handlers do not get.
     """
 
     def __init__(self, size: int) -> None:
