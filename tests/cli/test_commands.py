@@ -111,11 +111,11 @@ def test_a_wrong_option_is_exit_code_2(tmp_path: Path) -> None:
 
 
 def test_db_migrate_and_status(tmp_path: Path) -> None:
-    assert "migrated: empty → 0001" in interlock("db", "migrate", cwd=tmp_path).stdout
+    assert "migrated: empty → 0002" in interlock("db", "migrate", cwd=tmp_path).stdout
     assert "nothing to do" in interlock("db", "migrate", cwd=tmp_path).stdout
     done = interlock("db", "status", cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stdout.split() == ["database", "0001", "code", "0001"]
+    assert done.stdout.split() == ["database", "0002", "code", "0002"]
 
 
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:

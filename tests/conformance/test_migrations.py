@@ -18,8 +18,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from interlock.engine import Engine
-from interlock.store import SchemaMismatch, Store, migrate, open_store
-from interlock.store.tables import metadata
+from interlock.store import SchemaMismatch, Store, migrate, open_store, service
 from tests.conformance.gates import DEADLINE, parcel, together
 from tests.servers import Postgres
 
@@ -96,7 +95,7 @@ def set_revision(store: Store, revision: str) -> None:
 
 def test_an_empty_database_says_what_is_missing(empty: Store) -> None:
     found = migrate.status(empty)
-    assert (found.current, found.wanted, found.pending) == (None, "0001", ("0001",))
+    assert (found.current, found.wanted, found.pending) == (None, "0002", ("0001", "0002"))
     assert not found.ready
     assert not found.unknown
 
@@ -104,7 +103,7 @@ def test_an_empty_database_says_what_is_missing(empty: Store) -> None:
 def test_an_empty_database_is_brought_to_the_schema_of_this_code(empty: Store) -> None:
     found = migrate.upgrade(empty)
     assert (found.current, found.pending, found.ready) == (found.wanted, (), True)
-    assert tables(empty) == {*metadata.tables, "alembic_version"}
+    assert tables(empty) == {*service.metadata.tables, "alembic_version"}
     engine = Engine(empty, [parcel], migrate_schema=False)
     engine.create("parcel")
     assert engine.verify().problems == ()
@@ -127,7 +126,7 @@ def test_an_engine_migrates_by_itself(empty: Store) -> None:
 def test_an_engine_that_must_not_migrate_says_what_to_run(new_database: MakeUrl) -> None:
     url = new_database()
     with open_store(url.replace("postgres@", "postgres:secret@"), wakeup="poll") as store:
-        with pytest.raises(SchemaMismatch, match=r"has schema none and needs 0001; run: interlock db migrate") as told:
+        with pytest.raises(SchemaMismatch, match=r"has schema none and needs 0002; run: interlock db migrate") as told:
             Engine(store, [parcel], migrate_schema=False)
         assert "secret" not in str(told.value)
         assert tables(store) == set()
@@ -151,7 +150,7 @@ def test_many_threads_may_migrate_databases_of_their_own_at_once(new_database: M
             migrate.upgrade(store)
             return tables(store)
 
-    assert together(4, one) == [{*metadata.tables, "alembic_version"}] * 4
+    assert together(4, one) == [{*service.metadata.tables, "alembic_version"}] * 4
 
 
 def test_two_processes_may_migrate_one_database_at_once(new_database: MakeUrl) -> None:
@@ -212,7 +211,7 @@ def test_a_database_that_is_newer_is_refused_with_a_clear_line_and_left_alone(em
     found = migrate.status(empty)
     assert (found.current, found.pending, found.unknown) == ("0999", (), True)
     before = everything(empty)
-    line = r"schema 0999, which is newer than this code \(it knows up to 0001\); upgrade interlock, nothing was changed"
+    line = r"schema 0999, which is newer than this code \(it knows up to 0002\); upgrade interlock, nothing was changed"
     with pytest.raises(SchemaMismatch, match=line) as told:
         WAYS[way](empty)
     assert "\n" not in str(told.value)
@@ -234,7 +233,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty: Store) -> None:
 
 def test_the_migrations_give_what_the_tables_say(store: Store) -> None:
     options = {"compare_type": True}
-    drift = store.read(lambda conn: compare_metadata(MigrationContext.configure(conn, opts=options), metadata))
+    drift = store.read(lambda conn: compare_metadata(MigrationContext.configure(conn, opts=options), service.metadata))
     assert drift == []
 
 
@@ -242,7 +241,7 @@ def test_the_migrations_give_the_very_columns_and_indexes_that_the_tables_say(ne
     """Alembic does not compare the predicates of partial indexes, and those are what claims live on."""
     with open_store(new_database(), wakeup="poll") as migrated, open_store(new_database(), wakeup="poll") as created:
         migrate.upgrade(migrated)
-        created.schema(metadata.create_all)
+        created.schema(service.metadata.create_all)
         wanted = created.read(shape)
         assert "wake = 'work'" in str(wanted["instance"])
         assert migrated.read(shape) == wanted

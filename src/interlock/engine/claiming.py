@@ -24,6 +24,8 @@ class Claim:
     worker: UUID
     fence: int
     until: Micros
+    waited: Micros | None = None
+    """How long the step was ready before, unless a pick-up has written it down already."""
 
     @property
     def id(self) -> UUID:
@@ -51,6 +53,7 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
             unit.touch(instance)
             continue
         mark = unit.mark(instance)
+        instance.waited = max(unit.now - (instance.due_at or unit.now), 0)
         try:
             full = limits.take_slots(unit, instance, machine, state) if machine.concurrent(state) else None
             if full is not None:
@@ -69,7 +72,7 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
         instance.fence += 1
         unit.touch(instance)
         step = machine.step_of(instance.state, instance.staged(machine))
-        claims.append(Claim(instance, machine, work, step, worker, instance.fence, until))
+        claims.append(Claim(instance, machine, work, step, worker, instance.fence, until, instance.waited))
     return claims
 
 

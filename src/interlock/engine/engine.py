@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from interlock.engine import (
     due,
     effects,
     explain,
+    feed,
     finishing,
     firing,
     lineage,
@@ -32,6 +34,7 @@ from interlock.engine.unit import Unit, load
 from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry
 from interlock.store import Clock, Store, SystemClock, micros, migrate, open_store
 from interlock.store import tables as t
+from interlock.store.database import HISTORY
 
 T = TypeVar("T")
 SYSTEM_ACTOR = Actor(SYSTEM)
@@ -64,6 +67,7 @@ class Engine:
         self.core = Core(self.store, registry, clock or SystemClock(), seed=seed)
         if migrate_schema:
             migrate.upgrade(self.store)
+            feed.mend(self.store)
         else:
             migrate.require(self.store)
         self.core.register(write=register)
@@ -84,18 +88,30 @@ class Engine:
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
         """Run several of the engine's functions in one transaction of their own."""
         queues: set[str] = set()
+        result = self.store.write(self._in_unit(job, queues), name)
+        if queues:
+            self.store.hint(queues)
+        return result
 
+    def submit(self, job: Callable[[Unit], T], name: str = "write") -> Future[T]:
+        """The same without waiting: the future is done after the commit."""
+        queues: set[str] = set()
+        future = self.store.submit(self._in_unit(job, queues), name)
+        future.add_done_callback(lambda _: self.store.hint(queues) if queues else None)
+        return future
+
+    def _in_unit(self, job: Callable[[Unit], T], queues: set[str]) -> Callable[[sa.Connection], T]:
         def run(conn: sa.Connection) -> T:
+            queues.clear()  # it may run a second time, after a conflict
             unit = Unit(self.core, conn, self.clock.now())
             result = job(unit)
             unit.flush()
             queues.update(unit.ready)
+            if unit.recorded:
+                queues.add(HISTORY)
             return result
 
-        result = self.store.write(run, name)
-        if queues:
-            self.store.hint(queues)
-        return result
+        return run
 
     def read(self, job: Callable[[sa.Connection], T]) -> T:
         return self.store.read(job)
@@ -255,6 +271,10 @@ class Engine:
     def verify_in_parts(self, instance_id: UUID | None = None) -> Iterator[audit.Verdict]:
         return audit.verify(self.store, instance_id)
 
+    def feed(self, after: feed.Position, *, limit: int = 1000) -> list[feed.Happening]:
+        """What happened after a position, to any instance, in an order that misses nothing."""
+        return self.read(lambda conn: feed.read(conn, after, limit=limit))
+
     def effects(self, instance_id: UUID) -> list[effects.Effect]:
         return self.read(lambda conn: effects.of(conn, instance_id))
 
@@ -320,8 +340,9 @@ class _Within(Engine):
         with self._conn.begin_nested():
             result = job(unit)
             unit.flush()
-        if unit.ready:
-            self.store.announce(self._conn, unit.ready)
+        told = unit.ready | {HISTORY} if unit.recorded else unit.ready
+        if told:
+            self.store.announce(self._conn, told)
         return result
 
     def read(self, job: Callable[[sa.Connection], T]) -> T:

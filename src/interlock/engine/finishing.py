@@ -76,6 +76,7 @@ def _apply(unit: Unit, result: Result) -> bool:
         return False
     machine, actor = result.claim.machine, Actor(WORKER, str(result.claim.worker))
     took = unit.now - (instance.claimed_at or unit.now)
+    instance.waited = result.claim.waited
     mark = unit.mark(instance)
     error: BaseException
     try:

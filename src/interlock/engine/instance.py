@@ -65,6 +65,8 @@ class Instance:
     beside: bool = field(default=False, compare=False)
     """Whether the data lies beside the row in the database at this moment."""
     data_changed: bool = field(default=False, compare=False)
+    waited: Micros | None = field(default=None, compare=False)
+    """How long its step was ready before it was claimed; the next history row takes it along."""
     loaded: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
     """The row as it was read: only what differs from it is written."""
 

@@ -88,7 +88,7 @@ def move(
     leave(unit, instance, machine, keep_lease=keep_lease)
     unit.record(
         instance, kind, actor, from_state=edge.source, to_state=edge.to, event=edge.on,
-        payload={**(payload or {}), **change},
+        payload={**(payload or {}), **change}, dwell=max(unit.now - instance.entered_at, 0) or None,
     )  # fmt: skip
     instance.previous, instance.state = edge.source, edge.to
     enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SYSTEM_ACTOR = Actor(SYSTEM)
 HISTORY = (
     "instance_id", "seq", "kind", "from_state", "to_state", "event", "actor", "at", "payload", "digest", "hash",
+    "dwell", "waited",
 )  # fmt: skip
 LOCK = sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update()
 LOCK_MANY = (
@@ -56,6 +57,8 @@ class Unit:
         self.closed_reviews: list[UUID] = []
         self.freed: list[UUID] = []
         self.ready: set[str] = set()
+        self.recorded = False
+        """Whether anything happened that others may want to see."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction holds."""
 
@@ -118,6 +121,7 @@ class Unit:
         to_state: str | None = None,
         event: str | None = None,
         payload: Mapping[str, Any] | None = None,
+        dwell: Micros | None = None,
     ) -> None:
         """Append a row to the instance's history; nothing changes without one."""
         at = max(self.now, instance.updated_at)  # a clock that stepped back does not turn the past around
@@ -125,7 +129,11 @@ class Unit:
         text = canonical(kept) if kept else None
         seq, who, digest = instance.seq + 1, str(actor), chain.digest(text)
         head = chain.link(instance.head, instance.id, seq, kind, from_state, to_state, event, who, at, digest)
-        self.history.append((instance.id, seq, kind, from_state, to_state, event, who, at, text, digest, head))
+        self.history.append(
+            (instance.id, seq, kind, from_state, to_state, event, who, at, text, digest, head, dwell, instance.waited)
+        )
+        instance.waited = None
+        self.recorded = True
         instance.seq, instance.head, instance.updated_at = seq, head, at
         self.touch(instance)
 

@@ -18,6 +18,8 @@ from interlock.store.errors import StoreError
 T = TypeVar("T")
 Job = Callable[[sa.Connection], T]
 Hint = Callable[[frozenset[str]], None]
+HISTORY = "*history"
+"""Hinted beside the queues when history was written; no queue has this name."""
 
 
 class Store(ABC):

@@ -2,102 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-from uuid import UUID, SafeUUID
-
 import sqlalchemy as sa
 
-metadata = sa.MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    }
-)
-
-
-class Id(sa.Uuid[UUID]):
-    """A UUID. On SQLite it is read without UUID's own parsing, which takes four times as long (2.3 against 0.6 µs)."""
-
-    cache_ok = True
-
-    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any] | None:
-        return _read_id if dialect.name == "sqlite" else None  # psycopg gives UUIDs by itself
-
-
-def _read_id(text: str | None) -> UUID | None:
-    if text is None:
-        return None
-    made = object.__new__(UUID)
-    object.__setattr__(made, "int", int(text, 16))
-    object.__setattr__(made, "is_safe", SafeUUID.unknown)
-    return made
-
-
-def _id(name: str = "id", *, null: bool = False, primary: bool = False) -> sa.Column[object]:
-    return sa.Column(name, Id, primary_key=primary, nullable=null)
-
-
-def _text(name: str, *, null: bool = False, primary: bool = False) -> sa.Column[object]:
-    return sa.Column(name, sa.Text, nullable=null, primary_key=primary)
-
-
-def _at(name: str, *, null: bool = False) -> sa.Column[object]:
-    return sa.Column(name, sa.BigInteger, nullable=null)
-
-
-def _number(name: str, *, null: bool = False, default: int | None = None) -> sa.Column[object]:
-    return sa.Column(
-        name, sa.BigInteger, nullable=null, server_default=None if default is None else sa.text(str(default))
-    )
-
-
-def _bytes(name: str, *, null: bool = False) -> sa.Column[object]:
-    return sa.Column(name, sa.LargeBinary, nullable=null)
-
+from interlock.store.columns import ThisTransaction, at, binary, id_, metadata, number, text
 
 # The present of each instance.
 instance = sa.Table(
     "instance",
     metadata,
-    _id(primary=True),
-    _text("machine"),
-    _number("version"),
-    _text("workspace"),
-    _text("key", null=True),
-    _text("unique_key", null=True),  # the key while it is taken; null once it is free again
-    _text("state"),
-    _text("previous", null=True),
-    _number("seq"),
-    _bytes("head"),  # hash of the last history row
-    _text("data", null=True),  # null when it lies beside the row, in instance_data
-    _text("labels", null=True),
-    _text("queue"),
-    _number("priority"),
-    _text("wake", null=True),  # what due_at means: work, lease, resume, blocked
-    _at("due_at", null=True),
-    _text("due_event", null=True),  # what the system fires when a resume is due
-    _at("timer_at", null=True),  # the state's next timer or reminder
-    _number("timer_no", default=0),
-    _text("failures", null=True),  # counters per step and rule
-    _text("failed_step", null=True),
-    _text("last_error", null=True),
-    _id("holder", null=True),
-    _number("fence", default=0),
-    _at("claimed_at", null=True),
-    _text("blocked_on", null=True),
-    _at("paused_at", null=True),
-    _text("held_wake", null=True),  # wake and due_at from before the pause
-    _at("held_due", null=True),
-    _id("parent", null=True),
-    _id("root"),
-    _number("depth", default=0),
-    _text("trace_id"),
-    _at("created_at"),
-    _at("entered_at"),
-    _at("updated_at"),
-    _at("finished_at", null=True),
+    id_(primary=True),
+    text("machine"),
+    number("version"),
+    text("workspace"),
+    text("key", null=True),
+    text("unique_key", null=True),  # the key while it is taken; null once it is free again
+    text("state"),
+    text("previous", null=True),
+    number("seq"),
+    binary("head"),  # hash of the last history row
+    text("data", null=True),  # null when it lies beside the row, in instance_data
+    text("labels", null=True),
+    text("queue"),
+    number("priority"),
+    text("wake", null=True),  # what due_at means: work, lease, resume, blocked
+    at("due_at", null=True),
+    text("due_event", null=True),  # what the system fires when a resume is due
+    at("timer_at", null=True),  # the state's next timer or reminder
+    number("timer_no", default=0),
+    text("failures", null=True),  # counters per step and rule
+    text("failed_step", null=True),
+    text("last_error", null=True),
+    id_("holder", null=True),
+    number("fence", default=0),
+    at("claimed_at", null=True),
+    text("blocked_on", null=True),
+    at("paused_at", null=True),
+    text("held_wake", null=True),  # wake and due_at from before the pause
+    at("held_due", null=True),
+    id_("parent", null=True),
+    id_("root"),
+    number("depth", default=0),
+    text("trace_id"),
+    at("created_at"),
+    at("entered_at"),
+    at("updated_at"),
+    at("finished_at", null=True),
 )
 # Ready and future work: a claim probes each queue and priority by its oldest row.
 sa.Index(
@@ -154,7 +103,7 @@ sa.Index(
 sa.Index("ix_instance_state", instance.c.machine, instance.c.state, instance.c.id)
 
 # Data too big to be written again with each move: in the row it halves the rate.
-instance_data = sa.Table("instance_data", metadata, _id("instance_id", primary=True), _text("data"))
+instance_data = sa.Table("instance_data", metadata, id_("instance_id", primary=True), text("data"))
 
 # The past: append-only by triggers, hash-chained per instance.
 history = sa.Table(
@@ -163,44 +112,50 @@ history = sa.Table(
     sa.Column(
         "pos", sa.BigInteger().with_variant(sa.Integer, "sqlite"), sa.Identity(), primary_key=True, autoincrement=True
     ),
-    _id("instance_id"),
-    _number("seq"),
-    _text("kind"),
-    _text("from_state", null=True),
-    _text("to_state", null=True),
-    _text("event", null=True),
-    _text("actor"),
-    _at("at"),
-    _text("payload", null=True),  # null with a digest: erased
-    _bytes("digest", null=True),
-    _bytes("hash"),
+    id_("instance_id"),
+    number("seq"),
+    text("kind"),
+    text("from_state", null=True),
+    text("to_state", null=True),
+    text("event", null=True),
+    text("actor"),
+    at("at"),
+    text("payload", null=True),  # null with a digest: erased
+    binary("digest", null=True),
+    binary("hash"),
+    # The order of the feed: PostgreSQL commits out of order, so a row's transaction comes before its position.
+    sa.Column("xact", sa.BigInteger, nullable=False, server_default=ThisTransaction()),
+    number("dwell", null=True),  # how long it was in `from_state`
+    number("waited", null=True),  # how long the step was ready before a worker took it
     sa.UniqueConstraint("instance_id", "seq"),
     sqlite_autoincrement=True,
 )
+# SQLite has one writer, so there the position alone is the order, and the index stays empty.
+sa.Index("ix_history_feed", history.c.xact, history.c.pos, sqlite_where=sa.text("xact > 0"))
 
 # Leave to remove history rows (up to a seq) or their payloads, with what stays provable.
 purge = sa.Table(
     "purge",
     metadata,
-    _id("instance_id", primary=True),
-    _text("kind", primary=True),  # rows: rows may go; payloads: payloads may be emptied
-    _number("upto_seq"),
-    _bytes("last_hash"),
-    _bytes("export_digest", null=True),
-    _text("actor"),
-    _text("reason"),
-    _at("at"),
+    id_("instance_id", primary=True),
+    text("kind", primary=True),  # rows: rows may go; payloads: payloads may be emptied
+    number("upto_seq"),
+    binary("last_hash"),
+    binary("export_digest", null=True),
+    text("actor"),
+    text("reason"),
+    at("at"),
 )
 
 # The life cycles that instances were started with.
 definition = sa.Table(
     "definition",
     metadata,
-    _text("machine", primary=True),
+    text("machine", primary=True),
     sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
-    _text("digest"),
-    _text("spec"),
-    _at("registered_at"),
+    text("digest"),
+    text("spec"),
+    at("registered_at"),
     sa.UniqueConstraint("machine", "digest"),
 )
 
@@ -208,20 +163,20 @@ definition = sa.Table(
 effect = sa.Table(
     "effect",
     metadata,
-    _id(primary=True),
-    _id("instance_id"),
-    _text("kind"),
-    _text("key"),
-    _text("request_hash"),
-    _text("status"),  # intended, sent, confirmed, failed, unknown
-    _text("step"),
-    _number("fence"),
-    _number("sends", default=0),
-    _text("answer", null=True),
-    _text("error", null=True),
-    _at("intended_at"),
-    _at("sent_at", null=True),
-    _at("settled_at", null=True),
+    id_(primary=True),
+    id_("instance_id"),
+    text("kind"),
+    text("key"),
+    text("request_hash"),
+    text("status"),  # intended, sent, confirmed, failed, unknown
+    text("step"),
+    number("fence"),
+    number("sends", default=0),
+    text("answer", null=True),
+    text("error", null=True),
+    at("intended_at"),
+    at("sent_at", null=True),
+    at("settled_at", null=True),
     sa.UniqueConstraint("key"),
     sa.Index("ix_effect_instance", "instance_id"),
 )
@@ -230,27 +185,27 @@ effect = sa.Table(
 review = sa.Table(
     "review",
     metadata,
-    _id(primary=True),
-    _id("instance_id"),
-    _text("workspace"),
-    _text("machine"),
-    _text("name"),
-    _text("title"),
-    _text("state", null=True),  # the waiting state that opened it; null when it stands beside the state
-    _text("role"),
-    _text("form", null=True),
-    _text("decisions"),
-    _text("settles", null=True),
-    _text("evidence", null=True),
-    _text("status"),  # open, decided, closed
-    _at("opened_at"),
-    _at("due_at", null=True),
-    _text("claimed_by", null=True),
-    _at("claimed_until", null=True),
-    _text("decision", null=True),
-    _text("answer", null=True),
-    _text("decided_by", null=True),
-    _at("decided_at", null=True),
+    id_(primary=True),
+    id_("instance_id"),
+    text("workspace"),
+    text("machine"),
+    text("name"),
+    text("title"),
+    text("state", null=True),  # the waiting state that opened it; null when it stands beside the state
+    text("role"),
+    text("form", null=True),
+    text("decisions"),
+    text("settles", null=True),
+    text("evidence", null=True),
+    text("status"),  # open, decided, closed
+    at("opened_at"),
+    at("due_at", null=True),
+    text("claimed_by", null=True),
+    at("claimed_until", null=True),
+    text("decision", null=True),
+    text("answer", null=True),
+    text("decided_by", null=True),
+    at("decided_at", null=True),
 )
 sa.Index("ix_review_instance", review.c.instance_id)
 sa.Index(
@@ -265,23 +220,23 @@ sa.Index(
 dead_letter = sa.Table(
     "dead_letter",
     metadata,
-    _id(primary=True),
-    _id("instance_id"),
-    _text("workspace"),
-    _text("machine"),
-    _text("state"),
-    _text("step"),
-    _text("error_type"),
-    _text("error"),
-    _text("fingerprint"),
-    _number("attempts"),
-    _text("data"),
-    _text("status"),  # open, retried, resolved, discarded
-    _at("at"),
-    _at("closed_at", null=True),
-    _text("closed_by", null=True),
-    _text("note", null=True),
-    _id("retried_as", null=True),
+    id_(primary=True),
+    id_("instance_id"),
+    text("workspace"),
+    text("machine"),
+    text("state"),
+    text("step"),
+    text("error_type"),
+    text("error"),
+    text("fingerprint"),
+    number("attempts"),
+    text("data"),
+    text("status"),  # open, retried, resolved, discarded
+    at("at"),
+    at("closed_at", null=True),
+    text("closed_by", null=True),
+    text("note", null=True),
+    id_("retried_as", null=True),
 )
 sa.Index("ix_dead_letter_instance", dead_letter.c.instance_id)
 sa.Index(
@@ -296,31 +251,31 @@ sa.Index(
 lease = sa.Table(
     "lease",
     metadata,
-    _text("name", primary=True),
-    _text("holder", null=True),
-    _number("fence"),
-    _at("taken_at", null=True),
-    _at("until", null=True),
-    _id("instance_id", null=True),
+    text("name", primary=True),
+    text("holder", null=True),
+    number("fence"),
+    at("taken_at", null=True),
+    at("until", null=True),
+    id_("instance_id", null=True),
 )
 
 # One row a limit key, to be locked; its uses in a window; the instances that hold a slot of it.
-limit_key = sa.Table("limit_key", metadata, _text("key", primary=True))
+limit_key = sa.Table("limit_key", metadata, text("key", primary=True))
 limit_use = sa.Table(
     "limit_use",
     metadata,
-    _id(primary=True),
-    _text("key"),
-    _at("at"),
-    _id("instance_id"),
+    id_(primary=True),
+    text("key"),
+    at("at"),
+    id_("instance_id"),
     sa.Index("ix_limit_use", "key", "at"),
 )
 limit_slot = sa.Table(
     "limit_slot",
     metadata,
-    _text("key", primary=True),
-    _id("instance_id", primary=True),
-    _at("at"),
+    text("key", primary=True),
+    id_("instance_id", primary=True),
+    at("at"),
     sa.Index("ix_limit_slot_instance", "instance_id"),
 )
 
@@ -328,17 +283,17 @@ limit_slot = sa.Table(
 worker = sa.Table(
     "worker",
     metadata,
-    _id(primary=True),
-    _text("host"),
-    _number("pid"),
-    _text("queues"),
-    _text("lock_file", null=True),
-    _text("status"),  # alive, draining, stopped, lost
-    _number("beats", default=0),
-    _number("clock_offset", default=0),
-    _at("started_at"),
-    _at("beat_at"),
-    _at("until"),
+    id_(primary=True),
+    text("host"),
+    number("pid"),
+    text("queues"),
+    text("lock_file", null=True),
+    text("status"),  # alive, draining, stopped, lost
+    number("beats", default=0),
+    number("clock_offset", default=0),
+    at("started_at"),
+    at("beat_at"),
+    at("until"),
 )
 sa.Index(
     "ix_worker_until",
@@ -349,42 +304,54 @@ sa.Index(
 
 # How far a running handler is.
 progress = sa.Table(
-    "progress", metadata, _id("instance_id", primary=True), _number("permille"), _text("message"), _at("at")
+    "progress", metadata, id_("instance_id", primary=True), number("permille"), text("message"), at("at")
 )
 
 # Messages to deliver after the commit.
 outbox = sa.Table(
     "outbox",
     metadata,
-    _id(primary=True),
-    _id("instance_id"),
-    _text("channel"),
-    _text("recipient"),
-    _text("subject"),
-    _text("body"),
-    _text("status"),  # waiting
-    _at("at"),
+    id_(primary=True),
+    id_("instance_id", null=True),
+    text("channel"),
+    text("recipient"),
+    text("subject"),
+    text("body"),
+    text("status"),  # waiting, delivered, dead, discarded
+    at("at"),
+    text("workspace", null=True),
+    number("attempts", default=0),
+    at("due_at", null=True),
+    at("settled_at", null=True),
+    text("last_error", null=True),
 )
+sa.Index(
+    "ix_outbox_waiting",
+    outbox.c.due_at,
+    postgresql_where=sa.text("status = 'waiting'"),
+    sqlite_where=sa.text("status = 'waiting'"),
+)
+sa.Index("ix_outbox_instance", outbox.c.instance_id)
 
 # Big values by content hash, kept once; and who refers to them under which name.
 artifact = sa.Table(
     "artifact",
     metadata,
-    _text("hash", primary=True),
-    _number("size"),
-    _bytes("content"),
-    _at("at"),
+    text("hash", primary=True),
+    number("size"),
+    binary("content"),
+    at("at"),
 )
 artifact_ref = sa.Table(
     "artifact_ref",
     metadata,
-    _id(primary=True),
-    _id("instance_id"),
-    _text("name"),
-    _text("media_type"),
-    _text("hash"),
-    _text("step"),
-    _at("at"),
+    id_(primary=True),
+    id_("instance_id"),
+    text("name"),
+    text("media_type"),
+    text("hash"),
+    text("step"),
+    at("at"),
     sa.Index("ix_artifact_ref_instance", "instance_id", "name"),
     sa.Index("ix_artifact_ref_hash", "hash"),
 )

@@ -2,7 +2,8 @@
 
 from alembic import context
 
-from interlock.store.tables import metadata
+from interlock.store import service  # noqa: F401 - fills it
+from interlock.store.columns import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

@@ -1,0 +1,76 @@
+"""The kinds of columns that our tables are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, SafeUUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+class Id(sa.Uuid[UUID]):
+    """A UUID. On SQLite it is read without UUID's own parsing, which takes four times as long (2.3 against 0.6 µs)."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        return _read_id if dialect.name == "sqlite" else None  # psycopg gives UUIDs by itself
+
+
+def _read_id(text: str | None) -> UUID | None:
+    if text is None:
+        return None
+    made = object.__new__(UUID)
+    object.__setattr__(made, "int", int(text, 16))
+    object.__setattr__(made, "is_safe", SafeUUID.unknown)
+    return made
+
+
+def id_(name: str = "id", *, null: bool = False, primary: bool = False) -> sa.Column[object]:
+    return sa.Column(name, Id, primary_key=primary, nullable=null)
+
+
+def text(name: str, *, null: bool = False, primary: bool = False) -> sa.Column[object]:
+    return sa.Column(name, sa.Text, nullable=null, primary_key=primary)
+
+
+def at(name: str, *, null: bool = False) -> sa.Column[object]:
+    return sa.Column(name, sa.BigInteger, nullable=null)
+
+
+def number(name: str, *, null: bool = False, default: int | None = None) -> sa.Column[object]:
+    return sa.Column(
+        name, sa.BigInteger, nullable=null, server_default=None if default is None else sa.text(str(default))
+    )
+
+
+def binary(name: str, *, null: bool = False) -> sa.Column[object]:
+    return sa.Column(name, sa.LargeBinary, nullable=null)
+
+
+class ThisTransaction(FunctionElement[int]):
+    """The number of the transaction that writes a row; SQLite has one writer and needs none."""
+
+    inherit_cache = True
+    name = "this_transaction"
+
+
+@compiles(ThisTransaction, "postgresql")
+def _in_postgres(*_: Any, **__: Any) -> str:
+    return "((pg_current_xact_id())::text)::bigint"
+
+
+@compiles(ThisTransaction)
+def _elsewhere(*_: Any, **__: Any) -> str:
+    return "0"
