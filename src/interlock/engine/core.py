@@ -24,6 +24,8 @@ class Core:
         self.registry = registry
         self.clock = clock
         self.chance = random.Random(seed)  # noqa: S311 - spreads retries; nothing secret
+        self.secrets: Mapping[str, str] = {}
+        """Values that handlers ask for by name."""
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self.statements: dict[str, Any] = {}

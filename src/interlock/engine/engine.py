@@ -25,6 +25,7 @@ from interlock.engine import (
     listing,
     pausing,
 )
+from interlock.engine import secrets as secrets_module
 from interlock.engine.boxes import DeadLetters, Reviews
 from interlock.engine.core import Core
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
@@ -61,10 +62,13 @@ class Engine:
         migrate_schema: bool = True,
         register: bool = True,
         seed: int | None = None,
+        secrets: Mapping[str, str] | None = None,
     ) -> None:
         registry = machines if isinstance(machines, Registry) else Registry(machines)
         self.store = open_store(store) if isinstance(store, str) else store
         self.core = Core(self.store, registry, clock or SystemClock(), seed=seed)
+        self.core.secrets = dict(secrets or {})
+        secrets_module.learn(self.core.secrets.values())
         if migrate_schema:
             migrate.upgrade(self.store)
             feed.mend(self.store)

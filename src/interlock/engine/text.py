@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from interlock.engine import secrets
 from interlock.engine.errors import InvalidData
 from interlock.machine import DataTooBig
 
@@ -19,14 +20,14 @@ _ascii = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False
 
 
 def canonical(value: Any) -> str:
-    """Sorted keys, no spaces, no NaN; lone surrogates (hostile pages have them) are escaped."""
+    """Sorted keys, no spaces, no NaN, no known secret; lone surrogates (hostile pages have them) are escaped."""
     text = _plain(value)
     try:
         text.encode()
     except UnicodeEncodeError:
         text = _ascii(value)
     # PostgreSQL's text takes no NUL; the encoder escapes it as \u0000, which both databases keep.
-    return text
+    return secrets.without_known(text)
 
 
 def fitting(text: str, what: str) -> str:
@@ -45,8 +46,8 @@ def storable(text: str, what: str) -> str:
 
 
 def shortened(text: str, limit: int = 2000) -> str:
-    """At most `limit` characters, with the middle left out, fit for any database and any page."""
-    text = text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
+    """At most `limit` characters, with the middle left out and secrets hidden, fit for any database and any page."""
+    text = secrets.hide(text).encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
     if len(text) <= limit:
         return text
     half = limit // 2

@@ -12,7 +12,7 @@ from interlock.engine import Claim, Effect, Engine, Instance, audit, finishing
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
-from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn
+from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn, WorkError
 from interlock.store import Micros, StoreError
 
 D = TypeVar("D")
@@ -23,6 +23,10 @@ PATIENCE = 300.0
 
 class Cancelled(Fenced):
     """The instance was paused, moved or taken away; what this handler still does counts for nothing."""
+
+
+class MissingSecret(WorkError):
+    """A handler asked for a secret that this process was not given."""
 
 
 class Port(Protocol):
@@ -112,6 +116,13 @@ class EnginePort:
             name="artifact",
         )
 
+    def do_secret(self, name: str) -> str:
+        found = self.engine.core.secrets.get(name)
+        if found is None:
+            known = ", ".join(sorted(self.engine.core.secrets)) or "none"
+            raise MissingSecret(f"there is no secret {name!r} here (there are: {known}); set it under [secrets]")
+        return found
+
     def do_artifact(self, name: str) -> bytes | None:
         found = [a for a in self.engine.artifacts(self.claim.id) if a.name == name]
         return self.engine.artifact(found[-1].hash) if found else None
@@ -193,6 +204,11 @@ class Task(Generic[D]):
     def artifact(self, name: str) -> bytes | None:
         """The newest artifact with this name."""
         found: bytes | None = self._port.call("artifact", name)
+        return found
+
+    def secret(self, name: str) -> str:
+        """A secret by its name. Its value is hidden wherever it would be stored or shown."""
+        found: str = self._port.call("secret", name)
         return found
 
     # -- effects
@@ -314,6 +330,7 @@ class AsyncTask(Generic[D]):
     spawn = _awaited(Task.spawn)
     keep = _awaited(Task.keep)
     artifact = _awaited(Task.artifact)
+    secret = _awaited(Task.secret)
     intend = _awaited(Task.intend)
     sent = _awaited(Task.sent)
     confirm = _awaited(Task.confirm)

@@ -1,0 +1,22 @@
+"""Configuration: one TOML file and environment variables, checked as a whole before anything starts.
+
+`INTERLOCK_HTTP__PORT=9000` is `port` in the table `[http]`; a variable wins over the file. A key or a variable that
+does not exist is refused by name, because a setting that is silently ignored is worse than an error.
+"""
+
+from interlock.config.loading import ConfigError, load, shown
+from interlock.config.settings import (
+    AlertSettings,
+    HttpSettings,
+    LogSettings,
+    MailSettings,
+    Settings,
+    TelemetrySettings,
+    WebhookSettings,
+    WorkerSettings,
+)
+
+__all__ = [
+    "AlertSettings", "ConfigError", "HttpSettings", "LogSettings", "MailSettings", "Settings", "TelemetrySettings",
+    "WebhookSettings", "WorkerSettings", "load", "shown",
+]  # fmt: skip

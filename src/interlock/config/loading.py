@@ -1,0 +1,111 @@
+"""Reading the settings, and showing them with their secrets hidden."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
+
+from interlock.config.settings import Settings
+from interlock.machine import InterlockError
+
+DEFAULT_FILE = Path("interlock.toml")
+OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_SOAK"}
+"""Variables of ours that are not settings: the file itself, whoever is at the command line, long tests."""
+HIDDEN = "********"
+
+
+class ConfigError(InterlockError):
+    """The configuration is wrong; the message names each place."""
+
+
+def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
+    """The settings from the command line, the environment and the file, in this order."""
+    named = file or (Path(os.environ["INTERLOCK_CONFIG"]) if os.environ.get("INTERLOCK_CONFIG") else None)
+    path = named or DEFAULT_FILE
+    from_file = _read(path, must_exist=named is not None)
+    _known_variables()
+
+    class Sourced(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,
+            file_secret_settings: PydanticBaseSettingsSource,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, from_file)
+
+    try:
+        return Sourced(**dict(overrides or {}))
+    except ValidationError as error:
+        problems = "; ".join(sorted({_told(e, path if from_file else None) for e in error.errors()}))
+        raise ConfigError(problems) from None
+    except ValueError as error:  # a variable that should hold JSON and does not
+        raise ConfigError(f"{error}; lists and tables in variables are written as JSON") from None
+
+
+def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
+    if not path.exists():
+        if must_exist:
+            raise ConfigError(f"there is no configuration file {path}")
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+
+
+def _known_variables() -> None:
+    """pydantic-settings passes over variables that it does not know; a misspelt one must not go unnoticed."""
+    for name in sorted(os.environ):
+        if name.startswith("INTERLOCK_") and name not in OTHER_VARIABLES:
+            first = name.removeprefix("INTERLOCK_").partition("__")[0].lower()
+            if first not in Settings.model_fields:
+                known = ", ".join(f"INTERLOCK_{field.upper()}" for field in Settings.model_fields)
+                raise ConfigError(f"the variable {name} is no setting; there are {known}")
+
+
+def _told(error: Any, path: Path | None) -> str:
+    place = ".".join(map(str, error["loc"]))
+    variable = "INTERLOCK_" + "__".join(map(str, error["loc"])).upper()
+    where = f"{place} ({variable}{f', or {path}' if path else ''})"
+    if error["type"] == "extra_forbidden":
+        return f"{where}: there is no such setting"
+    if error["type"] == "missing":
+        return f"{where}: it must be given"
+    got = error["input"]
+    hidden = isinstance(got, dict | list) or re.search(r"secret|password|token|headers|redis_url", place)
+    return f"{where}: {error['msg']}" + ("" if hidden else f", not {got!r}")
+
+
+def shown(settings: Settings) -> dict[str, Any]:
+    """The settings as plain values; a secret is shown as stars, and so is the password in an address."""
+    plain = _plain(settings.model_dump())
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case SecretStr():
+            return HIDDEN if value.get_secret_value() else ""
+        case dict():
+            return {name: _plain(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_plain(one) for one in value]
+        case str():
+            return re.sub(r"(://[^:/@\s]*:)[^@/\s]+@", rf"\1{HIDDEN}@", value)
+        case Path():
+            return str(value)
+    return value

@@ -1,0 +1,138 @@
+"""Every setting, with its default and its meaning; the reference page is made from here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Table(BaseModel):
+    """A table of the file: no key but those declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class HttpSettings(Table):
+    """Where the service listens, and what it takes."""
+
+    host: str = Field("127.0.0.1", description="The address to listen on; 0.0.0.0 is all of them.")
+    port: Port = Field(8420, description="The port to listen on; 0 takes a free one.")
+    url: str | None = Field(None, description="How others reach it, for links in mails: https://interlock.example.org.")
+    max_body: int = Field(1_048_576, ge=1024, description="Bytes that the body of a request may have.")
+    max_artifact: int = Field(33_554_432, ge=1024, description="Bytes that an uploaded artifact may have.")
+    open_metrics: bool = Field(False, description="Whether /metrics answers without a token.")
+    stream_limit: int = Field(200, ge=1, description="Live event streams that are open at once.")
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/") if value else None
+
+
+class WorkerSettings(Table):
+    """How this process works."""
+
+    hands: int = Field(16, ge=1, le=512, description="Handlers that run at once.")
+    queues: list[str] | None = Field(None, description="Only these queues; without it all whose code is here.")
+    drain: float = Field(30.0, ge=0, description="Seconds that running handlers get when the process is told to stop.")
+
+
+class MailSettings(Table):
+    """The mail server for messages of the channel `mail`."""
+
+    host: str = Field(description="The server's name.")
+    port: Port = Field(587, description="Its port.")
+    sender: str = Field(description="The address that mails come from.")
+    username: str | None = Field(None, description="For servers that want a login.")
+    password: SecretStr | None = Field(None, description="For servers that want a login.")
+    security: Literal["none", "starttls", "tls"] = Field("starttls", description="How the connection is encrypted.")
+    timeout: float = Field(30.0, gt=0, le=300, description="Seconds to wait for the server.")
+
+
+class WebhookSettings(Table):
+    """An endpoint for messages of the channel `webhook`; its table's name is the recipient."""
+
+    url: str = Field(description="Where to post.")
+    secret: SecretStr = Field(min_length=16, description="Signs each message; at least 16 characters.")
+    headers: dict[str, SecretStr] = Field(default_factory=dict, description="Sent with each request.")
+    timeout: float = Field(15.0, gt=0, le=120, description="Seconds to wait for the answer.")
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value
+
+
+class AlertSettings(Table):
+    """When somebody is told, and who."""
+
+    notify: list[str] = Field(default_factory=list, description="Who is told: mail:ADDRESS or webhook:NAME.")
+    repeat_hours: float = Field(4.0, gt=0, description="An open alert is told again after so long.")
+    queue_lag_minutes: float = Field(30.0, gt=0, description="Ready work waits longer than this.")
+    failure_rate_percent: float = Field(20.0, gt=0, le=100, description="More of an hour's attempts failed.")
+    review_age_hours: float = Field(48.0, gt=0, description="A review is open for longer.")
+    dead_letters: int = Field(0, ge=0, description="More dead letters than this are open.")
+    off: list[Literal["queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters"]] = Field(
+        default_factory=list, description="Built-in rules that are not wanted."
+    )
+
+    @field_validator("notify")
+    @classmethod
+    def _known_channel(cls, value: list[str]) -> list[str]:
+        for one in value:
+            if one.partition(":")[0] not in {"mail", "webhook"} or not one.partition(":")[2]:
+                raise ValueError(f"{one!r} is neither mail:ADDRESS nor webhook:NAME")
+        return value
+
+
+class LogSettings(Table):
+    """What the process says."""
+
+    format: Literal["console", "json"] = Field("console", description="For people, or for machines.")
+    level: Literal["debug", "info", "warning", "error"] = Field("info", description="From which level on.")
+
+
+class TelemetrySettings(Table):
+    """OpenTelemetry spans; needs the extra `telemetry`."""
+
+    endpoint: str | None = Field(None, description="An OTLP/HTTP collector: http://127.0.0.1:4318/v1/traces.")
+    service: str = Field("interlock", description="The service's name in the spans.")
+
+
+class Settings(BaseSettings):
+    """All of it."""
+
+    model_config = SettingsConfigDict(env_prefix="INTERLOCK_", env_nested_delimiter="__", extra="forbid", frozen=True)
+
+    database: str | None = Field(None, description="sqlite:///file.db or postgresql://user@host/name; else in `data`.")
+    data: Path = Field(Path("data"), description="The folder for the embedded database.")
+    durability: Literal["full", "normal"] = Field("full", description="Whether a commit waits for the disk.")
+    listen_url: str | None = Field(None, description="PostgreSQL's own address where `database` is a pool's.")
+    wakeup: Literal["listen", "poll"] = Field("listen", description="`poll` behind pgbouncer in transaction mode.")
+    apps: list[str] = Field(default_factory=list, description="Machines of your own, as package.module:registry.")
+    owner: str = Field("owner", description="The first person's name.")
+    token: SecretStr | None = Field(None, description="The owner's API token, taken at the first start.")
+    redis_url: SecretStr | None = Field(None, description="Where named leases are shown to other systems.")
+    secrets: dict[str, SecretStr] = Field(
+        default_factory=dict, description="Values that handlers ask for by name; hidden wherever they would appear."
+    )
+    http: HttpSettings = HttpSettings()
+    worker: WorkerSettings = WorkerSettings()
+    mail: MailSettings | None = None
+    webhooks: dict[str, WebhookSettings] = Field(default_factory=dict)
+    alerts: AlertSettings = AlertSettings()
+    log: LogSettings = LogSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+
+    @property
+    def database_url(self) -> str:
+        return self.database or f"sqlite:///{self.data / 'interlock.db'}"
