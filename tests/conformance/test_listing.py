@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import InvalidData
-from interlock.engine.listing import Where
+from interlock.engine import InvalidData, listing
+from interlock.engine.listing import Count, Where
 from interlock.machine import FINAL, Go, Machine, Outcome, State, Transition, WorkError
 from interlock.store import Store
 from interlock.testing import Trial
@@ -95,9 +95,47 @@ def test_each_filter_finds_what_it_says(trial: Trial) -> None:
 
 def test_a_count_stops_counting(trial: Trial) -> None:
     trial.engine.create_many("press", [{} for _ in range(12)])
-    assert trial.engine.count() == 12
-    assert trial.engine.count(Where(state="printed")) == 0
-    assert trial.engine.count(most=5) == 6
+    assert trial.engine.count() == Count(12, True)
+    assert trial.engine.count(Where(state="printed")) == Count(0, True)
+    assert trial.engine.count(most=5) == Count(5, False)
+    assert trial.engine.count(most=12) == Count(12, True)
+
+
+def test_a_search_looks_at_so_many_rows_and_says_where_it_stopped(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "LONGEST_LOOK", 5)
+    [first] = trial.engine.create_many("press", [{"paper": "Büttenpapier"}])
+    trial.engine.create_many("press", [{} for _ in range(7)])
+    where = Where(text="büttenPAPIER")
+    assert trial.engine.count(where) == Count(0, False)
+    page = trial.engine.page(where)
+    assert (page.instances, page.next is not None) == ([], True)
+    page = trial.engine.page(where, after=page.next)
+    assert ([i.id for i in page.instances], page.next) == ([first], None)
+
+
+def test_text_is_found_in_keys_labels_and_data_also_in_data_that_lies_beside(trial: Trial) -> None:
+    keyed = trial.create("press", key="order-77%")
+    labelled = trial.create("press", labels={"colour": "77% red"})
+    small = trial.create("press", {"paper": 'say "77%"'})
+    big = trial.create("press", {"paper": "x" * 5000 + "77%"})
+    trial.create("press", {"paper": "77 per cent"})
+    assert found(trial, Where(text="77%")) == {keyed, labelled, small, big}
+    assert found(trial, Where(text='"77%"')) == {small}
+
+
+def test_only_the_workspaces_that_are_named_are_listed(trial: Trial) -> None:
+    red, blue = trial.create("press", workspace="red"), trial.create("press", workspace="blue")
+    trial.create("press", workspace="green")
+    assert found(trial, Where(workspaces=frozenset({"red", "blue"}))) == {red, blue}
+    assert found(trial, Where(workspaces=frozenset({"red"}), workspace="blue")) == set()
+    assert found(trial, Where(workspaces=frozenset())) == set()
+
+
+def test_a_filter_that_names_only_a_workspace_chooses_nothing() -> None:
+    assert Where(workspace="red", workspaces=frozenset({"red"})).empty
+    assert not Where(text="x").empty
 
 
 @pytest.mark.parametrize("limit", [0, 501])

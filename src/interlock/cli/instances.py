@@ -41,7 +41,8 @@ def list_(
         total = engine.count(where)
     if in_json:
         shown = [described(i) for i in page.instances]
-        as_json({"instances": shown, "count": total, "next": str(page.next) if page.next else None})
+        following = str(page.next) if page.next else None
+        as_json({"instances": shown, "count": total.n, "exact": total.exact, "next": following})
         return
     table(
         ("id", "machine", "state", "in it since (UTC)", "key", "error"),
@@ -50,10 +51,8 @@ def list_(
             for i in page.instances
         ],
     )
-    from interlock.engine.listing import MOST
-
     more = f"; go on with --after {page.next}" if page.next else ""
-    typer.echo(f"{len(page.instances)} of {f'more than {MOST:,}' if total > MOST else total}{more}")
+    typer.echo(f"{len(page.instances)} of {'' if total.exact else 'at least '}{total.n:,}{more}")
 
 
 @app.command()

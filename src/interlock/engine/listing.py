@@ -1,14 +1,14 @@
 """Listing instances: filters, pages by cursor, and counts that stop counting.
 
 The newest come first; ids grow with time, so the last id of a page is the cursor of the next, and a page costs the
-same wherever it lies. A count stops at 10,000: nobody reads further, and the database must not either.
+same wherever it lies. A count stops at 10,000: nobody reads further, and the database must not either. Where no index
+helps (text, label, error, age), a page looks at no more than 20,000 rows and its cursor says where it stopped.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -18,10 +18,14 @@ from interlock.engine.instance import Instance
 from interlock.engine.text import canonical
 from interlock.engine.unit import load
 from interlock.store import Micros, span
-from interlock.store.tables import instance as I
+from interlock.store import tables as t
+
+I = t.instance  # noqa: E741
 
 MOST = 10_000
 BIGGEST_PAGE = 500
+LONGEST_LOOK = 20_000
+"""Rows that a page or a count looks at where no index leads to those that match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +44,43 @@ class Where:
     in_state_for: timedelta | None = None
     """At least so long in its present state."""
     root: UUID | None = None
+    text: str | None = None
+    """Somewhere in its key, its labels or its data."""
+    workspaces: frozenset[str] | None = None
+    """Only of these: what a person may see."""
 
     @property
     def empty(self) -> bool:
-        return all(getattr(self, name) is None for name in self.__slots__)
+        """Whether it chooses nothing; that it is somebody's workspace is no choice."""
+        return all(getattr(self, name) is None for name in self.__slots__ if name not in {"workspace", "workspaces"})
+
+    @property
+    def searches(self) -> bool:
+        """Whether rows have to be looked at one by one."""
+        return any(
+            getattr(self, name) is not None
+            for name in ("text", "key", "label", "error", "paused", "finished", "in_state_for")
+        )
 
     def conditions(self, now: Micros) -> list[sa.ColumnElement[bool]]:
+        return self.indexed() + self.looked_at(now)
+
+    def indexed(self) -> list[sa.ColumnElement[bool]]:
         found: list[sa.ColumnElement[bool]] = [
             I.c[name] == value
-            for name in ("machine", "state", "workspace", "key", "root")
+            for name in ("machine", "state", "workspace", "root")
             if (value := getattr(self, name)) is not None
         ]
+        if self.workspaces is not None:
+            found.append(I.c.workspace.in_(sorted(self.workspaces)))
+        return found
+
+    def looked_at(self, now: Micros) -> list[sa.ColumnElement[bool]]:
+        found: list[sa.ColumnElement[bool]] = []
+        if self.key is not None:
+            found.append(I.c.key == self.key)
+        if self.text is not None:
+            found.append(_somewhere(self.text))
         if self.label is not None:
             name, value = self.label
             found.append(I.c.labels.contains(f"{canonical(name)}:{canonical(value)}", autoescape=True))
@@ -74,6 +104,19 @@ class Page:
     """The cursor of the next page; None on the last."""
 
 
+def _somewhere(text: str) -> sa.ColumnElement[bool]:
+    """As it is spelled in JSON, whatever its case; SQLite knows the case of ASCII only."""
+    wanted = canonical(text)[1:-1]
+    far = t.instance_data
+    beside = sa.exists().where(far.c.instance_id == I.c.id, far.c.data.icontains(wanted, autoescape=True))
+    return sa.or_(
+        I.c.key.icontains(text, autoescape=True),
+        I.c.labels.icontains(wanted, autoescape=True),
+        I.c.data.icontains(wanted, autoescape=True),
+        sa.and_(I.c.data.is_(None), beside),
+    )
+
+
 def page(conn: sa.Connection, where: Where, now: Micros, *, after: UUID | None = None, limit: int = 50) -> Page:
     """The newest that match, or those after a cursor."""
     if not 1 <= limit <= BIGGEST_PAGE:
@@ -81,13 +124,39 @@ def page(conn: sa.Connection, where: Where, now: Micros, *, after: UUID | None =
     query = sa.select(I).where(*where.conditions(now)).order_by(I.c.id.desc()).limit(limit + 1)
     if after is not None:
         query = query.where(I.c.id < after)
+    end = _end_of_look(conn, where, after)
+    if end is not None:
+        query = query.where(I.c.id >= end)
     rows = conn.execute(query).all()
     found = load(conn, rows[:limit])
-    return Page(found, found[-1].id if len(rows) > limit else None)
+    return Page(found, found[-1].id if len(rows) > limit else end)
 
 
-def count(conn: sa.Connection, where: Where, now: Micros, *, most: int = MOST) -> int:
-    """How many match, but never more than `most + 1`: that many means "more"."""
-    some: Any = sa.select(sa.literal(1)).select_from(I).where(*where.conditions(now)).limit(most + 1).subquery()
-    total: int = conn.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
-    return total
+def _end_of_look(conn: sa.Connection, where: Where, after: UUID | None) -> UUID | None:
+    """The last row that is looked at; None when that is the very last."""
+    if not where.searches:
+        return None
+    query = sa.select(I.c.id).where(*where.indexed()).order_by(I.c.id.desc()).offset(LONGEST_LOOK - 1).limit(2)
+    if after is not None:
+        query = query.where(I.c.id < after)
+    found = conn.execute(query).scalars().all()
+    return found[0] if len(found) == 2 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many match."""
+
+    n: int
+    exact: bool
+    """False: there are at least so many."""
+
+
+def count(conn: sa.Connection, where: Where, now: Micros, *, most: int = MOST) -> Count:
+    """How many match, counted up to `most`, and among no more rows than a page looks at."""
+    some = sa.select(sa.literal(1).label("one")).select_from(I).where(*where.conditions(now))
+    end = _end_of_look(conn, where, None)
+    if end is not None:
+        some = some.where(I.c.id >= end)
+    total: int = conn.execute(sa.select(sa.func.count()).select_from(some.limit(most + 1).subquery())).scalar_one()
+    return Count(min(total, most), total <= most and end is None)

@@ -101,6 +101,7 @@ sa.Index(
     sqlite_where=sa.text("parent IS NOT NULL"),
 )
 sa.Index("ix_instance_state", instance.c.machine, instance.c.state, instance.c.id)
+sa.Index("ix_instance_workspace", instance.c.workspace, instance.c.id)
 
 # Data too big to be written again with each move: in the row it halves the rate.
 instance_data = sa.Table("instance_data", metadata, id_("instance_id", primary=True), text("data"))

@@ -271,6 +271,7 @@ def _outbox() -> None:
         table.add_column(sa.Column("settled_at", sa.BigInteger(), nullable=True))
         table.add_column(sa.Column("last_error", sa.Text(), nullable=True))
         table.alter_column("instance_id", existing_type=sa.Uuid(), nullable=True)
+    op.create_index("ix_instance_workspace", "instance", ["workspace", "id"])
     op.execute(
         "UPDATE outbox SET due_at = at, "
         "workspace = (SELECT i.workspace FROM instance i WHERE i.id = outbox.instance_id)"
