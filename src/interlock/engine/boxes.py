@@ -26,7 +26,9 @@ class Reviews:
     ) -> list[reviews.OpenReview]:
         """Open ones, the most urgent first."""
         return self._engine.read(
-            lambda conn: reviews.waiting(conn, workspace=workspace, instance_id=instance_id, limit=limit)
+            lambda conn: reviews.waiting(
+                conn, reviews.Wanted(workspace=workspace, instance_id=instance_id), limit=limit
+            )
         )
 
     def get(self, review_id: UUID) -> reviews.OpenReview:

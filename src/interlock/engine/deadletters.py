@@ -50,13 +50,18 @@ class Filter:
     error_type: str | None = None
     step: str | None = None
     workspace: str | None = None
+    workspaces: frozenset[str] | None = None
+    """Only of these: what a person may see."""
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
-        return [
+        found = [
             D.c[name] == value
             for name in ("machine", "fingerprint", "error_type", "step", "workspace")
             if (value := getattr(self, name)) is not None
         ]
+        if self.workspaces is not None:
+            found.append(D.c.workspace.in_(sorted(self.workspaces)))
+        return found
 
 
 def _read(row: sa.Row[Any]) -> DeadLetter:
@@ -73,11 +78,49 @@ def get(conn: sa.Connection, letter_id: UUID, *, lock: bool = False) -> DeadLett
     return _read(row)
 
 
-def find(conn: sa.Connection, where: Filter, *, status: str = "open", limit: int = 100) -> list[DeadLetter]:
-    rows = conn.execute(
-        sa.select(D).where(D.c.status == status, *where.conditions()).order_by(D.c.at.desc(), D.c.id).limit(limit)
+def find(
+    conn: sa.Connection, where: Filter, *, status: str = "open", after: UUID | None = None, limit: int = 100
+) -> list[DeadLetter]:
+    """The newest first; `after` is the id of the last one seen."""
+    query = sa.select(D).where(D.c.status == status, *where.conditions())
+    if after is not None:
+        query = query.where(D.c.id < after)
+    return [_read(row) for row in conn.execute(query.order_by(D.c.id.desc()).limit(limit))]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Dead letters that are the same but for numbers, ids and quoted values."""
+
+    fingerprint: str
+    machine: str
+    step: str
+    error_type: str
+    message: str
+    """Of the newest."""
+    count: int
+    first_at: Micros
+    last_at: Micros
+    newest: UUID
+
+
+def groups(conn: sa.Connection, where: Filter, *, status: str = "open", limit: int = 100) -> list[Group]:
+    """By fingerprint, the biggest first."""
+    newest: Any = sa.func.max(D.c.at)
+    query = (
+        sa.select(D.c.fingerprint, sa.func.count(), sa.func.min(D.c.at), newest)
+        .where(D.c.status == status, *where.conditions())
+        .group_by(D.c.fingerprint)
+        .order_by(sa.func.count().desc(), newest.desc())
+        .limit(limit)
     )
-    return [_read(row) for row in rows]
+    found = []
+    for fingerprint, count, first, last in conn.execute(query).all():
+        chosen = sa.select(D).where(D.c.status == status, D.c.fingerprint == fingerprint, *where.conditions())
+        one = _read(conn.execute(chosen.order_by(D.c.id.desc()).limit(1)).one())
+        message = str(one.error.get("message", ""))
+        found.append(Group(fingerprint, one.machine, one.step, one.error_type, message, count, first, last, one.id))
+    return found
 
 
 def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Instance:

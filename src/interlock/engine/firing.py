@@ -60,6 +60,12 @@ def under_way(instance: Instance) -> bool:
     return instance.wake in {"work", "lease", "blocked"} or instance.held_wake == "work"
 
 
+def expect(instance: Instance, seq: int | None) -> None:
+    """OutOfDate when the instance has moved on since the caller saw this seq."""
+    if seq is not None and instance.seq != seq:
+        raise OutOfDate(instance.id, seq, instance.seq)
+
+
 def fire(
     unit: Unit,
     instance_id: UUID,
@@ -76,8 +82,7 @@ def fire(
     """Fire an event, or a chain of them in one transaction; data goes with the last."""
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)
-    if expected_seq is not None and instance.seq != expected_seq:
-        raise OutOfDate(instance.id, expected_seq, instance.seq)
+    expect(instance, expected_seq)
     chain = (events,) if isinstance(events, str) else events
     for number, event in enumerate(chain):
         last = number == len(chain) - 1

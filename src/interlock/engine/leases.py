@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from interlock.engine.core import Core
 from interlock.engine.errors import LeaseTaken
 from interlock.store import Micros, moment, span
+from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
 
@@ -84,6 +85,33 @@ def release(conn: sa.Connection, held: Lease) -> bool:
         .values(holder=None, until=None, instance_id=None)
     )
     return done.rowcount == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A named resource and whose it is, for those who look."""
+
+    name: str
+    holder: str
+    fence: int
+    taken_at: Micros
+    until: Micros
+    instance_id: UUID | None
+    workspace: str | None
+
+
+def held(conn: sa.Connection, now: Micros, *, workspaces: frozenset[str] | None = None, limit: int = 200) -> list[Held]:
+    """Leases that somebody holds now, the next to run out first; of these workspaces, if they are named."""
+    query = (
+        sa.select(L.c.name, L.c.holder, L.c.fence, L.c.taken_at, L.c.until, L.c.instance_id, I.c.workspace)
+        .outerjoin(I, I.c.id == L.c.instance_id)
+        .where(L.c.holder.is_not(None), L.c.until > now)
+        .order_by(L.c.until, L.c.name)
+        .limit(limit)
+    )
+    if workspaces is not None:
+        query = query.where(I.c.workspace.in_(sorted(workspaces)))
+    return [Held(*tuple(row)) for row in conn.execute(query)]
 
 
 def find(conn: sa.Connection, now: Micros, name: str) -> Lease | None:

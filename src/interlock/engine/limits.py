@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -174,6 +175,31 @@ def free_blocked(unit: Unit) -> int:
         if taken < size:
             woken += unblock(unit, key, count=size - taken)
     return woken
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much of a limit is used now."""
+
+    key: str
+    kind: str
+    """window or slots."""
+    used: int
+    last_at: int
+
+
+def usage(conn: sa.Connection, limit: int = 200) -> list[Usage]:
+    """The limits that are in use: uses in the table of windows, and slots that are held; the busiest first."""
+    found = []
+    for table, kind in ((t.limit_use, "window"), (t.limit_slot, "slots")):
+        rows = conn.execute(
+            sa.select(table.c.key, sa.func.count(), sa.func.max(table.c.at))
+            .group_by(table.c.key)
+            .order_by(sa.func.count().desc(), table.c.key)
+            .limit(limit)
+        )
+        found += [Usage(key, kind, used, last) for key, used, last in rows]
+    return found
 
 
 def _size_of(unit: Unit, key: str) -> int:

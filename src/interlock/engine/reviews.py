@@ -71,17 +71,55 @@ def get(conn: sa.Connection, review_id: UUID, *, lock: bool = False) -> OpenRevi
     return _read(row)
 
 
+WITHOUT_END = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which reviews; what is None does not matter."""
+
+    workspaces: frozenset[str] | None = None
+    workspace: str | None = None
+    machine: str | None = None
+    instance_id: UUID | None = None
+    name: str | None = None
+
+    def conditions(self) -> list[sa.ColumnElement[bool]]:
+        found = [
+            R.c[name] == value
+            for name in ("workspace", "machine", "instance_id", "name")
+            if (value := getattr(self, name)) is not None
+        ]
+        if self.workspaces is not None:
+            found.append(R.c.workspace.in_(sorted(self.workspaces)))
+        return found
+
+
 def waiting(
-    conn: sa.Connection, *, workspace: str | None = None, instance_id: UUID | None = None, limit: int = 100
+    conn: sa.Connection, wanted: Wanted | None = None, *, after: tuple[Micros, UUID] | None = None, limit: int = 100
 ) -> list[OpenReview]:
-    """Open reviews, the most urgent first; those without a due time come last."""
-    query = sa.select(R).where(sa.text("status = 'open'"))
-    if workspace is not None:
-        query = query.where(R.c.workspace == workspace)
-    if instance_id is not None:
-        query = query.where(R.c.instance_id == instance_id)
-    query = query.order_by(sa.func.coalesce(R.c.due_at, sa.literal(2**62)), R.c.id).limit(limit)
-    return [_read(row) for row in conn.execute(query)]
+    """Open reviews, the most urgent first; those without a due time come last. `after` is the `place` of the last."""
+    urgency = sa.func.coalesce(R.c.due_at, sa.literal(WITHOUT_END))
+    query = sa.select(R).where(sa.text("status = 'open'"), *(wanted or Wanted()).conditions())
+    if after is not None:
+        due, last = after
+        query = query.where(sa.or_(urgency > due, sa.and_(urgency == due, R.c.id > last)))
+    return [_read(row) for row in conn.execute(query.order_by(urgency, R.c.id).limit(limit))]
+
+
+def place(review: OpenReview) -> tuple[Micros, UUID]:
+    """Where it stands among those that wait."""
+    return (WITHOUT_END if review.due_at is None else review.due_at), review.id
+
+
+def decided(
+    conn: sa.Connection, wanted: Wanted | None = None, *, after: UUID | None = None, limit: int = 100
+) -> list[OpenReview]:
+    """Those that have their decision, or were closed without one; the newest first."""
+    query = sa.select(R).where(R.c.status != "open", *(wanted or Wanted()).conditions())
+    if after is not None:
+        query = query.where(R.c.id < after)
+    return [_read(row) for row in conn.execute(query.order_by(R.c.id.desc()).limit(limit))]
 
 
 def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAIM_FOR) -> OpenReview:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
 
@@ -47,22 +47,34 @@ class Registry:
             known = ", ".join(sorted(self._machines)) or "none"
             raise UnknownMachine(f"there is no machine {name!r}; there are: {known}") from None
 
-    def check_handlers(self) -> None:
-        """Refuses a machine with work that nobody does."""
+    def get(self, name: str) -> Machine | None:
+        return self._machines.get(name)
+
+    def missing(self, machine: Machine) -> list[str]:
+        """The work of the machine that no code here does."""
+        done = {state for state, _ in machine.handlers}
+        problems = [
+            f"stuck: state {s.name!r} is work, but has neither a handler nor a pick-up"
+            for s in machine.states.values()
+            if s.kind is Kind.WORK and s.name not in done and machine.pick_up(s.name) is None
+        ]
+        problems += [
+            f"stuck: event {arm.on!r} arms state {arm.state!r}, which has no handler"
+            for arm in machine.arms
+            if arm.state not in done and machine.pick_up(arm.state) is None
+        ]
+        return problems
+
+    def check_handlers(self, queues: Collection[str] | None = None) -> None:
+        """Refuses a machine, of those in these queues, with work that nobody does."""
         for machine in self:
-            done = {state for state, _ in machine.handlers}
-            problems = [
-                f"stuck: state {s.name!r} is work, but has neither a handler nor a pick-up"
-                for s in machine.states.values()
-                if s.kind is Kind.WORK and s.name not in done and machine.pick_up(s.name) is None
-            ]
-            problems += [
-                f"stuck: event {arm.on!r} arms state {arm.state!r}, which has no handler"
-                for arm in machine.arms
-                if arm.state not in done and machine.pick_up(arm.state) is None
-            ]
+            problems = self.missing(machine) if queues is None or machine.queue in queues else []
             if problems:
                 raise MachineError(machine.name, problems)
+
+    def workable(self) -> list[Machine]:
+        """The machines whose work is all done by code that is here."""
+        return [machine for machine in self if not self.missing(machine)]
 
 
 def load(spec: str) -> Registry:

@@ -42,12 +42,12 @@ class Worker:
         sweep_every: float = 1.0,
         loop_patience: float = 5.0,
     ) -> None:
-        engine.registry.check_handlers()
         self.engine = engine
         self.host = host or platform.node()
         named = list(queues) if queues is not None else sorted({m.queue for m in engine.registry})
         if not named:
             raise InterlockError("a worker needs at least one queue; the registry has no machine")
+        engine.registry.check_handlers(named)
         self.queues = [*named, *(route(queue, self.host) for queue in named)]
         self._hands, self._lives = hands, lives
         self._sweep_every, self._loop_patience = sweep_every, loop_patience
