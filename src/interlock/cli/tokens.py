@@ -1,0 +1,126 @@
+"""`interlock token`: keys to the API, for people's scripts and for agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.printing import As, Json, as_json, table, when
+from interlock.cli.users import Where, by
+
+if TYPE_CHECKING:
+    from interlock.people import TokenRow
+
+app = typer.Typer(help="Tokens: make them, see when they were used, revoke them.", no_args_is_help=True)
+
+
+def described(token: TokenRow) -> dict[str, Any]:
+    """A token as scripts see it, without its secret."""
+    return {
+        "id": str(token.id),
+        "workspace": token.workspace,
+        "name": token.name,
+        "kind": token.kind,
+        "person_id": str(token.person_id) if token.person_id else None,
+        "scopes": list(token.scopes),
+        "hint": token.hint,
+        "created_at": when(token.created_at),
+        "created_by": token.created_by,
+        "used_at": when(token.used_at) or None,
+        "until": when(token.until) or None,
+        "revoked_at": when(token.revoked_at) or None,
+        "revoked_by": token.revoked_by,
+    }
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What it is for; the history keeps it.")],
+    workspace: Where = "default",
+    person: Annotated[str | None, typer.Option("--user", help="It acts as this person, with their role.")] = None,
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help="It is an agent's, and may read, create, fire or claims; or, as fire:parcel, "
+                     "for one machine. May be given several times."),
+    ] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=3650, help="It is good for so many days.")] = None,
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:  # fmt: skip
+    """Make a token and print its secret, this once."""
+    from datetime import timedelta
+
+    from interlock.engine import InvalidData
+    from interlock.people import People
+    from interlock.store import moment
+
+    if (person is None) == (not scopes):
+        raise InvalidData("a token acts as a person (--user ann) or is an agent's (--scope read); give one of the two")
+    with opened(database, apps) as engine:
+        people = People(engine)
+        until = moment(engine.clock.now()) + timedelta(days=days) if days is not None else None
+        whose = people.find(person).id if person is not None else None
+        made, secret = people.create_token(
+            workspace, name, kind="agent" if whose is None else "person", person_id=whose, scopes=scopes or (),
+            until=until, by=by(user),
+        )  # fmt: skip
+    if in_json:
+        as_json({**described(made), "secret": secret})
+    else:
+        typer.echo(
+            f"token {made.name} of {made.workspace}, {made.id}; keep its secret, it is not shown again:", err=True
+        )
+        typer.echo(secret)
+
+
+@app.command("list")
+def list_(
+    workspace: Annotated[str | None, typer.Option("--workspace", help="Only of this workspace.")] = None,
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """List tokens, the newest first, with their last use."""
+    from interlock.people import People
+
+    with opened(database, apps) as engine:
+        people = People(engine)
+        found, names = people.tokens(workspace), {person.id: person.name for person in people.everyone()}
+    if in_json:
+        as_json([described(token) for token in found])
+        return
+    table(
+        ("id", "workspace", "name", "acts as", "ends with", "made (UTC)", "used (UTC)", "until (UTC)", "revoked (UTC)"),
+        [
+            (
+                str(t.id), t.workspace, t.name,
+                names.get(t.person_id, "") if t.person_id else f"agent: {', '.join(t.scopes)}",
+                t.hint, when(t.created_at), when(t.used_at), when(t.until), when(t.revoked_at),
+            )
+            for t in found
+        ],
+    )  # fmt: skip
+
+
+@app.command()
+def revoke(
+    token: Annotated[UUID, typer.Argument(help="The token's id.")],
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Revoke a token; from now on it opens nothing."""
+    from interlock.people import People
+
+    with opened(database, apps) as engine:
+        gone = People(engine).revoke(token, by(user))
+    if in_json:
+        as_json(described(gone))
+    else:
+        typer.echo(f"token {gone.name} of {gone.workspace} is revoked")

@@ -1,0 +1,78 @@
+"""Actions: what people and tokens did that is in no instance's history, such as logins and changes of roles."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import InvalidData
+from interlock.engine.actions import record
+from interlock.engine.listing import BIGGEST_PAGE
+from interlock.store import Micros
+from interlock.store.service import action as A
+
+__all__ = ["Action", "ActionPage", "page", "record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that somebody did."""
+
+    id: UUID
+    workspace: str | None
+    actor: str
+    what: str
+    target: str
+    details: dict[str, Any]
+    at: Micros
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPage:
+    """One page of the list."""
+
+    actions: list[Action]
+    next: UUID | None
+    """The cursor of the next page; None on the last."""
+
+
+def page(
+    conn: sa.Connection,
+    *,
+    actor: str | None = None,
+    what: str | None = None,
+    workspace: str | None = None,
+    after: UUID | None = None,
+    limit: int = 50,
+) -> ActionPage:
+    """The newest first. An actor is `user:ann`, or just `ann` for all that she did, also through her tokens."""
+    if not 1 <= limit <= BIGGEST_PAGE:
+        raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
+    query = sa.select(A).order_by(A.c.id.desc()).limit(limit + 1)
+    if actor is not None:
+        query = query.where(_by(actor))
+    if what is not None:
+        query = query.where(A.c.what == what)
+    if workspace is not None:
+        query = query.where(A.c.workspace == workspace)
+    if after is not None:
+        query = query.where(A.c.id < after)
+    rows = conn.execute(query).all()
+    found = [_read(row) for row in rows[:limit]]
+    return ActionPage(found, found[-1].id if len(rows) > limit else None)
+
+
+def _by(actor: str) -> sa.ColumnElement[bool]:
+    if ":" in actor:
+        return A.c.actor == actor
+    return sa.or_(A.c.actor.endswith(f":{actor}", autoescape=True), A.c.actor.contains(f":{actor}/", autoescape=True))
+
+
+def _read(row: sa.Row[Any]) -> Action:
+    values = dict(row._mapping)
+    values["details"] = json.loads(values["details"]) if values["details"] else {}
+    return Action(**values)

@@ -1,0 +1,63 @@
+"""Who is asking: a person, directly or through a token of theirs, or an agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import UUID
+
+from interlock.machine import AGENT, OWNER, USER, Actor
+from interlock.people.roles import PERMISSIONS, Role
+
+OPERATORS = "default"
+"""The first workspace is the installation's own. Its members see workers, limits, leases and schedules of all;
+its owners manage workspaces and users."""
+
+Kind = Literal["person", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody who has shown who they are, and what they may do at this moment."""
+
+    kind: Kind
+    name: str
+    person_id: UUID | None = None
+    token_id: UUID | None = None
+    roles: Mapping[str, Role] = field(default_factory=dict, hash=False)
+    """A person's role in each workspace; through a token only in the token's. Empty for agents."""
+    workspace: str | None = None
+    """An agent's only workspace."""
+    scopes: frozenset[str] = frozenset()
+    session: str | None = None
+    """The hash of the login session, if there is one."""
+    through: str | None = None
+    """The name of the token that a person uses."""
+
+    @property
+    def workspaces(self) -> frozenset[str]:
+        return frozenset(self.roles) if self.workspace is None else frozenset({self.workspace})
+
+    @property
+    def who(self) -> str:
+        """Unique and stable: the same for a person in each session, another for each token."""
+        return f"token:{self.token_id}" if self.token_id is not None else f"person:{self.person_id}"
+
+    def role_in(self, workspace: str) -> Role | None:
+        return self.roles.get(workspace)
+
+    def may(self, permission: str, workspace: str, machine: str | None = None) -> bool:
+        """Whether this is allowed there; a scope that is narrowed to a machine allows nothing without it."""
+        if self.kind == "agent":
+            allowed = permission in self.scopes or (machine is not None and f"{permission}:{machine}" in self.scopes)
+            return allowed and workspace == self.workspace
+        role = self.role_in(workspace)
+        return role is not None and permission in PERMISSIONS[role]
+
+    def actor_in(self, workspace: str) -> Actor:
+        """As the history and the list of actions name them."""
+        if self.kind == "agent":
+            return Actor(AGENT, self.name)
+        name = self.name if self.through is None else f"{self.name}/{self.through}"
+        return Actor(OWNER if self.role_in(workspace) is Role.OWNER else USER, name)

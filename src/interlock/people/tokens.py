@@ -1,0 +1,218 @@
+"""Tokens: keys to the API. The secret is shown once, when the token is made; only its hash is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from uuid_utils.compat import uuid7
+
+from interlock.engine import InvalidData, NotFound
+from interlock.engine.text import canonical
+from interlock.engine.unit import Unit
+from interlock.machine import Actor
+from interlock.people import actions, names, workspaces
+from interlock.people.errors import NameTaken, NotAllowed, NotAuthenticated, WeakSecret, WrongScope
+from interlock.people.hashing import digest, new_secret
+from interlock.people.principal import Kind, Principal
+from interlock.people.roles import Role, parse_scopes
+from interlock.store import Micros
+from interlock.store.service import membership as M
+from interlock.store.service import person as P
+from interlock.store.service import token as T
+
+PREFIX = "il_"
+SHORTEST_SECRET, LONGEST_SECRET = 16, 200
+
+_SHOWN = (
+    T.c.id, T.c.workspace, T.c.name, T.c.kind, T.c.person_id, T.c.scopes, T.c.hint, T.c.created_at, T.c.created_by,
+    T.c.used_at, T.c.until, T.c.revoked_at, T.c.revoked_by,
+)  # fmt: skip
+_BY_HASH = (
+    sa.select(
+        T.c.id, T.c.workspace, T.c.name, T.c.kind, T.c.person_id, T.c.scopes, T.c.until, T.c.revoked_at,
+        P.c.name.label("person"), P.c.disabled_at, M.c.role,
+    )
+    .outerjoin(P, P.c.id == T.c.person_id)
+    .outerjoin(M, sa.and_(M.c.person_id == T.c.person_id, M.c.workspace == T.c.workspace))
+    .where(T.c.hash == sa.bindparam("hash"))
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    """A token as its owner sees it: never its secret, only the last characters of it."""
+
+    id: UUID
+    workspace: str
+    name: str
+    kind: Kind
+    person_id: UUID | None
+    scopes: tuple[str, ...]
+    hint: str
+    created_at: Micros
+    created_by: str
+    used_at: Micros | None
+    until: Micros | None
+    revoked_at: Micros | None
+    revoked_by: str | None
+
+    def live(self, now: Micros) -> bool:
+        return self.revoked_at is None and (self.until is None or self.until > now)
+
+
+def create(
+    unit: Unit,
+    workspace: str,
+    name: str,
+    *,
+    kind: Kind,
+    by: Actor,
+    person_id: UUID | None = None,
+    scopes: Iterable[str] = (),
+    until: Micros | None = None,
+    secret: str | None = None,
+) -> tuple[TokenRow, str]:
+    """A token and its secret. A person's follows the person's role in the workspace; an agent's has scopes."""
+    names.checked(name, "token")
+    workspaces.lock(unit)
+    workspaces.require(unit.conn, workspace)
+    given = parse_scopes(scopes)
+    if until is not None and until <= unit.now:
+        raise InvalidData(f"token {name!r} would be out of date at once; give a later time")
+    if kind == "person":
+        _check_person(unit, name, person_id, given, workspace)
+    elif kind == "agent":
+        _check_agent(name, person_id, given)
+    else:
+        raise InvalidData(f"a token's kind is person or agent, not {kind!r}")
+    _check_free(unit, workspace, name, person_id)
+    secret = _chosen(secret) if secret is not None else new_secret(PREFIX)
+    made = uuid7()
+    unit.conn.execute(
+        sa.insert(T).values(
+            id=made, workspace=workspace, name=name, kind=kind, person_id=person_id, scopes=canonical(sorted(given)),
+            hash=digest(secret), hint=secret[-4:], created_at=unit.now, created_by=str(by), until=until,
+        )
+    )  # fmt: skip
+    details = {"id": str(made), "kind": kind, "scopes": sorted(given) or None, "until": until}
+    actions.record(unit, by, "token_created", name, workspace=workspace, details=details)
+    return get(unit.conn, made), secret
+
+
+def _check_person(unit: Unit, name: str, person_id: UUID | None, scopes: frozenset[str], workspace: str) -> None:
+    if person_id is None:
+        raise InvalidData(f"token {name!r} is to act as a person; say which, or make it an agent's")
+    if scopes:
+        raise WrongScope(f"token {name!r} follows its person's role and takes no scopes; leave them out")
+    query = sa.select(P.c.name, P.c.disabled_at, M.c.role).where(P.c.id == person_id)
+    row = unit.conn.execute(query.outerjoin(M, sa.and_(M.c.person_id == P.c.id, M.c.workspace == workspace))).first()
+    if row is None:
+        raise NotFound(f"there is no person {person_id}")
+    if row.disabled_at is not None:
+        raise NotAllowed(f"{row.name} is disabled and gets no tokens; enable them first")
+    if row.role is None:
+        raise NotAllowed(f"{row.name} is not in workspace {workspace!r}; give them a role there first")
+
+
+def _check_agent(name: str, person_id: UUID | None, scopes: frozenset[str]) -> None:
+    if person_id is not None:
+        raise InvalidData(f"token {name!r} is an agent's and belongs to no person; leave the person out")
+    if not scopes:
+        raise WrongScope(f"token {name!r} would be good for nothing; give it a scope, such as read")
+
+
+def _check_free(unit: Unit, workspace: str, name: str, person_id: UUID | None) -> None:
+    """The history names tokens by their name, so two live ones of the same owner must not share one."""
+    same = [T.c.workspace == workspace, sa.func.lower(T.c.name) == name.lower(), T.c.revoked_at.is_(None)]
+    same.append(T.c.person_id.is_(None) if person_id is None else T.c.person_id == person_id)
+    same.append(sa.or_(T.c.until.is_(None), T.c.until > unit.now))
+    taken = unit.conn.execute(sa.select(T.c.id).where(*same)).scalar()
+    if taken is not None:
+        raise NameTaken(f"there is a token {name!r} already, {taken}; revoke it first, or choose another name")
+
+
+def _chosen(secret: str) -> str:
+    """A secret from outside, such as INTERLOCK_TOKEN: not to be guessed, and fit for a header."""
+    if not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET:
+        raise WeakSecret(
+            f"a token's secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters, this one has {len(secret)}; "
+            'make one with: python -c "import secrets; print(secrets.token_urlsafe(32))"'
+        )
+    if not secret.isascii() or not secret.isprintable() or " " in secret:
+        raise WeakSecret("a token's secret has only letters, digits and signs of ASCII, without spaces")
+    return secret
+
+
+def revoke(unit: Unit, token_id: UUID, by: Actor) -> TokenRow:
+    """From the commit on the token opens nothing; to revoke it again changes nothing."""
+    workspaces.lock(unit)
+    found = get(unit.conn, token_id)
+    if found.revoked_at is not None:
+        return found
+    unit.conn.execute(sa.update(T).where(T.c.id == token_id).values(revoked_at=unit.now, revoked_by=str(by)))
+    actions.record(unit, by, "token_revoked", found.name, workspace=found.workspace, details={"id": str(token_id)})
+    return get(unit.conn, token_id)
+
+
+def revoke_all(unit: Unit, person_id: UUID, by: Actor, *, workspace: str | None = None) -> int:
+    """Revoke what acts as this person; how many. The caller holds the lock and writes the action."""
+    theirs = [T.c.person_id == person_id, T.c.revoked_at.is_(None)]
+    if workspace is not None:
+        theirs.append(T.c.workspace == workspace)
+    return unit.conn.execute(sa.update(T).where(*theirs).values(revoked_at=unit.now, revoked_by=str(by))).rowcount
+
+
+def get(conn: sa.Connection, token_id: UUID) -> TokenRow:
+    row = conn.execute(sa.select(*_SHOWN).where(T.c.id == token_id)).first()
+    if row is None:
+        raise NotFound(f"there is no token {token_id}")
+    return _read(row)
+
+
+def every(conn: sa.Connection, workspace: str | None = None) -> list[TokenRow]:
+    """The tokens of a workspace, or all, the newest first; revoked ones too."""
+    query = sa.select(*_SHOWN).order_by(T.c.id.desc())
+    if workspace is not None:
+        query = query.where(T.c.workspace == workspace)
+    return [_read(row) for row in conn.execute(query)]
+
+
+def _read(row: sa.Row[*tuple[Any, ...]]) -> TokenRow:
+    values = dict(row._mapping)
+    values["scopes"] = tuple(json.loads(values["scopes"]))
+    return TokenRow(**values)
+
+
+def by_secret(conn: sa.Connection, secret: str, now: Micros) -> Principal:
+    """Whoever the token stands for, as they are at this moment."""
+    row = conn.execute(_BY_HASH, {"hash": digest(secret)}).first()
+    if (
+        row is None
+        or row.revoked_at is not None
+        or (row.until is not None and row.until <= now)
+        or (row.kind == "person" and (row.person is None or row.disabled_at is not None or row.role is None))
+    ):
+        # One sentence for all of these: a stranger must not learn which tokens exist.
+        raise NotAuthenticated("this token opens nothing: it is mistyped, out of date or revoked; ask for a new one")
+    if row.kind == "agent":
+        return Principal(
+            "agent", row.name, token_id=row.id, workspace=row.workspace, scopes=frozenset(json.loads(row.scopes))
+        )
+    return Principal(
+        "person", row.person, row.person_id, token_id=row.id, roles={row.workspace: Role(row.role)}, through=row.name
+    )
+
+
+def note_use(unit: Unit, token_ids: Iterable[UUID]) -> int:
+    """Write down that these were used just now; how many. One that another process is noting is left to it."""
+    wanted = sorted(set(token_ids))
+    pick = sa.select(T.c.id).where(T.c.id.in_(wanted)).order_by(T.c.id).with_for_update(skip_locked=True)
+    found = list(unit.conn.execute(pick).scalars()) if wanted else []
+    if found:
+        unit.conn.execute(sa.update(T).where(T.c.id.in_(found)).values(used_at=unit.now))
+    return len(found)
