@@ -53,6 +53,11 @@ class Filter:
     workspaces: frozenset[str] | None = None
     """Only of these: what a person may see."""
 
+    @property
+    def empty(self) -> bool:
+        """Whether it chooses nothing; that they are in somebody's workspace is no choice."""
+        return all(getattr(self, name) is None for name in ("machine", "fingerprint", "error_type", "step"))
+
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         found = [
             D.c[name] == value
@@ -203,7 +208,7 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
 
 def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = "", limit: int = 100) -> list[UUID]:
     """Retry, resolve or discard up to `limit` of those that match; the ids of those that could be."""
-    if not where.conditions():
+    if where.empty:
         raise InvalidData("an empty filter would take every dead letter; name a machine, step, error or fingerprint")
     letters = find(unit.conn, where, limit=limit)
     unit.lock_many([letter.instance_id for letter in letters])

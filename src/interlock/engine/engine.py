@@ -28,6 +28,7 @@ from interlock.engine import (
 from interlock.engine import secrets as secrets_module
 from interlock.engine.boxes import DeadLetters, Reviews
 from interlock.engine.core import Core
+from interlock.engine.doors import Bulks, Outbox, Schedules
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
@@ -78,6 +79,7 @@ class Engine:
         self.leases = Leases(self.core, mirror)
         self.reviews = Reviews(self)
         self.dead_letters = DeadLetters(self)
+        self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
 
     @property
     def clock(self) -> Clock:
@@ -238,8 +240,8 @@ class Engine:
         chosen = where or listing.Where()
         return self.read(lambda conn: listing.page(conn, chosen, self.clock.now(), after=after, limit=limit))
 
-    def count(self, where: listing.Where | None = None, *, most: int = listing.MOST) -> int:
-        """How many match; `most + 1` means more than `most`."""
+    def count(self, where: listing.Where | None = None, *, most: int = listing.MOST) -> listing.Count:
+        """How many match, up to `most`."""
         chosen = where or listing.Where()
         return self.read(lambda conn: listing.count(conn, chosen, self.clock.now(), most=most))
 
@@ -336,6 +338,7 @@ class _Within(Engine):
     def __init__(self, outer: Engine, conn: sa.Connection) -> None:
         self.store, self.core, self.leases = outer.store, outer.core, outer.leases
         self.reviews, self.dead_letters = Reviews(self), DeadLetters(self)
+        self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
         self._conn = conn
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:

@@ -9,10 +9,10 @@ import pydantic
 import sqlalchemy as sa
 from pydantic import BaseModel
 
-from interlock.engine import limits
+from interlock.engine import limits, outbox
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, shortened, storable
+from interlock.engine.text import canonical
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
@@ -251,13 +251,7 @@ def ask(unit: Unit, instance: Instance, asks: tuple[Ask, ...]) -> None:
 
 def send(unit: Unit, instance: Instance, messages: tuple[Message, ...]) -> None:
     for message in messages:
-        unit.insert(
-            t.outbox,
-            instance_id=instance.id,
-            channel=storable(message.channel, "the message's channel"),
-            recipient=storable(message.to, "the message's recipient"),
-            subject=shortened(message.subject, 500),
-            body=canonical(dict(message.body)),
-            status="waiting",
-            at=unit.now,
-        )
+        outbox.put(
+            unit, message.channel, message.to, message.subject, message.body,
+            instance_id=instance.id, workspace=instance.workspace,
+        )  # fmt: skip

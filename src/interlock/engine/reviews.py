@@ -134,6 +134,15 @@ def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAI
     return get(unit.conn, review_id)
 
 
+def release(unit: Unit, review_id: UUID, actor: Actor) -> OpenReview:
+    """Leave it to others again; only whoever holds it can."""
+    found = get(unit.conn, review_id, lock=True)
+    _still_open(found)
+    _not_held(unit, found, actor)
+    unit.conn.execute(sa.update(R).where(R.c.id == review_id).values(claimed_by=None, claimed_until=None))
+    return get(unit.conn, review_id)
+
+
 def decide(
     unit: Unit,
     review_id: UUID,

@@ -9,7 +9,8 @@ undone in memory, without the ones beside it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -156,6 +157,16 @@ class Unit:
         del self.new[new:], self.history[history:], self.inserts[inserts:]
         del self.closed_reviews[reviews:], self.freed[freed:]
         self.ready = ready
+
+    @contextmanager
+    def alone(self) -> Iterator[Unit]:
+        """A unit inside this one: written at its end, or undone whole, in the database too, when it raises."""
+        inner = Unit(self.core, self.conn, self.now)
+        with self.conn.begin_nested():
+            yield inner
+            inner.flush()
+        self.ready |= inner.ready
+        self.recorded = self.recorded or inner.recorded
 
     # -- writing
 

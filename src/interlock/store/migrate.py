@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
 from interlock.store.database import Store
 from interlock.store.errors import SchemaMismatch
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 # Alembic keeps what it works on in a global, so one process migrates one database at a time.
 _ALEMBIC = threading.Lock()
@@ -34,7 +36,15 @@ class SchemaStatus:
         return self.current == self.wanted
 
 
+def revisions() -> tuple[str, ...]:
+    """All that this code knows, in order, from the names of their files: Alembic takes 0.3 s to tell the same."""
+    names = (file.name for file in files("interlock.store.migrations.versions").iterdir())
+    return tuple(sorted(found[1] for name in names if (found := re.fullmatch(r"v(\d+)_\w+\.py", name))))
+
+
 def _config() -> Config:
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", "interlock.store:migrations")
     config.set_main_option("path_separator", "os")
@@ -46,11 +56,11 @@ def status(store: Store) -> SchemaStatus:
 
 
 def _status(conn: sa.Connection) -> SchemaStatus:
-    scripts = ScriptDirectory.from_config(_config())
-    wanted = scripts.get_current_head()
-    assert wanted is not None
-    current = MigrationContext.configure(conn).get_current_revision()
-    order = [script.revision for script in scripts.walk_revisions()][::-1]
+    order = list(revisions())
+    wanted = order[-1]
+    current: str | None = None
+    if sa.inspect(conn).has_table("alembic_version"):
+        current = conn.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     unknown = current is not None and current not in order
     pending = () if unknown else tuple(order[order.index(current) + 1 :] if current else order)
     return SchemaStatus(current, wanted, pending, unknown)
@@ -60,11 +70,16 @@ def upgrade(store: Store) -> SchemaStatus:
     """Apply what is missing, all or nothing; safe while others run, and when two start at once."""
 
     def run(conn: sa.Connection) -> None:
+        from alembic import command
+
         _refuse_newer(_status(conn))
         config = _config()
         config.attributes["connection"] = conn
         command.upgrade(config, "head")
 
+    found = status(store)
+    if found.ready:
+        return found
     with _ALEMBIC:
         store.schema(run)
     return status(store)

@@ -333,6 +333,7 @@ sa.Index(
     sqlite_where=sa.text("status = 'waiting'"),
 )
 sa.Index("ix_outbox_instance", outbox.c.instance_id)
+sa.Index("ix_outbox_status", outbox.c.status, outbox.c.id)
 
 # Big values by content hash, kept once; and who refers to them under which name.
 artifact = sa.Table(

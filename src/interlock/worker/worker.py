@@ -107,9 +107,13 @@ class Worker:
         held = workers.held_by(conn, self.id)
         return bool(held) or picking.anything_ready(core, conn, core.clock.now(), self.queues)
 
+    def drain(self) -> None:
+        """Take no more work; what runs goes on."""
+        self.claimer.draining = True
+
     def stop(self, timeout: float = 30.0) -> None:
         """Drain: no new claims; running handlers get `timeout` seconds; the rest goes back without a lost attempt."""
-        self.claimer.draining = True
+        self.drain()
         self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "draining")))
         deadline = time.monotonic() + timeout
         while self.claimer.busy and time.monotonic() < deadline:

@@ -277,6 +277,7 @@ def _outbox() -> None:
         "workspace = (SELECT i.workspace FROM instance i WHERE i.id = outbox.instance_id)"
     )
     op.create_index("ix_outbox_instance", "outbox", ["instance_id"])
+    op.create_index("ix_outbox_status", "outbox", ["status", "id"])
     waiting = sa.text("status = 'waiting'")
     op.create_index("ix_outbox_waiting", "outbox", ["due_at"], postgresql_where=waiting, sqlite_where=waiting)
 

@@ -1,0 +1,364 @@
+"""Schedules: instances that start by the calendar, once for all processes.
+
+A schedule knows its next moment. Whoever finds it past starts the instance and moves the moment on, in one
+transaction with the row locked: no other process can start it too, and one that dies leaves it due. Moments come from
+the cron expression in the schedule's time zone: at a change of the clock `30 2 * * *` runs once in autumn, and in
+spring, when there is no half past two, at three.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+from cronsim import CronSim
+from sqlalchemy.dialects import postgresql, sqlite
+
+from interlock.engine import actions, lineage, moves
+from interlock.engine.errors import InvalidData, NotFound
+from interlock.engine.failing import message_of
+from interlock.engine.instance import Instance
+from interlock.engine.text import canonical, fitting, shortened, storable
+from interlock.engine.unit import Unit
+from interlock.machine import SYSTEM, Actor
+from interlock.store import SECOND, Micros, StoreError, micros, moment, span
+from interlock.store.errors import sort
+from interlock.store.service import schedule as S
+from interlock.store.tables import instance as I
+
+OVERLAPS = ("allow", "skip")
+MISSED = ("once", "all", "skip")
+LATE = 60 * SECOND
+"""A run that begins later than this was missed."""
+MOST_MISSED = 100
+HINT = "*schedules"
+"""Hinted beside the queues when a schedule changed; no queue has this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleSpec:
+    """What to start, and when."""
+
+    name: str
+    machine: str
+    cron: str
+    """Five fields as in Unix, or six with seconds first."""
+    zone: str = "UTC"
+    workspace: str = "default"
+    data: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    priority: int = 2
+    overlap: str = "allow"
+    """`skip`: not while the instance before is unfinished."""
+    missed: str = "once"
+    """After a downtime: `once` for all that were missed, `all` of them (the last 100), or `skip` them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A schedule as it stands in the database."""
+
+    workspace: str
+    name: str
+    machine: str
+    cron: str
+    zone: str
+    data: dict[str, Any]
+    labels: dict[str, str]
+    priority: int
+    overlap: str
+    missed: str
+    paused_at: Micros | None
+    paused_by: str | None
+    next_at: Micros | None
+    last_at: Micros | None
+    last_instance: UUID | None
+    last_error: str | None
+    runs: int
+    created_by: str
+    created_at: Micros
+    updated_at: Micros
+
+
+def _read(row: sa.Row[Any]) -> Schedule:
+    values = dict(row._mapping)
+    values["data"] = json.loads(values["data"])
+    values["labels"] = json.loads(values["labels"]) if values["labels"] else {}
+    return Schedule(**values)
+
+
+# -- the calendar
+
+
+def moments(cron: str, zone: str, after: Micros) -> Iterator[Micros]:
+    """The moments of a cron expression after a moment."""
+    where = _zone(zone)
+    try:
+        if len(cron) > 200:
+            raise ValueError("it is longer than 200 characters")
+        found = CronSim(cron, moment(after).astimezone(where))
+    except Exception as error:  # also what the library did not foresee
+        raise InvalidData(
+            f"{cron!r} is no cron expression: {message_of(error) or type(error).__name__}; "
+            "write minute, hour, day of month, month and day of week, such as '30 6 * * 1-5'"
+        ) from error
+    for one in found:
+        # In the hour that autumn repeats, the library may name a moment of its first turn during the second.
+        if (at := micros(one)) > after:
+            yield at
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise InvalidData(f"there is no time zone {name!r}; use a name such as Europe/Berlin or UTC") from error
+
+
+def upcoming(spec: ScheduleSpec | Schedule, after: datetime, count: int = 5) -> list[datetime]:
+    """When it runs next, in its own time zone."""
+    where = _zone(spec.zone)
+    return [moment(at).astimezone(where) for at in islice(moments(spec.cron, spec.zone, micros(after)), count)]
+
+
+def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
+    """The last moments since the one that was due, up to now; found from the end, however long ago it was due."""
+    assert found.next_at is not None
+    window = span(timedelta(hours=1))
+    while True:
+        start = max(found.next_at, now - window)
+        passed = []
+        for at in moments(found.cron, found.zone, start - 1):
+            if at > now:
+                break
+            passed.append(at)
+        if len(passed) >= most or start == found.next_at:
+            # The time zone's own rules may have changed since the moment was worked out.
+            return passed[-most:] or [found.next_at]
+        window *= 2
+
+
+# -- changing
+
+
+def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
+    """Create the schedule, or change the one of this name; the same again changes nothing."""
+    values = _checked(unit, spec)
+    before = _find(unit.conn, spec.workspace, spec.name, lock=True) or _insert(unit, spec, values, actor)
+    if before is not None:
+        if _same(before, values):
+            return before
+        changed = {**values, "updated_at": unit.now}
+        if (before.cron, before.zone) != (spec.cron, spec.zone):
+            changed["next_at"] = _next(spec.cron, spec.zone, unit.now)
+        _set(unit, before, **changed)
+    details = {"cron": spec.cron, "zone": spec.zone, "machine": spec.machine}
+    _note(unit, actor, "put", spec.workspace, spec.name, details)
+    return get(unit.conn, spec.workspace, spec.name)
+
+
+def _insert(unit: Unit, spec: ScheduleSpec, values: Mapping[str, Any], actor: Actor) -> Schedule | None:
+    """None when it is new; else the one that somebody else made at this very moment."""
+    insert = sqlite.insert if unit.core.store.dialect == "sqlite" else postgresql.insert
+    done = unit.conn.execute(
+        insert(S)
+        .values(
+            workspace=spec.workspace, name=spec.name, next_at=_next(spec.cron, spec.zone, unit.now),
+            created_by=str(actor), created_at=unit.now, updated_at=unit.now, **values,
+        )
+        .on_conflict_do_nothing()
+    )  # fmt: skip
+    return None if done.rowcount else get(unit.conn, spec.workspace, spec.name, lock=True)
+
+
+def _same(before: Schedule, values: Mapping[str, Any]) -> bool:
+    """By the text that is stored: to Python, 1 and true are equal."""
+    stored = {"data": canonical(before.data), "labels": canonical(before.labels) if before.labels else None}
+    return all(stored.get(name, getattr(before, name)) == value for name, value in values.items())
+
+
+def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
+    if not (0 < len(spec.name) <= 100 and spec.name.isprintable()):
+        raise InvalidData(f"a schedule's name has 1 to 100 printable characters, unlike {spec.name[:120]!r}")
+    storable(spec.workspace, "the workspace")
+    if spec.overlap not in OVERLAPS:
+        raise InvalidData(f"overlap {spec.overlap!r} is unknown; use {' or '.join(OVERLAPS)}")
+    if spec.missed not in MISSED:
+        raise InvalidData(f"missed {spec.missed!r} is unknown; use {', '.join(MISSED)}")
+    if spec.priority not in range(4):
+        raise InvalidData(f"priority {spec.priority!r} is not one of 0 (first), 1, 2, 3 (last)")
+    machine = unit.core.registry[spec.machine]
+    moves.validated(machine, spec.data)
+    for name, value in spec.labels.items():
+        storable(f"{name}{value}", "the label")
+    if next(moments(spec.cron, spec.zone, unit.now), None) is None:
+        raise InvalidData(f"{spec.cron!r} never comes; look at its day and month")
+    return {
+        "machine": spec.machine, "cron": spec.cron, "zone": spec.zone, "priority": spec.priority,
+        "overlap": spec.overlap, "missed": spec.missed,
+        "data": fitting(canonical(dict(spec.data)), f"the data of schedule {spec.name!r}"),
+        "labels": canonical(dict(spec.labels)) if spec.labels else None,
+    }  # fmt: skip
+
+
+def pause(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
+    """Let it start nothing until it is resumed."""
+    found = get(unit.conn, workspace, name, lock=True)
+    if found.paused_at is None:
+        _set(unit, found, paused_at=unit.now, paused_by=str(actor), updated_at=unit.now)
+        _note(unit, actor, "pause", workspace, name)
+    return get(unit.conn, workspace, name)
+
+
+def resume(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
+    """Go on from now: what would have run during the pause was not missed."""
+    found = get(unit.conn, workspace, name, lock=True)
+    if found.paused_at is not None:
+        next_at = _next(found.cron, found.zone, unit.now)
+        _set(unit, found, paused_at=None, paused_by=None, updated_at=unit.now, next_at=next_at)
+        _note(unit, actor, "resume", workspace, name)
+    return get(unit.conn, workspace, name)
+
+
+def remove(unit: Unit, workspace: str, name: str, actor: Actor) -> None:
+    """Start nothing more; what it started goes on."""
+    get(unit.conn, workspace, name, lock=True)
+    unit.conn.execute(sa.delete(S).where(_is(workspace, name)))
+    _note(unit, actor, "remove", workspace, name)
+
+
+def run_now(unit: Unit, workspace: str, name: str, actor: Actor) -> Instance:
+    """Start one now, beside the calendar; whatever its data or its machine do not allow is raised."""
+    found = get(unit.conn, workspace, name, lock=True)
+    instance = _create(unit, found, unit.now, actor)
+    _set(unit, found, last_at=unit.now, last_instance=instance.id, runs=found.runs + 1, last_error=None)
+    _note(unit, actor, "run", workspace, name, {"instance": str(instance.id)})
+    return instance
+
+
+# -- running
+
+
+def due(unit: Unit, limit: int = 20) -> int:
+    """Start what is due; the number of schedules that were."""
+    rows = unit.conn.execute(
+        sa.select(S)
+        .where(sa.text("paused_at IS NULL"), S.c.next_at <= unit.now)
+        .order_by(S.c.next_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    ).all()
+    for found in map(_read, rows):
+        _run(unit, found)
+    return len(rows)
+
+
+def _run(unit: Unit, found: Schedule) -> None:
+    try:
+        planned = _planned(found, unit.now)
+        next_at = _next(found.cron, found.zone, unit.now)
+    except InvalidData as error:  # a time zone that this host does not know; another may, or will
+        _set(unit, found, next_at=unit.now + span(timedelta(hours=1)), last_error=str(error))
+        return
+    values: dict[str, Any] = {"next_at": next_at, "last_error": None, "runs": found.runs}
+    last = found.last_instance
+    if not planned:
+        values["last_error"] = f"the run of {_iso(found.next_at or 0)} was missed, and missed runs are skipped"
+    for at in planned:
+        if found.overlap == "skip" and (before := _unfinished(unit, last)) is not None:
+            values["last_error"] = f"the run of {_iso(at)} was skipped: instance {before} is not finished"
+            continue
+        try:
+            with unit.alone() as inner:
+                last = _create(inner, found, at, Actor(SYSTEM, f"schedule {found.name}")).id
+        except Exception as error:  # the data, the machine, or a validator of the application's own
+            if isinstance(error, StoreError) or sort(error) is not None:
+                raise
+            values["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)
+            continue
+        values.update(last_at=at, last_instance=last, runs=values["runs"] + 1)
+    _set(unit, found, **values)
+
+
+def _planned(found: Schedule, now: Micros) -> list[Micros]:
+    """Which of the moments that have passed are run."""
+    if found.missed == "all":
+        return _passed(found, now, MOST_MISSED)
+    latest = _passed(found, now, 1)
+    if found.missed == "skip":
+        return [at for at in latest if now - at <= LATE]
+    return latest
+
+
+def _create(unit: Unit, found: Schedule, at: Micros, actor: Actor) -> Instance:
+    return lineage.create(
+        unit, unit.core.registry[found.machine], found.data, actor, workspace=found.workspace,
+        priority=found.priority, labels={**found.labels, "schedule": found.name, "scheduled_for": _iso(at)},
+    )  # fmt: skip
+
+
+def _unfinished(unit: Unit, instance_id: UUID | None) -> UUID | None:
+    query = sa.select(I.c.id).where(I.c.id == instance_id, I.c.finished_at.is_(None))
+    found: UUID | None = unit.conn.execute(query).scalar() if instance_id is not None else None
+    return found
+
+
+def _next(cron: str, zone: str, after: Micros) -> Micros | None:
+    return next(moments(cron, zone, after), None)
+
+
+def _iso(at: Micros) -> str:
+    return moment(at).isoformat().replace("+00:00", "Z")
+
+
+def _set(unit: Unit, found: Schedule, **values: Any) -> None:
+    unit.conn.execute(sa.update(S).where(_is(found.workspace, found.name)).values(**values))
+
+
+def _is(workspace: str, name: str) -> sa.ColumnElement[bool]:
+    return sa.and_(S.c.workspace == workspace, S.c.name == name)
+
+
+def _note(
+    unit: Unit, actor: Actor, what: str, workspace: str, name: str, details: Mapping[str, Any] | None = None
+) -> None:
+    unit.ready.add(HINT)
+    actions.record(unit, actor, f"schedule.{what}", name, workspace=workspace, details=details)
+
+
+# -- looking
+
+
+def _find(conn: sa.Connection, workspace: str, name: str, *, lock: bool = False) -> Schedule | None:
+    query = sa.select(S).where(_is(workspace, name))
+    row = conn.execute(query.with_for_update() if lock else query).first()
+    return _read(row) if row is not None else None
+
+
+def get(conn: sa.Connection, workspace: str, name: str, *, lock: bool = False) -> Schedule:
+    found = _find(conn, workspace, name, lock=lock)
+    if found is None:
+        raise NotFound(f"there is no schedule {name!r} in workspace {workspace!r}")
+    return found
+
+
+def everything(conn: sa.Connection, *, workspaces: Collection[str] | None = None) -> list[Schedule]:
+    """All schedules, or those of some workspaces, by name."""
+    query = sa.select(S).order_by(S.c.workspace, S.c.name)
+    if workspaces is not None:
+        query = query.where(S.c.workspace.in_(workspaces))
+    return [_read(row) for row in conn.execute(query)]
+
+
+def next_due(conn: sa.Connection) -> Micros | None:
+    """When the next schedule is due."""
+    query = sa.select(S.c.next_at).where(sa.text("paused_at IS NULL"), S.c.next_at.is_not(None))
+    found: Micros | None = conn.execute(query.order_by(S.c.next_at).limit(1)).scalar()
+    return found

@@ -1,0 +1,45 @@
+"""The alerter: looks at the alert rules, and opens, repeats and closes alerts. Every process may; one does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from interlock.engine import Engine
+from interlock.store import SECOND
+from interlock.watch import alerts, rules
+from interlock.watch.sight import Finding
+from interlock.worker.loop import Loop
+
+if TYPE_CHECKING:
+    from interlock.config import AlertSettings
+
+
+class Alerter(Loop):
+    """Looks every 15 seconds; while all is well it only reads."""
+
+    name = "alerter"
+    pause = 15.0
+
+    def __init__(self, engine: Engine, settings: AlertSettings | None = None, *, pause: float = 15.0) -> None:
+        super().__init__()
+        self._engine = engine
+        self._built_in = rules.built_in(settings)
+        self._notify: Sequence[str] = tuple(settings.notify) if settings is not None else ()
+        self.pause = pause
+
+    def once(self) -> bool:
+        findings = self._engine.read(self._look)
+        if findings is not None:
+            self._engine.write(lambda unit: alerts.settle(unit, findings, self._notify), name="alert")
+        return False
+
+    def _look(self, conn: sa.Connection) -> list[Finding] | None:
+        """What the rules say, if anything has to be done about it and nobody else just did."""
+        now = self._engine.clock.now()
+        if 0 <= now - alerts.looked_at(conn) < self.pause / 2 * SECOND:
+            return None
+        findings = alerts.look(conn, self._engine.registry, [*self._built_in, *rules.own(conn)], now)
+        return findings if alerts.anything_to_do(conn, findings) else None

@@ -1,0 +1,226 @@
+"""The deliverer: takes messages out of the outbox and gives them to their channels, outside of any transaction."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from interlock.engine import Engine, outbox
+from interlock.engine.failing import message_of
+from interlock.engine.outbox import OutboxMessage
+from interlock.engine.unit import Unit
+from interlock.machine import InterlockError
+from interlock.store import SECOND, Micros, StoreClosed, StoreError
+from interlock.worker.hinted import HintedLoop
+from interlock.worker.threads import Place, Threads
+
+log = logging.getLogger("interlock.worker")
+HANDS = 8
+LIMIT = timedelta(seconds=60)
+IDLE = 2.0
+SPARE = timedelta(seconds=60)
+"""How much longer than the time limit a message stays taken: enough to write down what came of it."""
+
+
+class DeliveryFailed(InterlockError):
+    """It did not arrive, and a later attempt may; `retry_after` is what the other side asked for."""
+
+    def __init__(self, message: str, *, retry_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class DeliveryRefused(InterlockError):
+    """It did not arrive, and no later attempt will: the other side, or the message itself, says so."""
+
+
+class Channel(Protocol):
+    """A way to the world. It is called from several threads at once."""
+
+    def deliver(self, message: OutboxMessage) -> str:
+        """Deliver it and say how, for the log; else raise DeliveryFailed or DeliveryRefused."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _Attempt:
+    id: UUID
+    message: OutboxMessage
+    begun: float
+    place: Place | None = None
+    outcome: str | BaseException | None = None
+    """What the channel said; None while it is under way."""
+    took: Micros = 0
+
+
+class Deliverer(HintedLoop):
+    """Delivers up to `hands` messages at once, each with a time limit.
+
+    Channels share the hands, and of its channel's share one recipient gets half: who is slow keeps nobody else
+    waiting. Stopped, it takes nothing more and sees to the end what is under way.
+    """
+
+    name = "deliverer"
+    pause = IDLE
+    hint = outbox.HINT
+
+    def __init__(
+        self, engine: Engine, channels: Mapping[str, Channel], *, hands: int = HANDS, limit: timedelta = LIMIT
+    ) -> None:
+        super().__init__(engine)
+        self._channels = dict(channels)
+        self._hands, self._limit = hands, limit
+        self._share = max(1, hands // max(1, len(self._channels)))
+        self._threads = Threads(hands)
+        self._lock = threading.Lock()
+        self._running: dict[UUID, _Attempt] = {}
+        self._ended: list[_Attempt] = []
+        self._next: Micros | None = None
+
+    @property
+    def busy(self) -> int:
+        """How many messages are under way, or not yet written down."""
+        with self._lock:
+            return len(self._running) + len(self._ended)
+
+    def once(self) -> bool:
+        settled = self._settle()
+        return self._take() > 0 or settled > 0
+
+    def wait(self) -> float:
+        with self._lock:
+            if self._running:
+                return self._time_left()
+        if self._next is None:
+            return self.pause
+        return min(max((self._next - self._engine.clock.now()) / SECOND, 0.2), self.pause)
+
+    # -- taking
+
+    def _take(self) -> int:
+        with self._lock:
+            under_way = [one.message for one in self._running.values()]
+        free = self._hands - len(under_way)
+        clock, channels = self._engine.clock, self._channels
+        self._next = self._engine.read(lambda conn: outbox.next_due(conn, channels)) if channels else None
+        if free <= 0 or self._next is None or self._next > clock.now():
+            return 0
+        room = {name: self._share - sum(m.channel == name for m in under_way) for name in channels}
+        busy: dict[tuple[str, str], int] = {}
+        for message in under_way:
+            busy[message.channel, message.recipient] = busy.get((message.channel, message.recipient), 0) + 1
+        taken = self._engine.write(
+            lambda unit: outbox.take(
+                unit, room, free, self._limit + SPARE, busy=busy, each=max(1, self._share // 2)
+            ),
+            name="take",
+        )  # fmt: skip
+        for message in taken:
+            self._begin(message)
+        return len(taken)
+
+    def _begin(self, message: OutboxMessage) -> None:
+        attempt = _Attempt(uuid7(), message, self._engine.clock.steady())
+        with self._lock:
+            self._running[attempt.id] = attempt
+
+        def started(place: Place) -> None:
+            attempt.place = place
+
+        self._threads.submit(lambda: self._deliver(attempt), started)
+
+    def _deliver(self, attempt: _Attempt) -> None:
+        message = attempt.message
+        with self._lock:
+            if attempt.id not in self._running:
+                return  # it waited for a thread until its time was up
+        try:
+            told: str | BaseException = self._channels[message.channel].deliver(message)
+        except BaseException as error:  # also SystemExit: a channel may be anybody's code
+            told = error
+        self._end(attempt, told)
+
+    def _end(self, attempt: _Attempt, told: str | BaseException) -> bool:
+        """The first word counts: the channel's, or that it took too long."""
+        with self._lock:
+            if self._running.pop(attempt.id, None) is None:
+                return False
+            attempt.outcome = told
+            attempt.took = round((self._engine.clock.steady() - attempt.begun) * SECOND)
+            self._ended.append(attempt)
+        self.wake()
+        return True
+
+    # -- settling
+
+    def _settle(self) -> int:
+        """Write down what came of the attempts; what cannot be written now is kept for the next round."""
+        self._give_up_the_slow()
+        with self._lock:
+            ended = tuple(self._ended)
+        if ended:
+            self._engine.write(lambda unit: _write(unit, ended), name="settled")
+            with self._lock:
+                self._ended = [one for one in self._ended if one not in ended]
+        return len(ended)
+
+    def _give_up_the_slow(self) -> None:
+        with self._lock:
+            late = [one for one in self._running.values() if self._left(one) <= 0]
+        for one in late:
+            if self._end(one, DeliveryFailed(f"no answer within {self._limit.total_seconds():g} seconds")):
+                log.warning("message %s: its channel %s did not return in time", one.message.id, one.message.channel)
+                if one.place is not None:
+                    self._threads.give_up(one.place)
+
+    def _left(self, attempt: _Attempt) -> float:
+        return attempt.begun + self._limit.total_seconds() - self._engine.clock.steady()
+
+    def _time_left(self) -> float:
+        """Until the first of those under way is out of time; the lock is held."""
+        return max(0.005, min([self.pause, *map(self._left, self._running.values())]))
+
+    # -- stopping
+
+    def _run(self) -> None:
+        super()._run()
+        self._drain()
+        self._threads.close()
+
+    def _drain(self) -> None:
+        """See to the end what is under way. A message that is not written down comes back after its lease."""
+        deadline = self._engine.clock.steady() + self._limit.total_seconds() + 5
+        while self.busy and self._engine.clock.steady() < deadline:
+            self._awake.clear()
+            try:
+                self._settle()
+            except StoreClosed:
+                return
+            except StoreError as error:
+                log.warning("what came of %d messages cannot be written down yet: %s", self.busy, error)
+            with self._lock:
+                left = self._time_left()
+            if self.busy:
+                self._awake.wait(min(left, 0.5))
+
+
+def _write(unit: Unit, attempts: Iterable[_Attempt]) -> None:
+    for attempt in attempts:
+        told, message, took = attempt.outcome, attempt.message, max(0, attempt.took)
+        if isinstance(told, str):
+            outbox.delivered(unit, message, took=took, detail=told, attempt=attempt.id)
+            continue
+        assert told is not None, "what ended has its outcome"
+        ours = isinstance(told, DeliveryFailed | DeliveryRefused)
+        error = message_of(told) if ours else f"{type(told).__name__}: {message_of(told)}"
+        outbox.failed(
+            unit, message, error, took=took, attempt=attempt.id, final=isinstance(told, DeliveryRefused),
+            retry_after=told.retry_after if isinstance(told, DeliveryFailed) else None,
+        )  # fmt: skip

@@ -1,0 +1,91 @@
+"""A process's duties beside its handlers: loops that any process may run, and that never do a thing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from interlock.config import Settings
+from interlock.engine import Engine
+from interlock.people import People
+from interlock.worker.alerter import Alerter
+from interlock.worker.bulker import Bulker
+from interlock.worker.deliverer import Channel, Deliverer
+from interlock.worker.loop import Loop
+from interlock.worker.mail import Mail, MailServer
+from interlock.worker.roller import Roller
+from interlock.worker.scheduler import Scheduler
+from interlock.worker.webhook import Endpoint, Webhooks
+
+
+class Cleaner(Loop):
+    """Deletes what has had its time: sessions, attempts to log in, answers kept for repeated requests."""
+
+    name = "cleaner"
+    pause = 600.0
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._people = People(engine)
+
+    def once(self) -> bool:
+        return self._people.clean_up() > 0
+
+
+class Duties:
+    """Several loops, started and stopped together."""
+
+    def __init__(self, loops: Iterable[Loop]) -> None:
+        self.loops = list(loops)
+
+    def start(self) -> Duties:
+        for loop in self.loops:
+            loop.start()
+        return self
+
+    def stop(self, patience: float = 10.0) -> None:
+        for loop in self.loops:
+            loop.stop()
+        for loop in self.loops:
+            loop.join(patience)
+
+    def __enter__(self) -> Duties:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def channels(settings: Settings) -> dict[str, Channel]:
+    """The ways out that are configured; nothing else is ever sent."""
+    found: dict[str, Channel] = {}
+    if settings.mail is not None:
+        mail = settings.mail
+        found["mail"] = Mail(
+            MailServer(
+                host=mail.host, sender=mail.sender, port=mail.port, username=mail.username,
+                password=mail.password.get_secret_value() if mail.password else None, security=mail.security,
+                timeout=mail.timeout,
+            )
+        )  # fmt: skip
+    if settings.webhooks:
+        found["webhook"] = Webhooks(
+            {
+                name: Endpoint(
+                    url=one.url, secret=one.secret.get_secret_value(), timeout=one.timeout,
+                    headers={key: value.get_secret_value() for key, value in one.headers.items()},
+                )
+                for name, one in settings.webhooks.items()
+            }
+        )  # fmt: skip
+    return found
+
+
+def serving(engine: Engine, settings: Settings) -> list[Loop]:
+    """What a process that answers requests does beside: it also notices when no worker is left."""
+    return [Roller(engine), Alerter(engine, settings.alerts), Cleaner(engine)]
+
+
+def working(engine: Engine, settings: Settings) -> list[Loop]:
+    """What a process that works does beside."""
+    out = channels(settings)
+    return [Scheduler(engine), Bulker(engine), Roller(engine), *([Deliverer(engine, out)] if out else [])]
