@@ -1,0 +1,451 @@
+"""Reads for pages, the API and alerts. None of them scans instances or history: a million of them cost the same.
+
+Counts by state and sums over time come from the roll-ups, so they are as old as the last round of the roller. Lag,
+reviews, dead letters and workers are looked up now, through their indexes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.engine.errors import InvalidData
+from interlock.machine import Kind, Machine, Registry
+from interlock.store import Micros, span
+from interlock.store import service as s
+from interlock.store import tables as t
+from interlock.watch.ladder import DAY, HOUR, MINUTE, Lengths, Step, lengths
+
+I, R, V, D, W = t.instance, s.rollup, t.review, t.dead_letter, t.worker  # noqa: E741
+MOST = 10_000
+BACKLOG = 24 * HOUR
+FINE = 3 * HOUR
+"""Windows up to this long are read from minutes, longer ones from hours."""
+LONGEST_SERIES = 3_000
+SPANS = {"minute": MINUTE, "hour": HOUR}
+Workspaces = Collection[str] | None
+
+
+# -- now
+
+
+def counts(conn: sa.Connection, workspaces: Workspaces = None) -> dict[str, dict[str, int]]:
+    """How many instances are in each state, by machine."""
+    c = s.state_count.c
+    n = sa.func.sum(c.n)
+    query = sa.select(c.machine, c.state, n.label("n")).group_by(c.machine, c.state).having(n != 0)
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in conn.execute(_within(query, c.workspace, workspaces)):
+        found[row.machine][row.state] = int(row.n)
+    return dict(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The oldest ready row of a queue and priority."""
+
+    queue: str
+    priority: int
+    machine: str
+    since: Micros
+
+
+# Hops from queue to queue, so that pinned and own queues are found too, and probes each priority by its oldest row.
+OLDEST_READY = sa.text(
+    """
+WITH RECURSIVE q (queue) AS (
+  SELECT (SELECT queue FROM instance WHERE wake = 'work' ORDER BY queue LIMIT 1)
+  UNION ALL
+  SELECT (SELECT queue FROM instance WHERE wake = 'work' AND queue > q.queue ORDER BY queue LIMIT 1)
+  FROM q WHERE q.queue IS NOT NULL
+), p (priority) AS (SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)
+SELECT i.queue, i.priority, i.machine, i.due_at
+FROM q CROSS JOIN p CROSS JOIN instance AS i
+WHERE i.id = (SELECT id FROM instance WHERE wake = 'work' AND queue = q.queue AND priority = p.priority
+              AND due_at <= :now ORDER BY due_at LIMIT 1)
+"""
+)
+
+
+def oldest_ready(conn: sa.Connection, now: Micros) -> list[Waiting]:
+    """What waits longest in each queue and priority; one probe of an index for each."""
+    return [Waiting(*row) for row in conn.execute(OLDEST_READY, {"now": now})]
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Open reviews of a machine."""
+
+    open: int = 0
+    late: int = 0
+    """Older than 24 hours."""
+    oldest: Micros | None = None
+    """When the oldest was opened."""
+
+
+def reviews(conn: sa.Connection, now: Micros, workspaces: Workspaces = None) -> dict[str, Backlog]:
+    """Open reviews by machine."""
+    late = sa.func.sum(sa.case((V.c.opened_at < now - BACKLOG, 1), else_=0))
+    query = sa.select(V.c.machine, sa.func.count(), late, sa.func.min(V.c.opened_at)).where(sa.text("status = 'open'"))
+    rows = conn.execute(_within(query, V.c.workspace, workspaces).group_by(V.c.machine))
+    return {machine: Backlog(n, int(late_), oldest) for machine, n, late_, oldest in rows}
+
+
+def dead_letters(conn: sa.Connection, machine: str, workspaces: Workspaces = None, *, most: int = MOST) -> int:
+    """Open dead letters of a machine; `most + 1` means more than `most`."""
+    query: sa.Select[Any] = (
+        sa.select(sa.literal_column("1")).select_from(D).where(sa.text("status = 'open'"), D.c.machine == machine)
+    )
+    some = _within(query, D.c.workspace, workspaces).limit(most + 1).subquery()
+    total: int = conn.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
+    return total
+
+
+def workers_alive(conn: sa.Connection, now: Micros) -> int:
+    """Workers whose last heartbeat still counts."""
+    query = sa.select(sa.func.count()).select_from(W).where(sa.text("status IN ('alive', 'draining')"), W.c.until > now)
+    total: int = conn.execute(query).scalar_one()
+    return total
+
+
+# -- over a window
+
+
+@dataclass(slots=True)
+class Activity:
+    """What happened to a machine's instances in a window; each mapping is by state."""
+
+    created: int = 0
+    ended: dict[str, int] = field(default_factory=dict)
+    lived: Micros = 0
+    """How long those that ended had lived, added up."""
+    retried: int = 0
+    given_up: int = 0
+    passed: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, int] = field(default_factory=dict)
+    waited: int = 0
+    waited_total: Micros = 0
+
+    @property
+    def throughput(self) -> int:
+        """How many came to rest."""
+        return sum(self.ended.values())
+
+    @property
+    def attempts(self) -> int:
+        """Attempts at a step that ended, well or not."""
+        return sum(self.passed.values()) + sum(self.failed.values())
+
+    @property
+    def failure_rate(self) -> float | None:
+        """The part of the attempts that failed; None without any."""
+        return sum(self.failed.values()) / self.attempts if self.attempts else None
+
+    @property
+    def retry_rate(self) -> float | None:
+        """The part of those that ended which needed more than one attempt."""
+        return self.retried / self.throughput if self.throughput else None
+
+    @property
+    def average_lag(self) -> Micros | None:
+        """How long a ready step waited for a worker, on average."""
+        return self.waited_total // self.waited if self.waited else None
+
+    def add(self, other: Activity) -> None:
+        """Take in what happened to other instances."""
+        for name in ("created", "lived", "retried", "given_up", "waited", "waited_total"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("ended", "passed", "failed"):
+            mine: dict[str, int] = getattr(self, name)
+            for state, n in getattr(other, name).items():
+                mine[state] = mine.get(state, 0) + n
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How instances ended: well, badly (also those that rest as failed or were given up), or as neither."""
+
+    good: int = 0
+    bad: int = 0
+    neither: int = 0
+
+    @property
+    def success_rate(self) -> float | None:
+        """Good ends among good and bad ones; what was withdrawn says nothing about success."""
+        judged = self.good + self.bad
+        return self.good / judged if judged else None
+
+    def __add__(self, other: Ends) -> Ends:
+        return Ends(self.good + other.good, self.bad + other.bad, self.neither + other.neither)
+
+
+def activity(
+    conn: sa.Connection, now: Micros, window: timedelta = timedelta(hours=24), workspaces: Workspaces = None
+) -> dict[str, Activity]:
+    """What happened in the last so many minutes (or, beyond three hours, hours), by machine."""
+    name, since = _since(now, span(window))
+    r = R.c
+    query = (
+        sa.select(r.machine, r.measure, r.state, sa.func.sum(r.n), sa.func.sum(r.total))
+        .where(r.span == name, r.at >= since, r.measure != "dwell")
+        .group_by(r.machine, r.measure, r.state)
+    )
+    found: dict[str, Activity] = defaultdict(Activity)
+    for machine, measure, state, n_, total_ in conn.execute(_within(query, r.workspace, workspaces)):
+        one, n, total = found[machine], int(n_), int(total_)
+        match measure:
+            case "created":
+                one.created += n
+            case "finished":
+                one.ended[state] = n
+                one.lived += total
+            case "retried":
+                one.retried += n
+            case "given_up":
+                one.given_up += n
+            case "passed":
+                one.passed[state] = n
+            case "failed":
+                one.failed[state] = n
+            case "waited":
+                one.waited += n
+                one.waited_total += total
+    return dict(found)
+
+
+def _since(now: Micros, window: Micros) -> tuple[str, Micros]:
+    name = "minute" if window <= FINE else "hour"
+    first = now - window
+    return name, first - first % SPANS[name]
+
+
+def ends(machine: Machine | None, happened: Activity) -> Ends:
+    """Good and bad ends, as the machine declares its final states."""
+    good = bad = neither = 0
+    for name, n in happened.ended.items():
+        state = machine.states.get(name) if machine else None
+        if state is not None and (state.kind is Kind.FAILED or state.good is False):
+            bad += n
+        elif state is not None and state.good:
+            good += n
+        else:
+            neither += n
+    return Ends(good, bad + happened.given_up, neither)
+
+
+def dwell(
+    conn: sa.Connection,
+    machine: str,
+    now: Micros,
+    window: timedelta = timedelta(days=7),
+    workspaces: Workspaces = None,
+    *,
+    measure: str = "dwell",
+) -> dict[str, Lengths]:
+    """How long instances stayed in each state that they left (`waited`: how long its step waited for a worker)."""
+    if measure not in {"dwell", "waited"}:
+        raise InvalidData(f"{measure!r} has no lengths of time; dwell and waited have")
+    r, first = R.c, now - span(window)
+    query = (
+        sa.select(r.state, r.size, sa.func.sum(r.n), sa.func.sum(r.total), sa.func.max(r.worst))
+        .where(r.span == "hour", r.at >= first - first % HOUR, r.machine == machine, r.measure == measure)
+        .group_by(r.state, r.size)
+    )
+    found: dict[str, dict[Micros, Step]] = defaultdict(dict)
+    for state, size, n, total, worst in conn.execute(_within(query, r.workspace, workspaces)):
+        found[state][size] = Step(int(n), int(total), int(worst))
+    return {state: lengths(classes) for state, classes in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """How often something happened in the minute or hour that begins at a moment."""
+
+    at: Micros
+    n: int
+
+
+def series(
+    conn: sa.Connection,
+    measure: str,
+    now: Micros,
+    *,
+    window: timedelta = timedelta(hours=24),
+    by: str = "hour",
+    machine: str | None = None,
+    state: str | None = None,
+    workspaces: Workspaces = None,
+) -> list[Point]:
+    """A measure over time for a plot, with zeros where nothing happened; the last point is the present one."""
+    from interlock.watch.rollups import BY_MINUTE
+
+    if measure not in BY_MINUTE:
+        raise InvalidData(f"there is no series of {measure!r}; there are {', '.join(BY_MINUTE)}")
+    if by not in SPANS:
+        raise InvalidData(f"a series is by minute or by hour, not by {by!r}")
+    step, last = SPANS[by], now - now % SPANS[by]
+    points = max(1, span(window) // step)
+    if points > LONGEST_SERIES:
+        raise InvalidData(f"a series has at most {LONGEST_SERIES} points, not {points}; ask by hour, or for less time")
+    first = last - (points - 1) * step
+    r = R.c
+    query = sa.select(r.at, sa.func.sum(r.n)).where(r.span == by, r.at >= first, r.at <= last, r.measure == measure)
+    for column, value in ((r.machine, machine), (r.state, state)):
+        query = query if value is None else query.where(column == value)
+    rows = conn.execute(_within(query, r.workspace, workspaces).group_by(r.at))
+    found = {at: int(n) for at, n in rows}
+    return [Point(at, found.get(at, 0)) for at in range(first, last + step, step)]
+
+
+# -- all of it
+
+
+@dataclass(frozen=True, slots=True)
+class MachineView:
+    """One machine at a glance. Rates are None while there is nothing to judge by."""
+
+    machine: str
+    title: str
+    states: Mapping[str, int]
+    live: int
+    """Instances that have not come to rest in a final state."""
+    queue_lag: Micros
+    """How long the oldest ready step has waited; 0 when none is ready."""
+    average_lag: Micros | None
+    ends: Ends
+    success_rate: float | None
+    failure_rate: float | None
+    retry_rate: float | None
+    throughput: int
+    failures: int
+    created: int
+    reviews: Backlog
+    dead_letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Everything together."""
+
+    instances: int
+    live: int
+    queue_lag: Micros
+    average_lag: Micros | None
+    ends: Ends
+    success_rate: float | None
+    failure_rate: float | None
+    retry_rate: float | None
+    throughput: int
+    failures: int
+    created: int
+    reviews: Backlog
+    dead_letters: int
+    workers_alive: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is going on, with one entry a machine."""
+
+    at: Micros
+    window: timedelta
+    machines: tuple[MachineView, ...]
+    totals: Totals
+
+    def __getitem__(self, machine: str) -> MachineView:
+        return next(one for one in self.machines if one.machine == machine)
+
+
+def overview(
+    conn: sa.Connection,
+    registry: Registry,
+    now: Micros,
+    workspaces: Workspaces = None,
+    *,
+    window: timedelta = timedelta(hours=24),
+) -> Overview:
+    """Every machine at a glance; rates over the window, the rest as it is now. Lag is that of the queues, whosoever."""
+    by_state, waits = counts(conn, workspaces), lags(oldest_ready(conn, now), now)
+    happened, asked = activity(conn, now, window, workspaces), reviews(conn, now, workspaces)
+    views = tuple(
+        _view(machine, by_state.get(machine.name, {}), waits.get(machine.name, 0),
+              happened.get(machine.name) or Activity(), asked.get(machine.name) or Backlog(),
+              dead_letters(conn, machine.name, workspaces))
+        for machine in registry
+    )  # fmt: skip
+    everything = Activity()
+    for machine in registry:
+        everything.add(happened.get(machine.name) or Activity())
+    total_ends = sum((view.ends for view in views), Ends())
+    totals = Totals(
+        instances=sum(sum(view.states.values()) for view in views),
+        live=sum(view.live for view in views),
+        queue_lag=max((view.queue_lag for view in views), default=0),
+        average_lag=everything.average_lag,
+        ends=total_ends,
+        success_rate=total_ends.success_rate,
+        failure_rate=everything.failure_rate,
+        retry_rate=everything.retry_rate,
+        throughput=everything.throughput,
+        failures=sum(everything.failed.values()),
+        created=everything.created,
+        reviews=together(view.reviews for view in views),
+        dead_letters=sum(view.dead_letters for view in views),
+        workers_alive=workers_alive(conn, now),
+    )
+    return Overview(now, window, views, totals)
+
+
+def _view(
+    machine: Machine, states: Mapping[str, int], lag: Micros, happened: Activity, asked: Backlog, letters: int
+) -> MachineView:
+    final = {name for name, state in machine.states.items() if state.kind is Kind.FINAL}
+    ended = ends(machine, happened)
+    return MachineView(
+        machine=machine.name,
+        title=machine.title,
+        states=dict(states),
+        live=sum(n for state, n in states.items() if state not in final),
+        queue_lag=lag,
+        average_lag=happened.average_lag,
+        ends=ended,
+        success_rate=ended.success_rate,
+        failure_rate=happened.failure_rate,
+        retry_rate=happened.retry_rate,
+        throughput=happened.throughput,
+        failures=sum(happened.failed.values()),
+        created=happened.created,
+        reviews=asked,
+        dead_letters=letters,
+    )
+
+
+def lags(ready: Iterable[Waiting], now: Micros) -> dict[str, Micros]:
+    """How long the oldest ready step of each machine has waited, by the rows at the heads of the queues."""
+    found: dict[str, Micros] = {}
+    for one in ready:
+        found[one.machine] = max(found.get(one.machine, 0), now - one.since)
+    return found
+
+
+def together(backlogs: Iterable[Backlog]) -> Backlog:
+    """Several machines' reviews as one."""
+    known = list(backlogs)
+    oldest = [one.oldest for one in known if one.oldest is not None]
+    return Backlog(sum(b.open for b in known), sum(b.late for b in known), min(oldest) if oldest else None)
+
+
+def _within(query: sa.Select[Any], column: Any, workspaces: Workspaces) -> sa.Select[Any]:
+    return query if workspaces is None else query.where(column.in_(list(workspaces)))
+
+
+__all__ = [
+    "DAY", "Activity", "Backlog", "Ends", "Lengths", "MachineView", "Overview", "Point", "Totals", "Waiting",
+    "activity", "counts", "dead_letters", "dwell", "ends", "lags", "oldest_ready", "overview", "reviews", "series",
+    "workers_alive",
+]  # fmt: skip

@@ -1,0 +1,315 @@
+"""Adding up: the history, in the order of the feed, becomes counts by state and sums by minute and hour.
+
+A row named `rollup` in the table `cursor` says how far. Whoever looks first locks it, adds up the rows behind it in the
+database itself and moves it on, in one transaction: so any process may do it, and each row is counted once.
+
+Each history row is counted by what it alone says, never by what came after it, so it does not matter where a batch
+ends. One thing needs care: an instance may pass through a final state inside a chain of moves. It is counted as ended
+when it enters, and taken out again by the row with which it leaves in no time.
+
+measure    of what                                                                     state
+created    instances                                                                   the first
+finished   instances that came to rest (total: how long they had lived)                 where they rest
+retried    those of them with at least one failed attempt                              where they rest
+passed     attempts at a step that ended well                                          the step's
+failed     attempts at a step that failed                                              the step's
+given_up   attempts after which it stays in its step, for a person to look at          the step's
+dwell      times spent in a state, by class of length                                  the one that was left
+waited     times from a ready step to its claim, by class of length                    the step's
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from interlock.engine import feed
+from interlock.engine.feed import Position
+from interlock.engine.unit import Unit
+from interlock.store import Micros
+from interlock.store import service as s
+from interlock.store import tables as t
+from interlock.watch.endings import endings
+from interlock.watch.ladder import DAY, HOUR, MINUTE, size_of
+
+H, I, R = t.history, t.instance, s.rollup  # noqa: E741
+CURSOR = "rollup"
+BATCH = 20_000
+KEEP_MINUTES = 48 * HOUR
+KEEP_HOURS = 400 * DAY
+BY_MINUTE = ("created", "finished", "retried", "passed", "failed", "given_up", "waited")
+# History is canonical JSON with sorted keys, and inside a string every quote is escaped: so a key can be told by its
+# text, which costs a tenth of reading the JSON (and PostgreSQL cannot read JSON with \u0000 in it at all).
+ERRED = ('{"error":{%', '{"crash":_,"error":{%', '{"crash":__,"error":{%', '{"crash":___,"error":{%')
+SPENT = '%]},"exhausted":true,%'
+TOOK = '%","took":%'
+# PostgreSQL cannot know that a batch is small beside the tables: for ten rows it read all instances, and compiled that
+# first (50 ms; by the indexes 6 ms, and 20,000 rows take no longer than before).
+BY_INDEX = "SELECT " + ", ".join(
+    f"set_config('{name}', 'off', true)" for name in ("jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin")
+)
+FINAL: Any = sa.bindparam("final", expanding=True)
+FAILED: Any = sa.bindparam("failed", expanding=True)
+QUIET: Any = sa.bindparam("quiet", expanding=True)
+Column = sa.ColumnElement[Any]
+
+
+def behind(conn: sa.Connection) -> bool:
+    """Whether there is anything to add up; needs no lock."""
+    after = position(conn)
+    look = sa.select(sa.literal(1)).select_from(H).where(*feed.settled(conn.dialect.name, after))
+    return conn.execute(look.order_by(*feed.order(conn.dialect.name)).limit(1)).first() is not None
+
+
+def roll(unit: Unit, limit: int = BATCH) -> bool:
+    """Add up the next rows of the history; True when there are more. Nothing to do while another process is at it."""
+    conn, dialect = unit.conn, unit.conn.dialect.name
+    after = _take(conn)
+    if after is None:
+        return False
+    end, full = _end(conn, after, limit)
+    if end is None:
+        return False
+    known = endings(conn)
+    values = {
+        "after_xact": after.xact, "after_pos": after.pos, "end_xact": end.xact, "end_pos": end.pos,
+        "final": list(known.final), "failed": list(known.failed), "quiet": list(known.quiet),
+        "recent": unit.now - KEEP_MINUTES,
+    }  # fmt: skip
+    if dialect == "postgresql":
+        conn.exec_driver_sql(BY_INDEX)
+    for statement in _statements(dialect):
+        conn.execute(statement, values)
+    conn.execute(sa.update(s.cursor).where(s.cursor.c.name == CURSOR).values(xact=end.xact, pos=end.pos))
+    return full
+
+
+def prune(unit: Unit, limit: int = 5_000) -> bool:
+    """Remove sums that are too old; True when there may be more."""
+    key = [R.c[column.name] for column in R.primary_key]
+    removed = 0
+    for name, kept in (("minute", KEEP_MINUTES), ("hour", KEEP_HOURS)):
+        old = sa.select(*key).where(R.c.span == name, R.c.at < unit.now - kept).limit(limit)
+        removed = max(removed, unit.conn.execute(sa.delete(R).where(sa.tuple_(*key).in_(old))).rowcount)
+    return removed >= limit
+
+
+def anything_old(conn: sa.Connection, now: Micros) -> bool:
+    """Whether `prune` would find something; needs no lock."""
+    for name, kept in (("minute", KEEP_MINUTES), ("hour", KEEP_HOURS)):
+        oldest = conn.execute(sa.select(sa.func.min(R.c.at)).where(R.c.span == name)).scalar()
+        if oldest is not None and oldest < now - kept:
+            return True
+    return False
+
+
+# -- how far
+
+
+def position(conn: sa.Connection) -> Position:
+    """Up to where the history is added up."""
+    row = conn.execute(sa.select(s.cursor.c.xact, s.cursor.c.pos).where(s.cursor.c.name == CURSOR)).first()
+    return Position(row.xact, row.pos) if row else feed.START
+
+
+def _take(conn: sa.Connection) -> Position | None:
+    """The position, locked; None while another process has it."""
+    row = lock(conn, CURSOR)
+    return Position(row.xact, row.pos) if row else None
+
+
+def lock(conn: sa.Connection, name: str) -> sa.Row[Any] | None:
+    """A row of the table `cursor`, made on first use; None while another process holds it."""
+    mine = sa.select(s.cursor).where(s.cursor.c.name == name).with_for_update(skip_locked=True)
+    row = conn.execute(mine).first()
+    # Looked up before it is made: where it is there and held, PostgreSQL would wait for its holder.
+    if row is None and conn.execute(sa.select(s.cursor.c.name).where(s.cursor.c.name == name)).first() is None:
+        made = dialect_insert(conn.dialect.name, s.cursor).values(name=name, xact=0, pos=0).on_conflict_do_nothing()
+        row = conn.execute(mine).first() if conn.execute(made).rowcount == 1 else None
+    return row
+
+
+def _end(conn: sa.Connection, after: Position, limit: int) -> tuple[Position | None, bool]:
+    """The last row of the batch, and whether there may be more behind it."""
+    dialect = conn.dialect.name
+    some = sa.select(H.c.xact, H.c.pos).where(*feed.settled(dialect, after)).order_by(*feed.order(dialect))
+    row = conn.execute(some.limit(1).offset(limit - 1)).first()
+    if row is not None:
+        return Position(row.xact, row.pos), True
+    backwards = [column.desc() for column in feed.order(dialect)]
+    row = conn.execute(some.order_by(None).order_by(*backwards).limit(1)).first()
+    return (Position(row.xact, row.pos), False) if row is not None else (None, False)
+
+
+# -- what the rows say
+
+
+@cache
+def _statements(dialect: str) -> tuple[sa.Insert, sa.Insert]:
+    """Made once: making them takes 7 ms, for which SQLite's only writer would stand still."""
+    rows = _rows(dialect)
+    return (
+        _adding(dialect, s.state_count, ("n",), _present(rows)),
+        _adding(dialect, R, ("n", "total"), _sums(rows), worst="worst"),
+    )
+
+
+def _rows(dialect: str) -> sa.CTE:
+    """The rows of the batch with whose they are, and what their payloads tell."""
+    after_xact, after_pos, end_xact, end_pos = (
+        sa.bindparam(name, type_=sa.BigInteger) for name in ("after_xact", "after_pos", "end_xact", "end_pos")
+    )
+    inside: list[Column] = [H.c.pos > after_pos, H.c.pos <= end_pos]
+    if dialect != "sqlite":
+        place = sa.tuple_(H.c.xact, H.c.pos)
+        inside = [place > sa.tuple_(after_xact, after_pos), place <= sa.tuple_(end_xact, end_pos)]
+    erred = _erred(H)
+    by_worker = H.c.actor.startswith("worker:", autoescape=True)
+    passed = sa.and_(
+        by_worker, ~erred, H.c.kind.in_(("moved", "worked", "again")), H.c.payload.like(sa.literal_column(f"'{TOOK}'"))
+    )
+    there = sa.case(
+        (H.c.from_state.is_not(None), H.c.from_state),
+        (sa.or_(erred, H.c.waited.is_not(None), passed), _entered(H, lambda p: p.c.to_state)),
+    )
+    return (
+        sa.select(
+            H.c.instance_id, H.c.seq, H.c.kind, H.c.from_state, H.c.to_state, H.c.at, H.c.dwell, H.c.waited,
+            I.c.workspace, I.c.machine, (H.c.at - I.c.created_at).label("life"),
+            _flag(erred, "erred"), _flag(sa.and_(erred, _spent(H)), "spent"), _flag(passed, "passed"),
+            sa.func.coalesce(there, "").label("there"),
+        )
+        .join(I, I.c.id == H.c.instance_id)
+        .where(*inside)
+        .cte("batch")
+    )  # fmt: skip
+
+
+def _flag(condition: Column, name: str) -> sa.Label[int]:
+    return sa.case((condition, sa.literal_column("1")), else_=sa.literal_column("0")).label(name)
+
+
+def _erred(h: Any) -> Column:
+    """Whether the row is a failed attempt: one that stayed, or a move that carries its error."""
+    payload = sa.func.coalesce(h.c.payload, "")  # else the answer to "is it not?" would be neither yes nor no
+    told = [payload.like(sa.literal_column(f"'{pattern}'")) for pattern in ERRED]
+    return sa.or_(h.c.kind == "failed", sa.and_(h.c.from_state.is_not(None), sa.or_(*told)))
+
+
+def _spent(h: Any) -> Column:
+    """Whether no retry was left after it."""
+    return sa.func.coalesce(h.c.payload.like(sa.literal_column(f"'{SPENT}'")), sa.false())
+
+
+def _entered(row: Any, what: Any) -> Column:
+    """What is true of the row with which the instance had entered the state it was in before this row."""
+    p = H.alias("entry")
+    found = sa.select(what(p)).where(p.c.instance_id == row.c.instance_id, p.c.seq < row.c.seq)
+    return found.where(p.c.to_state.is_not(None)).order_by(p.c.seq.desc()).limit(1).correlate(row).scalar_subquery()
+
+
+def _present(rows: sa.CTE) -> sa.Select[Any]:
+    """By how much the number of instances in each state changes."""
+    moves = sa.union_all(
+        sa.select(rows.c.workspace, rows.c.machine, rows.c.to_state.label("state"), sa.literal_column("1").label("n"))
+        .where(rows.c.to_state.is_not(None)),
+        sa.select(rows.c.workspace, rows.c.machine, rows.c.from_state, sa.literal_column("-1"))
+        .where(rows.c.from_state.is_not(None)),
+    ).cte("change")  # fmt: skip
+    key = (moves.c.workspace, moves.c.machine, moves.c.state)
+    return sa.select(*key, sa.func.sum(moves.c.n).label("n")).group_by(*key).having(sa.func.sum(moves.c.n) != 0)
+
+
+def _rests(h: Any, key: Column) -> Column:
+    """Whether a row that leads into a state for failures lets the instance rest there."""
+    by_hand = sa.or_(h.c.kind == "forced", key.in_(QUIET))
+    return sa.or_(sa.and_(_erred(h), _spent(h)), sa.and_(~_erred(h), by_hand))
+
+
+def _endings(rows: sa.CTE) -> sa.CTE:
+    """Every coming to rest (1), and every passing through that was none (-1)."""
+    to, source = rows.c.machine + "/" + rows.c.to_state, rows.c.machine + "/" + rows.c.from_state
+    by_hand = sa.and_(rows.c.erred == 0, sa.or_(rows.c.kind == "forced", to.in_(QUIET)))
+    given_up = sa.and_(to.in_(FAILED), sa.or_(rows.c.spent == 1, by_hand))
+    had_rested = _entered(rows, lambda p: _flag(_rests(p, rows.c.machine + "/" + p.c.to_state), "rested"))
+    through = sa.or_(source.in_(FINAL), sa.and_(source.in_(FAILED), had_rested == 1))
+    columns = (rows.c.instance_id, rows.c.seq, rows.c.at, rows.c.workspace, rows.c.machine, rows.c.life)
+    return sa.union_all(
+        sa.select(*columns, rows.c.to_state.label("state"), sa.literal_column("1").label("n"))
+        .where(rows.c.to_state.is_not(None), sa.or_(to.in_(FINAL), given_up)),
+        sa.select(*columns, rows.c.from_state, sa.literal_column("-1"))
+        .where(rows.c.from_state.is_not(None), rows.c.dwell.is_(None), through),
+    ).cte("ending")  # fmt: skip
+
+
+def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
+    """What is added to the table `rollup`."""
+    zero: Column = sa.literal_column("0")
+    one: Column = sa.literal_column("1")
+
+    def told(
+        source: sa.CTE,
+        measure: str,
+        state: Column,
+        n: Column = one,
+        total: Column = zero,
+        size: Column = zero,
+        worst: Column = zero,
+    ) -> sa.Select[Any]:
+        return sa.select(
+            source.c.at, source.c.workspace, source.c.machine, sa.literal_column(f"'{measure}'").label("measure"),
+            state.label("state"), size.label("size"), n.label("n"), total.label("total"), worst.label("worst"),
+        )  # fmt: skip
+
+    def length(measure: str, of: Column, state: Column) -> sa.Select[Any]:
+        return told(rows, measure, state, total=of, size=size_of(of), worst=of).where(of.is_not(None))
+
+    ends = _endings(rows)
+    p = H.alias("attempt")
+    troubled = sa.exists().where(p.c.instance_id == ends.c.instance_id, p.c.seq <= ends.c.seq, _erred(p))
+    happened = sa.union_all(
+        told(rows, "created", rows.c.to_state).where(rows.c.kind == "created"),
+        told(ends, "finished", ends.c.state, n=ends.c.n, total=ends.c.n * ends.c.life),
+        told(ends, "retried", ends.c.state, n=ends.c.n).where(troubled),
+        told(rows, "passed", rows.c.there).where(rows.c.passed == 1),
+        told(rows, "failed", rows.c.there).where(rows.c.erred == 1),
+        told(rows, "given_up", rows.c.there).where(rows.c.kind == "failed", rows.c.spent == 1),
+        length("dwell", rows.c.dwell, rows.c.there),
+        length("waited", rows.c.waited, rows.c.there),
+    ).cte("happened")
+
+    def by(name: str, length_: Micros, size: Column) -> sa.Select[Any]:
+        e = happened.c
+        begins = (e.at - e.at % sa.literal_column(str(length_))).label("begins")
+        key = (begins, e.workspace, e.machine, e.measure, e.state, size)
+        n, total = sa.func.sum(e.n), sa.func.sum(e.total)
+        chosen = sa.select(sa.literal_column(f"'{name}'"), *key, n, total, sa.func.max(e.worst))
+        # Bound values would be other parameters here and there: PostgreSQL would not see that the keys are grouped by.
+        return chosen.group_by(*(k for k in key if k is not zero)).having(sa.or_(n != 0, total != 0))
+
+    recent = happened.c.at >= sa.bindparam("recent", type_=sa.BigInteger)
+    return sa.union_all(
+        by("hour", HOUR, happened.c.size),
+        by("minute", MINUTE, zero).where(happened.c.measure.in_(BY_MINUTE), recent),
+    )
+
+
+# -- writing it down
+
+
+def dialect_insert(dialect: str, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+
+
+def _adding(dialect: str, table: sa.Table, sums: Sequence[str], query: Any, *, worst: str | None = None) -> sa.Insert:
+    """The statement that adds the query's rows to those that have the same key."""
+    insert = dialect_insert(dialect, table).from_select([column.name for column in table.c], query)
+    new = insert.excluded
+    values: dict[str, Any] = {name: table.c[name] + new[name] for name in sums}
+    if worst is not None:
+        values[worst] = sa.case((new[worst] > table.c[worst], new[worst]), else_=table.c[worst])
+    return insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)

@@ -1,0 +1,190 @@
+"""Alert rules as data: a metric, a comparison, a threshold. Some are built in; a user's own lie in the database."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import pydantic
+import sqlalchemy as sa
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from interlock.engine import actions
+from interlock.engine.errors import InvalidData, NotFound
+from interlock.engine.text import canonical
+from interlock.engine.unit import Unit
+from interlock.machine import Actor, Registry
+from interlock.store.service import alert_rule as A
+
+if TYPE_CHECKING:
+    from interlock.config import AlertSettings
+
+EACH = "each"
+METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "queue_lag": "seconds",
+        "failure_rate": "part",
+        "success_rate": "part",
+        "retry_rate": "part",
+        "review_age": "seconds",
+        "review_backlog": "count",
+        "dead_letters": "count",
+        "workers_alive": "count",
+        "state_count": "count",
+        "throughput": "count",
+    }
+)
+"""What a rule can look at, and whether it is in seconds, a part of one, or a count."""
+BUILT_IN = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
+CHANNELS = ("mail", "webhook")
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,59}")
+
+
+class Rule(BaseModel):
+    """When an alert opens. Times are seconds or ISO 8601 (`PT30M`); thresholds are seconds, parts of one, or counts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    name: str
+    metric: str
+    op: Literal[">", ">=", "<", "<="] = ">"
+    threshold: float
+    machine: str | None = None
+    """A machine, `each` for one alert a machine, or None for all machines together."""
+    state: str | None = None
+    """For `state_count`: which state."""
+    window: timedelta = timedelta(hours=1)
+    """For rates and throughput: over how long."""
+    for_: timedelta = Field(default=timedelta(0), alias="for")
+    """How long it must be so before the alert opens."""
+    min_count: int = Field(default=0, ge=0)
+    """For rates: of at least so many attempts, or ends."""
+    notify: tuple[str, ...] = ()
+    """Who is told: `mail:ADDRESS` or `webhook:NAME`; nobody named: those whom the configuration names."""
+    repeat_every: timedelta = timedelta(hours=4)
+
+    @field_validator("name")
+    @classmethod
+    def _named(cls, value: str) -> str:
+        if not NAME.fullmatch(value):
+            raise ValueError("use up to 60 small letters, digits, _ and -, a letter first")
+        return value
+
+    @field_validator("metric")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in METRICS:
+            raise ValueError(f"there is no metric {value!r}; there are {', '.join(METRICS)}")
+        return value
+
+    @field_validator("threshold")
+    @classmethod
+    def _finite(cls, value: float) -> float:
+        if not math.isfinite(value):
+            raise ValueError("must be a finite number")
+        return value
+
+    @field_validator("notify")
+    @classmethod
+    def _reachable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for one in value:
+            channel, _, whom = one.partition(":")
+            if channel not in CHANNELS or not whom.strip():
+                raise ValueError(f"{one!r} is neither mail:ADDRESS nor webhook:NAME")
+        return value
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Rule:
+        if (self.metric == "state_count") != (self.state is not None):
+            raise ValueError("state_count needs a state, and no other metric takes one")
+        if METRICS[self.metric] == "part" and not 0 <= self.threshold <= 1:
+            raise ValueError(f"{self.metric} is a part of one: 0.2 means 20 %")
+        if self.metric == "workers_alive" and self.machine is not None:
+            raise ValueError("workers_alive is about all machines; leave machine out")
+        if not timedelta(minutes=1) <= self.window <= timedelta(days=30):
+            raise ValueError("window must be between one minute and 30 days")
+        if not timedelta(0) <= self.for_ <= timedelta(days=30):
+            raise ValueError("for must be between nothing and 30 days")
+        if self.repeat_every < timedelta(minutes=1):
+            raise ValueError("repeat_every must be at least one minute")
+        return self
+
+
+def built_in(settings: AlertSettings | None = None) -> list[Rule]:
+    """The rules that everybody has, with the thresholds of the configuration and without those switched off."""
+    if settings is None:
+        from interlock.config import AlertSettings
+
+        settings = AlertSettings()
+    again = timedelta(hours=settings.repeat_hours)
+    rules = (
+        Rule(name="queue_lag", metric="queue_lag", threshold=settings.queue_lag_minutes * 60, machine=EACH,
+             repeat_every=again),
+        Rule(name="failure_rate", metric="failure_rate", threshold=settings.failure_rate_percent / 100, machine=EACH,
+             min_count=10, repeat_every=again),
+        Rule(name="review_age", metric="review_age", threshold=settings.review_age_hours * 3600, machine=EACH,
+             repeat_every=again),
+        Rule(name="no_worker", metric="workers_alive", op="<", threshold=1, for_=timedelta(seconds=60),
+             repeat_every=again),
+        Rule(name="dead_letters", metric="dead_letters", threshold=settings.dead_letters, machine=EACH,
+             repeat_every=again),
+    )  # fmt: skip
+    return [rule for rule in rules if rule.name not in settings.off]
+
+
+def checked(given: Rule | Mapping[str, Any], registry: Registry) -> Rule:
+    """The rule, if it means something here; InvalidData names each field that does not."""
+    try:
+        rule = given if isinstance(given, Rule) else Rule.model_validate(given)
+    except pydantic.ValidationError as error:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, e['loc'])) or 'rule'}: {e['msg'].removeprefix('Value error, ')}"
+            for e in error.errors()
+        )
+        raise InvalidData(f"the alert rule does not fit: {wrong}") from error
+    if rule.name in BUILT_IN:
+        raise InvalidData(f"the rule {rule.name!r} is built in; change it in the configuration, or take another name")
+    of = list(registry)
+    if rule.machine is not None and rule.machine != EACH:
+        of = [machine for machine in registry if machine.name == rule.machine]
+        if not of:
+            known = ", ".join(sorted(machine.name for machine in registry)) or "none"
+            raise InvalidData(f"there is no machine {rule.machine!r}; there are: {known}")
+    if rule.state is not None and not any(rule.state in machine.states for machine in of):
+        there = ", ".join(sorted({state for machine in of for state in machine.states}))
+        raise InvalidData(f"there is no state {rule.state!r}; there are: {there}")
+    return rule
+
+
+def put(unit: Unit, given: Rule | Mapping[str, Any], actor: Actor) -> Rule:
+    """Keep a rule of one's own; one of the same name is replaced."""
+    rule = checked(given, unit.core.registry)
+    replaced = unit.conn.execute(sa.delete(A).where(A.c.name == rule.name)).rowcount
+    spec = canonical(rule.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+    unit.conn.execute(sa.insert(A).values(name=rule.name, spec=spec, created_by=str(actor), created_at=unit.now))
+    what = "alert_rule.change" if replaced else "alert_rule.add"
+    actions.record(unit, actor, what, rule.name, details=json.loads(spec))
+    return rule
+
+
+def remove(unit: Unit, name: str, actor: Actor) -> None:
+    """Forget a rule of one's own; its alerts close by themselves."""
+    if unit.conn.execute(sa.delete(A).where(A.c.name == name)).rowcount == 0:
+        hint = "; it is built in: switch it off in the configuration" if name in BUILT_IN else ""
+        raise NotFound(f"there is no alert rule {name!r} of your own{hint}")
+    actions.record(unit, actor, "alert_rule.remove", name)
+
+
+def own(conn: sa.Connection) -> list[Rule]:
+    """The rules that users have added, by name."""
+    return [Rule.model_validate_json(spec) for spec in conn.execute(sa.select(A.c.spec).order_by(A.c.name)).scalars()]
+
+
+def every(conn: sa.Connection, settings: AlertSettings | None = None) -> Sequence[Rule]:
+    """All rules that are in force."""
+    return [*built_in(settings), *own(conn)]

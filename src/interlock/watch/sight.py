@@ -1,0 +1,152 @@
+"""What the alert rules see at one moment: each metric's value, read once however many rules ask for it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from interlock.machine import Registry
+from interlock.store import SECOND, Micros
+from interlock.watch import measures
+from interlock.watch.measures import Activity, Backlog, Ends
+from interlock.watch.rules import EACH, METRICS, Rule
+
+COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
+}  # fmt: skip
+WORDS = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}
+
+
+class Seen(NamedTuple):
+    """A metric's value, None where there is nothing to judge by; and by how many things it is judged."""
+
+    value: float | None
+    of: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule at one machine (or all of them): whether it is so, and in words."""
+
+    rule: Rule
+    machine: str | None
+    value: float
+    holds: bool
+    sentence: str
+
+
+class Sight:
+    """The present, for rules."""
+
+    def __init__(self, conn: sa.Connection, registry: Registry, now: Micros) -> None:
+        self._conn, self._registry, self._now = conn, registry, now
+        self._activity: dict[timedelta, dict[str, Activity]] = {}
+        self._letters: dict[str, int] = {}
+
+    def findings(self, rules: Iterable[Rule]) -> list[Finding]:
+        return [self._finding(rule, machine) for rule in rules for machine in self._scopes(rule)]
+
+    def _scopes(self, rule: Rule) -> list[str | None]:
+        if rule.machine != EACH:
+            return [rule.machine]
+        return [m.name for m in self._registry if rule.state is None or rule.state in m.states]
+
+    def _finding(self, rule: Rule, machine: str | None) -> Finding:
+        value, of = self.see(rule, machine)
+        if value is None:
+            return Finding(rule, machine, 0.0, False, "")
+        holds = of >= rule.min_count and COMPARE[rule.op](value, rule.threshold)
+        return Finding(rule, machine, value, holds, sentence(rule, machine, value))
+
+    def see(self, rule: Rule, machine: str | None) -> Seen:
+        """The rule's metric for a machine, or for all of them."""
+        names = [machine] if machine is not None else [m.name for m in self._registry]
+        match rule.metric:
+            case "queue_lag":
+                return Seen(max((self._lags.get(name, 0) for name in names), default=0) / SECOND)
+            case "review_age":
+                oldest = measures.together(self._reviews.get(name, Backlog()) for name in names).oldest
+                return Seen(None if oldest is None else (self._now - oldest) / SECOND)
+            case "review_backlog":
+                return Seen(sum(self._reviews.get(name, Backlog()).late for name in names))
+            case "dead_letters":
+                return Seen(sum(map(self._dead_letters, names)))
+            case "workers_alive":
+                return Seen(self._workers if self._is_work else None)
+            case "state_count":
+                return Seen(sum(self._counts.get(name, {}).get(rule.state or "", 0) for name in names))
+        happened = self._happened(rule.window, names)
+        if rule.metric == "failure_rate":
+            return Seen(happened.failure_rate, happened.attempts)
+        if rule.metric == "retry_rate":
+            return Seen(happened.retry_rate, happened.throughput)
+        if rule.metric == "success_rate":
+            ended = self._ends(rule.window, names)
+            return Seen(ended.success_rate, ended.good + ended.bad)
+        return Seen(happened.throughput)
+
+    def _happened(self, window: timedelta, names: Iterable[str]) -> Activity:
+        if window not in self._activity:
+            self._activity[window] = measures.activity(self._conn, self._now, window)
+        total = Activity()
+        for name in names:
+            total.add(self._activity[window].get(name) or Activity())
+        return total
+
+    def _ends(self, window: timedelta, names: Iterable[str]) -> Ends:
+        known = {m.name: m for m in self._registry}
+        return sum((measures.ends(known.get(name), self._happened(window, [name])) for name in names), Ends())
+
+    def _dead_letters(self, machine: str) -> int:
+        if machine not in self._letters:
+            self._letters[machine] = measures.dead_letters(self._conn, machine)
+        return self._letters[machine]
+
+    @cached_property
+    def _lags(self) -> dict[str, Micros]:
+        return measures.lags(measures.oldest_ready(self._conn, self._now), self._now)
+
+    @cached_property
+    def _reviews(self) -> dict[str, Backlog]:
+        return measures.reviews(self._conn, self._now)
+
+    @cached_property
+    def _counts(self) -> dict[str, dict[str, int]]:
+        return measures.counts(self._conn)
+
+    @cached_property
+    def _workers(self) -> int:
+        return measures.workers_alive(self._conn, self._now)
+
+    @property
+    def _is_work(self) -> bool:
+        """Without a handler and without ready work, nobody misses a worker."""
+        return any(machine.handlers for machine in self._registry) or bool(self._lags)
+
+
+def sentence(rule: Rule, machine: str | None, value: float) -> str:
+    """What is wrong, in words."""
+    whose = f"{machine}: " if machine else ""
+    if rule.metric == "workers_alive" and value == 0:
+        return f"{whose}no worker is alive"
+    what = rule.metric.replace("_", " ") if rule.state is None else f"the number in {rule.state!r}"
+    kind = METRICS[rule.metric]
+    return f"{whose}{what} is {told(kind, value)}, {WORDS[rule.op]} {told(kind, rule.threshold)}"
+
+
+def told(kind: str, value: float) -> str:
+    """A value as people read it."""
+    if kind == "part":
+        return f"{value * 100:.3g} %"
+    if kind == "count":
+        return f"{value:,.10g}"
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if value >= 2 * length:
+            return f"{value / length:.3g} {unit}"
+    return f"{value:.3g} seconds"
