@@ -245,3 +245,10 @@ def test_the_migrations_give_the_very_columns_and_indexes_that_the_tables_say(ne
         wanted = created.read(shape)
         assert "wake = 'work'" in str(wanted["instance"])
         assert migrated.read(shape) == wanted
+
+
+def test_the_names_of_the_files_say_what_alembic_says() -> None:
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory.from_config(migrate._config())
+    assert migrate.revisions() == tuple(s.revision for s in scripts.walk_revisions())[::-1]

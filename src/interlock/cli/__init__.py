@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from interlock.cli import audit, database, dead_letters, instances, machines, reviews, sample, workers
+from interlock.cli import (
+    audit,
+    configuration,
+    database,
+    dead_letters,
+    exporting,
+    instances,
+    machines,
+    reviews,
+    sample,
+    serving,
+    tokens,
+    users,
+    workers,
+)
 
 app = typer.Typer(
     help="Interlock: long work that machines do and people approve.",
@@ -14,13 +28,21 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command("up")(serving.up)
+app.command("server")(serving.server)
+app.add_typer(workers.app, name="worker")
 app.add_typer(instances.app, name="instance")
 app.add_typer(reviews.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letter")
-app.add_typer(workers.app, name="worker")
+app.add_typer(users.app, name="user")
+app.add_typer(users.workspaces, name="workspace")
+app.add_typer(tokens.app, name="token")
+app.command("login-link")(users.login_link)
 app.add_typer(machines.app, name="machine")
 app.add_typer(database.app, name="db")
 app.add_typer(audit.app, name="audit")
+app.add_typer(configuration.app, name="config")
+app.command("export")(exporting.export)
 app.command("sample")(sample.run)
 
 

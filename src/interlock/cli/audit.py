@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database
+from interlock.cli.options import DEFAULT_DATABASE, Database, store_of
 
 app = typer.Typer(help="The audit: prove that nobody changed the history.", no_args_is_help=True)
 
@@ -28,11 +28,11 @@ def verify(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from interlock.engine import audit
-    from interlock.store import migrate, open_store, tables
+    from interlock.store import migrate, tables
 
     problems: list[str] = []
     instances = rows = 0
-    with open_store(database, wakeup="poll") as store:
+    with store_of(database) as store:
         migrate.require(store)
         total = 1
         if instance is None:

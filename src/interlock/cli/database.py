@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database
+from interlock.cli.options import DEFAULT_DATABASE, Database, address
 
 app = typer.Typer(help="The database: bring its schema up to date, see how it stands.", no_args_is_help=True)
 
@@ -14,7 +14,7 @@ def migrate_(database: Database = DEFAULT_DATABASE) -> None:
     """Create or upgrade the tables; safe to run again, and while others run."""
     from interlock.store import migrate, open_store
 
-    with open_store(database, wakeup="poll") as store:
+    with open_store(address(database), wakeup="poll") as store:
         before = migrate.status(store)
         after = migrate.upgrade(store)
     if before.ready:
@@ -32,10 +32,11 @@ def status(database: Database = DEFAULT_DATABASE) -> None:
 
     from interlock.store import StoreError, migrate, open_store
 
-    url = sa.make_url(database)
+    where = address(database)
+    url = sa.make_url(where)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
         raise StoreError(f"there is no database {url.database}; run: interlock db migrate")
-    with open_store(database, wakeup="poll") as store:
+    with open_store(where, wakeup="poll") as store:
         found = migrate.status(store)
     typer.echo(f"database  {found.current or 'empty'}\ncode      {found.wanted}")
     if found.unknown:

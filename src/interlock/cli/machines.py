@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, registry_of
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, address, registry_of
 
 app = typer.Typer(help="The machines: list them, show one.", no_args_is_help=True)
 
@@ -58,13 +58,14 @@ def _version(database: str, name: str, digest: str) -> int:
 
     import sqlalchemy as sa
 
-    url = sa.make_url(database)
+    where = address(database)
+    url = sa.make_url(where)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
         return 1
     from interlock.store import migrate, open_store
     from interlock.store.tables import definition
 
-    with open_store(database, wakeup="poll") as store:
+    with open_store(where, wakeup="poll") as store:
         if not migrate.status(store).ready:
             return 1
         rows = store.read(

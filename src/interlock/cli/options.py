@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,28 +12,44 @@ import typer
 if TYPE_CHECKING:
     from interlock.engine import Engine
     from interlock.machine import Registry
+    from interlock.store import Store
 
 Database = Annotated[
     str,
     typer.Option(
         "--database",
-        envvar="INTERLOCK_DATABASE",
         help="Where the data is: sqlite:///file.db or postgresql://user@host/name.",
+        show_default="from the configuration, else data/interlock.db",
     ),
 ]
 App = Annotated[
     list[str] | None,
     typer.Option("--app", help="Machines of your own, as package.module:registry; may be given several times."),
 ]
-DEFAULT_DATABASE = "sqlite:///interlock.db"
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", envvar="INTERLOCK_CONFIG", help="The configuration file.", show_default="interlock.toml"),
+]
+DEFAULT_DATABASE = ""
+"""Not named on the command line: the configuration says it."""
+
+
+def address(database: str) -> str:
+    """The database that is meant."""
+    if database:
+        return database
+    from interlock.config import load
+
+    return load().database_url
 
 
 def registry_of(apps: list[str] | None) -> Registry:
-    """The installed machines, and those of `--app`."""
+    """The installed machines, those of the configuration, and those of `--app`."""
+    from interlock.config import load as load_settings
     from interlock.machine import installed, load
 
     everything = installed()
-    for spec in apps or ():
+    for spec in dict.fromkeys([*load_settings().apps, *(apps or ())]):
         for machine in load(spec):
             everything.add(machine)
     return everything
@@ -41,15 +58,35 @@ def registry_of(apps: list[str] | None) -> Registry:
 @contextmanager
 def opened(database: str, apps: list[str] | None) -> Iterator[Engine]:
     """An engine on a database that is there and has our schema; nothing is created by looking."""
-    from pathlib import Path
+    from interlock.engine import Engine
 
+    with store_of(database) as store:
+        registry = registry_of(apps)
+        add_demo(store, registry)
+        yield Engine(store, registry, migrate_schema=False, register=False)
+
+
+@contextmanager
+def store_of(database: str) -> Iterator[Store]:
+    """A database that is there."""
     import sqlalchemy as sa
 
-    from interlock.engine import Engine
     from interlock.store import StoreError, open_store
 
-    url = sa.make_url(database)
+    where = address(database)
+    url = sa.make_url(where)
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
-        raise StoreError(f"there is no database {url.database}; name it with --database or INTERLOCK_DATABASE")
-    with open_store(database) as store:
-        yield Engine(store, registry_of(apps), migrate_schema=False, register=False)
+        raise StoreError(
+            f"there is no database {url.database}; start one with: interlock up, or name another with --database"
+        )
+    with open_store(where) as store:
+        yield store
+
+
+def add_demo(store: Store, registry: Registry) -> None:
+    """A database that was filled by the demo has its machine in it, and nobody else's."""
+    from interlock.apps.sample import demo, parcel
+    from interlock.store import migrate
+
+    if parcel.name not in registry and migrate.status(store).ready and store.read(demo.is_demo):
+        registry.add(parcel)

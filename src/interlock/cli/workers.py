@@ -6,15 +6,25 @@ from dataclasses import asdict
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, opened
 from interlock.cli.printing import Json, as_json, table, when
+from interlock.cli.serving import Hands, Queues, worker
 
-app = typer.Typer(help="Workers: who is alive.", no_args_is_help=True)
+app = typer.Typer(help="Run a worker, or list those that run.")
 
 
-@app.callback()
-def _workers() -> None:
-    """Keeps `list` a command of its own."""
+@app.callback(invoke_without_command=True)
+def run(
+    context: typer.Context,
+    queues: Queues = None,
+    hands: Hands = None,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+    config: Config = None,
+) -> None:
+    """Run a worker; start as many as you like, on as many machines."""
+    if context.invoked_subcommand is None:
+        worker(queues, hands, database, apps, config)
 
 
 @app.command("list")

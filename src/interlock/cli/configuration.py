@@ -1,0 +1,73 @@
+"""`interlock config`: check the configuration, and show it with its secrets hidden."""
+
+from __future__ import annotations
+
+import typer
+
+from interlock.cli.options import Config
+from interlock.cli.printing import Json, as_json
+
+app = typer.Typer(help="The configuration: check it, show it.", no_args_is_help=True)
+
+
+@app.command()
+def check(config: Config = None) -> None:
+    """Read the file and the environment, load the machines, reach the database; exit code 1 when something is wrong."""
+    import sqlalchemy as sa
+
+    from interlock.config import load
+    from interlock.machine import installed
+    from interlock.machine import load as load_machines
+    from interlock.store import migrate, open_store
+
+    settings = load(config)
+    machines = len(installed()) + sum(len(load_machines(spec)) for spec in settings.apps)
+    typer.echo(f"settings  fine, {machines} machines")
+    url = sa.make_url(settings.database_url)
+    shown = url.render_as_string(hide_password=True)
+    if url.get_backend_name() == "sqlite" and url.database and not _exists(url.database):
+        typer.echo(f"database  {shown} is not there yet; it is made at the first start")
+        return
+    with open_store(settings.database_url, wakeup="poll") as store:
+        found = migrate.status(store)
+    typer.echo(f"database  {shown}, schema {found.current or 'none'}{'' if found.ready else f', needs {found.wanted}'}")
+    raise typer.Exit(0 if found.ready else 1)
+
+
+def _exists(path: str) -> bool:
+    from pathlib import Path
+
+    return Path(path).exists()
+
+
+@app.command()
+def show(config: Config = None, in_json: Json = False) -> None:
+    """Print every setting as it is in force."""
+    from interlock.config import load, shown
+
+    plain = shown(load(config))
+    if in_json:
+        as_json(plain)
+        return
+    tables = {name: value for name, value in plain.items() if isinstance(value, dict)}
+    for name, value in plain.items():
+        if name not in tables:
+            typer.echo(f"{name} = {_toml(value)}")
+    for name, table in tables.items():
+        _print(name, table)
+
+
+def _print(name: str, table: dict[str, object]) -> None:
+    typer.echo(f"\n[{name}]")
+    for key, value in table.items():
+        if not isinstance(value, dict):
+            typer.echo(f"{key} = {_toml(value)}")
+    for key, value in table.items():
+        if isinstance(value, dict):
+            _print(f"{name}.{key}", value)
+
+
+def _toml(value: object) -> str:
+    import json
+
+    return "# not set" if value is None else json.dumps(value)

@@ -1,0 +1,99 @@
+"""`interlock export`: instances with their histories, as JSON lines or as a table of instances."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.printing import described
+
+if TYPE_CHECKING:
+    from interlock.engine import Engine, Instance
+
+COLUMNS = ("id", "machine", "state", "workspace", "key", "seq", "created_at", "entered_at", "finished_at", "paused")
+
+
+class Format(StrEnum):
+    JSONL = "jsonl"
+    CSV = "csv"
+
+
+def export(
+    file: Annotated[Path | None, typer.Argument(help="Where to; without it, the standard output.")] = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="jsonl has everything, csv one line an instance.")
+    ] = Format.JSONL,
+    machine: Annotated[str | None, typer.Option(help="Only of this machine.")] = None,
+    state: Annotated[str | None, typer.Option(help="Only in this state.")] = None,
+    workspace: Annotated[str | None, typer.Option(help="Only of this workspace.")] = None,
+    without_history: Annotated[bool, typer.Option("--without-history", help="Leave the histories out.")] = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Write instances, the newest first, each with its history; page by page, so that nothing is held up."""
+    import sys
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from interlock.engine.listing import Where
+
+    where = Where(machine=machine, state=state, workspace=workspace)
+    target = file.open("w", encoding="utf-8", newline="") if file else sys.stdout
+    try:
+        with opened(database, apps) as engine, Progress(console=Console(stderr=True), transient=True) as progress:
+            total = engine.count(where)
+            bar = progress.add_task("exporting", total=total.n if total.exact else None)
+            done, after = 0, None
+            write = _csv(target) if format is Format.CSV else _jsonl(target, engine, history=not without_history)
+            while True:
+                page = engine.page(where, after=after, limit=500)
+                for instance in page.instances:
+                    write(instance)
+                done += len(page.instances)
+                progress.update(bar, completed=done)
+                if page.next is None:
+                    break
+                after = page.next
+    finally:
+        if file:
+            target.close()
+    typer.echo(f"{done} instances", err=True)
+
+
+def _csv(target: TextIO) -> Any:
+    import csv
+
+    writer = csv.DictWriter(target, COLUMNS, extrasaction="ignore")
+    writer.writeheader()
+
+    def write(instance: Instance) -> None:
+        # A cell that begins like a formula would be run by a spreadsheet.
+        row = {name: _harmless(value) for name, value in described(instance).items()}
+        writer.writerow(row)
+
+    return write
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+def _jsonl(target: TextIO, engine: Engine, *, history: bool) -> Any:
+    import json
+    from dataclasses import asdict
+
+    def write(instance: Instance) -> None:
+        told = described(instance)
+        if history:
+            rows: list[Any] = []
+            while page := engine.history(instance.id, after=rows[-1].seq if rows else 0):
+                rows += page
+            told["history"] = [asdict(row) for row in rows]
+        target.write(json.dumps(told, default=str, ensure_ascii=False) + "\n")
+
+    return write

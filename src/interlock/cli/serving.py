@@ -1,0 +1,156 @@
+"""`interlock up`, `interlock server`, `interlock worker`: the product, whole or in parts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, add_demo
+
+if TYPE_CHECKING:
+    from interlock.config import Settings
+    from interlock.engine import Engine
+    from interlock.http.process import Process
+    from interlock.machine import Registry
+    from interlock.store import Store
+    from interlock.worker.loop import Loop
+
+Port = Annotated[
+    int | None,
+    typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.", show_default="8420"),
+]
+Host = Annotated[str | None, typer.Option("--host", help="The address to listen on.", show_default="127.0.0.1")]
+Data = Annotated[Path | None, typer.Option("--data", help="The folder for the embedded database.", show_default="data")]
+Queues = Annotated[list[str] | None, typer.Option("--queue", help="Only this queue; may be given several times.")]
+Hands = Annotated[
+    int | None, typer.Option("--hands", min=1, max=512, help="Handlers that run at once.", show_default="16")
+]
+
+
+def _settings(config: Path | None, **given: Any) -> Settings:
+    """The settings, with what the command line says on top."""
+    from interlock.config import load
+
+    known = load(config)
+    overrides: dict[str, Any] = {}
+    for name, value in given.items():
+        table, _, field = name.partition("__")
+        if value in (None, "", []):
+            continue
+        if field:
+            overrides.setdefault(table, getattr(known, table).model_dump())[field] = value
+        else:
+            overrides[name] = value
+    return load(config, overrides) if overrides else known
+
+
+def _registry(settings: Settings) -> Registry:
+    from interlock.machine import installed, load
+
+    everything = installed()
+    for spec in dict.fromkeys(settings.apps):
+        for machine in load(spec):
+            everything.add(machine)
+    return everything
+
+
+def up(
+    port: Port = None,
+    host: Host = None,
+    data: Data = None,
+    no_demo: Annotated[bool, typer.Option("--no-demo", help="Start empty, without the demo.")] = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+    config: Config = None,
+) -> None:
+    """Run the whole product in one process: API, pages and workers."""
+    settings = _settings(config, http__port=port, http__host=host, data=data, database=database, apps=apps or [])
+    from interlock.apps.sample import demo
+    from interlock.http.process import Process
+
+    def machines(store: Store) -> Registry:
+        registry = _registry(settings)
+        if not no_demo:
+            demo.begin(store, registry)
+        add_demo(store, registry)
+        return registry
+
+    def beside(engine: Engine) -> list[Loop]:
+        return [demo.Demo(engine)] if not no_demo and engine.read(demo.is_demo) else []
+
+    process = Process(settings, machines, serve=True, work=True, beside=beside)
+    owner = process.own()
+    link = process.login_url(owner)
+    process.run(lambda: _greet(process, link))
+
+
+def _greet(process: Process, link: str) -> None:
+    import sqlalchemy as sa
+
+    from interlock import __version__
+
+    store = sa.make_url(process.settings.database_url).render_as_string(hide_password=True)
+    here = [m.name for m in process.engine.registry.workable()]
+    others = [m.name for m in process.engine.registry if m.name not in here]
+    typer.echo(f"Interlock {__version__} on {process.url}")
+    typer.echo(f"  log in    {link}\n            (once, within the hour; another one: interlock login-link)")
+    typer.echo(f"  data      {store}")
+    typer.echo(f"  machines  {', '.join(here) or 'none'}")
+    if others:
+        typer.echo(f"            without code for their work here: {', '.join(others)}")
+    if any(loop.name == "demo" for loop in process.duties.loops):
+        typer.echo(
+            "  demo      a small world that moves by itself; start empty with: interlock up --no-demo --data DIR"
+        )
+    typer.echo("  Ctrl-C stops it.")
+    sys.stdout.flush()  # into a file it would come at the end
+
+
+def server(
+    port: Port = None,
+    host: Host = None,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+    config: Config = None,
+) -> None:
+    """Run the API and the pages alone; the work is done by `interlock worker`, here or on other machines."""
+    settings = _settings(config, http__port=port, http__host=host, database=database, apps=apps or [])
+    from interlock.http.process import Process
+
+    process = Process(settings, lambda store: _known(settings, store), serve=True, work=False)
+    process.own()
+    process.run(lambda: _say(f"serving on {process.url}"))
+
+
+def worker(
+    queues: Queues = None,
+    hands: Hands = None,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+    config: Config = None,
+) -> None:
+    """Run a worker; start as many as you like, on as many machines."""
+    settings = _settings(config, worker__queues=queues, worker__hands=hands, database=database, apps=apps or [])
+    from interlock.http.process import Process
+    from interlock.machine import InterlockError
+
+    process = Process(settings, lambda store: _known(settings, store), serve=False, work=True)
+    made = process.worker
+    if made is None:
+        raise InterlockError("no machine here has code for its work; bring yours with --app package.module:registry")
+    process.run(lambda: _say(f"working on {', '.join(q for q in made.queues if '@' not in q)}"))
+
+
+def _say(line: str) -> None:
+    typer.echo(line)
+    sys.stdout.flush()
+
+
+def _known(settings: Settings, store: Store) -> Registry:
+    """The machines; in a demo's database the demo's, too."""
+    registry = _registry(settings)
+    add_demo(store, registry)
+    return registry

@@ -1,0 +1,174 @@
+"""Bulk actions: one action for all that match a filter, with a preview, with progress, and a way to stop it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine import NotFound, bulk
+from interlock.engine.unit import Unit
+from interlock.http.caller import Caller, TheService
+from interlock.http.models import Answer, at
+from interlock.http.writing import Write
+from interlock.people import NotAllowed, Principal
+from interlock.store import moment
+
+router = APIRouter(prefix="/api/bulk", tags=["bulk"])
+
+
+class Wanted(BaseModel):
+    """An action, and to what."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"target": "instances", "action": "pause", "filter": {"machine": "parcel", "state": "weighing"}},
+                {"target": "dead_letters", "action": "retry", "filter": {"fingerprint": "5f0c6b1f4f3c2a1b"}},
+            ]
+        },
+    )
+
+    target: Literal["instances", "dead_letters"] = "instances"
+    action: str = Field(
+        max_length=50,
+        description="For instances: pause, resume, cancel, fire, retry; for dead letters: retry, resolve, discard.",
+        examples=["pause"],
+    )
+    filter: dict[str, Any] = Field(
+        description="The fields that a list takes; an empty one is refused.", examples=[{"machine": "parcel"}]
+    )
+    arguments: dict[str, Any] = Field(default_factory=dict, description="For `fire`: the event.")
+    reason: str = Field("", max_length=500)
+
+
+class PreviewOut(Answer):
+    """What the action would be done to."""
+
+    count: int
+    exact: bool
+    sample: list[UUID]
+
+
+class ProblemOut(Answer):
+    """Why items were refused."""
+
+    problem: str
+    count: int
+    example: str
+
+
+class BulkOut(Answer):
+    """A bulk action and how far it is."""
+
+    id: UUID
+    target: str
+    action: str
+    filter: dict[str, Any]
+    arguments: dict[str, Any]
+    actor: str
+    reason: str
+    status: str = Field(description="running, done, stopped")
+    total: int = Field(description="How many matched at the start, counted up to 10,000.")
+    done: int
+    refused: int
+    problems: list[ProblemOut]
+    created_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, b: bulk.Bulk) -> BulkOut:
+        return cls(
+            id=b.id, target=b.target, action=b.action, filter=b.filter.get("where", b.filter), arguments=b.arguments,
+            actor=b.actor, reason=b.reason, status=b.status, total=b.total, done=b.done, refused=b.refused,
+            problems=[ProblemOut(problem=p.problem, count=p.count, example=p.example) for p in b.problems],
+            created_at=moment(b.created_at), updated_at=moment(b.updated_at), finished_at=at(b.finished_at),
+        )  # fmt: skip
+
+
+class BulkList(Answer):
+    """The newest first."""
+
+    bulks: list[BulkOut]
+    next: UUID | None
+
+
+def _where_allowed(who: Principal, action: str) -> frozenset[str]:
+    """The workspaces in which this person may do it."""
+    if who.kind == "agent":
+        raise NotAllowed("an agent's token does one thing at a time; bulk actions are for people")
+    needed = "fire" if action == "fire" else "operate"
+    found = frozenset(w for w in who.workspaces if who.may(needed, w))
+    if not found:
+        raise NotAllowed(f"this needs the permission {needed!r}, which {who.name} has in no workspace")
+    return found
+
+
+@router.post("/preview", summary="How many it would be, and a few of them; nothing is changed")
+async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> PreviewOut:
+    workspaces = _where_allowed(who, body.action)
+    now = service.engine.clock.now()
+    found = await service.read(
+        lambda conn: bulk.preview(
+            conn, now, body.target, body.action, body.filter, arguments=body.arguments, workspaces=workspaces
+        )
+    )
+    return PreviewOut(count=found.count.n, exact=found.count.exact, sample=found.sample)
+
+
+@router.post("", status_code=202, summary="Start it; workers do it in batches", response_model=BulkOut)
+async def start_bulk(write: Write, body: Wanted) -> Response:
+    workspaces = _where_allowed(write.who, body.action)
+    actor = write.who.actor_in(sorted(workspaces)[0])
+
+    def start(unit: Unit) -> BulkOut:
+        return BulkOut.of(
+            bulk.start(
+                unit, body.target, body.action, body.filter, actor, reason=body.reason, arguments=body.arguments,
+                workspaces=workspaces,
+            )
+        )  # fmt: skip
+
+    return await write(start, status=202, name="bulk")
+
+
+def _visible(who: Principal, found: bulk.Bulk) -> None:
+    within = found.filter.get("workspaces")
+    if who.kind == "agent" or within is None or not any(who.may("read", w) for w in within):
+        raise NotFound(f"there is no bulk action {found.id}")
+
+
+@router.get("", summary="Bulk actions, the newest first")
+async def list_bulk(
+    service: TheService, who: Caller, after: UUID | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 50
+) -> BulkList:
+    if who.kind == "agent":
+        raise NotAllowed("bulk actions are for people")
+    page = await service.read(lambda conn: bulk.page(conn, workspaces=who.workspaces, after=after, limit=limit))
+    return BulkList(bulks=[BulkOut.of(b) for b in page.bulks], next=page.next)
+
+
+@router.get("/{id}", summary="How far it is")
+async def get_bulk(service: TheService, who: Caller, id: UUID) -> BulkOut:
+    found = await service.read(lambda conn: bulk.get(conn, id))
+    _visible(who, found)
+    return BulkOut.of(found)
+
+
+@router.post("/{id}/stop", summary="Do nothing more of it; what is done stays done", response_model=BulkOut)
+async def stop_bulk(write: Write, id: UUID) -> Response:
+    def stop(unit: Unit) -> BulkOut:
+        found = bulk.get(unit.conn, id)
+        _visible(write.who, found)
+        allowed = _where_allowed(write.who, found.action)
+        if not allowed & set(found.filter.get("workspaces") or ()):
+            raise NotAllowed(f"bulk action {id} is in workspaces that {write.who.name} only looks at")
+        return BulkOut.of(bulk.stop(unit, id, write.who.actor_in(sorted(allowed)[0])))
+
+    return await write(stop, name="bulk")

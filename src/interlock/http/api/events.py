@@ -1,0 +1,113 @@
+"""Live events: a stream that goes on from any position and misses nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterable
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import Field
+
+from interlock.engine.feed import Happening, Position
+from interlock.http.api.instances import readable
+from interlock.http.caller import Caller, TheService, credentials
+from interlock.http.models import Answer
+from interlock.http.problems import BadRequest
+from interlock.store import moment
+
+router = APIRouter(prefix="/api/events", tags=["events"])
+ASK_AGAIN = 30.0
+"""Seconds after which a stream makes sure that its listener may still listen."""
+
+
+class EventOut(Answer):
+    """Something that happened to an instance."""
+
+    position: str = Field(description="Go on from here with `after`, or with the header Last-Event-ID.")
+    instance_id: UUID
+    workspace: str
+    machine: str
+    seq: int
+    kind: str
+    from_state: str | None
+    to_state: str | None
+    event: str | None
+    actor: str
+    at: datetime
+
+    @classmethod
+    def of(cls, h: Happening) -> EventOut:
+        return cls(
+            position=str(h.position), instance_id=h.instance_id, workspace=h.workspace, machine=h.machine, seq=h.seq,
+            kind=h.kind, from_state=h.from_state, to_state=h.to_state, event=h.event, actor=h.actor, at=moment(h.at),
+        )  # fmt: skip
+
+
+class EventPage(Answer):
+    """What happened, in order."""
+
+    events: list[EventOut]
+    next: str = Field(description="Give it as `after` to go on; also when there were no events.")
+
+
+class Chosen:
+    """Which events a listener wants, and may have."""
+
+    def __init__(
+        self,
+        request: Request,
+        who: Caller,
+        machine: Annotated[str | None, Query(max_length=200)] = None,
+        instance: UUID | None = None,
+        after: Annotated[str | None, Query(max_length=80, examples=["0-42"])] = None,
+        last_event_id: Annotated[str | None, Header(max_length=80)] = None,
+    ) -> None:
+        self.who, self.machine, self.instance = who, machine, instance
+        self.workspaces = readable(who)
+        self.shown = credentials(request)
+        given = last_event_id or after
+        self.after = Position.parse(given) if given is not None else None
+
+    def wants(self, h: Happening) -> bool:
+        return (
+            h.workspace in self.workspaces
+            and (self.machine is None or h.machine == self.machine)
+            and (self.instance is None or h.instance_id == self.instance)
+            and self.who.may("read", h.workspace, h.machine)
+        )
+
+
+async def _room(service: TheService, chosen: Annotated[Chosen, Depends()]) -> Chosen:
+    if service.hub.listeners >= service.settings.http.stream_limit:
+        raise BadRequest("too many live streams are open here; try again later", status=503, kind="streams")
+    return chosen
+
+
+@router.get("", summary="What happened after a position, as one page")
+async def list_events(
+    service: TheService, chosen: Annotated[Chosen, Depends()], limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> EventPage:
+    start = chosen.after or Position(0, 0)
+    found = await service.call(service.engine.feed, start, limit=limit)
+    following = found[-1].position if found else start
+    return EventPage(events=[EventOut.of(h) for h in found if chosen.wants(h)], next=str(following))
+
+
+@router.get("/stream", summary="The same, live, as server-sent events", response_class=EventSourceResponse)
+async def stream_events(
+    service: TheService, chosen: Annotated[Chosen, Depends(_room)]
+) -> AsyncIterable[ServerSentEvent]:
+    """Each event's id is its position; a browser that reconnects goes on where it was. A comment comes every 15 s."""
+    yield ServerSentEvent(comment="listening", retry=1000)
+    asked = time.monotonic()
+    async for happened in service.hub.follow(chosen.after):
+        for one in happened:
+            if chosen.wants(one):
+                yield ServerSentEvent(data=EventOut.of(one), event=one.kind, id=str(one.position))
+        if time.monotonic() - asked > ASK_AGAIN:
+            asked = time.monotonic()
+            chosen.who = await service.call(service.callers.find, *chosen.shown)  # NotAuthenticated ends the stream

@@ -1,0 +1,71 @@
+"""Health: whether the process lives, whether it can serve, and its metrics."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from interlock import __version__
+from interlock.http.caller import TheService, caller, require_operator
+from interlock.http.models import Answer
+from interlock.machine import InterlockError
+from interlock.store import migrate
+from interlock.watch import prometheus
+
+router = APIRouter(tags=["health"])
+
+
+class Health(Answer):
+    """The process lives."""
+
+    status: Literal["ok"] = "ok"
+    version: str = __version__
+
+
+class Readiness(Answer):
+    """Whether requests should come here."""
+
+    ready: bool
+    database: str
+    schema_version: str | None
+    draining: bool
+
+
+@router.get("/healthz", summary="The process lives; nothing else is asked")
+async def healthz() -> Health:
+    return Health()
+
+
+@router.get(
+    "/readyz",
+    summary="The database answers, its schema fits, and the process is not stopping",
+    response_model=Readiness,
+    responses={503: {"model": Readiness, "description": "Not ready"}},
+)
+async def readyz(service: TheService) -> Response:
+    try:
+        found = await service.call(migrate.status, service.engine.store)
+        told = Readiness(
+            ready=found.ready and not service.stopping, database="ok", schema_version=found.current,
+            draining=service.stopping,
+        )  # fmt: skip
+    except InterlockError:
+        told = Readiness(ready=False, database="away", schema_version=None, draining=service.stopping)
+    return JSONResponse(told.model_dump(), 200 if told.ready else 503)
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+async def metrics(request: Request, service: TheService) -> Response:
+    if not service.settings.http.open_metrics:
+        require_operator(await caller(request, None, None))
+    engine = service.engine
+    text = await service.read(lambda conn: prometheus.exposition(conn, engine.registry, engine.clock.now()))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,270 @@
+"""Instances: create, list, look at."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine import Engine, Instance, KeyTaken, NotFound, artifacts, audit, effects, lineage, listing
+from interlock.engine.firing import allowed
+from interlock.engine.listing import Where
+from interlock.engine.unit import Unit, load
+from interlock.http.caller import Caller, TheService, require
+from interlock.http.models import (
+    EXAMPLE_ID,
+    Answer,
+    ArtifactOut,
+    EffectOut,
+    ExplanationOut,
+    HistoryOut,
+    HistoryPage,
+    InstanceOut,
+    InstancePage,
+    LineageOut,
+    Relative,
+)
+from interlock.http.problems import BadRequest
+from interlock.http.service import Service
+from interlock.http.writing import Write
+from interlock.people import Principal
+from interlock.store import micros, moment
+from interlock.store import tables as t
+
+router = APIRouter(prefix="/api/instances", tags=["instances"])
+MOST_RELATIVES = 500
+
+
+class NewInstance(BaseModel):
+    """An instance to start."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"machine": "parcel", "data": {"content": "tea"}, "labels": {"shop": "north"}}]
+        },
+    )
+
+    machine: str = Field(examples=["parcel"])
+    data: dict[str, Any] = Field(default_factory=dict, examples=[{"content": "tea"}])
+    workspace: str | None = Field(None, max_length=200, description="Where it belongs; your own if you have just one.")
+    key: str | None = Field(None, min_length=1, max_length=2000, description="A business key that only one may have.")
+    priority: int = Field(2, ge=0, le=3, description="0 comes first.")
+    labels: dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=1000)]] = Field(
+        default_factory=dict, max_length=50
+    )
+    at: datetime | None = Field(None, description="Not before this moment; with a time zone.")
+    hold: bool = Field(False, description="Enter the first state without starting its work.")
+    on_taken: Literal["refuse", "return"] = Field(
+        "refuse", description="When the key is taken: answer 409, or give the instance that has it."
+    )
+
+
+def workspace_of(who: Principal, named: str | None) -> str:
+    """The workspace that a caller means."""
+    if named is not None:
+        return named
+    if len(who.workspaces) == 1:
+        return next(iter(who.workspaces))
+    if "default" in who.workspaces:
+        return "default"
+    raise BadRequest(f"name a workspace: you are in {', '.join(sorted(who.workspaces)) or 'none'}")
+
+
+def aware(value: datetime | None, what: str) -> int | None:
+    """The moment, if it says in which time zone."""
+    if value is None:
+        return None
+    if value.tzinfo is None:
+        raise BadRequest(f"{what} {value.isoformat()} has no time zone; add Z or an offset such as +01:00")
+    try:
+        return micros(value)
+    except (OverflowError, ValueError) as error:
+        raise BadRequest(f"{what} {value.isoformat()} is out of range") from error
+
+
+@router.post("", status_code=201, summary="Start an instance", response_model=InstanceOut)
+async def create_instance(service: TheService, write: Write, body: NewInstance) -> Response:
+    workspace, at = workspace_of(write.who, body.workspace), aware(body.at, "at")
+    machine = service.engine.registry.get(body.machine)
+
+    def job(unit: Unit) -> InstanceOut:
+        require(write.who, "create", workspace, f"workspace {workspace!r}", machine=body.machine)
+        if machine is None:
+            raise NotFound(f"there is no machine {body.machine!r}")
+        try:
+            made = lineage.create(
+                unit, machine, body.data, write.who.actor_in(workspace), key=body.key, workspace=workspace,
+                priority=body.priority, labels=body.labels, at=at, hold=body.hold,
+            )  # fmt: skip
+        except KeyTaken as taken:
+            if body.on_taken == "refuse":
+                raise
+            made = unit.lock(taken.existing)
+        return InstanceOut.of(made)
+
+    return await write(job, status=201, name="create")
+
+
+@router.get("", summary="List instances, the newest first")
+async def list_instances(
+    service: TheService,
+    who: Caller,
+    machine: Annotated[str | None, Query(max_length=200)] = None,
+    state: Annotated[str | None, Query(max_length=200)] = None,
+    workspace: Annotated[str | None, Query(max_length=200)] = None,
+    key: Annotated[str | None, Query(max_length=2000)] = None,
+    label: Annotated[str | None, Query(max_length=1200, description="As name=value.", examples=["shop=north"])] = None,
+    error: Annotated[str | None, Query(max_length=200, description="The type of its last error.")] = None,
+    text: Annotated[str | None, Query(min_length=1, max_length=200, description="In key, labels or data.")] = None,
+    older_than: Annotated[
+        float | None, Query(ge=0, le=1e9, description="At least so many seconds in its present state.")
+    ] = None,
+    finished: bool | None = None,
+    paused: bool | None = None,
+    root: UUID | None = None,
+    after: Annotated[UUID | None, Query(description="The cursor of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=listing.BIGGEST_PAGE)] = 50,
+    count: Annotated[bool, Query(description="Count those that match, too.")] = False,
+) -> InstancePage:
+    where = Where(
+        machine=machine, state=state, workspace=workspace, key=key, label=_label(label), error=error, text=text,
+        finished=finished, paused=paused, root=root, workspaces=readable(who),
+        in_state_for=timedelta(seconds=older_than) if older_than is not None else None,
+    )  # fmt: skip
+    now = service.engine.clock.now()
+
+    def look(conn: sa.Connection) -> tuple[listing.Page, listing.Count | None]:
+        page = listing.page(conn, where, now, after=after, limit=limit)
+        return page, listing.count(conn, where, now) if count else None
+
+    page, total = await service.read(look)
+    return InstancePage(
+        instances=[InstanceOut.of(i) for i in page.instances if who.may("read", i.workspace, i.machine)],
+        next=page.next, count=total.n if total else None, exact=total.exact if total else None,
+    )  # fmt: skip
+
+
+def readable(who: Principal) -> frozenset[str]:
+    return frozenset(w for w in who.workspaces if who.role_in(w) is not None or _may_read(who))
+
+
+def _may_read(who: Principal) -> bool:
+    return any(scope.partition(":")[0] == "read" for scope in who.scopes)
+
+
+def _label(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise BadRequest(f"the label {text!r} must be written as name=value")
+    return name, value
+
+
+async def visible(service: Service, who: Principal, instance_id: UUID, permission: str = "read") -> Instance:
+    """The instance, if this caller may see it."""
+    found = await service.call(service.engine.get, instance_id)
+    require(who, permission, found.workspace, f"instance {instance_id}", machine=found.machine)
+    return found
+
+
+@router.get("/{id}", summary="One instance", response_model=InstanceOut)
+async def get_instance(service: TheService, who: Caller, id: UUID) -> InstanceOut:
+    return InstanceOut.of(await visible(service, who, id))
+
+
+@router.get("/{id}/history", summary="What happened to it, in order")
+async def get_history(
+    service: TheService,
+    who: Caller,
+    id: UUID,
+    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> HistoryPage:
+    await visible(service, who, id)
+    rows = await service.read(lambda conn: audit.history(conn, id, after=after, limit=limit + 1))
+    return HistoryPage(
+        rows=[HistoryOut.of(row) for row in rows[:limit]], next=rows[limit - 1].seq if len(rows) > limit else None
+    )
+
+
+@router.get("/{id}/explain", summary="Why it is where it is, what comes by itself, who can do something")
+async def explain_instance(service: TheService, who: Caller, id: UUID) -> ExplanationOut:
+    found = await visible(service, who, id)
+    why = await service.call(service.engine.explain, id)
+    return ExplanationOut.of(why, my_events(service.engine, who, found))
+
+
+def my_events(engine: Engine, who: Principal, instance: Instance) -> list[str]:
+    """What this caller may fire now."""
+    machine = engine.core.served.get((instance.machine, instance.version))
+    if machine is None or not who.may("fire", instance.workspace, instance.machine):
+        return []
+    return sorted({a.event for a in allowed(instance, machine, who.actor_in(instance.workspace))})
+
+
+@router.get("/{id}/lineage", summary="Its parents, children and all that grew from the same root")
+async def get_lineage(service: TheService, who: Caller, id: UUID) -> LineageOut:
+    found = await visible(service, who, id)
+    query = (
+        sa.select(t.instance)
+        .where(t.instance.c.root == found.root, t.instance.c.workspace == found.workspace)
+        .order_by(t.instance.c.depth, t.instance.c.id)
+        .limit(MOST_RELATIVES + 1)
+    )
+    family = await service.read(lambda conn: load(conn, conn.execute(query).all()))
+    told = [
+        Relative(
+            id=i.id, machine=i.machine, state=i.state, key=i.key, parent=i.parent, depth=i.depth,
+            created_at=moment(i.created_at), finished_at=moment(i.finished_at) if i.finished_at else None,
+        )
+        for i in family[:MOST_RELATIVES]
+    ]  # fmt: skip
+    return LineageOut(root=found.root, instances=told, complete=len(family) <= MOST_RELATIVES)
+
+
+class ArtifactList(Answer):
+    """The big values of an instance."""
+
+    artifacts: list[ArtifactOut]
+
+
+class EffectList(Answer):
+    """What left the house for an instance."""
+
+    effects: list[EffectOut]
+
+
+@router.get("/{id}/artifacts", summary="Its big values")
+async def list_artifacts(service: TheService, who: Caller, id: UUID) -> ArtifactList:
+    await visible(service, who, id)
+    found = await service.read(lambda conn: artifacts.of(conn, id))
+    return ArtifactList(artifacts=[ArtifactOut.of(a) for a in found])
+
+
+@router.get("/{id}/effects", summary="What left the house for it, and what came of that")
+async def list_effects(service: TheService, who: Caller, id: UUID) -> EffectList:
+    await visible(service, who, id)
+    found = await service.read(lambda conn: effects.of(conn, id))
+    return EffectList(effects=[EffectOut.of(e) for e in found])
+
+
+class Verified(Answer):
+    """Whether its history is what it was when it was written."""
+
+    instance_id: UUID = Field(examples=[EXAMPLE_ID])
+    rows: int
+    problems: list[str]
+
+
+@router.get("/{id}/verify", summary="Walk its hash chain and replay its history")
+async def verify_instance(service: TheService, who: Caller, id: UUID) -> Verified:
+    await visible(service, who, id)
+    verdict = await service.call(service.engine.verify, id)
+    return Verified(instance_id=id, rows=verdict.rows, problems=list(verdict.problems))

@@ -1,0 +1,182 @@
+"""Moving instances: fire an event, pause, resume, cancel, force; and keep a big value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import quote
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine import Instance, NotFound, artifacts, firing, pausing
+from interlock.engine.unit import Unit
+from interlock.http.api.instances import aware, visible
+from interlock.http.caller import Caller, TheService, require
+from interlock.http.models import ArtifactOut, InstanceOut
+from interlock.http.problems import BadRequest
+from interlock.http.writing import Write, Writer
+from interlock.machine import Actor
+from interlock.store import Micros
+
+router = APIRouter(prefix="/api/instances", tags=["instances"])
+SHOWN_AS_THEY_ARE = {"application/json", "application/pdf", "image/png", "image/jpeg", "text/plain"}
+MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]{0,100}")
+Reason = Annotated[str, Field(max_length=2000, description="Why; the history keeps it.", examples=["looks right"])]
+
+
+class Event(BaseModel):
+    """An event to fire."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"event": "clear", "reason": "looks right", "expected_seq": 4}]},
+    )
+
+    event: str = Field(min_length=1, max_length=200, examples=["clear"])
+    reason: Reason = ""
+    data: dict[str, Any] | None = Field(None, description="Fields that the event accepts.")
+    expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse it if the instance moved on since.")
+
+
+class Why(BaseModel):
+    """A reason."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "the carrier is on strike"}]})
+
+    reason: Reason = ""
+    expected_seq: int | None = Field(None, ge=0, le=2**62)
+
+
+class PauseWhy(Why):
+    """A reason, and until when."""
+
+    resume_at: datetime | None = Field(None, description="Go on by itself at this moment; with a time zone.")
+
+
+class Force(BaseModel):
+    """An owner's override."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"to": "shipped", "reason": "by hand"}]})
+
+    to: str = Field(min_length=1, max_length=200, examples=["shipped"])
+    reason: str = Field(min_length=1, max_length=2000, examples=["it was shipped by hand"])
+    expected_seq: int | None = Field(None, ge=0, le=2**62)
+
+
+Job = Callable[[Unit, Actor], Instance]
+
+
+async def _move(write: Writer, id: UUID, permission: str, expected: int | None, job: Job, name: str) -> Response:
+    def run(unit: Unit) -> InstanceOut:
+        instance = unit.lock(id)
+        require(write.who, permission, instance.workspace, f"instance {id}", machine=instance.machine)
+        firing.expect(instance, expected)
+        return InstanceOut.of(job(unit, write.who.actor_in(instance.workspace)))
+
+    return await write(run, name=name)
+
+
+@router.post("/{id}/events", summary="Fire an event", response_model=InstanceOut)
+async def fire_event(write: Write, id: UUID, body: Event) -> Response:
+    """409 says what is allowed now; 403 that it is allowed, but not to you."""
+
+    def fire(unit: Unit, actor: Actor) -> Instance:
+        return firing.fire(unit, id, body.event, actor, reason=body.reason, data=body.data)
+
+    return await _move(write, id, "fire", body.expected_seq, fire, "fire")
+
+
+@router.post("/{id}/pause", summary="Stop work on it", response_model=InstanceOut)
+async def pause_instance(write: Write, id: UUID, body: PauseWhy) -> Response:
+    until: Micros | None = aware(body.resume_at, "resume_at")
+
+    def pause(unit: Unit, actor: Actor) -> Instance:
+        return pausing.pause(unit, id, actor, reason=body.reason, resume_at=until)
+
+    return await _move(write, id, "operate", body.expected_seq, pause, "pause")
+
+
+@router.post("/{id}/resume", summary="Let it go on where it was", response_model=InstanceOut)
+async def resume_instance(write: Write, id: UUID, body: Why) -> Response:
+    def resume(unit: Unit, actor: Actor) -> Instance:
+        return pausing.resume(unit, id, actor, reason=body.reason)
+
+    return await _move(write, id, "operate", body.expected_seq, resume, "resume")
+
+
+@router.post(
+    "/{id}/cancel", summary="Take the declared way to the state for cancelled work", response_model=InstanceOut
+)
+async def cancel_instance(write: Write, id: UUID, body: Why) -> Response:
+    def cancel(unit: Unit, actor: Actor) -> Instance:
+        return firing.cancel(unit, id, actor, reason=body.reason)
+
+    return await _move(write, id, "operate", body.expected_seq, cancel, "fire")
+
+
+@router.post("/{id}/force", summary="An owner's override, outside the declared transitions", response_model=InstanceOut)
+async def force_instance(write: Write, id: UUID, body: Force) -> Response:
+    def force(unit: Unit, actor: Actor) -> Instance:
+        return firing.force(unit, id, body.to, actor, body.reason)
+
+    return await _move(write, id, "force", body.expected_seq, force, "fire")
+
+
+Name = Annotated[str, Path(min_length=1, max_length=200, examples=["letter.pdf"])]
+
+
+@router.put(
+    "/{id}/artifacts/{name}",
+    summary="Keep a big value; the body is its content",
+    response_model=ArtifactOut,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def put_artifact(request: Request, service: TheService, write: Write, id: UUID, name: Name) -> Response:
+    content = await request.body()
+    if not content:
+        raise BadRequest(f"the body is empty; send the content of {name!r}")
+    media_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower()
+    if not MEDIA_TYPE.fullmatch(media_type):
+        raise BadRequest(f"the content type {media_type[:80]!r} is none")
+
+    def keep(unit: Unit) -> ArtifactOut:
+        instance = unit.lock(id)
+        require(write.who, "fire", instance.workspace, f"instance {id}", machine=instance.machine)
+        actor = write.who.actor_in(instance.workspace)
+        digest = artifacts.keep(unit, id, name, content, media_type=media_type, actor=actor)
+        kept = artifacts.Artifact(name, media_type, digest, "", unit.now, len(content))
+        return ArtifactOut.of(kept)
+
+    return await write(keep, name="artifact")
+
+
+@router.get(
+    "/{id}/artifacts/{name}",
+    summary="The content of a big value",
+    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+    response_class=Response,
+)
+async def get_artifact(service: TheService, who: Caller, id: UUID, name: Name) -> Response:
+    await visible(service, who, id)
+    found = [a for a in await service.read(lambda conn: artifacts.of(conn, id)) if a.name == name]
+    if not found:
+        raise NotFound(f"instance {id} has no artifact {name!r}")
+    content = await service.read(lambda conn: artifacts.read(conn, found[-1].hash))
+    # What others wrote is never run: only harmless kinds are shown, everything else is saved.
+    shown = found[-1].media_type in SHOWN_AS_THEY_ARE
+    headers = {
+        "Content-Disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}",
+        "ETag": f'"{found[-1].hash}"',
+        "Cache-Control": "private, max-age=0",
+    }
+    return Response(content, headers=headers, media_type=found[-1].media_type if shown else "application/octet-stream")

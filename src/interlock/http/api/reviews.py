@@ -1,0 +1,133 @@
+"""Reviews: what waits for a person, and deciding it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine import reviews
+from interlock.engine.unit import Unit
+from interlock.http.caller import Caller, TheService, require
+from interlock.http.models import Answer, ReviewOut
+from interlock.http.problems import BadRequest
+from interlock.http.writing import Write
+from interlock.people import NotAllowed, Principal, Role
+
+router = APIRouter(prefix="/api/reviews", tags=["reviews"])
+
+
+class ReviewPage(Answer):
+    """Reviews; open ones with the most urgent first."""
+
+    reviews: list[ReviewOut]
+    next: str | None = Field(description="Give it as `after` for the next page; null on the last.")
+
+
+class Decision(BaseModel):
+    """A person's decision."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"decision": "clear", "reason": "looks right", "answer": {}}]}
+    )
+
+    decision: str = Field(min_length=1, max_length=200, examples=["clear"])
+    answer: dict[str, Any] | None = Field(None, description="The form, filled in.")
+    reason: str = Field("", max_length=2000)
+    expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse it if the instance moved on since.")
+
+
+@router.get("", summary="What waits for a person, the most urgent first")
+async def list_reviews(
+    service: TheService,
+    who: Caller,
+    status: Literal["open", "decided"] = "open",
+    machine: Annotated[str | None, Query(max_length=200)] = None,
+    workspace: Annotated[str | None, Query(max_length=200)] = None,
+    instance: UUID | None = None,
+    name: Annotated[str | None, Query(max_length=200)] = None,
+    after: Annotated[str | None, Query(max_length=80)] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> ReviewPage:
+    wanted = reviews.Wanted(who.workspaces, workspace, machine, instance, name)
+    if status == "open":
+        place = _place(after)
+        found = await service.read(lambda conn: reviews.waiting(conn, wanted, after=place, limit=limit + 1))
+    else:
+        last = _id(after) if after else None
+        found = await service.read(lambda conn: reviews.decided(conn, wanted, after=last, limit=limit + 1))
+    shown = found[:limit]
+    following: str | None = None
+    if len(found) > limit:
+        due, last_id = reviews.place(shown[-1])
+        following = f"{due}_{last_id}" if status == "open" else str(last_id)
+    mine = [r for r in shown if who.may("read", r.workspace, r.machine)]
+    return ReviewPage(reviews=[ReviewOut.of(r) for r in mine], next=following)
+
+
+def _place(after: str | None) -> tuple[int, UUID] | None:
+    if after is None:
+        return None
+    due, _, last = after.partition("_")
+    if not due.isdecimal() or len(due) > 20:
+        raise BadRequest(f"{after!r} is no cursor of this list; use `next` of the page before")
+    return min(int(due), reviews.WITHOUT_END), _id(last)
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise BadRequest(f"{text!r} is no cursor of this list; use `next` of the page before") from None
+
+
+@router.get("/{id}", summary="One review, with its form and its evidence")
+async def get_review(service: TheService, who: Caller, id: UUID) -> ReviewOut:
+    found = await service.read(lambda conn: reviews.get(conn, id))
+    require(who, "read", found.workspace, f"review {id}", machine=found.machine)
+    return ReviewOut.of(found)
+
+
+def _may_decide(who: Principal, found: reviews.OpenReview) -> None:
+    require(who, "review", found.workspace, f"review {found.id}", machine=found.machine)
+    wanted = Role(found.role) if found.role in set(Role) else Role.REVIEWER
+    held = who.role_in(found.workspace)
+    if held is None or not held.includes(wanted):
+        raise NotAllowed(f"review {found.id} is for the role {wanted.value}; {who.name} has {held}")
+
+
+@router.post("/{id}/claim", summary="Tell others that you are at it, for half an hour", response_model=ReviewOut)
+async def claim_review(write: Write, id: UUID) -> Response:
+    def claim(unit: Unit) -> ReviewOut:
+        found = reviews.get(unit.conn, id)
+        _may_decide(write.who, found)
+        return ReviewOut.of(reviews.claim(unit, id, write.who.actor_in(found.workspace)))
+
+    return await write(claim, name="review")
+
+
+@router.post("/{id}/release", summary="Leave it to others again", response_model=ReviewOut)
+async def release_review(write: Write, id: UUID) -> Response:
+    def release(unit: Unit) -> ReviewOut:
+        found = reviews.get(unit.conn, id)
+        _may_decide(write.who, found)
+        return ReviewOut.of(reviews.release(unit, id, write.who.actor_in(found.workspace)))
+
+    return await write(release, name="review")
+
+
+@router.post("/{id}/decide", summary="Decide; whoever is first, decides", response_model=ReviewOut)
+async def decide_review(write: Write, id: UUID, body: Decision) -> Response:
+    def decide(unit: Unit) -> ReviewOut:
+        found = reviews.get(unit.conn, id)
+        _may_decide(write.who, found)
+        done = reviews.decide(
+            unit, id, body.decision, write.who.actor_in(found.workspace), answer=body.answer, reason=body.reason,
+            expected_seq=body.expected_seq,
+        )  # fmt: skip
+        return ReviewOut.of(done)
+
+    return await write(decide, name="review")

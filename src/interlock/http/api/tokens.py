@@ -1,0 +1,120 @@
+"""Tokens: keys to the API, shown once, revocable."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine.unit import Unit
+from interlock.http.api.instances import aware, workspace_of
+from interlock.http.caller import Caller, TheService, require
+from interlock.http.models import Answer, at
+from interlock.http.problems import BadRequest
+from interlock.http.writing import Write
+from interlock.people import NotAllowed, TokenRow, accounts, tokens
+from interlock.store import moment
+
+router = APIRouter(prefix="/api/tokens", tags=["tokens"])
+
+
+class NewToken(BaseModel):
+    """A token to make: an agent's with scopes, or one that acts as you."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "crawler", "kind": "agent", "scopes": ["read", "fire:parcel"]}]},
+    )
+
+    name: str = Field(min_length=1, max_length=64, examples=["crawler"])
+    kind: Literal["agent", "person"] = "agent"
+    workspace: str | None = Field(None, max_length=200)
+    scopes: list[str] = Field(default_factory=list, max_length=50, examples=[["read", "fire:parcel"]])
+    until: datetime | None = Field(None, description="It ends at this moment; with a time zone.")
+    person: str | None = Field(None, max_length=200, description="Whose it is, if not yours; an owner may say so.")
+
+
+class TokenOut(Answer):
+    """A token without its secret."""
+
+    id: UUID
+    workspace: str
+    name: str
+    kind: str
+    person_id: UUID | None
+    scopes: list[str]
+    hint: str = Field(description="Its last characters.")
+    created_at: datetime
+    created_by: str
+    used_at: datetime | None = Field(description="Its last use, to within a minute.")
+    until: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+    secret: str | None = Field(None, description="Only in the answer that made it.")
+
+    @classmethod
+    def of(cls, t: TokenRow, secret: str | None = None) -> TokenOut:
+        return cls(
+            id=t.id, workspace=t.workspace, name=t.name, kind=t.kind, person_id=t.person_id, scopes=list(t.scopes),
+            hint=t.hint, created_at=moment(t.created_at), created_by=t.created_by, used_at=at(t.used_at),
+            until=at(t.until), revoked_at=at(t.revoked_at), revoked_by=t.revoked_by, secret=secret,
+        )  # fmt: skip
+
+
+class TokenList(Answer):
+    """The newest first."""
+
+    tokens: list[TokenOut]
+
+
+@router.get("", summary="The tokens of your workspaces; an owner's view, others see their own")
+async def list_tokens(
+    service: TheService, who: Caller, workspace: Annotated[str | None, Query(max_length=200)] = None
+) -> TokenList:
+    found = await service.read(lambda conn: tokens.every(conn, workspace))
+    shown = [
+        t for t in found
+        if who.may("manage", t.workspace) or (who.person_id is not None and t.person_id == who.person_id)
+    ]  # fmt: skip
+    return TokenList(tokens=[TokenOut.of(t) for t in shown])
+
+
+@router.post("", status_code=201, summary="Make a token; its secret is in this answer only", response_model=TokenOut)
+async def create_token(service: TheService, write: Write, body: NewToken) -> Response:
+    workspace, until = workspace_of(write.who, body.workspace), aware(body.until, "until")
+
+    def create(unit: Unit) -> TokenOut:
+        if body.kind == "agent" or body.person is not None:
+            require(write.who, "manage", workspace, f"workspace {workspace!r}")
+        else:
+            require(write.who, "read", workspace, f"workspace {workspace!r}")
+        person_id = None
+        if body.kind == "person":
+            person_id = accounts.find(unit.conn, body.person).id if body.person else write.who.person_id
+            if person_id is None:
+                raise BadRequest("an agent has no person to make a token for; name one, or make an agent's token")
+        made, secret = tokens.create(
+            unit, workspace, body.name, kind=body.kind, by=write.who.actor_in(workspace), person_id=person_id,
+            scopes=body.scopes, until=until,
+        )  # fmt: skip
+        return TokenOut.of(made, secret)
+
+    return await write(create, status=201, name="people", kept=lambda made: made.model_copy(update={"secret": None}))
+
+
+@router.post("/{id}/revoke", summary="It opens nothing from now on", response_model=TokenOut)
+async def revoke_token(write: Write, id: UUID) -> Response:
+    def revoke(unit: Unit) -> TokenOut:
+        found = tokens.get(unit.conn, id)
+        mine = found.person_id is not None and found.person_id == write.who.person_id
+        if not mine:
+            require(write.who, "manage", found.workspace, f"token {id}")
+        elif found.workspace not in write.who.workspaces:
+            raise NotAllowed(f"this session is not for the workspace {found.workspace!r}")
+        return TokenOut.of(tokens.revoke(unit, id, write.who.actor_in(found.workspace)))
+
+    return await write(revoke, name="people", forget=True)

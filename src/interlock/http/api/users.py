@@ -1,0 +1,258 @@
+"""People and workspaces, and the log of what they did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine import NotFound, secrets
+from interlock.engine.unit import Unit
+from interlock.http.caller import Caller, TheService, require, require_operator
+from interlock.http.models import Answer, at
+from interlock.http.writing import Write
+from interlock.people import OPERATORS, NotAllowed, Person, Principal, Role, accounts, actions, workspaces
+from interlock.store import moment
+
+router = APIRouter(prefix="/api", tags=["people"])
+Password = Annotated[str, Field(min_length=10, max_length=200, examples=["correct horse battery"])]
+
+
+class PersonOut(Answer):
+    """A person."""
+
+    id: UUID
+    name: str
+    email: str | None
+    roles: dict[str, str] = Field(description="Workspace → role; those that you may see.")
+    has_password: bool
+    created_at: datetime
+    disabled_at: datetime | None
+
+    @classmethod
+    def of(cls, p: Person, who: Principal) -> PersonOut:
+        everything = who.may("read", OPERATORS)
+        roles = {w: r.value for w, r in sorted(p.roles.items()) if everything or w in who.workspaces}
+        return cls(
+            id=p.id, name=p.name, email=p.email, roles=roles, has_password=p.has_password,
+            created_at=moment(p.created_at), disabled_at=at(p.disabled_at),
+        )  # fmt: skip
+
+
+class PersonList(Answer):
+    """By name."""
+
+    people: list[PersonOut]
+
+
+class NewPerson(BaseModel):
+    """A person to add."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "ann", "role": "reviewer", "workspace": "default"}]}
+    )
+
+    name: str = Field(min_length=1, max_length=64, examples=["ann"])
+    role: Role = Role.VIEWER
+    workspace: str = Field(OPERATORS, max_length=200)
+    email: str | None = Field(None, max_length=300)
+    password: Password | None = Field(None, description="Without one they come in by a login link.")
+
+
+class NewRole(BaseModel):
+    """A person's role in a workspace; null takes them out of it."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"workspace": "default", "role": "member"}]}
+    )
+
+    workspace: str = Field(OPERATORS, max_length=200)
+    role: Role | None
+
+
+class NewPassword(BaseModel):
+    """A new password; your own needs the old one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    password: Password
+    old: str | None = Field(None, max_length=500)
+
+
+@router.get("/users", summary="The people of your workspaces")
+async def list_users(
+    service: TheService, who: Caller, workspace: Annotated[str | None, Query(max_length=200)] = None
+) -> PersonList:
+    if workspace is not None:
+        require(who, "read", workspace, f"workspace {workspace!r}")
+    if who.kind == "agent":
+        raise NotAllowed("an agent's token does not see people")
+    found = await service.read(lambda conn: accounts.everyone(conn, workspace))
+    everything = who.may("read", OPERATORS)
+    shown = [p for p in found if everything or who.workspaces & set(p.roles)]
+    return PersonList(people=[PersonOut.of(p, who) for p in shown])
+
+
+@router.post("/users", status_code=201, summary="Add a person", response_model=PersonOut)
+async def add_user(service: TheService, write: Write, body: NewPerson) -> Response:
+    require_operator(write.who, "manage")
+    hashed = await service.call(service.people.hashed, body.password) if body.password is not None else None
+
+    def add(unit: Unit) -> PersonOut:
+        made = accounts.add(
+            unit, body.name, role=body.role, by=write.who.actor_in(OPERATORS), password=hashed, email=body.email,
+            workspace=body.workspace,
+        )  # fmt: skip
+        return PersonOut.of(made, write.who)
+
+    return await write(add, status=201, name="people")
+
+
+def _visible(unit: Unit, who: Principal, id: UUID) -> Person:
+    found = accounts.get(unit.conn, id)
+    if not (who.may("read", OPERATORS) or who.workspaces & set(found.roles)):
+        raise NotFound(f"there is no person {id}")
+    return found
+
+
+@router.post("/users/{id}/role", summary="Change what somebody may do in a workspace", response_model=PersonOut)
+async def set_role(write: Write, id: UUID, body: NewRole) -> Response:
+    """The owner of a workspace decides who is in it; the first workspace's owner decides everywhere."""
+
+    def change(unit: Unit) -> PersonOut:
+        _visible(unit, write.who, id)
+        if not write.who.may("manage", OPERATORS):
+            require(write.who, "manage", body.workspace, f"workspace {body.workspace!r}")
+        by = write.who.actor_in(body.workspace)
+        if body.role is None:
+            return PersonOut.of(accounts.leave(unit, id, body.workspace, by), write.who)
+        return PersonOut.of(accounts.set_role(unit, id, body.role, body.workspace, by), write.who)
+
+    return await write(change, name="people", forget=True)
+
+
+@router.post("/users/{id}/password", summary="Set a password; other sessions end", response_model=PersonOut)
+async def set_password(service: TheService, write: Write, id: UUID, body: NewPassword) -> Response:
+    own = write.who.person_id == id
+    if own and write.who.token_id is not None:
+        raise NotAllowed("a password is changed in a login, not through a token")
+    if own:
+        await service.call(service.people.confirm, id, body.old or "")
+    else:
+        require_operator(write.who, "manage")
+    hashed = await service.call(service.people.hashed, body.password)
+
+    def change(unit: Unit) -> PersonOut:
+        by = write.who.actor_in(OPERATORS)
+        return PersonOut.of(accounts.set_password(unit, id, hashed, by, keep=write.who.session), write.who)
+
+    return await write(change, name="people", forget=True)
+
+
+@router.post("/users/{id}/disable", summary="Shut somebody out at once", response_model=PersonOut)
+async def disable_user(write: Write, id: UUID) -> Response:
+    require_operator(write.who, "manage")
+    by = write.who.actor_in(OPERATORS)
+    return await write(lambda unit: PersonOut.of(accounts.disable(unit, id, by), write.who), name="people", forget=True)
+
+
+@router.post("/users/{id}/enable", summary="Let somebody in again", response_model=PersonOut)
+async def enable_user(write: Write, id: UUID) -> Response:
+    require_operator(write.who, "manage")
+    by = write.who.actor_in(OPERATORS)
+    return await write(lambda unit: PersonOut.of(accounts.enable(unit, id, by), write.who), name="people", forget=True)
+
+
+class WorkspaceOut(Answer):
+    """A room with instances of its own."""
+
+    name: str
+    title: str
+    created_at: datetime
+
+
+class WorkspaceList(Answer):
+    """By name."""
+
+    workspaces: list[WorkspaceOut]
+
+
+class NewWorkspace(BaseModel):
+    """A workspace to make."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "north", "title": "The north"}]})
+
+    name: str = Field(min_length=1, max_length=64, examples=["north"])
+    title: str = Field("", max_length=200)
+
+
+@router.get("/workspaces", summary="The workspaces that you may see")
+async def list_workspaces(service: TheService, who: Caller) -> WorkspaceList:
+    found = await service.read(workspaces.every)
+    everything = who.kind == "person" and who.may("read", OPERATORS)
+    shown = [w for w in found if everything or w.name in who.workspaces]
+    return WorkspaceList(
+        workspaces=[WorkspaceOut(name=w.name, title=w.title, created_at=moment(w.created_at)) for w in shown]
+    )
+
+
+@router.post("/workspaces", status_code=201, summary="Make a workspace", response_model=WorkspaceOut)
+async def add_workspace(write: Write, body: NewWorkspace) -> Response:
+    require_operator(write.who, "manage")
+
+    def add(unit: Unit) -> WorkspaceOut:
+        made = workspaces.add(unit, body.name, body.title, write.who.actor_in(OPERATORS))
+        return WorkspaceOut(name=made.name, title=made.title, created_at=moment(made.created_at))
+
+    return await write(add, status=201, name="people")
+
+
+class ActionOut(Answer):
+    """Something that somebody did beside the histories of instances."""
+
+    id: UUID
+    at: datetime
+    actor: str
+    what: str
+    target: str
+    workspace: str | None
+    details: dict[str, Any]
+
+
+class ActionList(Answer):
+    """The newest first."""
+
+    actions: list[ActionOut]
+    next: UUID | None
+
+
+@router.get("/actions", summary="What people and tokens did, beside the histories of instances")
+async def list_actions(
+    service: TheService,
+    who: Caller,
+    actor: Annotated[str | None, Query(max_length=200)] = None,
+    what: Annotated[str | None, Query(max_length=100)] = None,
+    workspace: Annotated[str | None, Query(max_length=200)] = None,
+    after: UUID | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> ActionList:
+    """The owner of a workspace sees its own, the first workspace's owner all of it."""
+    if not who.may("manage", OPERATORS):
+        if workspace is None:
+            raise NotAllowed("name the workspace that you own; all of it is for the first workspace's owner")
+        require(who, "manage", workspace, f"workspace {workspace!r}")
+    found = await service.read(
+        lambda conn: actions.page(conn, actor=actor, what=what, workspace=workspace, after=after, limit=limit)
+    )
+    told = [
+        ActionOut(
+            id=a.id, at=moment(a.at), actor=a.actor, what=a.what, target=a.target, workspace=a.workspace,
+            details=secrets.shown(a.details),
+        )
+        for a in found.actions
+    ]  # fmt: skip
+    return ActionList(actions=told, next=found.next)

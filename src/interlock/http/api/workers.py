@@ -1,0 +1,110 @@
+"""Workers, leases and limits: who does what, and what holds others up. For the people of the first workspace."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from interlock.engine import leases, limits, workers
+from interlock.http.caller import Caller, TheService, require_operator
+from interlock.http.models import Answer
+from interlock.people import OPERATORS
+from interlock.store import SECOND, moment
+
+router = APIRouter(prefix="/api", tags=["workers"])
+
+
+class WorkerOut(Answer):
+    """A process that does work, or did."""
+
+    id: UUID
+    host: str
+    pid: int
+    queues: list[str]
+    status: str
+    alive: bool
+    beats: int
+    clock_offset_seconds: float
+    started_at: datetime
+    beat_at: datetime
+
+
+class WorkerList(Answer):
+    """The newest first."""
+
+    workers: list[WorkerOut]
+
+
+class LeaseOut(Answer):
+    """A named resource that somebody holds."""
+
+    name: str
+    holder: str
+    fence: int
+    taken_at: datetime
+    until: datetime
+    instance_id: UUID | None
+
+
+class LeaseList(Answer):
+    """The next to run out first."""
+
+    leases: list[LeaseOut]
+
+
+class LimitOut(Answer):
+    """How much of a limit is used."""
+
+    key: str
+    kind: str
+    used: int
+    last_at: datetime
+
+
+class LimitList(Answer):
+    """The busiest first."""
+
+    limits: list[LimitOut]
+
+
+@router.get("/workers", summary="The processes that do work, with their last heartbeat")
+async def list_workers(service: TheService, who: Caller) -> WorkerList:
+    require_operator(who)
+    now = service.engine.clock.now()
+    found = await service.read(workers.every)
+    return WorkerList(
+        workers=[
+            WorkerOut(
+                id=w.id, host=w.host, pid=w.pid, queues=list(w.queues), status=w.status, beats=w.beats,
+                alive=w.status in {"alive", "draining"} and w.until >= now,
+                clock_offset_seconds=w.clock_offset / SECOND,
+                started_at=moment(w.started_at), beat_at=moment(w.beat_at),
+            )
+            for w in found
+        ]
+    )  # fmt: skip
+
+
+@router.get("/leases", summary="Named resources and who holds them; others' only for the first workspace")
+async def list_leases(service: TheService, who: Caller) -> LeaseList:
+    everything = OPERATORS in who.workspaces and who.may("read", OPERATORS)
+    mine = None if everything else who.workspaces
+    found = await service.read(lambda conn: leases.held(conn, service.engine.clock.now(), workspaces=mine))
+    return LeaseList(
+        leases=[
+            LeaseOut(
+                name=h.name, holder=h.holder, fence=h.fence, taken_at=moment(h.taken_at), until=moment(h.until),
+                instance_id=h.instance_id,
+            )
+            for h in found
+        ]
+    )  # fmt: skip
+
+
+@router.get("/limits", summary="Limits in use")
+async def list_limits(service: TheService, who: Caller) -> LimitList:
+    require_operator(who)
+    found = await service.read(limits.usage)
+    return LimitList(limits=[LimitOut(key=u.key, kind=u.kind, used=u.used, last_at=moment(u.last_at)) for u in found])

@@ -1,0 +1,95 @@
+"""The application: endpoints, errors, and what surrounds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.types import ASGIApp
+
+from interlock import __version__
+from interlock.http import problems
+from interlock.http.api import (
+    alerts,
+    bulk,
+    dead_letters,
+    events,
+    health,
+    instances,
+    login,
+    machines,
+    moving,
+    outbox,
+    overview,
+    reviews,
+    schedules,
+    tokens,
+    users,
+    workers,
+)
+from interlock.http.asgi import Surroundings
+from interlock.http.problems import MEDIA_TYPE, Problem
+from interlock.http.service import Service
+from interlock.watch import prometheus
+from interlock.watch.tracing import Tracing
+
+ROUTERS: tuple[APIRouter, ...] = (
+    overview.router, machines.router, instances.router, moving.router, reviews.router, dead_letters.router,
+    bulk.router, events.router, workers.router, schedules.router, outbox.router, alerts.router, login.router,
+    users.router, tokens.router, health.router,
+)  # fmt: skip
+DESCRIPTION = """
+One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header
+`X-CSRF-Token`. Moments are ISO 8601. Lists are pages with a cursor: give `next` of one as `after` of the following.
+Every write takes an `Idempotency-Key`. A refusal is a problem document (RFC 9457) that says what would help.
+"""
+
+
+def create_app(
+    service: Service,
+    *,
+    routers: Sequence[APIRouter] = (),
+    home: str = "/",
+    tracing: Tracing | None = None,
+) -> ASGIApp:
+    """The service as an ASGI application; `routers` are what applications bring, `home` is where a login leads."""
+
+    app = FastAPI(
+        title="Interlock",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,  # its scripts would come from another host
+        redoc_url=None,
+        telemetry={"tracer_provider": tracing.provider, "operation_spans": False} if tracing else None,
+        responses={
+            "default": {
+                "description": "Refused",
+                "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            }
+        },
+    )
+    app.state.service, app.state.home = service, home
+    problems.install(app)
+    for router in (*ROUTERS, *routers):
+        app.include_router(router)
+    app.openapi = lambda: _description(app)  # type: ignore[method-assign]
+    limits = service.settings.http
+    return Surroundings(
+        app,
+        max_body=limits.max_body,
+        longer=(("/artifacts/", limits.max_artifact),),
+        observe=prometheus.observe_request,
+    )
+
+
+def _description(app: FastAPI) -> dict[str, object]:
+    """The OpenAPI description, with the problem document that every endpoint may answer."""
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        schemas = made.setdefault("components", {}).setdefault("schemas", {})
+        problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= problem.pop("$defs", {})
+        schemas["Problem"] = problem
+        app.openapi_schema = made
+    return app.openapi_schema

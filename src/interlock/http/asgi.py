@@ -1,0 +1,82 @@
+"""What surrounds every request: a bound on its body, headers that protect pages, a trace id, and a measured time."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from interlock.http.problems import problem
+
+Observe = Callable[[str, str, int, float], None]
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    b"font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+ALWAYS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", POLICY),
+)
+
+
+class TooLarge(Exception):
+    """The body is longer than what is taken."""
+
+
+class Surroundings:
+    """Wraps the application."""
+
+    def __init__(self, app: ASGIApp, *, max_body: int, longer: tuple[tuple[str, int], ...], observe: Observe) -> None:
+        self._app, self._max_body, self._longer, self._observe = app, max_body, longer, observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit = next((size for part, size in self._longer if part in scope["path"]), self._max_body)
+        trace = secrets.token_hex(8)
+        scope.setdefault("state", {})["trace"] = trace
+        began, started, status = time.perf_counter(), False, 500
+        seen = 0
+
+        async def bounded() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                seen += len(message.get("body", b""))
+                if seen > limit:
+                    raise TooLarge
+            return message
+
+        async def marked(message: Message) -> None:
+            nonlocal started, status
+            if message["type"] == "http.response.start":
+                started, status = True, message["status"]
+                message["headers"] = [*message.get("headers", ()), *ALWAYS, (b"x-trace-id", trace.encode())]
+            await send(message)
+
+        try:
+            declared = _declared_length(scope)
+            if declared is not None and declared > limit:
+                raise TooLarge
+            await self._app(scope, bounded, marked)
+        except TooLarge:
+            if started:
+                raise
+            told = f"the body is longer than the {limit:,} bytes that are taken here"
+            answer = problem(413, "too-large", told, headers={"Connection": "close"})
+            await answer(scope, receive, marked)
+        finally:
+            route = getattr(scope.get("route"), "path", None) or "unknown"
+            self._observe(scope["method"], route, status, time.perf_counter() - began)
+
+
+def _declared_length(scope: Scope) -> int | None:
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() else None
+    return None

@@ -1,0 +1,339 @@
+"""What the API says: instances and what belongs to them, as JSON. Moments are ISO 8601 in UTC."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine import (
+    DeadLetter,
+    Effect,
+    Explanation,
+    HistoryRow,
+    Instance,
+    OpenReview,
+    secrets,
+)
+from interlock.engine.artifacts import Artifact
+from interlock.http.problems import AllowedEvent
+from interlock.machine import Machine
+from interlock.store import Micros, moment
+
+EXAMPLE_ID = "0198b5d2-7c1e-7a3b-9f3e-0c5d2a6b1e4f"
+
+
+class Answer(BaseModel):
+    """The root of what is answered."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+def at(value: Micros | None) -> datetime | None:
+    return moment(value) if value is not None else None
+
+
+class InstanceOut(Answer):
+    """An instance as it is now."""
+
+    id: UUID = Field(examples=[EXAMPLE_ID])
+    machine: str = Field(examples=["parcel"])
+    version: int
+    state: str = Field(examples=["customs"])
+    seq: int = Field(description="The number of its last history row; give it as expected_seq.", examples=[4])
+    workspace: str
+    key: str | None
+    labels: dict[str, str]
+    data: dict[str, Any]
+    priority: int
+    paused: bool
+    waits_for: str | None = Field(description="work, lease, resume, blocked, or null: a person or an event.")
+    due_at: datetime | None
+    timer_at: datetime | None
+    error: dict[str, Any] | None
+    failed_step: str | None
+    parent: UUID | None
+    root: UUID
+    depth: int
+    trace_id: str
+    created_at: datetime
+    entered_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, i: Instance) -> Self:
+        return cls(
+            id=i.id, machine=i.machine, version=i.version, state=i.state, seq=i.seq, workspace=i.workspace, key=i.key,
+            labels=json.loads(i.labels) if i.labels else {}, data=secrets.shown(i.data), priority=i.priority,
+            paused=i.paused_at is not None, waits_for=i.wake, due_at=at(i.due_at), timer_at=at(i.timer_at),
+            error=i.error, failed_step=i.failed_step, parent=i.parent, root=i.root, depth=i.depth,
+            trace_id=i.trace_id, created_at=moment(i.created_at), entered_at=moment(i.entered_at),
+            updated_at=moment(i.updated_at), finished_at=at(i.finished_at),
+        )  # fmt: skip
+
+
+class InstancePage(Answer):
+    """One page of a list, the newest first."""
+
+    instances: list[InstanceOut]
+    next: UUID | None = Field(description="Give it as `after` for the next page; null on the last.")
+    count: int | None = Field(description="How many match, if it was asked for.")
+    exact: bool | None = Field(description="False: at least `count` match.")
+
+
+class HistoryOut(Answer):
+    """One thing that happened to an instance."""
+
+    seq: int
+    kind: str = Field(examples=["moved"])
+    from_state: str | None
+    to_state: str | None
+    event: str | None
+    actor: str = Field(examples=["user:ann"])
+    at: datetime
+    payload: dict[str, Any]
+    erased: bool = Field(description="The payload was erased; the chain still verifies.")
+
+    @classmethod
+    def of(cls, row: HistoryRow) -> Self:
+        return cls(
+            seq=row.seq, kind=row.kind, from_state=row.from_state, to_state=row.to_state, event=row.event,
+            actor=row.actor, at=moment(row.at), payload=secrets.shown(row.payload), erased=row.erased,
+        )  # fmt: skip
+
+
+class HistoryPage(Answer):
+    """Rows of a history, in order."""
+
+    rows: list[HistoryOut]
+    next: int | None = Field(description="Give it as `after` for the next page; null on the last.")
+
+
+class ComingOut(Answer):
+    """Something that happens by itself."""
+
+    what: str
+    at: datetime
+
+
+class ExplanationOut(Answer):
+    """Why an instance is where it is, what comes by itself, and who can do something."""
+
+    instance_id: UUID
+    machine: str
+    state: str
+    kind: str
+    since: datetime
+    waits_for: str
+    sentence: str
+    next: list[AllowedEvent]
+    mine: list[str] = Field(description="The events that you may fire now.")
+    by_itself: list[ComingOut]
+    error: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, e: Explanation, mine: list[str]) -> Self:
+        return cls(
+            instance_id=e.instance_id, machine=e.machine, state=e.state, kind=e.kind, since=e.since,
+            waits_for=e.waits_for, sentence=secrets.hide(e.sentence), mine=mine, error=e.error,
+            next=[AllowedEvent(event=a.event, to=a.to, by=list(a.by)) for a in e.next],
+            by_itself=[ComingOut(what=c.what, at=c.at) for c in e.by_itself],
+        )  # fmt: skip
+
+
+class Relative(Answer):
+    """An instance of the same lineage."""
+
+    id: UUID
+    machine: str
+    state: str
+    key: str | None
+    parent: UUID | None
+    depth: int
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class LineageOut(Answer):
+    """All instances that grew from one root, parents before children."""
+
+    root: UUID
+    instances: list[Relative]
+    complete: bool = Field(description="False: there are more than are shown.")
+
+
+class ArtifactOut(Answer):
+    """A big value that belongs to an instance."""
+
+    name: str
+    media_type: str
+    hash: str
+    size: int
+    step: str
+    at: datetime
+
+    @classmethod
+    def of(cls, a: Artifact) -> Self:
+        return cls(name=a.name, media_type=a.media_type, hash=a.hash, size=a.size, step=a.step, at=moment(a.at))
+
+
+class EffectOut(Answer):
+    """Something that left the house, or is about to."""
+
+    id: UUID
+    kind: str
+    key: str
+    status: str
+    step: str
+    sends: int
+    answer: Any
+    error: str | None
+    intended_at: datetime
+    sent_at: datetime | None
+    settled_at: datetime | None
+
+    @classmethod
+    def of(cls, e: Effect) -> Self:
+        return cls(
+            id=e.id, kind=e.kind, key=e.key, status=e.status, step=e.step, sends=e.sends,
+            answer=secrets.shown(e.answer), error=e.error, intended_at=moment(e.intended_at), sent_at=at(e.sent_at),
+            settled_at=at(e.settled_at),
+        )  # fmt: skip
+
+
+class ReviewOut(Answer):
+    """A question to a person."""
+
+    id: UUID
+    instance_id: UUID
+    workspace: str
+    machine: str
+    name: str
+    title: str
+    state: str | None
+    role: str
+    form: dict[str, Any] | None = Field(description="The form as JSON Schema.")
+    decisions: list[str]
+    evidence: dict[str, Any]
+    status: str
+    opened_at: datetime
+    due_at: datetime | None
+    claimed_by: str | None
+    claimed_until: datetime | None
+    decision: str | None
+    answer: dict[str, Any] | None
+    decided_by: str | None
+    decided_at: datetime | None
+
+    @classmethod
+    def of(cls, r: OpenReview) -> Self:
+        return cls(
+            id=r.id, instance_id=r.instance_id, workspace=r.workspace, machine=r.machine, name=r.name, title=r.title,
+            state=r.state, role=r.role, form=r.form, decisions=list(r.decisions), evidence=secrets.shown(r.evidence),
+            status=r.status, opened_at=moment(r.opened_at), due_at=at(r.due_at), claimed_by=r.claimed_by,
+            claimed_until=at(r.claimed_until), decision=r.decision, answer=secrets.shown(r.answer),
+            decided_by=r.decided_by, decided_at=at(r.decided_at),
+        )  # fmt: skip
+
+
+class DeadLetterOut(Answer):
+    """Work that failed for good."""
+
+    id: UUID
+    instance_id: UUID
+    workspace: str
+    machine: str
+    state: str
+    step: str
+    error_type: str
+    error: dict[str, Any]
+    fingerprint: str
+    attempts: int
+    data: dict[str, Any]
+    status: str
+    at: datetime
+    closed_at: datetime | None
+    closed_by: str | None
+    note: str | None
+    retried_as: UUID | None
+
+    @classmethod
+    def of(cls, d: DeadLetter) -> Self:
+        return cls(
+            id=d.id, instance_id=d.instance_id, workspace=d.workspace, machine=d.machine, state=d.state, step=d.step,
+            error_type=d.error_type, error=secrets.shown(d.error), fingerprint=d.fingerprint, attempts=d.attempts,
+            data=secrets.shown(d.data), status=d.status, at=moment(d.at), closed_at=at(d.closed_at),
+            closed_by=d.closed_by, note=d.note, retried_as=d.retried_as,
+        )  # fmt: skip
+
+
+class StateOut(Answer):
+    """One state of a machine."""
+
+    name: str
+    kind: str
+    waits_for: str
+    good: bool | None
+    review: str | None
+    timers: list[str]
+
+
+class TransitionOut(Answer):
+    """One declared move; `to` is null where the event only starts the state's work."""
+
+    from_state: str
+    to: str | None
+    event: str
+    by: list[str]
+    guard: str | None
+    accepts: list[str]
+
+
+class MachineOut(Answer):
+    """A life cycle."""
+
+    name: str
+    title: str
+    version: int
+    initial: str
+    queue: str
+    cancel: str | None
+    runs_here: bool = Field(description="Whether this process has the code for its work.")
+    states: list[StateOut]
+    transitions: list[TransitionOut]
+    data: dict[str, Any] | None = Field(description="The data as JSON Schema.")
+
+    @classmethod
+    def of(cls, m: Machine, version: int, *, runs_here: bool) -> Self:
+        def who(by: frozenset[Any]) -> list[str]:
+            return sorted(b.value for b in by)
+
+        return cls(
+            name=m.name, title=m.title, version=version, initial=m.initial, queue=m.queue, cancel=m.cancel,
+            runs_here=runs_here, data=m.data.model_json_schema() if m.data else None,
+            states=[
+                StateOut(
+                    name=s.name, kind=s.kind.value, waits_for=s.waits_for, good=s.good,
+                    review=s.review.title if s.review else None,
+                    timers=[f"after {t.after}: {getattr(t, 'fire', getattr(t, 'message', ''))}" for t in s.timers],
+                )
+                for s in m.states.values()
+            ],
+            transitions=[
+                TransitionOut(
+                    from_state=e.source, to=e.to, event=e.on, by=who(e.by), accepts=list(e.accepts),
+                    guard=e.guard.__name__ if e.guard else None,
+                )
+                for e in m.edges
+            ] + [
+                TransitionOut(
+                    from_state=a.state, to=None, event=a.on, by=who(a.by), accepts=list(a.accepts),
+                    guard=a.guard.__name__ if a.guard else None,
+                )
+                for a in m.arms
+            ],
+        )  # fmt: skip

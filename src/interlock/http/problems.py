@@ -1,0 +1,176 @@
+"""Refusals as problem documents (RFC 9457): what was wrong, with which value, and what would help."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from interlock.engine import (
+    AlreadyDecided,
+    EngineError,
+    Forbidden,
+    InvalidData,
+    KeyTaken,
+    LeaseTaken,
+    NotFound,
+    NotServed,
+    OutOfDate,
+    Refused,
+    ReviewHeld,
+    secrets,
+)
+from interlock.machine import DataTooBig, InterlockError, LimitReached
+from interlock.people import NameTaken, NotAllowed, NotAuthenticated, TooManyAttempts
+from interlock.store import StoreError
+
+log = logging.getLogger("interlock.http")
+MEDIA_TYPE = "application/problem+json"
+
+
+class Place(BaseModel):
+    """Where in the request something is wrong."""
+
+    place: str = Field(examples=["body.event"])
+    message: str = Field(examples=["Field required"])
+
+
+class AllowedEvent(BaseModel):
+    """An event that would be accepted now, and from whom."""
+
+    event: str
+    to: str | None
+    by: list[str]
+
+
+class Problem(BaseModel):
+    """Why a request was refused. Nothing was changed."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "refused",
+                    "title": "Conflict",
+                    "status": 409,
+                    "detail": "parcel … in state 'shipped' does not take 'clear'; nothing is allowed now",
+                    "allowed": [],
+                }
+            ]
+        }
+    )
+
+    type: str = Field("about:blank", description="The kind of problem, the same for every problem of its kind.")
+    title: str = Field(description="The status in words.")
+    status: int
+    detail: str = Field("", description="What was wrong, with the value, and what would help.")
+    allowed: list[AllowedEvent] | None = Field(None, description="For a refused event: what would be accepted now.")
+    errors: list[Place] | None = Field(None, description="For a malformed request: each place.")
+    existing: str | None = Field(None, description="For a taken key: the instance that has it.")
+    expected_seq: int | None = None
+    found_seq: int | None = None
+    retry_after: int | None = Field(None, description="Seconds after which trying again makes sense.")
+    trace: str | None = Field(None, description="For an error of ours: what to look for in the logs.")
+
+
+TITLES = {
+    400: "Bad request", 401: "Not authenticated", 403: "Not allowed", 404: "Not found", 405: "Method not allowed",
+    409: "Conflict", 413: "Too large", 415: "Unsupported media type", 422: "Invalid", 429: "Too many requests",
+    500: "Internal error", 503: "Unavailable",
+}  # fmt: skip
+
+
+class BadRequest(EngineError):
+    """The request itself makes no sense."""
+
+    def __init__(self, detail: str, *, status: int = 422, kind: str = "invalid") -> None:
+        super().__init__(detail)
+        self.status, self.kind = status, kind
+
+
+def problem(
+    status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+) -> JSONResponse:
+    body = Problem(type=kind, title=TITLES.get(status, "Problem"), status=status, detail=secrets.hide(detail), **more)
+    return JSONResponse(body.model_dump(exclude_none=True), status, dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def of(error: InterlockError) -> JSONResponse:
+    """The problem document for one of our errors."""
+    told = str(error)
+    match error:
+        case BadRequest():
+            return problem(error.status, error.kind, told)
+        case NotFound():
+            return problem(404, "not-found", told)
+        case Refused():  # Forbidden is one, too
+            status, kind = (403, "forbidden") if isinstance(error, Forbidden) else (409, "refused")
+            allowed = [AllowedEvent(event=a.event, to=a.to, by=list(a.by)) for a in error.allowed]
+            return problem(status, kind, told, allowed=allowed)
+        case OutOfDate():
+            return problem(409, "out-of-date", told, expected_seq=error.expected, found_seq=error.found)
+        case KeyTaken():
+            return problem(409, "key-taken", told, existing=str(error.existing))
+        case AlreadyDecided() | ReviewHeld() | LeaseTaken() | NotServed() | NameTaken() | LimitReached():
+            return problem(409, _kind(error), told)
+        case DataTooBig():
+            return problem(413, "too-large", told)
+        case NotAuthenticated():
+            return problem(401, "not-authenticated", told, headers={"WWW-Authenticate": "Bearer"})
+        case NotAllowed():
+            return problem(403, "not-allowed", told)
+        case TooManyAttempts():
+            return _later(429, "too-many-attempts", told, error.retry_after)
+        case StoreError():
+            return _later(503, "database", told, 1 if error.retryable else 60)
+        case InvalidData() | EngineError():
+            return problem(422, "invalid", told)
+    return problem(422, "invalid", told)
+
+
+def _later(status: int, kind: str, told: str, seconds: float) -> JSONResponse:
+    wait = max(1, round(seconds))
+    return problem(status, kind, told, headers={"Retry-After": str(wait)}, retry_after=wait)
+
+
+def _kind(error: InterlockError) -> str:
+    name = type(error).__name__
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error, ours or the framework's, with a problem document."""
+
+    async def ours(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, InterlockError)
+        return of(error)
+
+    async def malformed(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        places = [  # without the rejected input: it may be a secret
+            Place(place=".".join(map(str, e["loc"])) or "body", message=e["msg"]) for e in error.errors()
+        ]
+        first = f"{places[0].place}: {places[0].message}" if places else "the request cannot be read"
+        return problem(422, "invalid", first, errors=places)
+
+    async def plain(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        detail = str(error.detail)
+        kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
+        return problem(error.status_code, kind, detail, headers=error.headers)
+
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        trace = getattr(request.state, "trace", "")
+        log.error("%s %s failed (trace %s)", request.method, request.url.path, trace, exc_info=error)
+        return problem(500, "internal", "Something went wrong here; the log says what.", trace=trace)
+
+    app.add_exception_handler(InterlockError, ours)
+    app.add_exception_handler(RequestValidationError, malformed)
+    app.add_exception_handler(HTTPException, plain)
+    app.add_exception_handler(Exception, unexpected)

@@ -1,0 +1,177 @@
+"""A process of the product: the engine from the settings, with HTTP, with workers, or with both."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.config import Settings
+from interlock.engine import Engine, secrets
+from interlock.engine.leases import Mirror
+from interlock.http.app import create_app
+from interlock.http.server import listen, make_server
+from interlock.http.service import Service, UseWriter
+from interlock.machine import InterlockError, Registry
+from interlock.people import People, Person, link_address
+from interlock.store import Store, migrate, open_store
+from interlock.watch import logs, tracing
+from interlock.worker import Worker
+from interlock.worker.duties import Duties, serving, working
+from interlock.worker.loop import Loop
+
+log = logging.getLogger("interlock")
+
+
+class Process:
+    """Start it, let it run until it is told to stop, and it drains."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        machines: Callable[[Store], Registry],
+        *,
+        serve: bool,
+        work: bool,
+        beside: Callable[[Engine], Iterable[Loop]] | None = None,
+    ) -> None:
+        logs.configure(settings.log.format, settings.log.level, redact=secrets.hide)
+        for chatty in ("alembic", "uvicorn", "httpx2", "httpcore2"):
+            logging.getLogger(chatty).setLevel("WARNING")
+        secrets.learn(_secrets(settings))
+        self.settings = settings
+        # The port first: a wrong one is told before anything is changed.
+        self._socket = listen(settings.http.host, settings.http.port) if serve else None
+        self._tracing = (
+            tracing.start(settings.telemetry.endpoint, settings.telemetry.service)
+            if settings.telemetry.endpoint
+            else None
+        )
+        store = open_store(
+            settings.database_url, durability=settings.durability, listen_url=settings.listen_url,
+            wakeup=settings.wakeup,
+        )  # fmt: skip
+        migrate.upgrade(store)
+        self.engine = Engine(
+            store, machines(store), mirror=_mirror(settings),
+            secrets={name: value.get_secret_value() for name, value in settings.secrets.items()},
+        )  # fmt: skip
+        self.people = People(self.engine)
+        self.service = Service(self.engine, settings) if serve else None
+        self.worker = self._make_worker() if work else None
+        loops: list[Loop] = []
+        if self.service is not None:
+            loops += [*serving(self.engine, settings), UseWriter(self.service)]
+        if work:
+            loops += [loop for loop in working(self.engine, settings) if loop.name not in {b.name for b in loops}]
+        if beside is not None:
+            loops += beside(self.engine)
+        self.duties = Duties(loops)
+        self._told = threading.Event()
+
+    def _make_worker(self) -> Worker | None:
+        """Works for the machines whose code is here, in the queues that were asked for."""
+        wanted = self.settings.worker.queues
+        found = sorted({m.queue for m in self.engine.registry.workable()})
+        if wanted is not None:
+            unknown = sorted(set(wanted) - {m.queue for m in self.engine.registry})
+            if unknown:
+                raise InterlockError(
+                    f"no machine here has the queue {', '.join(unknown)}; there are {', '.join(found)}"
+                )
+            found = sorted(wanted)
+        return Worker(self.engine, queues=found, hands=self.settings.worker.hands) if found else None
+
+    def own(self) -> Person:
+        """Make sure that somebody owns the installation."""
+        token = self.settings.token.get_secret_value() if self.settings.token else None
+        return self.people.setup(owner=self.settings.owner, token=token)
+
+    @property
+    def url(self) -> str:
+        assert self._socket is not None
+        host, port = self._socket.getsockname()[:2]
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - only shown
+        return self.settings.http.url or f"http://{shown}:{port}"
+
+    def login_url(self, person: Person) -> str:
+        return link_address(self.url, self.people.login_link(person.id))
+
+    def run(self, ready: Callable[[], None] | None = None) -> None:
+        """Until SIGTERM or SIGINT; then drain: no new claims, and running handlers get their time."""
+        if self.worker is not None:
+            self.worker.start()
+        self.duties.start()
+        try:
+            if self.service is not None:
+                self._serve(ready)
+            else:
+                self._wait(ready)
+        finally:
+            self.stop()
+
+    def _serve(self, ready: Callable[[], None] | None) -> None:
+        assert self.service is not None
+        assert self._socket is not None
+        import asyncio
+
+        app = create_app(self.service, tracing=self._tracing)
+        server = make_server(app, self.service, ready=ready, stopping=self._drain)
+        asyncio.run(server.serve(sockets=[self._socket]))
+
+    def _drain(self) -> None:
+        """From the first moment on no new work is taken; what runs goes on while open requests are answered."""
+        if self.worker is not None:
+            self.worker.drain()
+
+    def _wait(self, ready: Callable[[], None] | None) -> None:
+        def told(_: int, __: FrameType | None) -> None:
+            self._told.set()
+
+        before: dict[signal.Signals, Any] = {s: signal.signal(s, told) for s in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            if ready is not None:
+                ready()
+            while not self._told.wait(1.0):  # a bound, so that signals are seen on every platform
+                pass
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def stop(self) -> None:
+        begun = time.monotonic()
+        if self.worker is not None:
+            self.worker.stop(self.settings.worker.drain)
+        self.duties.stop()
+        if self.service is not None:
+            self.service.close()
+        self.engine.close()
+        if self._tracing is not None:
+            self._tracing.shutdown()
+        log.info("stopped after %.1f s", time.monotonic() - begun)
+
+
+def _secrets(settings: Settings) -> list[str]:
+    """Every value of the configuration that must not be seen."""
+    found = [settings.token, settings.mail.password if settings.mail else None, settings.redis_url]
+    for one in settings.webhooks.values():
+        found += [one.secret, *one.headers.values()]
+    known = [value.get_secret_value() for value in found if value is not None]
+    password = sa.make_url(settings.database_url).password
+    return [*known, *([str(password)] if password else [])]
+
+
+def _mirror(settings: Settings) -> Mirror | None:
+    if settings.redis_url is None:
+        return None
+    try:
+        from interlock.engine.redis_mirror import RedisMirror
+    except ImportError as error:
+        raise InterlockError(f"redis_url needs the extra redis: pip install 'interlock[redis]' ({error})") from error
+    return RedisMirror(settings.redis_url.get_secret_value())

@@ -1,0 +1,112 @@
+"""Serving the application with uvicorn, so that it starts when the port is open and stops without hanging."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from interlock.http.service import Service
+from interlock.machine import InterlockError
+
+
+class PortTaken(InterlockError):
+    """Somebody else listens there."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """An open socket; taken before anything else starts, so that a wrong port is told at once."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise PortTaken(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port, or stop what uses it"
+        ) from error
+    made.listen(2048)
+    return made
+
+
+class Server(uvicorn.Server):
+    """Ends live streams before it waits for the requests that are under way."""
+
+    def __init__(
+        self, config: uvicorn.Config, service: Service, ready: Callable[[], None] | None, stopping: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._service, self._ready, self._stopping = service, ready, stopping
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Uvicorn would raise the signal again at the end, and nothing after it would run: the drain, for one."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {s: signal.signal(s, self.handle_exit) for s in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._ready is not None and self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.stopping = True
+        self._stopping()
+        self._service.hub.close()
+        await super().shutdown(sockets)
+
+
+def _nothing() -> None:
+    return None
+
+
+def make_server(
+    app: ASGIApp,
+    service: Service,
+    *,
+    ready: Callable[[], None] | None = None,
+    stopping: Callable[[], None] = _nothing,
+) -> Server:
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=10, server_header=False, lifespan="on",
+        timeout_keep_alive=30,
+    )  # fmt: skip
+    return Server(config, service, ready, stopping)
+
+
+class InThread:
+    """A server in a thread of its own, for tests and for programs that have a main loop."""
+
+    def __init__(self, app: ASGIApp, service: Service, host: str = "127.0.0.1", port: int = 0) -> None:
+        self._socket = listen(host, port)
+        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        self._started = threading.Event()
+        self._server = make_server(app, service, ready=self._started.set)
+        self._thread = threading.Thread(target=self._run, name="interlock-server", daemon=True)
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    def __enter__(self) -> InThread:
+        self._thread.start()
+        if not self._started.wait(30):
+            raise InterlockError("the server did not start within 30 seconds")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(30)

@@ -1,0 +1,74 @@
+"""What the endpoints work with: the engine, the people, the settings, the live feed, and a way to wait in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import sqlalchemy as sa
+
+from interlock.config import Settings
+from interlock.engine import Engine
+from interlock.engine.unit import Unit
+from interlock.people import People
+from interlock.store import StoreError
+from interlock.worker.loop import Loop
+
+if TYPE_CHECKING:
+    from interlock.http.caller import Callers
+    from interlock.http.live import Hub
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class UseWriter(Loop):
+    """Writes down now and then which tokens were used."""
+
+    name = "token-uses"
+    pause = 30.0
+
+    def __init__(self, service: Service) -> None:
+        super().__init__()
+        self._service = service
+
+    def once(self) -> bool:
+        self._service.callers.write_uses()
+        return False
+
+
+class Service:
+    """One process's side of the HTTP API."""
+
+    def __init__(self, engine: Engine, settings: Settings, *, threads: int = 16) -> None:
+        from interlock.http.caller import Callers
+        from interlock.http.live import Hub
+
+        self.engine, self.settings = engine, settings
+        self.people = People(engine)
+        self.callers: Callers = Callers(self.people)
+        self.hub: Hub = Hub(engine)
+        self.stopping = False
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run something that waits (a read, a password) in a thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
+
+    async def read(self, job: Callable[[sa.Connection], T]) -> T:
+        return await self.call(self.engine.read, job)
+
+    async def write(self, job: Callable[[Unit], T], name: str) -> T:
+        """Run the job in one transaction; no thread of ours waits for the disk."""
+        return await asyncio.wrap_future(self.engine.submit(job, name))
+
+    def close(self) -> None:
+        self.hub.close()
+        with suppress(StoreError):
+            self.callers.write_uses()
+        self._threads.shutdown(wait=False, cancel_futures=True)

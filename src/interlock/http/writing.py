@@ -1,0 +1,103 @@
+"""Writes: one transaction, and with an `Idempotency-Key` exactly one, however often the request comes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+import sqlalchemy as sa
+from fastapi import Depends, Header, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from interlock.engine.unit import Unit
+from interlock.http.caller import caller, service_of
+from interlock.http.problems import BadRequest
+from interlock.http.service import Service
+from interlock.people import Principal
+from interlock.store.service import idempotency
+
+M = TypeVar("M", bound=BaseModel)
+REPLAYED = "Idempotency-Replayed"
+
+
+class Writer:
+    """A write request: who asks, and under which key."""
+
+    def __init__(self, request: Request, who: Principal, key: str | None) -> None:
+        self.request, self.who, self.key = request, who, key
+        self.service: Service = service_of(request)
+
+    async def __call__(
+        self,
+        job: Callable[[Unit], M],
+        *,
+        status: int = 200,
+        name: str = "write",
+        forget: bool = False,
+        kept: Callable[[M], BaseModel] = lambda made: made,
+    ) -> Response:
+        """Do it, and answer with what it returns; the same request under the same key is answered from the store.
+
+        `kept` is the answer as it is stored, where it has something that is shown only once.
+        """
+        key = self.key
+        if key is None:
+            made = await self.service.write(job, name)
+            if forget:
+                self.service.callers.forget()
+            return _answer(status, made.model_dump_json().encode())
+        digest = await self._digest()
+
+        def once(unit: Unit) -> tuple[str, bool]:
+            row = unit.conn.execute(
+                sa.select(idempotency).where(idempotency.c.who == self.who.who, idempotency.c.key == key)
+            ).first()
+            if row is not None:
+                if row.request != digest:
+                    raise BadRequest(
+                        f"the Idempotency-Key {key!r} was used for another request; use a new one", kind="key-reused"
+                    )
+                return row.body, True
+            made = job(unit)
+            unit.insert(
+                idempotency, who=self.who.who, key=key, request=digest, status=status,
+                body=kept(made).model_dump_json(), at=unit.now,
+            )  # fmt: skip
+            return made.model_dump_json(), False
+
+        body, replayed = await self.service.write(once, name)
+        if forget:
+            self.service.callers.forget()
+        return _answer(status, body.encode(), {REPLAYED: "true"} if replayed else None)
+
+    async def _digest(self) -> str:
+        url = self.request.url
+        told = f"{self.request.method} {url.path}?{url.query}\n".encode() + await self.request.body()
+        return hashlib.sha256(told).hexdigest()
+
+
+def _answer(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:
+    return Response(body, status, headers, media_type="application/json")
+
+
+async def writer(
+    request: Request,
+    who: Annotated[Principal, Depends(caller)],
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            description="Any text of up to 200 characters. The same request with the same key is done once, and its "
+            "answer is given again for 7 days.",
+            min_length=1,
+            max_length=200,
+            pattern=r"^[\x21-\x7e]+$",
+            examples=["6f1d2c1e-order-17"],
+        ),
+    ] = None,
+) -> Writer:
+    return Writer(request, who, idempotency_key)
+
+
+Write = Annotated[Writer, Depends(writer)]
