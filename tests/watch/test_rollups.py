@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.contracts.machine import contract
-from interlock.apps.jobs.autoapply.machine import application
-from interlock.apps.jobs.finder.machine import listing
 from interlock.engine import Engine
-from interlock.machine import Fail, Failures, Go, Machine, Registry, Rule, fixed
+from interlock.machine import Fail, Go, Registry
 from interlock.store import SECOND, Store, micros, open_store
 from interlock.store import service as s
-from interlock.store import tables as t
 from interlock.testing import START, Trial, VirtualClock, random_walk
 from interlock.watch import rollups
 from interlock.watch.ladder import DAY, HOUR
@@ -32,94 +26,11 @@ from tests.conformance.machines import (
     Unreachable,
     claim_one,
     do,
-    job,
     pass_time,
 )  # fmt: skip
+from tests.watch.adding import JOB, STUBBORN, STUCK, engine_of, roll_all
 from tests.watch.recount import counted, present, recount, rolled
 from tests.worker.waiting import eventually
-
-SOON = Rule((Exception,), retries=1, backoff=fixed(timedelta(minutes=5)))
-JOB = job(Failures(state="failed", otherwise=SOON))
-STUBBORN = job(Failures(state="failed", otherwise=Rule((Exception,), retries=0, then="given_up")))
-STUCK = job(Failures(otherwise=SOON))
-WALKS = {
-    "stuck job": (STUCK, {}),
-    "parcel": (PARCEL, {}),
-    "letter": (LETTER, {}),
-    "job": (JOB, {}),
-    "stubborn job": (STUBBORN, {}),
-    "contract": (contract, {}),
-    "application": (application, {"user_id": "ann", "company": "acme"}),
-    "listing": (listing, {}),
-}
-
-
-def roll_all(engine: Engine, limit: int = rollups.BATCH) -> None:
-    """Until everything is added up. PostgreSQL holds back what came after any transaction of the whole server."""
-    last = sa.select(t.history.c.xact, t.history.c.pos).order_by(t.history.c.xact.desc(), t.history.c.pos.desc())
-    eventually(
-        lambda: (
-            not engine.write(lambda unit: rollups.roll(unit, limit))
-            and engine.read(rollups.position) == engine.read(lambda conn: tuple(conn.execute(last.limit(1)).one()))
-        )
-    )
-
-
-@contextmanager
-def engine_of(url: str, *machines: Machine) -> Iterator[Engine]:
-    with open_store(url, durability="normal", wakeup="poll") as store:
-        yield Engine(store, machines, clock=VirtualClock())
-
-
-@contextmanager
-def rolling(url: str, machine: Machine, count: int) -> Iterator[list[BaseException]]:
-    """So many others that add up all the time, each with a database connection of its own, in batches of odd sizes."""
-    stop, troubles = threading.Event(), []
-
-    def run(number: int) -> None:
-        try:
-            with engine_of(url, machine) as engine:
-                while not stop.wait(0.02):
-                    engine.write(lambda unit: rollups.roll(unit, 3 + 4 * number))
-        except BaseException as error:
-            troubles.append(error)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield troubles
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join(DEADLINE)
-
-
-@pytest.mark.parametrize("name", WALKS)
-def test_after_a_random_walk_with_several_rollers_the_sums_are_those_of_a_full_scan(url: str, name: str) -> None:
-    machine, data = WALKS[name]
-    with engine_of(url, machine) as engine:
-        with rolling(url, machine, 3) as troubles:
-            walk = random_walk(machine, store=url, seed=2, steps=150, data=data)
-        assert walk.problems == []
-        assert troubles == []
-        roll_all(engine)
-        slow = engine.read(lambda conn: recount(conn, engine.registry))
-        assert engine.read(counted) == slow.present
-        assert engine.read(rolled) == slow.sums
-        timeless = {key: sums for key, sums in slow.sums.items() if key[2] != "dwell"}
-        assert engine.read(lambda conn: rolled(conn, "minute")) == timeless
-        finished = sa.select(t.instance.c.id).where(t.instance.c.finished_at.is_not(None))
-        assert slow.resting == set(engine.read(lambda conn: conn.execute(finished).scalars().all()))
-        assert not engine.read(rollups.behind)
-
-
-def test_walks_see_every_measure(sqlite_url: str) -> None:
-    """Or the test above would prove less than it says."""
-    random_walk(STUCK, store=sqlite_url, seed=1, steps=300)
-    with engine_of(sqlite_url, STUCK) as engine:
-        roll_all(engine)
-        assert {measure for _, _, measure, _ in engine.read(rolled)} == {*rollups.BY_MINUTE, "dwell"}
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])

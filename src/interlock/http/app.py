@@ -16,6 +16,7 @@ from interlock.http.api import (
     dead_letters,
     events,
     health,
+    home,
     instances,
     login,
     machines,
@@ -37,7 +38,7 @@ from interlock.watch.tracing import Tracing
 ROUTERS: tuple[APIRouter, ...] = (
     overview.router, machines.router, instances.router, moving.router, reviews.router, dead_letters.router,
     bulk.router, events.router, workers.router, schedules.router, outbox.router, alerts.router, login.router,
-    users.router, tokens.router, health.router,
+    users.router, tokens.router, health.router, home.router,
 )  # fmt: skip
 DESCRIPTION = """
 One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header

@@ -96,6 +96,13 @@ def _span(tracer: Tracer, name: str, trace_id: str | None, attributes: Mapping[s
             raise
 
 
+def failed(span: Any, error: BaseException) -> None:
+    """The span's work ended with this error, which nobody raised."""
+    from opentelemetry import trace
+
+    span.set_status(trace.Status(trace.StatusCode.ERROR, type(error).__name__))
+
+
 def _number(trace_id: str | None) -> int | None:
     """A trace id as a number; what is none is left out, because a span must never stop the work it is about."""
     if trace_id is None or len(trace_id) != 32:

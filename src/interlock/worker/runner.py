@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from interlock.engine import Claim, Engine
 from interlock.machine import Fail, HandlerNonsense, Outcome
+from interlock.watch import logs, tracing
+from interlock.watch.prometheus import observe_handler
 from interlock.worker.events import EventLoop
 from interlock.worker.isolated import run_isolated
 from interlock.worker.task import AsyncTask, Cancelled, EnginePort, make_task
@@ -42,6 +46,25 @@ def invoke(claim: Claim, port: EnginePort) -> Outcome:
         return checked(claim.work.handler(task), claim)
     except BaseException as error:
         return Fail(error)
+
+
+@contextmanager
+def watched(claim: Claim) -> Iterator[Callable[[Outcome], Outcome]]:
+    """Lines logged inside say what they are about; the run is measured, and is a span where those are wanted."""
+    machine, begun = claim.machine.name, time.perf_counter()
+    about = {"trace_id": claim.instance.trace_id, "instance": str(claim.id), "machine": machine, "step": claim.step}
+
+    def seen(outcome: Outcome) -> Outcome:
+        observe_handler(machine, claim.step, type(outcome).__name__.lower(), time.perf_counter() - begun)
+        if span is not None and isinstance(outcome, Fail):
+            tracing.failed(span, outcome.error)
+        return outcome
+
+    with (
+        logs.about(worker=str(claim.worker), **about),
+        tracing.span(f"{machine} {claim.step}", claim.instance.trace_id, about) as span,
+    ):
+        yield seen
 
 
 class Running:
@@ -84,14 +107,18 @@ class Runner:
         if running.port.cancelled():  # while it waited for a thread
             self._finish(running, Fail(Cancelled(f"{running.claim.id} was taken away before it began")))
             return
-        self._finish(running, invoke(running.claim, running.port))
+        with watched(running.claim) as seen:
+            outcome = seen(invoke(running.claim, running.port))
+        self._finish(running, outcome)
 
     async def _awaited(self, running: Running) -> None:
-        try:
-            task = AsyncTask(make_task(running.claim, running.port))
-            outcome = checked(await running.claim.work.handler(task), running.claim)
-        except BaseException as error:
-            outcome = Fail(error)
+        with watched(running.claim) as seen:
+            try:
+                task = AsyncTask(make_task(running.claim, running.port))
+                outcome = checked(await running.claim.work.handler(task), running.claim)
+            except BaseException as error:
+                outcome = Fail(error)
+            seen(outcome)
         self._finish(running, outcome)
 
     def _finish(self, running: Running, outcome: Outcome) -> None:
