@@ -43,6 +43,15 @@ def test_it_does_not_matter_where_a_batch_ends(url: str, limit: int) -> None:
         assert (engine.read(counted), engine.read(rolled)) == (slow.present, slow.sums)
 
 
+def test_the_very_first_look_adds_up_already(store: Store) -> None:
+    engine = Engine(store, [PARCEL], clock=VirtualClock())
+    assert not engine.read(rollups.behind)
+    engine.create("parcel")
+    eventually(lambda: engine.read(rollups.behind))
+    assert engine.write(rollups.roll) is False
+    assert engine.read(counted) == {("default", "parcel", "ordered"): 1}
+
+
 def test_a_row_is_counted_once(store: Store) -> None:
     engine = Engine(store, [PARCEL], clock=VirtualClock())
     engine.create("parcel")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fastapi import APIRouter, FastAPI
-from fastapi.openapi.utils import get_openapi
+from fastapi.telemetry import TelemetryConfig
 from starlette.types import ASGIApp
 
 from interlock import __version__
@@ -30,11 +30,13 @@ from interlock.http.api import (
     workers,
 )
 from interlock.http.asgi import Surroundings
-from interlock.http.problems import MEDIA_TYPE, Problem
+from interlock.http.description import described
+from interlock.http.problems import MEDIA_TYPE
 from interlock.http.service import Service
 from interlock.watch import prometheus
 from interlock.watch.tracing import Tracing
 
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 ROUTERS: tuple[APIRouter, ...] = (
     overview.router, machines.router, instances.router, moving.router, reviews.router, dead_letters.router,
     bulk.router, events.router, workers.router, schedules.router, outbox.router, alerts.router, login.router,
@@ -62,7 +64,7 @@ def create_app(
         description=DESCRIPTION,
         docs_url=None,  # its scripts would come from another host
         redoc_url=None,
-        telemetry={"tracer_provider": tracing.provider, "operation_spans": False} if tracing else None,
+        telemetry={"tracer_provider": tracing.provider, "operation_spans": False} if tracing else NO_TELEMETRY,
         responses={
             "default": {
                 "description": "Refused",
@@ -74,7 +76,7 @@ def create_app(
     problems.install(app)
     for router in (*ROUTERS, *routers):
         app.include_router(router)
-    app.openapi = lambda: _description(app)  # type: ignore[method-assign]
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
     limits = service.settings.http
     return Surroundings(
         app,
@@ -82,15 +84,3 @@ def create_app(
         longer=(("/artifacts/", limits.max_artifact),),
         observe=prometheus.observe_request,
     )
-
-
-def _description(app: FastAPI) -> dict[str, object]:
-    """The OpenAPI description, with the problem document that every endpoint may answer."""
-    if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        schemas = made.setdefault("components", {}).setdefault("schemas", {})
-        problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas |= problem.pop("$defs", {})
-        schemas["Problem"] = problem
-        app.openapi_schema = made
-    return app.openapi_schema

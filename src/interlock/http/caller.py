@@ -9,7 +9,6 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Request
-from fastapi.security import APIKeyCookie, HTTPBearer
 
 from interlock.engine import NotFound
 from interlock.http.service import Service
@@ -20,9 +19,6 @@ CSRF_HEADER = "X-CSRF-Token"
 KNOWN_FOR = 2.0
 """Seconds that a caller is remembered; a token that is revoked elsewhere is refused after so long at the latest."""
 SAFE = {"GET", "HEAD", "OPTIONS"}
-
-bearer = HTTPBearer(auto_error=False, scheme_name="token", description="An API token, as `Bearer il_…`.")
-cookie = APIKeyCookie(name=COOKIE, auto_error=False, scheme_name="login", description="The cookie of a login.")
 
 
 class Callers:
@@ -89,10 +85,12 @@ def credentials(request: Request) -> tuple[str, str]:
     return "session", secret
 
 
-async def caller(
-    request: Request, _token: Annotated[object, Depends(bearer)], _cookie: Annotated[str | None, Depends(cookie)]
-) -> Principal:
-    """Whoever asks; 401 when that is nobody."""
+async def caller(request: Request) -> Principal:
+    """Whoever asks; 401 when that is nobody.
+
+    It needs nothing but the request: each dependency that FastAPI resolves costs a twentieth of a small request. The
+    description of the API says the rest (`http.description`).
+    """
     service = service_of(request)
     kind, secret = credentials(request)
     known = service.callers.recall(kind, secret)

@@ -16,7 +16,7 @@ from interlock.config import Settings
 from interlock.engine import Engine, secrets
 from interlock.engine.leases import Mirror
 from interlock.http.app import create_app
-from interlock.http.server import listen, make_server
+from interlock.http.server import listen, make_server, run
 from interlock.http.service import Service, UseWriter
 from interlock.machine import InterlockError, Registry
 from interlock.people import People, Person, link_address
@@ -119,11 +119,9 @@ class Process:
     def _serve(self, ready: Callable[[], None] | None) -> None:
         assert self.service is not None
         assert self._socket is not None
-        import asyncio
-
         app = create_app(self.service, tracing=self._tracing)
         server = make_server(app, self.service, ready=ready, stopping=self._drain)
-        asyncio.run(server.serve(sockets=[self._socket]))
+        run(server, self._socket)
 
     def _drain(self) -> None:
         """From the first moment on no new work is taken; what runs goes on while open requests are answered."""

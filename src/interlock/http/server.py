@@ -88,6 +88,12 @@ def make_server(
     return Server(config, service, ready, stopping)
 
 
+def run(server: Server, sock: socket.socket) -> None:
+    """Serve here, on the fastest event loop there is, until it is told to stop."""
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+        runner.run(server.serve(sockets=[sock]))
+
+
 class InThread:
     """A server in a thread of its own, for tests and for programs that have a main loop."""
 
@@ -99,7 +105,7 @@ class InThread:
         self._thread = threading.Thread(target=self._run, name="interlock-server", daemon=True)
 
     def _run(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        run(self._server, self._socket)
 
     def __enter__(self) -> InThread:
         self._thread.start()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 import sqlalchemy as sa
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
@@ -20,6 +21,7 @@ from interlock.store.service import idempotency
 
 M = TypeVar("M", bound=BaseModel)
 REPLAYED = "Idempotency-Replayed"
+KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class Writer:
@@ -82,22 +84,11 @@ def _answer(status: int, body: bytes, headers: dict[str, str] | None = None) -> 
     return Response(body, status, headers, media_type="application/json")
 
 
-async def writer(
-    request: Request,
-    who: Annotated[Principal, Depends(caller)],
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            description="Any text of up to 200 characters. The same request with the same key is done once, and its "
-            "answer is given again for 7 days.",
-            min_length=1,
-            max_length=200,
-            pattern=r"^[\x21-\x7e]+$",
-            examples=["6f1d2c1e-order-17"],
-        ),
-    ] = None,
-) -> Writer:
-    return Writer(request, who, idempotency_key)
+async def writer(request: Request) -> Writer:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not KEY.fullmatch(key):
+        raise BadRequest(f"the Idempotency-Key {key[:80]!r} must have 1 to 200 visible ASCII characters")
+    return Writer(request, await caller(request), key)
 
 
 Write = Annotated[Writer, Depends(writer)]

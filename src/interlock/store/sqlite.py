@@ -150,8 +150,7 @@ class SqliteStore(Store):
 
     def _transaction(self, conn: sa.Connection, group: list[Queued]) -> list[tuple[Any, BaseException | None]]:
         transaction = self._begin(conn)
-        raw = conn.connection.dbapi_connection
-        assert isinstance(raw, sqlite3.Connection)
+        raw = self._raw(conn)
         done: list[tuple[Any, BaseException | None]] = []
         try:
             for job, _, _ in group:
@@ -227,22 +226,28 @@ class SqliteStore(Store):
     ) -> None:
         marks = ", ".join("?" * len(columns))
         statement = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
-        conn.exec_driver_sql(statement, plain(table, columns, rows))
+        self._raw(conn).executemany(statement, plain(table, columns, rows))
 
     def update_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
         sets = ", ".join(f"{name} = ?{n}" for n, name in enumerate(columns[1:], 2))
         statement = f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = ?1"
-        done = conn.exec_driver_sql(statement, plain(table, columns, rows))
+        done = self._raw(conn).executemany(statement, plain(table, columns, rows))
         if done.rowcount != len(rows):
             raise StoreError(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
+
+    @staticmethod
+    def _raw(conn: sa.Connection) -> sqlite3.Connection:
+        """The driver's own connection: for a single row SQLAlchemy's way to it takes longer than the statement."""
+        raw = conn.connection.dbapi_connection
+        assert isinstance(raw, sqlite3.Connection)
+        return raw
 
     def join(self, conn: sa.Connection) -> None:
         """Python's sqlite3 begins no transaction before a SAVEPOINT, and then its RELEASE commits: begin one."""
         conn.get_transaction() or conn.begin()
-        raw = conn.connection.dbapi_connection
-        assert isinstance(raw, sqlite3.Connection)
+        raw = self._raw(conn)
         if not raw.in_transaction:
             patiently(raw, "BEGIN IMMEDIATE", self._patience)
 

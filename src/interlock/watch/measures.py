@@ -55,26 +55,26 @@ class Waiting:
     since: Micros
 
 
+_FIRST = """(SELECT {} FROM instance WHERE wake = 'work' AND queue = q.queue AND priority = p.priority
+   AND due_at <= :now ORDER BY due_at LIMIT 1)"""
 # Hops from queue to queue, so that pinned and own queues are found too, and probes each priority by its oldest row.
 OLDEST_READY = sa.text(
-    """
+    f"""
 WITH RECURSIVE q (queue) AS (
   SELECT (SELECT queue FROM instance WHERE wake = 'work' ORDER BY queue LIMIT 1)
   UNION ALL
   SELECT (SELECT queue FROM instance WHERE wake = 'work' AND queue > q.queue ORDER BY queue LIMIT 1)
   FROM q WHERE q.queue IS NOT NULL
 ), p (priority) AS (SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3)
-SELECT i.queue, i.priority, i.machine, i.due_at
-FROM q CROSS JOIN p CROSS JOIN instance AS i
-WHERE i.id = (SELECT id FROM instance WHERE wake = 'work' AND queue = q.queue AND priority = p.priority
-              AND due_at <= :now ORDER BY due_at LIMIT 1)
+SELECT q.queue, p.priority, {_FIRST.format("machine")}, {_FIRST.format("due_at")}
+FROM q CROSS JOIN p WHERE q.queue IS NOT NULL
 """
 )
 
 
 def oldest_ready(conn: sa.Connection, now: Micros) -> list[Waiting]:
-    """What waits longest in each queue and priority; one probe of an index for each."""
-    return [Waiting(*row) for row in conn.execute(OLDEST_READY, {"now": now})]
+    """What waits longest in each queue and priority; a probe of an index for each."""
+    return [Waiting(*row) for row in conn.execute(OLDEST_READY, {"now": now}) if row[3] is not None]
 
 
 @dataclass(frozen=True, slots=True)

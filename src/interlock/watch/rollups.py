@@ -128,8 +128,9 @@ def lock(conn: sa.Connection, name: str) -> sa.Row[Any] | None:
     row = conn.execute(mine).first()
     # Looked up before it is made: where it is there and held, PostgreSQL would wait for its holder.
     if row is None and conn.execute(sa.select(s.cursor.c.name).where(s.cursor.c.name == name)).first() is None:
-        made = dialect_insert(conn.dialect.name, s.cursor).values(name=name, xact=0, pos=0).on_conflict_do_nothing()
-        row = conn.execute(mine).first() if conn.execute(made).rowcount == 1 else None
+        made = dialect_insert(conn.dialect.name, s.cursor).values(name=name, xact=0, pos=0)
+        conn.execute(made.on_conflict_do_nothing())
+        row = conn.execute(mine).first()
     return row
 
 

@@ -65,7 +65,7 @@ async def readyz(service: TheService) -> Response:
 )
 async def metrics(request: Request, service: TheService) -> Response:
     if not service.settings.http.open_metrics:
-        require_operator(await caller(request, None, None))
+        require_operator(await caller(request))
     engine = service.engine
     text = await service.read(lambda conn: prometheus.exposition(conn, engine.registry, engine.clock.now()))
     return Response(text, media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,5 @@
+"""`python -m interlock` is `interlock`."""
+
+from interlock.cli import main
+
+main()
