@@ -155,9 +155,11 @@ class Counting(PasswordHasher):
     def __init__(self) -> None:
         super().__init__(time_cost=1, memory_cost=16, parallelism=1)
         self.checks: list[object] = []
+        self.longest = 0
 
     def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
         self.checks.append(extract_parameters(str(hash)))
+        self.longest = max(self.longest, len(password))
         return super().verify(hash, password)
 
 
@@ -174,6 +176,7 @@ def test_who_is_not_there_costs_as_much_as_who_is(engine: Engine, people: People
         with pytest.raises(NotAuthenticated):
             enter(careful, name, password)
         assert hasher.checks == [right]
+    assert hasher.longest <= 200
 
 
 # -- the session's life
@@ -229,6 +232,12 @@ def test_roles_count_as_they_are_at_this_moment(people: People, ann: Person) -> 
     assert people.by_session(secret).roles == {"default": Role.VIEWER}
     people.leave(ann.id, "default", by=BY)
     assert people.by_session(secret).workspaces == frozenset()
+
+
+def test_who_was_disabled_in_the_database_itself_is_out_too(engine: Engine, people: People, ann: Person) -> None:
+    secret = enter(people, "ann").secret
+    engine.store.write(lambda conn: conn.execute(sa.update(s.person).values(disabled_at=1)).rowcount)
+    assert is_out(people, secret)
 
 
 def test_logging_out_ends_one_session_once(people: People, ann: Person) -> None:

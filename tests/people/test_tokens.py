@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -22,8 +23,10 @@ from interlock.people import (
     WrongScope,
     tokens,
 )
+from interlock.store import open_store
+from interlock.store import service as s
 from interlock.testing import VirtualClock
-from tests.conformance.gates import together
+from tests.conformance.gates import DEADLINE, together
 from tests.people.acting import BY, newest, whats
 
 REFUSED = "this token opens nothing: it is mistyped, out of date or revoked; ask for a new one"
@@ -192,13 +195,30 @@ def test_uses_are_written_in_a_batch_and_are_no_actions(people: People, owner: P
     assert whats(people) == done
 
 
-def test_processes_that_note_the_same_uses_at_once_do_not_wait_for_each_other(people: People, owner: Person) -> None:
-    ids = [
-        people.create_token("default", f"bot{n}", kind="agent", scopes=["read"], by=BY)[0].id for n in range(20)
-    ]  # fmt: skip
-    found = together(4, lambda n: people.note_use(ids if n % 2 else ids[::-1]))
-    assert not [error for error in found if isinstance(error, Exception)]
-    assert all(token.used_at is not None for token in people.tokens())
+def test_who_was_disabled_or_taken_out_in_the_database_itself_has_no_token_either(
+    engine: Engine, people: People, ann: Person
+) -> None:
+    _, secret = people.create_token("default", "laptop", kind="person", person_id=ann.id, by=BY)
+    change = sa.update(s.person).values(disabled_at=1)
+    engine.store.write(lambda conn: conn.execute(change).rowcount)
+    assert refusal(people, secret) == REFUSED
+    engine.store.write(lambda conn: conn.execute(change.values(disabled_at=None)).rowcount)
+    assert people.by_token(secret).name == "ann"
+    engine.store.write(lambda conn: conn.execute(sa.delete(s.membership)).rowcount)
+    assert refusal(people, secret) == REFUSED
+
+
+def test_a_token_that_another_process_is_noting_is_left_to_it(postgres_url: str) -> None:
+    with open_store(postgres_url, wakeup="poll") as store, ThreadPoolExecutor(1) as other:
+        people = People(Engine(store, []))
+        people.setup()
+        ids = [people.create_token("default", name, kind="agent", scopes=["read"], by=BY)[0].id for name in "ab"]
+
+        def meanwhile(conn: sa.Connection) -> int:
+            conn.execute(sa.select(s.token.c.id).where(s.token.c.id == ids[0]).with_for_update())
+            return other.submit(people.note_use, ids).result(DEADLINE)
+
+        assert store.write(meanwhile) == 1
 
 
 def test_whoever_the_token_stands_for_is_asked_of_the_database_in_one_statement(

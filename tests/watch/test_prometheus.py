@@ -84,28 +84,30 @@ def test_every_name_is_ours_and_has_a_help_text(trial: Trial) -> None:
         assert family.documentation.endswith(".")
 
 
-def test_requests_and_runs_of_this_process_are_counted(trial: Trial) -> None:
-    """By differences: other tests of this process count too."""
+def count(trial: Trial, name: str, **labels: str) -> float:
+    return value(families(trial), name, **labels) or 0.0
 
-    def count(name: str, **labels: str) -> float:
-        return value(families(trial), name, **labels) or 0.0
 
-    route = {"method": "POST", "route": "/api/instances/{id}/events"}
-    run = {"machine": "job", "step": "first"}
-    before = count("interlock_http_requests_total", **route, status="409")
+def test_requests_of_this_process_are_counted(trial: Trial) -> None:
+    """On a route of its own, for the counters are those of the whole process."""
+    route = {"method": "POST", "route": f"/{trial.engine.store.dialect}/{{id}}/events"}
     for seconds in (0.004, 0.04):
-        prometheus.observe_request("POST", "/api/instances/{id}/events", 409, seconds)
-    assert count("interlock_http_requests_total", **route, status="409") == before + 2
-    assert count("interlock_http_request_seconds_bucket", **route, le="0.005") == 1
-    assert count("interlock_http_request_seconds_bucket", **route, le="0.05") == 2
-    prometheus.observe_handler("job", "first", "fail", 2.0)
-    assert count("interlock_handler_runs_total", **run, outcome="fail") == 1
-    assert count("interlock_handler_seconds_sum", **run) == 2.0
+        prometheus.observe_request(**route, status=409, seconds=seconds)
+    assert count(trial, "interlock_http_requests_total", **route, status="409") == 2
+    assert count(trial, "interlock_http_request_seconds_bucket", **route, le="0.005") == 1
+    assert count(trial, "interlock_http_request_seconds_bucket", **route, le="0.05") == 2
+
+
+def test_runs_of_handlers_of_this_process_are_counted(trial: Trial) -> None:
+    run = {"machine": trial.engine.store.dialect, "step": "first"}
+    prometheus.observe_handler(**run, outcome="fail", seconds=2.0)
+    assert count(trial, "interlock_handler_runs_total", **run, outcome="fail") == 1
+    assert count(trial, "interlock_handler_seconds_sum", **run) == 2.0
 
 
 def test_a_made_up_method_adds_no_series_of_its_own(trial: Trial) -> None:
+    route = f"/{trial.engine.store.dialect}/pot"
     for method in ("BREW", "STEEP"):
-        prometheus.observe_request(method, "/pot", 405, 0.01)
-    found = families(trial)
-    assert value(found, "interlock_http_requests_total", method="other", route="/pot", status="405") == 2
-    assert value(found, "interlock_http_requests_total", method="BREW", route="/pot", status="405") is None
+        prometheus.observe_request(method, route, 405, 0.01)
+    assert count(trial, "interlock_http_requests_total", method="other", route=route, status="405") == 2
+    assert count(trial, "interlock_http_requests_total", method="BREW", route=route, status="405") == 0

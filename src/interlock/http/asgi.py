@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interlock.http.problems import problem
@@ -40,7 +41,7 @@ class Surroundings:
         limit = next((size for part, size in self._longer if part in scope["path"]), self._max_body)
         trace = secrets.token_hex(8)
         scope.setdefault("state", {})["trace"] = trace
-        began, started, status = time.perf_counter(), False, 500
+        began, status = time.perf_counter(), 500
         seen = 0
 
         async def bounded() -> Message:
@@ -48,31 +49,31 @@ class Surroundings:
             message = await receive()
             if message["type"] == "http.request":
                 seen += len(message.get("body", b""))
-                if seen > limit:
-                    raise TooLarge
+                if seen > limit:  # an error of the framework's own kind, which it lets pass
+                    raise HTTPException(413, _told(limit), {"Connection": "close"})
             return message
 
         async def marked(message: Message) -> None:
-            nonlocal started, status
+            nonlocal status
             if message["type"] == "http.response.start":
-                started, status = True, message["status"]
+                status = message["status"]
                 message["headers"] = [*message.get("headers", ()), *ALWAYS, (b"x-trace-id", trace.encode())]
             await send(message)
 
         try:
             declared = _declared_length(scope)
             if declared is not None and declared > limit:
-                raise TooLarge
-            await self._app(scope, bounded, marked)
-        except TooLarge:
-            if started:
-                raise
-            told = f"the body is longer than the {limit:,} bytes that are taken here"
-            answer = problem(413, "too-large", told, headers={"Connection": "close"})
-            await answer(scope, receive, marked)
+                answer = problem(413, "too-large", _told(limit), headers={"Connection": "close"})
+                await answer(scope, receive, marked)
+            else:
+                await self._app(scope, bounded, marked)
         finally:
             route = getattr(scope.get("route"), "path", None) or "unknown"
             self._observe(scope["method"], route, status, time.perf_counter() - began)
+
+
+def _told(limit: int) -> str:
+    return f"the body is longer than the {limit:,} bytes that are taken here"
 
 
 def _declared_length(scope: Scope) -> int | None:

@@ -52,6 +52,7 @@ def configure(
                 structlog.stdlib.add_logger_name,
                 structlog.stdlib.add_log_level,
                 structlog.stdlib.ExtraAdder(),
+                _left_by_others,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
             ],
             processors=[
@@ -72,6 +73,13 @@ def configure(
 def about(**names: Any) -> AbstractContextManager[None]:
     """What the lines logged inside are about: `trace_id`, `instance`, `machine`, `step`, `worker`, and so on."""
     return structlog.contextvars.bound_contextvars(**{k: v for k, v in names.items() if v is not None})
+
+
+def _left_by_others(_: Any, __: str, event: EventDict) -> EventDict:
+    """What another handler's formatter has put on the record is no news."""
+    event.pop("message", None)
+    event.pop("asctime", None)
+    return event
 
 
 def _errors(_: Any, __: str, event: EventDict) -> EventDict:

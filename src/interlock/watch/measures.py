@@ -7,8 +7,8 @@ reviews, dead letters and workers are looked up now, through their indexes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -19,16 +19,13 @@ from interlock.machine import Kind, Machine, Registry
 from interlock.store import Micros, span
 from interlock.store import service as s
 from interlock.store import tables as t
-from interlock.watch.ladder import DAY, HOUR, MINUTE, Lengths, Step, lengths
+from interlock.watch.activity import SPANS, Activity, Ends, Workspaces, activity, ends, within
+from interlock.watch.ladder import HOUR, Lengths, Step, lengths
 
 I, R, V, D, W = t.instance, s.rollup, t.review, t.dead_letter, t.worker  # noqa: E741
 MOST = 10_000
 BACKLOG = 24 * HOUR
-FINE = 3 * HOUR
-"""Windows up to this long are read from minutes, longer ones from hours."""
 LONGEST_SERIES = 3_000
-SPANS = {"minute": MINUTE, "hour": HOUR}
-Workspaces = Collection[str] | None
 
 
 # -- now
@@ -40,7 +37,7 @@ def counts(conn: sa.Connection, workspaces: Workspaces = None) -> dict[str, dict
     n = sa.func.sum(c.n)
     query = sa.select(c.machine, c.state, n.label("n")).group_by(c.machine, c.state).having(n != 0)
     found: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in conn.execute(_within(query, c.workspace, workspaces)):
+    for row in conn.execute(within(query, c.workspace, workspaces)):
         found[row.machine][row.state] = int(row.n)
     return dict(found)
 
@@ -92,7 +89,7 @@ def reviews(conn: sa.Connection, now: Micros, workspaces: Workspaces = None) -> 
     """Open reviews by machine."""
     late = sa.func.sum(sa.case((V.c.opened_at < now - BACKLOG, 1), else_=0))
     query = sa.select(V.c.machine, sa.func.count(), late, sa.func.min(V.c.opened_at)).where(sa.text("status = 'open'"))
-    rows = conn.execute(_within(query, V.c.workspace, workspaces).group_by(V.c.machine))
+    rows = conn.execute(within(query, V.c.workspace, workspaces).group_by(V.c.machine))
     return {machine: Backlog(n, int(late_), oldest) for machine, n, late_, oldest in rows}
 
 
@@ -101,7 +98,7 @@ def dead_letters(conn: sa.Connection, machine: str, workspaces: Workspaces = Non
     query: sa.Select[Any] = (
         sa.select(sa.literal_column("1")).select_from(D).where(sa.text("status = 'open'"), D.c.machine == machine)
     )
-    some = _within(query, D.c.workspace, workspaces).limit(most + 1).subquery()
+    some = within(query, D.c.workspace, workspaces).limit(most + 1).subquery()
     total: int = conn.execute(sa.select(sa.func.count()).select_from(some)).scalar_one()
     return total
 
@@ -114,128 +111,6 @@ def workers_alive(conn: sa.Connection, now: Micros) -> int:
 
 
 # -- over a window
-
-
-@dataclass(slots=True)
-class Activity:
-    """What happened to a machine's instances in a window; each mapping is by state."""
-
-    created: int = 0
-    ended: dict[str, int] = field(default_factory=dict)
-    lived: Micros = 0
-    """How long those that ended had lived, added up."""
-    retried: int = 0
-    given_up: int = 0
-    passed: dict[str, int] = field(default_factory=dict)
-    failed: dict[str, int] = field(default_factory=dict)
-    waited: int = 0
-    waited_total: Micros = 0
-
-    @property
-    def throughput(self) -> int:
-        """How many came to rest."""
-        return sum(self.ended.values())
-
-    @property
-    def attempts(self) -> int:
-        """Attempts at a step that ended, well or not."""
-        return sum(self.passed.values()) + sum(self.failed.values())
-
-    @property
-    def failure_rate(self) -> float | None:
-        """The part of the attempts that failed; None without any."""
-        return sum(self.failed.values()) / self.attempts if self.attempts else None
-
-    @property
-    def retry_rate(self) -> float | None:
-        """The part of those that ended which needed more than one attempt."""
-        return self.retried / self.throughput if self.throughput else None
-
-    @property
-    def average_lag(self) -> Micros | None:
-        """How long a ready step waited for a worker, on average."""
-        return self.waited_total // self.waited if self.waited else None
-
-    def add(self, other: Activity) -> None:
-        """Take in what happened to other instances."""
-        for name in ("created", "lived", "retried", "given_up", "waited", "waited_total"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("ended", "passed", "failed"):
-            mine: dict[str, int] = getattr(self, name)
-            for state, n in getattr(other, name).items():
-                mine[state] = mine.get(state, 0) + n
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """How instances ended: well, badly (also those that rest as failed or were given up), or as neither."""
-
-    good: int = 0
-    bad: int = 0
-    neither: int = 0
-
-    @property
-    def success_rate(self) -> float | None:
-        """Good ends among good and bad ones; what was withdrawn says nothing about success."""
-        judged = self.good + self.bad
-        return self.good / judged if judged else None
-
-    def __add__(self, other: Ends) -> Ends:
-        return Ends(self.good + other.good, self.bad + other.bad, self.neither + other.neither)
-
-
-def activity(
-    conn: sa.Connection, now: Micros, window: timedelta = timedelta(hours=24), workspaces: Workspaces = None
-) -> dict[str, Activity]:
-    """What happened in the last so many minutes (or, beyond three hours, hours), by machine."""
-    name, since = _since(now, span(window))
-    r = R.c
-    query = (
-        sa.select(r.machine, r.measure, r.state, sa.func.sum(r.n), sa.func.sum(r.total))
-        .where(r.span == name, r.at >= since, r.measure != "dwell")
-        .group_by(r.machine, r.measure, r.state)
-    )
-    found: dict[str, Activity] = defaultdict(Activity)
-    for machine, measure, state, n_, total_ in conn.execute(_within(query, r.workspace, workspaces)):
-        one, n, total = found[machine], int(n_), int(total_)
-        match measure:
-            case "created":
-                one.created += n
-            case "finished":
-                one.ended[state] = n
-                one.lived += total
-            case "retried":
-                one.retried += n
-            case "given_up":
-                one.given_up += n
-            case "passed":
-                one.passed[state] = n
-            case "failed":
-                one.failed[state] = n
-            case "waited":
-                one.waited += n
-                one.waited_total += total
-    return dict(found)
-
-
-def _since(now: Micros, window: Micros) -> tuple[str, Micros]:
-    name = "minute" if window <= FINE else "hour"
-    first = now - window
-    return name, first - first % SPANS[name]
-
-
-def ends(machine: Machine | None, happened: Activity) -> Ends:
-    """Good and bad ends, as the machine declares its final states."""
-    good = bad = neither = 0
-    for name, n in happened.ended.items():
-        state = machine.states.get(name) if machine else None
-        if state is not None and (state.kind is Kind.FAILED or state.good is False):
-            bad += n
-        elif state is not None and state.good:
-            good += n
-        else:
-            neither += n
-    return Ends(good, bad + happened.given_up, neither)
 
 
 def dwell(
@@ -257,7 +132,7 @@ def dwell(
         .group_by(r.state, r.size)
     )
     found: dict[str, dict[Micros, Step]] = defaultdict(dict)
-    for state, size, n, total, worst in conn.execute(_within(query, r.workspace, workspaces)):
+    for state, size, n, total, worst in conn.execute(within(query, r.workspace, workspaces)):
         found[state][size] = Step(int(n), int(total), int(worst))
     return {state: lengths(classes) for state, classes in found.items()}
 
@@ -297,7 +172,7 @@ def series(
     query = sa.select(r.at, sa.func.sum(r.n)).where(r.span == by, r.at >= first, r.at <= last, r.measure == measure)
     for column, value in ((r.machine, machine), (r.state, state)):
         query = query if value is None else query.where(column == value)
-    rows = conn.execute(_within(query, r.workspace, workspaces).group_by(r.at))
+    rows = conn.execute(within(query, r.workspace, workspaces).group_by(r.at))
     found = {at: int(n) for at, n in rows}
     return [Point(at, found.get(at, 0)) for at in range(first, last + step, step)]
 
@@ -440,12 +315,8 @@ def together(backlogs: Iterable[Backlog]) -> Backlog:
     return Backlog(sum(b.open for b in known), sum(b.late for b in known), min(oldest) if oldest else None)
 
 
-def _within(query: sa.Select[Any], column: Any, workspaces: Workspaces) -> sa.Select[Any]:
-    return query if workspaces is None else query.where(column.in_(list(workspaces)))
-
-
 __all__ = [
-    "DAY", "Activity", "Backlog", "Ends", "Lengths", "MachineView", "Overview", "Point", "Totals", "Waiting",
+    "Activity", "Backlog", "Ends", "Lengths", "MachineView", "Overview", "Point", "Totals", "Waiting",
     "activity", "counts", "dead_letters", "dwell", "ends", "lags", "oldest_ready", "overview", "reviews", "series",
     "workers_alive",
 ]  # fmt: skip

@@ -1,0 +1,186 @@
+"""A service to try the API on: people of every kind, two workspaces, and machines that do a little of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from argon2 import PasswordHasher
+from pydantic import BaseModel
+from starlette.testclient import TestClient
+
+from interlock.config import Settings
+from interlock.engine import Engine, Instance, Result
+from interlock.http.app import create_app
+from interlock.http.service import Service
+from interlock.machine import (
+    AGENT,
+    FINAL,
+    OWNER,
+    SYSTEM,
+    USER,
+    WAITING,
+    Actor,
+    Fail,
+    Failures,
+    Go,
+    Machine,
+    Outcome,
+    Review,
+    State,
+    Timer,
+    Transition,
+    WorkError,
+)
+from interlock.people import People, Role
+from interlock.store import Store
+from interlock.testing import VirtualClock
+from interlock.worker import Task
+
+BY = Actor(OWNER, "test")
+TOKENS = {"owner": "il_owner_token_of_the_tests_000"}
+QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""The tests are not about how long a password takes to guess."""
+
+
+class Order(BaseModel):
+    """What an order knows."""
+
+    item: str = "tea"
+    note: str = ""
+    api_key: str = ""
+
+
+class Answer(BaseModel):
+    """The form of a review."""
+
+    note: str
+
+
+order = Machine(
+    "order",
+    initial="new",
+    data=Order,
+    states=[
+        State("new"),
+        State(
+            "asked",
+            WAITING,
+            waits_for="a person to approve it",
+            review=Review("Send it?", decisions={"yes": "approve", "no": "refuse"}, form=Answer),
+            timers=(Timer(timedelta(hours=24), fire="refuse"),),
+        ),
+        State("sent", FINAL, good=True),
+        State("refused", FINAL, good=False),
+        State("cancelled", FINAL),
+    ],
+    transitions=[
+        Transition("new", "asked", on="checked"),
+        Transition("asked", "sent", on="approve", by=USER, accepts=("note",)),
+        Transition("asked", "refused", on="refuse", by=(USER, SYSTEM)),
+        Transition("asked", "sent", on="report", by=AGENT),
+        Transition("asked", "cancelled", on="destroy", by=OWNER),
+        Transition(("new", "asked"), "cancelled", on="cancel", by=USER),
+    ],
+    failures=Failures(),
+    cancel="cancelled",
+)
+
+
+@order.work("new")
+def check(task: Task[Order]) -> Outcome:
+    return Go("asked")
+
+
+class Broken(WorkError):
+    """It cannot be done."""
+
+
+@dataclass
+class Desk:
+    """The service, and a client for whoever asks."""
+
+    engine: Engine
+    service: Service
+    client: TestClient
+    clock: VirtualClock
+    tokens: dict[str, str]
+
+    @property
+    def people(self) -> People:
+        return self.service.people
+
+    def call(self, who: str | None, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        """Ask as somebody; None is nobody."""
+        headers: dict[str, str] = dict(options.pop("headers", {}))
+        if who is not None:
+            headers["Authorization"] = f"Bearer {self.tokens[who]}"
+        if body is not None:
+            options["json"] = body
+        return self.client.request(method, path, headers=headers, **options)
+
+    def get(self, path: str, who: str | None = "owner", **options: Any) -> Any:
+        return self.call(who, "GET", path, **options)
+
+    def post(self, path: str, body: Any = None, who: str | None = "owner", **options: Any) -> Any:
+        return self.call(who, "POST", path, {} if body is None else body, **options)
+
+    # -- instances in every situation
+
+    def new(self, data: Mapping[str, Any] | None = None, *, workspace: str = "default", **options: Any) -> UUID:
+        return self.engine.create("order", data or {}, workspace=workspace, **options).id
+
+    def asked(self, data: Mapping[str, Any] | None = None, *, workspace: str = "default", **options: Any) -> Instance:
+        """One that waits for a person."""
+        made = self.new(data, workspace=workspace, **options)
+        self._work(made, Go("asked"))
+        return self.engine.get(made)
+
+    def dead(self, *, workspace: str = "default") -> UUID:
+        """A dead letter."""
+        made = self.new(workspace=workspace)
+        while not (found := [d for d in self.engine.dead_letters.find() if d.instance_id == made]):
+            self._work(made, Fail(Broken(f"order {made} is broken")))
+            self.clock.advance(timedelta(hours=24))
+            self.engine.tick()
+        return found[0].id
+
+    def _work(self, wanted: UUID, outcome: Outcome) -> None:
+        worker = uuid4()
+        for claim in self.engine.claim(worker, ["order"], 100):
+            if claim.id == wanted:
+                assert self.engine.finish([Result(claim, outcome)]) == [True]
+            else:
+                self.engine.give_back([claim])
+
+
+@contextmanager
+def opened(store: Store, *, clock: VirtualClock | None = None, **settings: Any) -> Iterator[Desk]:
+    """A desk with an owner, and in each of two workspaces an owner, a member, a reviewer, a viewer and an agent."""
+    time = clock or VirtualClock()
+    engine = Engine(store, [order], clock=time)
+    service = Service(engine, Settings(**settings))
+    service.people = People(engine, hasher=QUICK)
+    service.callers._people = service.people
+    owner = service.people.setup(token=TOKENS["owner"])
+    tokens = dict(TOKENS)
+    service.people.add_workspace("north", "The north", BY)
+    for role in (Role.MEMBER, Role.REVIEWER, Role.VIEWER):
+        person = service.people.add(role.value, role=role, by=BY)
+        tokens[role.value] = service.people.create_token("default", "t", kind="person", person_id=person.id, by=BY)[1]
+    for role in Role:
+        person = service.people.add(f"north-{role.value}", role=role, workspace="north", by=BY)
+        made = service.people.create_token("north", "t", kind="person", person_id=person.id, by=BY)
+        tokens[f"north-{role.value}"] = made[1]
+    for workspace, name in (("default", "agent"), ("north", "north-agent")):
+        scopes = ["read", "create", "fire"]
+        tokens[name] = service.people.create_token(workspace, name, kind="agent", scopes=scopes, by=BY)[1]
+    assert owner.name == "owner"
+    client = TestClient(create_app(service), raise_server_exceptions=False, base_url="http://testserver")
+    with client:
+        yield Desk(engine, service, client, time, tokens)
+    service.close()

@@ -1,0 +1,366 @@
+"""Each endpoint, tried as nobody, viewer, reviewer, member, agent, owner, and from another workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from interlock.engine import outbox
+from interlock.engine.schedules import ScheduleSpec
+from interlock.machine import OWNER, Actor
+from interlock.people import Role
+from interlock.store import open_store
+from tests.http.desk import BY, Desk, opened
+
+Place = Callable[[Desk], str]
+
+
+def row(
+    operation: str,
+    place: Place | str,
+    body: Any = None,
+    *,
+    nobody: int = 401,
+    viewer: int,
+    reviewer: int | None = None,
+    member: int | None = None,
+    agent: int,
+    owner: int,
+    north: int,
+    north_owner: int | None = None,
+    north_agent: int | None = None,
+) -> tuple[str, Place | str, Any, dict[str, int]]:
+    """What each of them is answered; a role that is not named is answered like the one below it."""
+    second = reviewer if reviewer is not None else viewer
+    told = {
+        "nobody": nobody, "viewer": viewer, "reviewer": second, "member": member if member is not None else second,
+        "agent": agent, "owner": owner, "north-viewer": north,
+        "north-owner": north_owner if north_owner is not None else north,
+        "north-agent": north_agent if north_agent is not None else north,
+    }  # fmt: skip
+    return operation, place, body, told
+
+
+def instance(rest: str = "") -> Place:
+    return lambda desk: f"/api/instances/{desk.asked().id}{rest}"
+
+
+def review(rest: str = "") -> Place:
+    def place(desk: Desk) -> str:
+        it = desk.asked()
+        return f"/api/reviews/{desk.engine.reviews.waiting(instance_id=it.id)[0].id}{rest}"
+
+    return place
+
+
+def letter(rest: str = "") -> Place:
+    return lambda desk: f"/api/dead-letters/{desk.dead()}{rest}"
+
+
+def schedule(rest: str = "") -> Place:
+    def place(desk: Desk) -> str:
+        desk.engine.schedules.put(ScheduleSpec("nightly", "order", "0 2 * * *"), actor=BY)
+        return f"/api/schedules/default/nightly{rest}"
+
+    return place
+
+
+def message(rest: str = "") -> Place:
+    def place(desk: Desk) -> str:
+        made = desk.engine.outbox.put("mail", "a@b.c", "s", {}, workspace="default")
+        if rest in {"/retry", "/discard"}:
+            desk.engine.store.write(
+                lambda conn: conn.execute(outbox.O.update().where(outbox.O.c.id == made).values(status="dead"))
+            )
+        return f"/api/outbox/{made}{rest}"
+
+    return place
+
+
+def token(desk: Desk) -> str:
+    made, _ = desk.people.create_token("default", f"t{uuid4()}"[:30], kind="agent", scopes=["read"], by=BY)
+    return f"/api/tokens/{made.id}/revoke"
+
+
+def person(rest: str) -> Place:
+    def place(desk: Desk) -> str:
+        found = next((p for p in desk.people.everyone() if p.name == "zoe"), None)
+        found = found or desk.people.add("zoe", role=Role.VIEWER, by=BY)
+        return f"/api/users/{found.id}{rest}"
+
+    return place
+
+
+def bulk(rest: str) -> Place:
+    def place(desk: Desk) -> str:
+        desk.new()
+        made = desk.engine.bulk.start(
+            "instances", "pause", {"machine": "order"}, actor=Actor(OWNER, "o"), workspaces={"default"}
+        )
+        return f"/api/bulk/{made.id}{rest}"
+
+    return place
+
+
+def alert(desk: Desk) -> str:
+    return f"/api/alerts/{uuid4()}/acknowledge"
+
+
+WRITE = {"viewer": 403, "agent": 403, "north": 404}
+READ = {"viewer": 200, "agent": 200, "owner": 200}
+OPERATORS = {"viewer": 200, "agent": 200, "owner": 200, "north": 403}
+MANAGE = {"viewer": 403, "agent": 403, "north": 403}
+PEOPLE_READ = {"viewer": 200, "agent": 403, "owner": 200, "north": 200, "north_agent": 403}
+NEW_RULE = {"metric": "dead_letters", "threshold": 5}
+NEW_SCHEDULE = {"machine": "order", "cron": "0 2 * * *"}
+BULK = {"action": "pause", "filter": {"machine": "order"}}
+TABLE = [
+    row("GET /healthz", "/healthz", nobody=200, **READ, north=200),
+    row("GET /readyz", "/readyz", nobody=200, **READ, north=200),
+    row("GET /metrics", "/metrics", **OPERATORS),
+    row(
+        "POST /api/login",
+        "/api/login",
+        lambda who: {"name": who, "password": "wrong"},
+        nobody=401,
+        viewer=401,
+        agent=401,
+        owner=401,
+        north=401,
+    ),
+    row("POST /api/logout", "/api/logout", viewer=204, agent=204, owner=204, north=204),
+    row("GET /api/me", "/api/me", **READ, north=200),
+    row("GET /api/overview", "/api/overview", **READ, north=200),
+    row("GET /api/overview/series/{measure}", "/api/overview/series/created", **READ, north=200),
+    row("GET /api/overview/dwell/{machine}", "/api/overview/dwell/order", **READ, north=200),
+    row("GET /api/machines", "/api/machines", **READ, north=200),
+    row("GET /api/machines/{name}", "/api/machines/order", **READ, north=200),
+    row("GET /api/events", "/api/events", **READ, north=200),
+    row("GET /api/instances", "/api/instances", **READ, north=200),
+    row(
+        "POST /api/instances",
+        "/api/instances",
+        {"machine": "order", "workspace": "default"},
+        viewer=403,
+        member=201,
+        agent=201,
+        owner=201,
+        north=404,
+    ),
+    row("GET /api/instances/{id}", instance(), **READ, north=404),
+    row("GET /api/instances/{id}/history", instance("/history"), **READ, north=404),
+    row("GET /api/instances/{id}/explain", instance("/explain"), **READ, north=404),
+    row("GET /api/instances/{id}/lineage", instance("/lineage"), **READ, north=404),
+    row("GET /api/instances/{id}/verify", instance("/verify"), **READ, north=404),
+    row("GET /api/instances/{id}/effects", instance("/effects"), **READ, north=404),
+    row("GET /api/instances/{id}/artifacts", instance("/artifacts"), **READ, north=404),
+    row(
+        "GET /api/instances/{id}/artifacts/{name}",
+        instance("/artifacts/none"),
+        viewer=404,
+        agent=404,
+        owner=404,
+        north=404,
+    ),
+    row(
+        "PUT /api/instances/{id}/artifacts/{name}",
+        instance("/artifacts/a"),
+        b"content",
+        viewer=403,
+        member=200,
+        agent=200,
+        owner=200,
+        north=404,
+    ),
+    row("POST /api/instances/{id}/events", instance("/events"), {"event": "refuse"}, **WRITE, member=200, owner=200),
+    row("POST /api/instances/{id}/pause", instance("/pause"), {}, **WRITE, member=200, owner=200),
+    row("POST /api/instances/{id}/resume", instance("/resume"), {}, **WRITE, member=409, owner=409),
+    row("POST /api/instances/{id}/cancel", instance("/cancel"), {}, **WRITE, member=200, owner=200),
+    row("POST /api/instances/{id}/force", instance("/force"), {"to": "sent", "reason": "r"}, **WRITE, owner=200),
+    row("GET /api/reviews", "/api/reviews", **READ, north=200),
+    row("GET /api/reviews/{id}", review(), **READ, north=404),
+    row("POST /api/reviews/{id}/claim", review("/claim"), {}, **WRITE, reviewer=200, owner=200),
+    row("POST /api/reviews/{id}/release", review("/release"), {}, **WRITE, reviewer=200, owner=200),
+    row(
+        "POST /api/reviews/{id}/decide",
+        review("/decide"),
+        {"decision": "no", "answer": {"note": "n"}},
+        **WRITE,
+        reviewer=200,
+        owner=200,
+    ),
+    row("GET /api/dead-letters", "/api/dead-letters", **READ, north=200),
+    row("GET /api/dead-letters/groups", "/api/dead-letters/groups", **READ, north=200),
+    row("GET /api/dead-letters/{id}", letter(), **READ, north=404),
+    row("POST /api/dead-letters/{id}/retry", letter("/retry"), {}, **WRITE, member=200, owner=200),
+    row("POST /api/dead-letters/{id}/resolve", letter("/resolve"), {}, **WRITE, member=200, owner=200),
+    row("POST /api/dead-letters/{id}/discard", letter("/discard"), {}, **WRITE, member=200, owner=200),
+    row("GET /api/bulk", "/api/bulk", **PEOPLE_READ),
+    row(
+        "POST /api/bulk/preview",
+        "/api/bulk/preview",
+        BULK,
+        viewer=403,
+        member=200,
+        agent=403,
+        owner=200,
+        north=403,
+        north_owner=200,
+    ),
+    row("POST /api/bulk", "/api/bulk", BULK, viewer=403, member=202, agent=403, owner=202, north=403, north_owner=202),
+    row("GET /api/bulk/{id}", bulk(""), viewer=200, agent=404, owner=200, north=404),
+    row("POST /api/bulk/{id}/stop", bulk("/stop"), {}, viewer=403, member=200, agent=404, owner=200, north=404),
+    row("GET /api/workers", "/api/workers", **OPERATORS),
+    row("GET /api/leases", "/api/leases", **READ, north=200),
+    row("GET /api/limits", "/api/limits", **OPERATORS),
+    row("GET /api/schedules", "/api/schedules", **READ, north=200),
+    row("GET /api/schedules/{workspace}/{name}", schedule(), **READ, north=404),
+    row("PUT /api/schedules/{workspace}/{name}", schedule(), NEW_SCHEDULE, **WRITE, owner=200),
+    row("DELETE /api/schedules/{workspace}/{name}", schedule(), **WRITE, owner=200),
+    row("POST /api/schedules/{workspace}/{name}/pause", schedule("/pause"), {}, **WRITE, member=200, owner=200),
+    row("POST /api/schedules/{workspace}/{name}/resume", schedule("/resume"), {}, **WRITE, member=200, owner=200),
+    row("POST /api/schedules/{workspace}/{name}/run", schedule("/run"), {}, **WRITE, member=201, owner=201),
+    row("GET /api/outbox", "/api/outbox", **PEOPLE_READ),
+    row("GET /api/outbox/{id}", message(), viewer=200, agent=403, owner=200, north=404, north_agent=403),
+    row(
+        "GET /api/outbox/{id}/deliveries",
+        message("/deliveries"),
+        viewer=200,
+        agent=403,
+        owner=200,
+        north=404,
+        north_agent=403,
+    ),
+    row(
+        "POST /api/outbox/{id}/retry",
+        message("/retry"),
+        {},
+        viewer=403,
+        member=200,
+        agent=403,
+        owner=200,
+        north=404,
+        north_agent=403,
+    ),
+    row(
+        "POST /api/outbox/{id}/discard",
+        message("/discard"),
+        {},
+        viewer=403,
+        member=200,
+        agent=403,
+        owner=200,
+        north=404,
+        north_agent=403,
+    ),
+    row("GET /api/alerts", "/api/alerts", **OPERATORS),
+    row("POST /api/alerts/{id}/acknowledge", alert, {}, viewer=403, member=404, agent=403, owner=404, north=403),
+    row("GET /api/alert-rules", "/api/alert-rules", **OPERATORS),
+    row("PUT /api/alert-rules/{name}", "/api/alert-rules/mine", NEW_RULE, **MANAGE, owner=200),
+    row("DELETE /api/alert-rules/{name}", "/api/alert-rules/mine", **MANAGE, owner=404),
+    row("GET /api/tokens", "/api/tokens", **READ, north=200),
+    row(
+        "POST /api/tokens",
+        "/api/tokens",
+        {"name": "t2", "scopes": ["read"], "workspace": "default"},
+        viewer=403,
+        agent=403,
+        owner=201,
+        north=404,
+    ),
+    row("POST /api/tokens/{id}/revoke", token, {}, **WRITE, owner=200),
+    row("GET /api/users", "/api/users", **PEOPLE_READ),
+    row("POST /api/users", "/api/users", {"name": "new"}, **MANAGE, owner=201),
+    row("POST /api/users/{id}/role", person("/role"), {"role": "member"}, viewer=403, agent=403, owner=200, north=404),
+    row("POST /api/users/{id}/password", person("/password"), {"password": "a long password"}, **MANAGE, owner=200),
+    row("POST /api/users/{id}/disable", person("/disable"), {}, **MANAGE, owner=200),
+    row("POST /api/users/{id}/enable", person("/enable"), {}, **MANAGE, owner=200),
+    row("GET /api/workspaces", "/api/workspaces", **READ, north=200),
+    row("POST /api/workspaces", "/api/workspaces", {"name": "south"}, **MANAGE, owner=201),
+    row("GET /api/actions", "/api/actions", **MANAGE, owner=200),
+]
+STREAM = "GET /api/events/stream"
+"""It never ends, so it is tried on a real server."""
+
+
+@pytest.fixture
+def fresh(sqlite_url: str) -> Iterator[Desk]:
+    with open_store(sqlite_url, durability="normal") as store, opened(store) as made:
+        yield made
+
+
+def operations(desk: Desk) -> set[str]:
+    found = desk.client.get("/openapi.json").json()["paths"]
+    return {f"{method.upper()} {path}" for path, methods in found.items() for method in methods}
+
+
+def test_every_operation_has_a_row_here(fresh: Desk) -> None:
+    assert operations(fresh) == {operation for operation, *_ in TABLE} | {STREAM}
+
+
+@pytest.mark.parametrize(("operation", "place", "body", "wanted"), TABLE, ids=[entry[0] for entry in TABLE])
+def test_each_is_answered_as_their_role_says(
+    fresh: Desk, operation: str, place: Place | str, body: Any, wanted: dict[str, int]
+) -> None:
+    method = operation.partition(" ")[0]
+    found = {}
+    for who in wanted:
+        path = place if isinstance(place, str) else place(fresh)
+        sent = body(who) if callable(body) else body
+        how: dict[str, Any] = {"content": sent} if isinstance(sent, bytes) else {"body": sent}
+        answer = fresh.call(None if who == "nobody" else who, method, path, **how)
+        found[who] = answer.status_code
+        if answer.status_code >= 400:
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.json()["detail"]
+    assert found == wanted
+
+
+def test_lists_have_only_what_is_in_the_callers_workspaces(fresh: Desk) -> None:
+    fresh.dead()
+    fresh.dead(workspace="north")
+    mine, theirs = fresh.asked(), fresh.asked(workspace="north")
+
+    def ids(path: str, key: str, field: str, who: str) -> set[str]:
+        return {one[field] for one in fresh.get(path, who).json()[key]}
+
+    for who, workspace in (
+        ("viewer", "default"),
+        ("agent", "default"),
+        ("north-viewer", "north"),
+        ("north-agent", "north"),
+    ):
+        assert ids("/api/instances", "instances", "workspace", who) == {workspace}
+        assert ids("/api/reviews", "reviews", "workspace", who) == {workspace}
+        assert ids("/api/dead-letters", "dead_letters", "workspace", who) == {workspace}
+        assert ids("/api/events", "events", "workspace", who) == {workspace}
+    assert str(theirs.id) not in fresh.get("/api/instances").text
+    assert str(mine.id) not in fresh.get("/api/instances", "north-owner").text
+    assert fresh.get("/api/instances?workspace=north").json()["instances"] == []
+    counts = fresh.get("/api/overview", "north-viewer").json()
+    assert counts["totals"]["reviews"]["open"] == 1
+
+
+def test_a_scope_for_one_machine_opens_only_that(fresh: Desk) -> None:
+    _, secret = fresh.people.create_token("default", "narrow", kind="agent", scopes=["read:other", "fire:other"], by=BY)
+    fresh.tokens["narrow"] = secret
+    it = fresh.asked()
+    assert fresh.get(f"/api/instances/{it.id}", "narrow").status_code == 403
+    assert fresh.get("/api/instances", "narrow").json()["instances"] == []
+    assert fresh.post(f"/api/instances/{it.id}/events", {"event": "report"}, "narrow").status_code == 403
+
+
+def test_a_revoked_token_opens_nothing(fresh: Desk) -> None:
+    assert fresh.get("/api/me", "agent").status_code == 200
+    [made] = [t for t in fresh.people.tokens("default") if t.name == "agent"]
+    assert fresh.post(f"/api/tokens/{made.id}/revoke").status_code == 200
+    assert fresh.get("/api/me", "agent").status_code == 401
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic abc", "Bearer il_wrong", "Bearer " + "x" * 10_000])
+def test_what_is_no_token_is_answered_401_and_how_to_show_one(fresh: Desk, header: str) -> None:
+    refused = fresh.client.get("/api/me", headers={"Authorization": header})
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
