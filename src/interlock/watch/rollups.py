@@ -243,7 +243,7 @@ def _endings(rows: sa.CTE) -> sa.CTE:
         sa.select(*columns, rows.c.to_state.label("state"), sa.literal_column("1").label("n"))
         .where(rows.c.to_state.is_not(None), sa.or_(to.in_(FINAL), given_up)),
         sa.select(*columns, rows.c.from_state, sa.literal_column("-1"))
-        .where(rows.c.from_state.is_not(None), sa.false()),
+        .where(rows.c.from_state.is_not(None), rows.c.dwell.is_(None), through),
     ).cte("ending")  # fmt: skip
 
 

@@ -1,0 +1,95 @@
+"""The OpenAPI description is complete, and whatever it allows is answered without an error of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from interlock.store import migrate, open_store
+from tests.http.desk import TOKENS, Desk, opened
+from tests.http.test_who_may import TABLE
+
+SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
+EXAMPLES = 200 if SOAK else 12
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """One for the module: whatever the requests leave behind is met by those that follow."""
+    path: Path = tmp_path_factory.mktemp("description") / "interlock.db"
+    with open_store(f"sqlite:///{path}", durability="normal") as store:
+        migrate.upgrade(store)
+        with opened(store) as made:
+            made.asked()
+            made.dead()
+            made.asked(workspace="north")
+            yield made
+
+
+@pytest.fixture(scope="module")
+def api(desk: Desk) -> Any:
+    return schemathesis.openapi.from_asgi("/openapi.json", desk.client.app)
+
+
+@pytest.mark.parametrize("operation", [operation for operation, *_ in TABLE])
+def test_no_request_that_the_description_allows_meets_an_error_of_ours(api: Any, operation: str) -> None:
+    method, _, path = operation.partition(" ")
+
+    @given(case=api[path][method].as_strategy())
+    @settings(
+        max_examples=EXAMPLES, deadline=None, derandomize=not SOAK, database=None,
+        phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    def fits(case: schemathesis.Case) -> None:
+        answer = case.call(headers={"Authorization": f"Bearer {TOKENS['owner']}"})
+        case.validate_response(answer, checks=CHECKS)
+
+    fits()
+
+
+def test_every_operation_says_what_it_does_what_it_takes_and_who_may_ask(desk: Desk) -> None:
+    told = desk.client.get("/openapi.json").json()
+    for path, methods in told["paths"].items():
+        for method, operation in methods.items():
+            assert operation.get("summary"), (method, path)
+            assert operation.get("tags"), (method, path)
+            assert "default" in operation["responses"], (method, path)
+            if path not in {"/healthz", "/readyz", "/api/login"}:
+                assert operation["security"] == [{"token": []}, {"login": []}], (method, path)
+            keys = [p["name"] for p in operation.get("parameters", ())]
+            writes = method != "get" and path not in {"/api/login", "/api/logout", "/api/bulk/preview"}
+            assert ("Idempotency-Key" in keys) == writes, (method, path)
+
+
+def test_every_body_has_an_example_that_is_valid(desk: Desk) -> None:
+    told = desk.client.get("/openapi.json").json()
+    bodies = {
+        content["schema"]["$ref"].rpartition("/")[2]
+        for methods in told["paths"].values()
+        for operation in methods.values()
+        for kind, content in operation.get("requestBody", {}).get("content", {}).items()
+        if kind == "application/json"
+    }
+    assert len(bodies) > 10
+    for name in bodies:
+        shape = told["components"]["schemas"][name]
+        fields = shape["properties"].values()
+        assert shape.get("examples") or any("examples" in field for field in fields), name
+
+
+def test_the_description_needs_no_other_host(desk: Desk) -> None:
+    assert desk.client.get("/docs").status_code == 404
+    assert "https://" not in desk.client.get("/").text
