@@ -118,7 +118,7 @@ def _cleaning(redact: Callable[[str], str] | None) -> Processor:
             case bool() | int() | float() | None:
                 return value
             case str():
-                return (value).translate(_CONTROL)
+                return (redact(value) if redact else value).translate(_CONTROL)
             case Mapping():
                 return {str(clean(str(name))): clean(one) for name, one in value.items()}
             case list() | tuple() | set() | frozenset():
