@@ -1,0 +1,235 @@
+"""Live events: told in order, from any position, to whoever may see them, and nothing is missed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import pytest
+import sqlalchemy as sa
+
+from interlock.http.app import create_app
+from interlock.http.server import InThread
+from interlock.store import Store, open_store
+from tests.http.desk import Desk, opened
+
+DEADLINE = 20.0
+
+
+@pytest.fixture
+def served(store: Store) -> Iterator[tuple[Desk, str]]:
+    """A desk behind a real server: the test client would wait for the end of a stream that has none."""
+    with opened(store) as desk, InThread(create_app(desk.service), desk.service) as server:
+        yield desk, server.url
+
+
+class Listener:
+    """Reads a stream in a thread."""
+
+    def __init__(self, url: str, token: str, query: str = "", headers: dict[str, str] | None = None) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.ended = threading.Event()
+        self.listening = threading.Event()
+        self._more = threading.Condition()
+        self._client = httpx2.Client(timeout=DEADLINE)
+        self._headers = {"Authorization": f"Bearer {token}", **(headers or {})}
+        self._thread = threading.Thread(target=self._read, args=(f"{url}/api/events/stream{query}",), daemon=True)
+        self._thread.start()
+
+    def _read(self, url: str) -> None:
+        try:
+            with self._client.stream("GET", url, headers=self._headers) as answer:
+                self.status = answer.status_code
+                for line in answer.iter_lines():
+                    self.listening.set()
+                    if line.startswith("data:"):
+                        with self._more:
+                            self.events.append(json.loads(line[5:]))
+                            self._more.notify_all()
+        except httpx2.HTTPError:
+            pass
+        finally:
+            self.listening.set()
+            self.ended.set()
+
+    def wait_for(self, count: int) -> list[dict[str, Any]]:
+        with self._more:
+            assert self._more.wait_for(lambda: len(self.events) >= count, DEADLINE), self.events
+            return list(self.events)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@contextmanager
+def listening(url: str, desk: Desk, who: str = "owner", query: str = "", **headers: str) -> Iterator[Listener]:
+    made = Listener(url, desk.tokens[who], query, headers)
+    assert made.listening.wait(DEADLINE)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def heard(events: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    return [(event["instance_id"], event["seq"]) for event in events]
+
+
+def test_what_happens_is_told_as_it_happens(served: tuple[Desk, str]) -> None:
+    desk, url = served
+    with listening(url, desk, query="?after=0-0") as ears:
+        it = desk.asked()
+        told = ears.wait_for(2)
+        assert heard(told) == [(str(it.id), 1), (str(it.id), 2)]
+        assert (told[1]["kind"], told[1]["from_state"], told[1]["to_state"]) == ("moved", "new", "asked")
+
+
+def test_a_listener_that_was_away_goes_on_where_it_was(served: tuple[Desk, str]) -> None:
+    desk, url = served
+    first = desk.new()
+    with listening(url, desk, query="?after=0-0") as ears:
+        [seen] = ears.wait_for(1)
+    assert seen["instance_id"] == str(first)
+    missed = [str(desk.new()) for _ in range(3)]
+    headers = {"Last-Event-ID": seen["position"]}
+    ears = Listener(url, desk.tokens["owner"], headers=headers)
+    assert [i for i, _ in heard(ears.wait_for(3))] == missed
+    ears.close()
+
+
+def test_without_a_position_it_begins_now(served: tuple[Desk, str]) -> None:
+    desk, url = served
+    desk.new()
+    with listening(url, desk) as ears:
+        while not ears.events:  # until the stream has begun, what is made may still lie before it
+            made = str(desk.new())
+            if ears.ended.wait(0.05):
+                break
+        assert ears.wait_for(1)[0]["seq"] == 1
+        assert made
+
+
+def test_only_what_the_listener_may_see_is_told(served: tuple[Desk, str]) -> None:
+    desk, url = served
+    with listening(url, desk, "north-viewer", "?after=0-0") as ears:
+        desk.new()
+        north = desk.new(workspace="north")
+        assert [i for i, _ in heard(ears.wait_for(1))] == [str(north)]
+
+
+def test_only_the_machine_and_the_instance_that_were_asked_for_are_told(served: tuple[Desk, str]) -> None:
+    desk, url = served
+    desk.new()
+    wanted = desk.new()
+    with listening(url, desk, query=f"?after=0-0&instance={wanted}&machine=order") as ears:
+        assert [i for i, _ in heard(ears.wait_for(1))] == [str(wanted)]
+
+
+def test_nobody_listens_without_a_token(served: tuple[Desk, str]) -> None:
+    _, url = served
+    answer = httpx2.get(f"{url}/api/events/stream")
+    assert (answer.status_code, answer.json()["type"]) == (401, "not-authenticated")
+
+
+def test_a_position_that_is_none_is_refused(served: tuple[Desk, str]) -> None:
+    desk, url = served
+    headers = {"Authorization": f"Bearer {desk.tokens['owner']}"}
+    assert httpx2.get(f"{url}/api/events/stream?after=yesterday", headers=headers).status_code == 422
+
+
+def test_what_another_process_does_is_heard_too(postgres_url: str) -> None:
+    """The hints of one process reach the other through the database."""
+    with open_store(postgres_url) as here, open_store(postgres_url) as there, opened(here) as desk:
+        from interlock.engine import Engine
+        from tests.http.desk import order
+
+        other = Engine(there, [order], migrate_schema=False)
+        with (
+            InThread(create_app(desk.service), desk.service) as server,
+            listening(server.url, desk, query="?after=0-0") as ears,
+        ):
+            it = other.create("order")
+            assert heard(ears.wait_for(1)) == [(str(it.id), 1)]
+
+
+def test_a_transaction_that_commits_late_is_told_late_and_not_missed(postgres_url: str) -> None:
+    with open_store(postgres_url) as store, opened(store) as desk:
+        inside, go_on = threading.Event(), threading.Event()
+        slow: list[str] = []
+
+        def late(conn: sa.Connection) -> None:
+            slow.append(str(desk.engine.within(conn).create("order").id))
+            inside.set()
+            assert go_on.wait(DEADLINE)
+
+        with (
+            InThread(create_app(desk.service), desk.service) as server,
+            listening(server.url, desk, query="?after=0-0") as ears,
+        ):
+            thread = threading.Thread(target=store.write, args=(late,))
+            thread.start()
+            assert inside.wait(DEADLINE)
+            quick = [str(desk.new()) for _ in range(3)]
+            go_on.set()
+            thread.join(DEADLINE)
+            told = [i for i, _ in heard(ears.wait_for(4))]
+            assert sorted(told) == sorted([*slow, *quick])
+
+
+def test_a_thousand_happenings_from_eight_writers_are_all_told_once(served: tuple[Desk, str]) -> None:
+    desk, url = served
+    with listening(url, desk, query="?after=0-0") as early, listening(url, desk, query="?after=0-0") as late:
+        made: list[str] = []
+        lock = threading.Lock()
+
+        def write() -> None:
+            for _ in range(5):
+                ids = [str(i) for i in desk.engine.create_many("order", [{} for _ in range(25)])]
+                with lock:
+                    made.extend(ids)
+
+        writers = [threading.Thread(target=write) for _ in range(8)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join(DEADLINE)
+        for ears in (early, late):
+            told = [i for i, _ in heard(ears.wait_for(1000))]
+            assert len(told) == 1000
+            assert sorted(told) == sorted(made)
+
+
+def test_the_server_stops_although_somebody_listens(sqlite_url: str) -> None:
+    with open_store(sqlite_url, durability="normal") as store, opened(store) as desk:
+        with InThread(create_app(desk.service), desk.service) as server:
+            ears = Listener(server.url, desk.tokens["owner"], "?after=0-0")
+            assert ears.listening.wait(DEADLINE)
+        assert ears.ended.wait(DEADLINE)
+        ears.close()
+
+
+def test_no_more_streams_than_are_allowed_are_open_at_once(sqlite_url: str) -> None:
+    with (
+        open_store(sqlite_url) as store,
+        opened(store, http={"stream_limit": 1}) as desk,
+        InThread(create_app(desk.service), desk.service) as server,
+        listening(server.url, desk, query="?after=0-0") as ears,
+    ):
+        desk.new()
+        ears.wait_for(1)
+        headers = {"Authorization": f"Bearer {desk.tokens['owner']}"}
+        refused = httpx2.get(f"{server.url}/api/events/stream", headers=headers)
+        assert (refused.status_code, refused.json()["type"]) == (503, "streams")
+
+
+def test_pages_of_events_can_be_read_without_a_stream(desk: Desk) -> None:
+    made = [str(desk.new()) for _ in range(5)]
+    page = desk.get("/api/events?limit=3").json()
+    rest = desk.get(f"/api/events?limit=3&after={page['next']}").json()
+    assert [e["instance_id"] for e in page["events"] + rest["events"]] == made
+    again = desk.get(f"/api/events?after={rest['next']}").json()
+    assert (again["events"], again["next"]) == ([], rest["next"])
