@@ -138,13 +138,28 @@ def test_what_comes_after_the_start_is_not_touched(trial: Trial) -> None:
     assert [trial.get(one).paused_at is not None for one in (*old, same_moment, later)] == [True, True, False, False]
 
 
+def test_also_where_the_ids_of_another_host_run_behind(trial: Trial) -> None:
+    parcels(trial, 1)
+    started = start(trial, "pause")
+    trial.clock.advance(timedelta(seconds=1))
+    [later] = parcels(trial, 1)
+    _ids_up_to(trial, later)
+    assert run(trial, started.id).done == 1
+    assert trial.get(later).paused_at is None
+
+
+def _ids_up_to(trial: Trial, newest: UUID) -> None:
+    trial.write(lambda unit: unit.conn.execute(sa.update(service.bulk).values(upto_id=newest)))
+
+
 def test_a_duration_counts_to_the_start_of_the_action(trial: Trial) -> None:
-    parcels(trial, 1)
+    fresh, old = parcels(trial, 2)
     trial.clock.advance(timedelta(hours=1))
-    parcels(trial, 1)
+    assert claim_one(trial).id == fresh  # it has just entered its next state
     started = start(trial, "pause", Where(machine="parcel", in_state_for=timedelta(minutes=30)))
     trial.clock.advance(timedelta(hours=5))
     assert run(trial, started.id).done == 1
+    assert (trial.get(fresh).paused_at, trial.get(old).paused_at) == (None, trial.clock.now())
 
 
 def test_what_no_longer_matches_when_its_turn_comes_is_left_alone(trial: Trial) -> None:
@@ -220,7 +235,9 @@ def test_of_an_item_that_is_refused_nothing_stays_in_the_database(failing: Trial
 # -- dead letters
 
 
-@pytest.mark.parametrize(("action", "status"), [("retry", "retried"), ("resolve", "resolved"), ("discard", "discarded")])
+@pytest.mark.parametrize(
+    ("action", "status"), [("retry", "retried"), ("resolve", "resolved"), ("discard", "discarded")]
+)
 def test_each_action_on_dead_letters(failing: Trial, action: str, status: str) -> None:
     wanted = letters(failing, 3)
     others = letters(failing, 1, Refusal("no"))
@@ -246,6 +263,7 @@ def test_letters_that_come_later_are_not_touched(failing: Trial) -> None:
     started = start(failing, "discard", {"machine": "job"}, target="dead_letters")
     failing.clock.advance(timedelta(seconds=1))
     [later] = letters(failing, 1)
+    _ids_up_to(failing, later)
     assert run(failing, started.id).done == 1
     assert failing.engine.dead_letters.get(later).status == "open"
 
@@ -393,7 +411,8 @@ def test_a_duration_may_be_given_in_seconds() -> None:
 
 
 @pytest.mark.parametrize(
-    "chosen", [{}, Where(), {"workspace": "red"}, Where(workspace="red", workspaces=frozenset({"red"})), {"state": None}]
+    "chosen",
+    [{}, Where(), {"workspace": "red"}, Where(workspace="red", workspaces=frozenset({"red"})), {"state": None}],
 )
 def test_an_empty_filter_is_refused_and_a_workspace_alone_is_empty(trial: Trial, chosen: Any) -> None:
     with pytest.raises(InvalidData, match="an empty filter would take all instances"):

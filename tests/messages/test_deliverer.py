@@ -159,6 +159,20 @@ def test_no_more_are_under_way_at_once_than_there_are_hands(engine: Engine, deli
     eventually(is_all(engine, "delivered"))
 
 
+def test_that_holds_with_more_channels_than_hands(engine: Engine, deliverer: Opener) -> None:
+    gate = Gate("ann", "bob")
+    engine.outbox.put("mail", "ann")
+    engine.outbox.put("webhook", "bob")
+    loop = deliverer(engine, {"mail": Noted(gate), "webhook": Noted(gate)}, hands=1)
+    eventually(lambda: gate.inside)
+    rounds = loop.rounds
+    loop.wake()
+    eventually(lambda: loop.rounds > rounds)
+    assert loop.busy == 1
+    gate.open()
+    eventually(is_all(engine, "delivered"))
+
+
 def test_a_channel_that_never_returns_is_given_up_and_its_hand_is_free_again(engine: Engine, deliverer: Opener) -> None:
     gate = Gate("stuck@example.org")
     stuck = engine.outbox.put("mail", "stuck@example.org")

@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Engine
+from interlock.engine import Engine, pausing
 from interlock.engine.listing import Where
 from interlock.engine.schedules import ScheduleSpec
 from interlock.store import SystemClock, service
@@ -120,13 +120,15 @@ def test_a_loop_that_was_stopped_does_not_listen_any_more(engines: Opener) -> No
 def test_two_bulkers_do_each_item_once(engines: Opener, running: Start[Bulker]) -> None:
     one, two = engines(), engines()
     ids = one.create_many("parcel", [{} for _ in range(60)])
-    made = [one.bulk.start("instances", "pause", Where(machine="parcel"), actor=ANN) for _ in range(2)]
+    one.write(lambda unit: [pausing.pause(unit, instance_id, ANN) for instance_id in ids])
+    made = one.bulk.start("instances", "resume", Where(machine="parcel"), actor=ANN)
     for engine in (one, two):
         running(Bulker(engine, batch=7))
-    eventually(lambda: all(one.bulk.get(m.id).status == "done" for m in made))
-    assert [one.bulk.get(m.id).done + one.bulk.get(m.id).refused for m in made] == [60, 60]
+    eventually(lambda: one.bulk.get(made.id).status == "done")
+    found = one.bulk.get(made.id)
+    assert (found.done, found.refused) == (60, 0), "resumed twice would be refused"
     for instance_id in ids:
-        assert [row.kind for row in one.history(instance_id)] == ["created", "paused"]
+        assert [row.kind for row in one.history(instance_id)] == ["created", "paused", "resumed"]
 
 
 # -- killed in the middle
@@ -138,8 +140,7 @@ def test_a_bulk_action_killed_in_the_middle_does_no_item_twice(
 ) -> None:
     engine = engines()
     ids = engine.create_many("parcel", [{} for _ in range(45)])
-    for instance_id in ids:
-        engine.pause(instance_id, actor=ANN)
+    engine.write(lambda unit: [pausing.pause(unit, instance_id, ANN) for instance_id in ids])
     made = engine.bulk.start("instances", "resume", Where(paused=True), actor=ANN)
     die(Orders(url, "bulker", f"bulk:{side}", 2, tmp_path / "book"))
     found = engine.bulk.get(made.id)

@@ -86,7 +86,9 @@ def test_nested_values_are_written_line_by_line() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("subject", ["Tea\r\nBcc: eve@example.net", "Tea\nBcc: eve@example.net", "Tea\x00\u2028Bcc: eve"])
+@pytest.mark.parametrize(
+    "subject", ["Tea\r\nBcc: eve@example.net", "Tea\nBcc: eve@example.net", "Tea\x00\u2028Bcc: eve"]
+)
 def test_a_subject_cannot_add_a_header(host: MailHost, subject: str) -> None:
     mail(host.port).deliver(message(subject=subject))
     [got] = host.box.mails

@@ -131,9 +131,7 @@ def test_what_was_delivered_is_settled_with_its_attempt_in_the_log(trial: Trial)
     made = trial.engine.outbox.put("mail", "ann@example.org")
     [message] = take(trial)
     took = 3 * SECOND
-    done = trial.engine.write(
-        lambda unit: outbox.delivered(unit, message, took=took, detail="250 ok", attempt=uuid4())
-    )
+    done = trial.engine.write(lambda unit: outbox.delivered(unit, message, took=took, detail="250 ok", attempt=uuid4()))
     assert done
     found = trial.engine.outbox.get(made)
     assert (found.status, found.settled_at, found.due_at) == ("delivered", trial.clock.now(), None)

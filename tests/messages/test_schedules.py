@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,9 +15,10 @@ from pydantic import BaseModel, field_validator
 from interlock.engine import Engine, Instance, InvalidData, NotFound
 from interlock.engine.schedules import Schedule, ScheduleSpec, upcoming
 from interlock.machine import FINAL, Go, Machine, State, Transition, UnknownMachine
-from interlock.store import Store, micros, moment, service
+from interlock.store import Store, micros, moment, open_store, service
 from interlock.testing import Trial, VirtualClock
 from tests.conformance.machines import ANN, BOSS, PARCEL, do, race
+from tests.worker.waiting import eventually
 
 BERLIN = "Europe/Berlin"
 MIDNIGHT = datetime(2026, 1, 5, tzinfo=UTC)
@@ -294,11 +296,20 @@ def test_labels_may_be_added_and_taken_away(trial: Trial) -> None:
     assert trial.engine.schedules.put(spec(), actor=ANN).labels == {}
 
 
-def test_two_who_put_the_same_schedule_at_once_make_one(engines: Callable[..., Engine]) -> None:
-    both = [engines(), engines()]
-    made = race(2, lambda n: both[n].schedules.put(spec(), actor=ANN))
-    assert made[0].name == made[1].name
-    assert len(both[0].schedules.all()) == 1
+def test_two_who_put_the_same_schedule_at_once_make_one(postgres_url: str) -> None:
+    """On PostgreSQL the second does not see the first before its commit; on SQLite it waits from the beginning."""
+    store = open_store(postgres_url, wakeup="poll")
+    mine = sa.create_engine(postgres_url)
+    with store, mine.connect() as conn, ThreadPoolExecutor(1) as other:
+        engine = Engine(store, [PARCEL])
+        first = engine.within(conn).schedules.put(spec(), actor=ANN)
+        second = other.submit(lambda: engine.schedules.put(spec(), actor=BOSS))
+        waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+        eventually(lambda: store.read(lambda look: look.exec_driver_sql(waiting).first()))
+        conn.commit()
+        assert second.result(20) == first
+        assert [found.created_by for found in engine.schedules.all()] == ["user:ann"]
+    mine.dispose()
 
 
 def test_while_paused_it_starts_nothing_and_resumed_it_goes_on_from_then(trial: Trial) -> None:

@@ -58,11 +58,11 @@ def test_later_starts_change_nothing(people: People) -> None:
         people.by_token("another-secret-of-24-ch")
 
 
-@pytest.mark.parametrize("weak", ["", "fifteen-letters", "with a space in it", "nöt-only-ascii-letters", "x" * 201])
-def test_a_weak_first_token_is_refused_and_nothing_is_made(people: People, weak: str) -> None:
-    with pytest.raises(WeakSecret) as refused:
-        people.setup(token=weak)
-    assert weak == "" or weak not in str(refused.value)
+def test_a_weak_first_token_is_refused_and_nothing_is_made(people: People) -> None:
+    for weak in ("", "fifteen-letters", "with a space in it", "nöt-only-ascii-letters", "x" * 201):
+        with pytest.raises(WeakSecret) as refused:
+            people.setup(token=weak)
+        assert weak == "" or weak not in str(refused.value)
     assert people.everyone() == []
     assert people.workspaces() == []
 
@@ -94,19 +94,19 @@ def test_a_person_is_added_with_a_role_in_a_workspace(people: People, owner: Per
     assert (newest(people).what, newest(people).target, newest(people).actor) == ("user_added", "ann", "owner:owner")
 
 
-@pytest.mark.parametrize("name", ["a", "Z" * 64, "ann.b_c-d@example.org", "7"])
-def test_right_names_are_taken(people: People, owner: Person, name: str) -> None:
-    assert people.add(name, role=Role.VIEWER, by=BY).name == name
+def test_right_names_are_taken(people: People, owner: Person) -> None:
+    for name in ("a", "Z" * 64, "ann.b_c-d@example.org", "7"):
+        assert people.add(name, role=Role.VIEWER, by=BY).name == name
 
 
-@pytest.mark.parametrize("name", ["", "a" * 65, "ann b", "ann/b", "änn", "ann\n", "a:b", "\x00"])
-def test_a_wrong_name_is_refused_with_what_is_right(people: People, owner: Person, name: str) -> None:
-    with pytest.raises(WrongName, match="1 to 64 letters, digits and"):
-        people.add(name, role=Role.VIEWER, by=BY)
-    with pytest.raises(WrongName):
-        people.add_workspace(name, "", BY)
-    with pytest.raises(NotFound):
-        people.find(name)
+def test_a_wrong_name_is_refused_with_what_is_right(people: People, owner: Person) -> None:
+    for name in ("", "a" * 65, "ann b", "ann/b", "änn", "ann\n", "a:b", "\x00"):
+        with pytest.raises(WrongName, match="1 to 64 letters, digits and"):
+            people.add(name, role=Role.VIEWER, by=BY)
+        with pytest.raises(WrongName):
+            people.add_workspace(name, "", BY)
+        with pytest.raises(NotFound):
+            people.find(name)
 
 
 def test_names_are_unique_regardless_of_case(people: People, ann: Person) -> None:
@@ -121,12 +121,10 @@ def test_of_many_who_take_a_name_at_once_one_gets_it(people: People, owner: Pers
     assert sorted(type(one).__name__ for one in found) == ["NameTaken", "NameTaken", "NameTaken", "Person"]
 
 
-@pytest.mark.parametrize(
-    "email", ["", "ann", "@example.org", "ann@", "a b@example.org", "a@b\r\nBcc: c@d", "a@" + "b" * 254]
-)
-def test_what_is_no_mail_address_is_refused(people: People, owner: Person, email: str) -> None:
-    with pytest.raises(InvalidData, match="is no mail address"):
-        people.add("ann", email=email, role=Role.VIEWER, by=BY)
+def test_what_is_no_mail_address_is_refused(people: People, owner: Person) -> None:
+    for email in ("", "ann", "@example.org", "ann@", "a b@example.org", "a@b\r\nBcc: c@d", "a@" + "b" * 254):
+        with pytest.raises(InvalidData, match="is no mail address"):
+            people.add("ann", email=email, role=Role.VIEWER, by=BY)
 
 
 def test_an_unknown_workspace_or_person_is_not_found(people: People, ann: Person) -> None:

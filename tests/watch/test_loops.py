@@ -74,16 +74,13 @@ def test_it_looks_by_itself_too(engine: Engine) -> None:
         eventually(lambda: engine.read(counted) == {("default", "parcel", "ordered"): 1})
 
 
-def test_hints_about_queues_alone_do_not_wake_it(engine: Engine) -> None:
-    roller = Roller(engine, pause=3600, shortest=0.0)
-    with running(roller):
-        eventually(lambda: roller.rounds == 1)
-        engine.store.hint({"parcel"}, local=True)
-        engine.store.hint({"*history"}, local=True)
-        eventually(lambda: roller.rounds == 2)
-        engine.store.hint({"parcel"}, local=True)
-        engine.store.hint(local=True)
-        eventually(lambda: roller.rounds == 3)
+@pytest.mark.parametrize(
+    ("told", "wakes"), [((), True), (("*history",), True), (("parcel", "*history"), True), (("parcel",), False)]
+)
+def test_it_is_woken_by_history_and_by_what_may_be_anything(engine: Engine, told: tuple[str, ...], wakes: bool) -> None:
+    roller = Roller(engine)
+    roller._hinted(frozenset(told))
+    assert roller._awake.is_set() is wakes
 
 
 def test_it_rolls_at_most_four_times_a_second(engine: Engine) -> None:

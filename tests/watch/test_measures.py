@@ -70,6 +70,7 @@ def test_queues_of_their_own_and_pinned_ones_are_looked_at_too(trial: Trial) -> 
     trial.create("parcel", queue="aside", priority=1)
     pass_time(trial, minutes=1)
     trial.create("job", host="far")
+    trial.create("job", queue="later", at=trial.clock.time + timedelta(hours=1))
     pass_time(trial, minutes=1)
     now = trial.clock.now()
     found = trial.engine.read(lambda conn: measures.oldest_ready(conn, now))

@@ -32,6 +32,7 @@ class Roller(Loop):
         self._leave: Callable[[], None] | None = None
 
     def start(self) -> None:
+        self._engine.store.listen()
         self._leave = self._engine.store.subscribe(self._hinted)
         super().start()
 

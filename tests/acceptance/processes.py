@@ -1,0 +1,96 @@
+"""The product as its users run it: processes, started with the command line and stopped with a signal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "il_token_of_the_processes_0001"
+DEADLINE = 60.0
+
+
+class Running:
+    """A process of the product."""
+
+    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
+        self.log = folder / f"{time.monotonic_ns()}.log"
+        self._file = self.log.open("wb")
+        self.clients: list[httpx2.Client] = []
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "interlock", *arguments],
+            cwd=folder,
+            env={**kept, "PYTHONPATH": str(ROOT), "INTERLOCK_TOKEN": TOKEN, **environment},
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
+        )
+
+    @property
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def says(self, words: str) -> str:
+        """What it said, once these words are among it."""
+        wait(lambda: words in self.said or self.process.poll() is not None, f"{words!r} in {self.said!r}")
+        assert words in self.said, self.said
+        return self.said
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        code = self.process.wait(DEADLINE)
+        self._file.close()
+        for client in self.clients:
+            client.close()
+        return code
+
+
+def wait(until: Callable[[], Any], what: str) -> Any:
+    """Look again and again, for a minute at most."""
+    deadline = time.monotonic() + DEADLINE
+    while not (found := until()):
+        assert time.monotonic() < deadline, f"a minute passed without {what}"
+        time.sleep(0.02)
+    return found
+
+
+@contextmanager
+def run(*arguments: str, folder: Path, **environment: str) -> Iterator[Running]:
+    made = Running(list(arguments), folder, environment)
+    try:
+        yield made
+    finally:
+        if made.process.poll() is None:
+            made.process.kill()
+            made.wait()
+
+
+def ready(port: int, process: Running) -> httpx2.Client:
+    """A client for the service, once it answers."""
+    client = httpx2.Client(
+        base_url=f"http://127.0.0.1:{port}", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=DEADLINE
+    )
+
+    process.clients.append(client)
+
+    def answers() -> bool:
+        assert process.process.poll() is None, process.said
+        try:
+            return client.get("/readyz").status_code == 200
+        except httpx2.HTTPError:
+            return False
+
+    wait(answers, "an answer")
+    return client

@@ -1,0 +1,194 @@
+"""The service as processes: it comes up, takes a user's machines, drains when it is told to stop."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import Counter
+from pathlib import Path
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from interlock.engine import Engine
+from tests.acceptance.processes import TOKEN, Running, ready, run, wait
+from tests.acceptance.shop import registry
+from tests.servers import free_port
+
+APP = ("--app", "tests.acceptance.shop:registry")
+
+
+def ledger(folder: Path) -> Counter[str]:
+    file = folder / "ledger"
+    return Counter(file.read_text().splitlines()) if file.exists() else Counter()
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> dict[str, str]:
+    return {"SHOP_LEDGER": str(tmp_path / "ledger")}
+
+
+def test_up_runs_the_whole_product_with_a_users_own_machine(tmp_path: Path, shop: dict[str, str]) -> None:
+    port = free_port()
+    with run("up", "--no-demo", "--port", str(port), "--data", "store", *APP, folder=tmp_path, **shop) as up:
+        client = ready(port, up)
+        said = up.says("Ctrl-C stops it.")
+        assert "sale" in said
+        made = client.post("/api/instances", json={"machine": "sale", "data": {"number": 1}})
+        assert made.status_code == 201
+        place = f"/api/instances/{made.json()['id']}"
+        wait(lambda: client.get(place).json()["state"] == "done", "the end of the sale")
+        assert (tmp_path / "store" / "interlock.db").exists()
+        link = re.search(r"http://\S+/login\?link=\S+", said)
+        assert link is not None
+        with httpx2.Client(follow_redirects=True) as browser:
+            assert browser.get(link[0]).status_code == 200
+            assert browser.get(f"http://127.0.0.1:{port}/api/me").json()["name"] == "owner"
+        assert up.stop() == 0
+    assert "Traceback" not in up.said
+
+
+def test_the_token_of_the_first_start_stays_and_a_later_one_changes_nothing(tmp_path: Path) -> None:
+    port = free_port()
+    arguments = ("up", "--no-demo", "--port", str(port))
+    with run(*arguments, folder=tmp_path) as up:
+        ready(port, up)
+        assert up.stop() == 0
+    with run(*arguments, folder=tmp_path, INTERLOCK_TOKEN="il_another_token_that_is_too_late") as up:
+        client = ready(port, up)
+        assert client.get("/api/me").json()["name"] == "owner"
+        headers = {"Authorization": "Bearer il_another_token_that_is_too_late"}
+        assert client.get("/api/me", headers=headers).status_code == 401
+
+
+def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(tmp_path: Path) -> None:
+    with run("up", "--no-demo", "--port", str(port := free_port()), folder=tmp_path) as first:
+        ready(port, first)
+        other = tmp_path / "other"
+        other.mkdir()
+        with run("up", "--no-demo", "--port", str(port), folder=other) as second:
+            assert second.wait() == 1
+        assert second.said.count("\n") == 1
+        assert f"cannot listen on 127.0.0.1:{port}" in second.said
+        assert not (other / "data").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_told_to_stop_it_lets_a_running_handler_end(
+    tmp_path: Path, shop: dict[str, str], number: signal.Signals
+) -> None:
+    port = free_port()
+    with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **shop) as up:
+        client = ready(port, up)
+        made = client.post("/api/instances", json={"machine": "sale", "data": {"seconds": 1.0}}).json()["id"]
+        wait(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
+        assert up.stop(number) == 0
+    assert ledger(tmp_path)[f"packed {made}"] == 1
+    with Engine(f"sqlite:///{tmp_path}/data/interlock.db", registry) as engine:
+        assert engine.get(UUID(made)).state == "done"
+
+
+def test_what_does_not_end_in_time_goes_back_without_a_lost_attempt(tmp_path: Path, shop: dict[str, str]) -> None:
+    port = free_port()
+    limit = {"INTERLOCK_WORKER__DRAIN": "0.2"}
+    with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **shop, **limit) as up:
+        client = ready(port, up)
+        made = client.post("/api/instances", json={"machine": "sale", "data": {"seconds": 600}}).json()["id"]
+        wait(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
+        assert up.stop() == 0
+    with Engine(f"sqlite:///{tmp_path}/data/interlock.db", registry) as engine:
+        it = engine.get(UUID(made))
+        assert (it.state, it.wake, it.failures) == ("packing", "work", {})
+        assert engine.history(it.id)[-1].kind == "given_back"
+
+
+def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone(tmp_path: Path) -> None:
+    port = free_port()
+    with run("up", "--port", str(port), folder=tmp_path) as up:
+        client = ready(port, up)
+        assert "demo" in up.says("Ctrl-C stops it.")
+        wait(lambda: client.get("/api/reviews").json()["reviews"], "a review")
+        assert up.stop() == 0
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    shop = {"SHOP_LEDGER": str(mine / "ledger")}
+    with run("up", "--no-demo", "--port", str(port), *APP, folder=mine, **shop) as up:
+        ready(port, up).post("/api/instances", json={"machine": "sale"})
+        assert up.stop() == 0
+    with run("up", "--port", str(port), *APP, folder=mine, **shop) as up:
+        client = ready(port, up)
+        assert "demo" not in up.says("Ctrl-C stops it.").replace("--no-demo", "")
+        assert {i["machine"] for i in client.get("/api/instances").json()["instances"]} == {"sale"}
+
+
+def test_a_wrong_setting_is_told_by_name(tmp_path: Path) -> None:
+    (tmp_path / "interlock.toml").write_text("[http]\nprot = 1\n")
+    with run("up", folder=tmp_path) as up:
+        assert up.wait() == 1
+    assert up.said.startswith("error: http.prot")
+    assert up.said.count("\n") == 1
+
+
+def test_two_servers_and_three_workers_are_restarted_one_by_one_under_load(
+    tmp_path: Path, postgres_url: str, shop: dict[str, str]
+) -> None:
+    """Nothing is lost and nothing is done twice, although every process is replaced while requests come in."""
+    environment = {**shop, "INTERLOCK_DATABASE": postgres_url}
+    ports = [free_port(), free_port()]
+    servers = [Running(["server", "--port", str(p), *APP], tmp_path, environment) for p in ports]
+    workers = [Running(["worker", "--hands", "4", *APP], tmp_path, environment) for _ in range(3)]
+    made: list[str] = []
+
+    def sell(number: int) -> None:
+        """Ask one server after the other until one answers; the key makes sure that it is one sale."""
+        body = {"machine": "sale", "data": {"number": number, "seconds": 0.02}}
+        headers = {"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": f"sale-{number}"}
+
+        def asked() -> bool:
+            for port in (ports[number % 2], ports[1 - number % 2]):
+                try:
+                    answer = httpx2.post(f"http://127.0.0.1:{port}/api/instances", json=body, headers=headers)
+                except httpx2.HTTPError:
+                    continue
+                if answer.status_code == 201:
+                    made.append(answer.json()["id"])
+                    return True
+                assert answer.status_code == 503, answer.text
+            return False
+
+        wait(asked, f"an answer for sale {number}")
+
+    try:
+        for port, server in zip(ports, servers, strict=True):
+            ready(port, server)
+        for worker in workers:
+            worker.says("working on")
+        number = 0
+        for which in (0, 1, 2, 3, 4):
+            for _ in range(12):
+                sell(number := number + 1)
+            group, place = (servers, which) if which < 2 else (workers, which - 2)
+            group[place].process.send_signal(signal.SIGTERM)
+            for _ in range(6):
+                sell(number := number + 1)
+            assert group[place].wait() == 0, group[place].said
+            again = ["server", "--port", str(ports[place])] if which < 2 else ["worker", "--hands", "4"]
+            group[place] = Running([*again, *APP], tmp_path, environment)
+        with Engine(postgres_url, registry, register=False) as engine:
+            wait(
+                lambda: engine.count().n == sum(i.state == "done" for i in engine.page(limit=500).instances), "the end"
+            )
+            assert {str(i.id) for i in engine.page(limit=500).instances} == set(made)
+            assert engine.verify().problems == ()
+            assert engine.dead_letters.find() == []
+    finally:
+        for process in (*servers, *workers):
+            if process.process.poll() is None:
+                process.process.kill()
+                process.wait()
+    assert len(made) == len(set(made)) == number
+    done = ledger(tmp_path)
+    assert {line: n for line, n in done.items() if n != 1 and line.startswith("paid")} == {}
+    assert {line: n for line, n in done.items() if n != 1 and line.startswith("packed")} == {}
+    assert sum(line.startswith("packed") for line in done) == number
