@@ -6,12 +6,11 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
-import psycopg
 import pytest
 
 from interlock.store import Store, migrate, open_store
+from tests.databases import Databases
 from tests.servers import Postgres, Redis
 
 
@@ -28,11 +27,14 @@ def server_folder() -> Iterator[Path]:
 def postgres(server_folder: Path) -> Iterator[Postgres]:
     """One server for all tests of a process, without fsync: durability is not what they look at."""
     with Postgres(server_folder / "pg", options="-c fsync=off -c max_connections=200") as server:
-        with psycopg.connect(server.url(), autocommit=True) as conn:
-            conn.execute("CREATE DATABASE template_ready")
-        with open_store(server.url("template_ready"), wakeup="poll") as store:
-            migrate.upgrade(store)
         yield server
+
+
+@pytest.fixture(scope="session")
+def databases(postgres: Postgres) -> Iterator[Databases]:
+    made = Databases(postgres)
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")
@@ -66,13 +68,10 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres) -> Iterator[str]:
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(postgres.url(), autocommit=True) as conn:
-        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_ready")
+def postgres_url(postgres: Postgres, databases: Databases) -> Iterator[str]:
+    name = databases.take()
     yield postgres.url(name)
-    with psycopg.connect(postgres.url(), autocommit=True) as conn:
-        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    databases.give_back(name)
 
 
 @pytest.fixture

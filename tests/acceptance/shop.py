@@ -1,4 +1,4 @@
-"""A user's own machine, brought in through `--app`: each sale is paid and packed, and both are written into a ledger."""
+"""A user's own machine, brought in through `--app`: each sale is paid and packed, and a ledger says so."""
 
 from __future__ import annotations
 

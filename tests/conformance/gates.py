@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-import psycopg
 import pytest
 from pydantic import BaseModel, Field
 
@@ -47,6 +46,7 @@ from interlock.machine import (
 )
 from interlock.testing import Trial
 from interlock.worker.task import EnginePort, Task, make_task
+from tests.databases import Databases
 from tests.servers import Postgres
 
 T = TypeVar("T")
@@ -218,14 +218,12 @@ visit = Machine(
 
 def shared_database(request: pytest.FixtureRequest, folder: Path) -> str:
     """The address of a new database of the kind that the fixture's parameter names, for a fixture that lives longer."""
-    name = f"shared_{uuid4().hex}"
     if request.param == "sqlite":
         template: Path = request.getfixturevalue("sqlite_template")
-        return f"sqlite:///{shutil.copy(template, folder / name)}"
+        return f"sqlite:///{shutil.copy(template, folder / f'shared_{uuid4().hex}')}"
     server: Postgres = request.getfixturevalue("postgres")
-    with psycopg.connect(server.url(), autocommit=True) as conn:
-        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_ready")
-    return server.url(name)
+    databases: Databases = request.getfixturevalue("databases")
+    return server.url(databases.take())
 
 
 # -- who is first

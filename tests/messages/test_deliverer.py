@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -45,6 +47,11 @@ def deliverer() -> Iterator[Opener]:
 
 def statuses(engine: Engine) -> list[str]:
     return [message.status for message in engine.outbox.page(limit=500).messages]
+
+
+def told_of(engine: Engine, message_id: UUID, attempts: int) -> bool:
+    """Whether so many attempts are written down."""
+    return len(engine.outbox.deliveries(message_id)) == attempts
 
 
 def is_all(engine: Engine, status: str) -> Callable[[], bool]:
@@ -108,8 +115,7 @@ def test_what_failed_is_tried_again_when_its_time_has_come(store: Store, deliver
     made = engine.outbox.put("mail", "ann@example.org")
     loop = deliverer(engine, {"mail": Noted(at_the_third)})
     for number in (1, 2):
-        eventually(lambda: engine.outbox.get(made).last_error is not None and len(tries) == number)
-        eventually(lambda: not loop.busy)
+        eventually(partial(told_of, engine, made, number))
         clock.advance(timedelta(hours=1))
         loop.wake()
     eventually(is_all(engine, "delivered"))

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -331,6 +332,11 @@ def test_an_endpoint_that_cannot_be_is_refused_at_once(endpoint: Endpoint, told:
 # -- all together
 
 
+def told_of(engine: Engine, message_id: UUID, attempts: int) -> bool:
+    """Whether so many attempts are written down."""
+    return len(engine.outbox.deliveries(message_id)) == attempts
+
+
 def test_a_receiver_in_trouble_gets_the_message_when_it_is_well_again(store: Store, hooks: Hooks) -> None:
     clock = VirtualClock()
     engine = Engine(store, [PARCEL], clock=clock)
@@ -342,7 +348,7 @@ def test_a_receiver_in_trouble_gets_the_message_when_it_is_well_again(store: Sto
             eventually(lambda: engine.outbox.get(made).last_error)
             assert engine.outbox.get(made).due_at == clock.now() + 600 * SECOND
             for attempts in (1, 2):
-                eventually(lambda: len(engine.outbox.deliveries(made)) == attempts)
+                eventually(partial(told_of, engine, made, attempts))
                 clock.advance(timedelta(minutes=10))
                 loop.wake()
             eventually(lambda: engine.outbox.get(made).status == "delivered")

@@ -9,6 +9,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,7 +20,6 @@ from interlock.cli import tokens, users
 from interlock.engine import Engine, InvalidData, NotFound
 from interlock.machine import InterlockError
 from interlock.people import LastOwner, NameTaken, NotAuthenticated, People, Role, WeakPassword, WrongScope
-from interlock.store import Store
 from tests.conformance.gates import DEADLINE
 from tests.people.acting import PASSWORD
 
@@ -52,16 +52,18 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(url: str) -> Terminal:
-    return Terminal(url)
+def terminal(sqlite_url: str) -> Terminal:
+    """On SQLite: commands only call what the tests beside this one try on both databases."""
+    return Terminal(sqlite_url)
 
 
 @pytest.fixture
-def people(store: Store, terminal: Terminal) -> People:
+def people(terminal: Terminal) -> Iterator[People]:
     """What the service sees of the same database; it has been started once."""
-    found = People(Engine(store, []))
-    found.setup()
-    return found
+    with Engine(terminal.url, []) as engine:
+        found = People(engine)
+        found.setup()
+        yield found
 
 
 def test_a_person_is_added_with_a_password_from_the_input(terminal: Terminal, people: People) -> None:
@@ -80,10 +82,10 @@ def test_without_a_terminal_and_without_a_password_a_person_logs_in_by_link(term
     assert not people.find("ann").has_password
 
 
-def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(url: str, people: People) -> None:
+def test_at_a_terminal_the_password_is_asked_for_twice_and_not_shown(terminal: Terminal, people: People) -> None:
     code = "from interlock.cli.users import app; app()"
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-c", code, "add", "ann", "--database", url]
+    command = [sys.executable, "-c", code, "add", "ann", "--database", terminal.url]
     with subprocess.Popen(
         command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     ) as asking:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
-import psycopg
 import pytest
 
 from interlock.store import open_store
 from interlock.testing import broken_laws
 from tests.conformance.apps.play import Play
 from tests.conformance.apps.recipes import MACHINES
+from tests.databases import Databases
 from tests.servers import Postgres
 
 
@@ -27,12 +26,10 @@ def shared_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         yield f"sqlite:///{path}"
         return
     server: Postgres = request.getfixturevalue("postgres")
-    name = f"shared_{uuid4().hex}"
-    with psycopg.connect(server.url(), autocommit=True) as conn:
-        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_ready")
+    databases: Databases = request.getfixturevalue("databases")
+    name = databases.take()
     yield server.url(name)
-    with psycopg.connect(server.url(), autocommit=True) as conn:
-        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    databases.give_back(name)
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,15 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from interlock.engine import NotFound, bulk
 from interlock.engine.unit import Unit
 from interlock.http.caller import Caller, TheService
 from interlock.http.models import Answer, at
 from interlock.http.writing import Write
-from interlock.people import NotAllowed, Principal
+from interlock.machine import OWNER, USER, Actor
+from interlock.people import NotAllowed, Principal, Role
 from interlock.store import moment
 
 router = APIRouter(prefix="/api/bulk", tags=["bulk"])
@@ -41,10 +42,24 @@ class Wanted(BaseModel):
         examples=["pause"],
     )
     filter: dict[str, Any] = Field(
-        description="The fields that a list takes; an empty one is refused.", examples=[{"machine": "parcel"}]
+        description=(
+            "For instances: machine, state, workspace, key, label (a pair), error, finished, paused, in_state_for "
+            "(seconds or ISO 8601), root, text; for dead letters: machine, fingerprint, error_type, step, workspace. "
+            "An empty one is refused, and so is a workspace alone."
+        ),
+        examples=[{"machine": "parcel"}],
     )
     arguments: dict[str, Any] = Field(default_factory=dict, description="For `fire`: the event.")
     reason: str = Field("", max_length=500)
+
+    @field_validator("filter")
+    @classmethod
+    def _chooses(cls, value: dict[str, Any]) -> dict[str, Any]:
+        """A text that is empty is in everything."""
+        for name, one in value.items():
+            if isinstance(one, str) and not one.strip():
+                raise ValueError(f"the filter's {name} is empty; give it a value, or leave it out")
+        return value
 
 
 class PreviewOut(Answer):
@@ -99,20 +114,26 @@ class BulkList(Answer):
     next: UUID | None
 
 
-def _where_allowed(who: Principal, action: str) -> frozenset[str]:
-    """The workspaces in which this person may do it."""
+def _where_allowed(who: Principal, action: str, named: object = None) -> frozenset[str]:
+    """The workspaces in which this person may do it; only that which the filter names, if it does."""
     if who.kind == "agent":
         raise NotAllowed("an agent's token does one thing at a time; bulk actions are for people")
     needed = "fire" if action == "fire" else "operate"
     found = frozenset(w for w in who.workspaces if who.may(needed, w))
     if not found:
         raise NotAllowed(f"this needs the permission {needed!r}, which {who.name} has in no workspace")
-    return found
+    return found & {named} if named in found else found
+
+
+def _actor(who: Principal, workspaces: frozenset[str]) -> Actor:
+    """One actor for all of it: an owner only if they own every workspace that is touched."""
+    owns = all(who.role_in(w) is Role.OWNER for w in workspaces)
+    return Actor(OWNER if owns else USER, who.actor_in(min(workspaces)).name)
 
 
 @router.post("/preview", summary="How many it would be, and a few of them; nothing is changed")
 async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> PreviewOut:
-    workspaces = _where_allowed(who, body.action)
+    workspaces = _where_allowed(who, body.action, body.filter.get("workspace"))
     now = service.engine.clock.now()
     found = await service.read(
         lambda conn: bulk.preview(
@@ -124,8 +145,8 @@ async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> Previe
 
 @router.post("", status_code=202, summary="Start it; workers do it in batches", response_model=BulkOut)
 async def start_bulk(write: Write, body: Wanted) -> Response:
-    workspaces = _where_allowed(write.who, body.action)
-    actor = write.who.actor_in(sorted(workspaces)[0])
+    workspaces = _where_allowed(write.who, body.action, body.filter.get("workspace"))
+    actor = _actor(write.who, workspaces)
 
     def start(unit: Unit) -> BulkOut:
         return BulkOut.of(
@@ -140,7 +161,7 @@ async def start_bulk(write: Write, body: Wanted) -> Response:
 
 def _visible(who: Principal, found: bulk.Bulk) -> None:
     within = found.filter.get("workspaces")
-    if who.kind == "agent" or within is None or not any(who.may("read", w) for w in within):
+    if who.kind == "agent" or within is None or not all(who.may("read", w) for w in within):
         raise NotFound(f"there is no bulk action {found.id}")
 
 
@@ -167,8 +188,8 @@ async def stop_bulk(write: Write, id: UUID) -> Response:
         found = bulk.get(unit.conn, id)
         _visible(write.who, found)
         allowed = _where_allowed(write.who, found.action)
-        if not allowed & set(found.filter.get("workspaces") or ()):
+        if not set(found.filter["workspaces"]) <= allowed:
             raise NotAllowed(f"bulk action {id} is in workspaces that {write.who.name} only looks at")
-        return BulkOut.of(bulk.stop(unit, id, write.who.actor_in(sorted(allowed)[0])))
+        return BulkOut.of(bulk.stop(unit, id, _actor(write.who, allowed)))
 
     return await write(stop, name="bulk")

@@ -6,7 +6,6 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST
 
 from interlock import __version__
 from interlock.http.caller import TheService, caller, require_operator
@@ -68,4 +67,4 @@ async def metrics(request: Request, service: TheService) -> Response:
         require_operator(await caller(request))
     engine = service.engine
     text = await service.read(lambda conn: prometheus.exposition(conn, engine.registry, engine.clock.now()))
-    return Response(text, media_type=CONTENT_TYPE_LATEST)
+    return Response(text, media_type=prometheus.CONTENT_TYPE)
