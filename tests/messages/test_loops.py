@@ -21,7 +21,7 @@ from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Deliverer
 from interlock.worker.loop import Loop
 from interlock.worker.scheduler import Scheduler
-from tests.conformance.machines import ANN
+from tests.conformance.machines import ANN, race
 from tests.messages.victim import Book, Orders, die
 from tests.worker.waiting import eventually
 
@@ -117,18 +117,17 @@ def test_a_loop_that_was_stopped_does_not_listen_any_more(engines: Opener) -> No
     assert len(engine.store._hints) == before
 
 
-def test_two_bulkers_do_each_item_once(engines: Opener, running: Start[Bulker]) -> None:
-    one, two = engines(), engines()
-    ids = one.create_many("parcel", [{} for _ in range(60)])
-    one.write(lambda unit: [pausing.pause(unit, instance_id, ANN) for instance_id in ids])
-    made = one.bulk.start("instances", "resume", Where(machine="parcel"), actor=ANN)
-    for engine in (one, two):
-        running(Bulker(engine, batch=7))
-    eventually(lambda: one.bulk.get(made.id).status == "done")
-    found = one.bulk.get(made.id)
-    assert (found.done, found.refused) == (60, 0), "resumed twice would be refused"
+def test_two_that_work_at_a_bulk_action_do_each_item_once(engines: Opener) -> None:
+    both = [engines(), engines()]
+    ids = both[0].create_many("parcel", [{} for _ in range(60)])
+    both[0].write(lambda unit: [pausing.pause(unit, instance_id, ANN) for instance_id in ids])
+    made = both[0].bulk.start("instances", "resume", Where(machine="parcel"), actor=ANN)
+    while any(race(2, lambda n: both[n].bulk.step(7))):
+        pass
+    found = both[0].bulk.get(made.id)
+    assert (found.status, found.done, found.refused) == ("done", 60, 0), "resumed twice would be refused"
     for instance_id in ids:
-        assert [row.kind for row in one.history(instance_id)] == ["created", "paused", "resumed"]
+        assert [row.kind for row in both[0].history(instance_id)] == ["created", "paused", "resumed"]
 
 
 # -- killed in the middle

@@ -55,5 +55,7 @@ def main() -> None:
 
         if not isinstance(error, InterlockError):
             raise
-        print(f"error: {error}", file=sys.stderr)
+        from interlock.engine import secrets
+
+        print(f"error: {secrets.hide(str(error))}", file=sys.stderr)
         sys.exit(1)

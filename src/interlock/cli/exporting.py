@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from interlock.engine import Engine, Instance
 
 COLUMNS = ("id", "machine", "state", "workspace", "key", "seq", "created_at", "entered_at", "finished_at", "paused")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Format(StrEnum):
@@ -35,34 +38,49 @@ def export(
     apps: App = None,
 ) -> None:
     """Write instances, the newest first, each with its history; page by page, so that nothing is held up."""
-    import sys
-
     from rich.console import Console
     from rich.progress import Progress
 
     from interlock.engine.listing import Where
 
     where = Where(machine=machine, state=state, workspace=workspace)
-    target = file.open("w", encoding="utf-8", newline="") if file else sys.stdout
-    try:
-        with opened(database, apps) as engine, Progress(console=Console(stderr=True), transient=True) as progress:
-            total = engine.count(where)
-            bar = progress.add_task("exporting", total=total.n if total.exact else None)
-            done, after = 0, None
-            write = _csv(target) if format is Format.CSV else _jsonl(target, engine, history=not without_history)
-            while True:
-                page = engine.page(where, after=after, limit=500)
-                for instance in page.instances:
-                    write(instance)
-                done += len(page.instances)
-                progress.update(bar, completed=done)
-                if page.next is None:
-                    break
-                after = page.next
-    finally:
-        if file:
-            target.close()
+    # The database first: a file that is there is not emptied for nothing.
+    with (
+        opened(database, apps) as engine,
+        _target(file) as target,
+        Progress(console=Console(stderr=True), transient=True) as progress,
+    ):
+        total = engine.count(where)
+        bar = progress.add_task("exporting", total=total.n if total.exact else None)
+        done, after = 0, None
+        write = _csv(target) if format is Format.CSV else _jsonl(target, engine, history=not without_history)
+        while True:
+            page = engine.page(where, after=after, limit=500)
+            for instance in page.instances:
+                write(instance)
+            done += len(page.instances)
+            progress.update(bar, completed=done)
+            if page.next is None:
+                break
+            after = page.next
     typer.echo(f"{done} instances", err=True)
+
+
+@contextmanager
+def _target(file: Path | None) -> Iterator[TextIO]:
+    import sys
+
+    from interlock.machine import InterlockError
+
+    if file is None:
+        yield sys.stdout
+        return
+    try:
+        opened_file = file.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise InterlockError(f"cannot write to {file}: {error.strerror}; name another file") from error
+    with opened_file:
+        yield opened_file
 
 
 def _csv(target: TextIO) -> Any:
@@ -80,7 +98,7 @@ def _csv(target: TextIO) -> Any:
 
 
 def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _jsonl(target: TextIO, engine: Engine, *, history: bool) -> Any:

@@ -74,7 +74,12 @@ def store_of(database: str) -> Iterator[Store]:
     from interlock.store import StoreError, open_store
 
     where = address(database)
-    url = sa.make_url(where)
+    try:
+        url = sa.make_url(where)
+    except (sa.exc.ArgumentError, ValueError):
+        raise StoreError(
+            f"{where!r} is not a database address; use sqlite:///file.db or postgresql://host/name"
+        ) from None
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
         raise StoreError(
             f"there is no database {url.database}; start one with: interlock up, or name another with --database"

@@ -35,6 +35,8 @@ def _settings(config: Path | None, **given: Any) -> Settings:
     from interlock.config import load
 
     known = load(config)
+    if given.get("apps"):  # beside those of the configuration, not instead of them
+        given["apps"] = [*known.apps, *given["apps"]]
     overrides: dict[str, Any] = {}
     for name, value in given.items():
         table, _, field = name.partition("__")
@@ -69,6 +71,7 @@ def up(
     """Run the whole product in one process: API, pages and workers."""
     settings = _settings(config, http__port=port, http__host=host, data=data, database=database, apps=apps or [])
     from interlock.apps.sample import demo
+    from interlock.dashboard.app import dashboard
     from interlock.http.process import Process
 
     def machines(store: Store) -> Registry:
@@ -81,7 +84,7 @@ def up(
     def beside(engine: Engine) -> list[Loop]:
         return [demo.Demo(engine)] if not no_demo and engine.read(demo.is_demo) else []
 
-    process = Process(settings, machines, serve=True, work=True, beside=beside)
+    process = Process(settings, machines, serve=True, work=True, beside=beside, pages=dashboard())
     owner = process.own()
     link = process.login_url(owner)
     process.run(lambda: _greet(process, link))
@@ -118,9 +121,10 @@ def server(
 ) -> None:
     """Run the API and the pages alone; the work is done by `interlock worker`, here or on other machines."""
     settings = _settings(config, http__port=port, http__host=host, database=database, apps=apps or [])
+    from interlock.dashboard.app import dashboard
     from interlock.http.process import Process
 
-    process = Process(settings, lambda store: _known(settings, store), serve=True, work=False)
+    process = Process(settings, lambda store: _known(settings, store), serve=True, work=False, pages=dashboard())
     process.own()
     process.run(lambda: _say(f"serving on {process.url}"))
 

@@ -19,6 +19,8 @@ DEFAULT_FILE = Path("interlock.toml")
 OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_SOAK"}
 """Variables of ours that are not settings: the file itself, whoever is at the command line, long tests."""
 HIDDEN = "********"
+IN_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^/\s]+(?=@)|([?&]\w*password=)[^&\s]+")
+"""A password in an address: before the host, or among the options."""
 
 
 class ConfigError(InterlockError):
@@ -86,7 +88,8 @@ def _told(error: Any, path: Path | None) -> str:
         return f"{where}: it must be given"
     got = error["input"]
     hidden = isinstance(got, dict | list) or re.search(r"secret|password|token|headers|redis_url", place)
-    return f"{where}: {error['msg']}" + ("" if hidden else f", not {got!r}")
+    told = error["msg"].removeprefix("Value error, ")
+    return f"{where}: {told}" + ("" if hidden else f", not {_plain(got)!r}")
 
 
 def shown(settings: Settings) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def _plain(value: Any) -> Any:
         case list() | tuple():
             return [_plain(one) for one in value]
         case str():
-            return re.sub(r"(://[^:/@\s]*:)[^@/\s]+@", rf"\1{HIDDEN}@", value)
+            return IN_ADDRESS.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}", value)
         case Path():
             return str(value)
     return value

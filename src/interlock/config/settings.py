@@ -41,7 +41,9 @@ class WorkerSettings(Table):
 
     hands: int = Field(16, ge=1, le=512, description="Handlers that run at once.")
     queues: list[str] | None = Field(None, description="Only these queues; without it all whose code is here.")
-    drain: float = Field(30.0, ge=0, description="Seconds that running handlers get when the process is told to stop.")
+    drain: float = Field(
+        30.0, ge=0, le=86_400, description="Seconds that running handlers get when the process is told to stop."
+    )
 
 
 class MailSettings(Table):
@@ -76,10 +78,10 @@ class AlertSettings(Table):
     """When somebody is told, and who."""
 
     notify: list[str] = Field(default_factory=list, description="Who is told: mail:ADDRESS or webhook:NAME.")
-    repeat_hours: float = Field(4.0, gt=0, description="An open alert is told again after so long.")
-    queue_lag_minutes: float = Field(30.0, gt=0, description="Ready work waits longer than this.")
+    repeat_hours: float = Field(4.0, ge=1 / 60, le=8760, description="An open alert is told again after so long.")
+    queue_lag_minutes: float = Field(30.0, gt=0, le=1e6, description="Ready work waits longer than this.")
     failure_rate_percent: float = Field(20.0, gt=0, le=100, description="More of an hour's attempts failed.")
-    review_age_hours: float = Field(48.0, gt=0, description="A review is open for longer.")
+    review_age_hours: float = Field(48.0, gt=0, le=1e6, description="A review is open for longer.")
     dead_letters: int = Field(0, ge=0, description="More dead letters than this are open.")
     off: list[Literal["queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters"]] = Field(
         default_factory=list, description="Built-in rules that are not wanted."
@@ -132,6 +134,19 @@ class Settings(BaseSettings):
     alerts: AlertSettings = AlertSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+
+    @field_validator("database", "listen_url")
+    @classmethod
+    def _address(cls, value: str | None) -> str | None:
+        import sqlalchemy as sa
+
+        try:
+            known = value is None or sa.make_url(value).get_backend_name() in {"sqlite", "postgresql"}
+        except (sa.exc.ArgumentError, ValueError):
+            known = False
+        if not known:
+            raise ValueError("must be an address such as sqlite:///file.db or postgresql://user@host/name")
+        return value
 
     @property
     def database_url(self) -> str:

@@ -19,7 +19,6 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 from cronsim import CronSim
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine import actions, lineage, moves
 from interlock.engine.errors import InvalidData, NotFound
@@ -151,10 +150,15 @@ def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
 def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
     """Create the schedule, or change the one of this name; the same again changes nothing."""
     values = _checked(unit, spec)
-    before = _find(unit.conn, spec.workspace, spec.name, lock=True) or _insert(unit, spec, values, actor)
-    if before is not None:
-        if _same(before, values):
-            return before
+    before = _find(unit.conn, spec.workspace, spec.name, lock=True)
+    if before is None:
+        made = {"created_by": str(actor), "created_at": unit.now, "next_at": _next(spec.cron, spec.zone, unit.now)}
+        key = {"workspace": spec.workspace, "name": spec.name}
+        # Where two insert at once, the store runs the second again, and it finds the first's.
+        unit.conn.execute(sa.insert(S).values(**key, **values, **made, updated_at=unit.now))
+    elif _same(before, values):
+        return before
+    else:
         changed = {**values, "updated_at": unit.now}
         if (before.cron, before.zone) != (spec.cron, spec.zone):
             changed["next_at"] = _next(spec.cron, spec.zone, unit.now)
@@ -162,20 +166,6 @@ def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
     details = {"cron": spec.cron, "zone": spec.zone, "machine": spec.machine}
     _note(unit, actor, "put", spec.workspace, spec.name, details)
     return get(unit.conn, spec.workspace, spec.name)
-
-
-def _insert(unit: Unit, spec: ScheduleSpec, values: Mapping[str, Any], actor: Actor) -> Schedule | None:
-    """None when it is new; else the one that somebody else made at this very moment."""
-    insert = sqlite.insert if unit.core.store.dialect == "sqlite" else postgresql.insert
-    done = unit.conn.execute(
-        insert(S)
-        .values(
-            workspace=spec.workspace, name=spec.name, next_at=_next(spec.cron, spec.zone, unit.now),
-            created_by=str(actor), created_at=unit.now, updated_at=unit.now, **values,
-        )
-        .on_conflict_do_nothing()
-    )  # fmt: skip
-    return None if done.rowcount else get(unit.conn, spec.workspace, spec.name, lock=True)
 
 
 def _same(before: Schedule, values: Mapping[str, Any]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fastapi import APIRouter, FastAPI
 from fastapi.telemetry import TelemetryConfig
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, ExceptionHandler
 
 from interlock import __version__
 from interlock.http import problems
@@ -40,7 +41,7 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 ROUTERS: tuple[APIRouter, ...] = (
     overview.router, machines.router, instances.router, moving.router, reviews.router, dead_letters.router,
     bulk.router, events.router, workers.router, schedules.router, outbox.router, alerts.router, login.router,
-    users.router, tokens.router, health.router, home.router,
+    users.router, tokens.router, health.router,
 )  # fmt: skip
 DESCRIPTION = """
 One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header
@@ -49,14 +50,25 @@ Every write takes an `Idempotency-Key`. A refusal is a problem document (RFC 945
 """
 
 
+@dataclass(frozen=True)
+class Pages:
+    """What a dashboard brings: its pages, how an error looks there, and where a login leads."""
+
+    routers: Sequence[APIRouter] = (home.router,)
+    error_page: problems.ErrorPage | None = None
+    handlers: Mapping[type[Exception], ExceptionHandler] = field(default_factory=dict)
+    home: str = "/"
+
+
 def create_app(
     service: Service,
     *,
     routers: Sequence[APIRouter] = (),
-    home: str = "/",
+    pages: Pages | None = None,
     tracing: Tracing | None = None,
 ) -> ASGIApp:
-    """The service as an ASGI application; `routers` are what applications bring, `home` is where a login leads."""
+    """The service as an ASGI application; `routers` are what applications bring."""
+    shown = pages or Pages()
 
     app = FastAPI(
         title="Interlock",
@@ -72,9 +84,11 @@ def create_app(
             }
         },
     )
-    app.state.service, app.state.home = service, home
-    problems.install(app)
-    for router in (*ROUTERS, *routers):
+    app.state.service, app.state.home = service, shown.home
+    problems.install(app, shown.error_page)
+    for kind, handler in shown.handlers.items():
+        app.add_exception_handler(kind, handler)
+    for router in (*ROUTERS, *shown.routers, *routers):
         app.include_router(router)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     limits = service.settings.http

@@ -101,6 +101,8 @@ async def caller(request: Request) -> Principal:
 
 
 def _same_page(request: Request, service: Service, secret: str) -> None:
+    if getattr(request.state, "form_checked", False):
+        return  # a form carries the token among its fields
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise NotAllowed("a request from another site is not taken with a login cookie")
     if not service.people.check_csrf(secret, request.headers.get(CSRF_HEADER, "")):

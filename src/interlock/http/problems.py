@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
@@ -94,14 +94,20 @@ class BadRequest(EngineError):
         self.status, self.kind = status, kind
 
 
-def problem(
-    status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
-) -> JSONResponse:
-    body = Problem(type=kind, title=TITLES.get(status, "Problem"), status=status, detail=secrets.hide(detail), **more)
-    return JSONResponse(body.model_dump(exclude_none=True), status, dict(headers or {}), media_type=MEDIA_TYPE)
+class Refusal(JSONResponse):
+    """A problem document on its way out."""
+
+    def __init__(self, told: Problem, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(told.model_dump(exclude_none=True), told.status, dict(headers or {}), media_type=MEDIA_TYPE)
+        self.problem = told
 
 
-def of(error: InterlockError) -> JSONResponse:
+def problem(status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any) -> Refusal:
+    title = TITLES.get(status, "Problem")
+    return Refusal(Problem(type=kind, title=title, status=status, detail=secrets.hide(detail), **more), headers)
+
+
+def of(error: InterlockError) -> Refusal:
     """The problem document for one of our errors."""
     told = str(error)
     match error:
@@ -134,7 +140,7 @@ def of(error: InterlockError) -> JSONResponse:
     return problem(422, "invalid", told)
 
 
-def _later(status: int, kind: str, told: str, seconds: float) -> JSONResponse:
+def _later(status: int, kind: str, told: str, seconds: float) -> Refusal:
     wait = max(1, round(seconds))
     return problem(status, kind, told, headers={"Retry-After": str(wait)}, retry_after=wait)
 
@@ -144,31 +150,40 @@ def _kind(error: InterlockError) -> str:
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
 
 
-def install(app: FastAPI) -> None:
-    """Answer every error, ours or the framework's, with a problem document."""
+ErrorPage = Callable[[Request, Problem], Response]
 
-    async def ours(_: Request, error: Exception) -> JSONResponse:
+
+def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
+    """Answer every error, ours or the framework's, with a problem document; under /ui with a page that says it."""
+
+    def answered(request: Request, refusal: Refusal) -> Response:
+        if error_page is not None and request.url.path.startswith("/ui"):
+            return error_page(request, refusal.problem)
+        return refusal
+
+    async def ours(request: Request, error: Exception) -> Response:
         assert isinstance(error, InterlockError)
-        return of(error)
+        return answered(request, of(error))
 
-    async def malformed(_: Request, error: Exception) -> JSONResponse:
+    async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         places = [  # without the rejected input: it may be a secret
             Place(place=".".join(map(str, e["loc"])) or "body", message=e["msg"]) for e in error.errors()
         ]
         first = f"{places[0].place}: {places[0].message}" if places else "the request cannot be read"
-        return problem(422, "invalid", first, errors=places)
+        return answered(request, problem(422, "invalid", first, errors=places))
 
-    async def plain(_: Request, error: Exception) -> JSONResponse:
+    async def plain(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         detail = str(error.detail)
         kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
-        return problem(error.status_code, kind, detail, headers=error.headers)
+        return answered(request, problem(error.status_code, kind, detail, headers=error.headers))
 
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+    async def unexpected(request: Request, error: Exception) -> Response:
         trace = getattr(request.state, "trace", "")
         log.error("%s %s failed (trace %s)", request.method, request.url.path, trace, exc_info=error)
-        return problem(500, "internal", "Something went wrong here; the log says what.", trace=trace)
+        told = problem(500, "internal", "Something went wrong here; the log says what.", trace=trace)
+        return answered(request, told)
 
     app.add_exception_handler(InterlockError, ours)
     app.add_exception_handler(RequestValidationError, malformed)

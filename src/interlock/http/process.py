@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from interlock.config import Settings
 from interlock.engine import Engine, secrets
 from interlock.engine.leases import Mirror
-from interlock.http.app import create_app
+from interlock.http.app import Pages, create_app
 from interlock.http.server import listen, make_server, run
 from interlock.http.service import Service, UseWriter
 from interlock.machine import InterlockError, Registry
@@ -40,12 +40,14 @@ class Process:
         serve: bool,
         work: bool,
         beside: Callable[[Engine], Iterable[Loop]] | None = None,
+        pages: Pages | None = None,
     ) -> None:
         logs.configure(settings.log.format, settings.log.level, redact=secrets.hide)
         for chatty in ("alembic", "uvicorn", "httpx2", "httpcore2"):
             logging.getLogger(chatty).setLevel("WARNING")
         secrets.learn(_secrets(settings))
         self.settings = settings
+        self._pages = pages
         # The port first: a wrong one is told before anything is changed.
         self._socket = listen(settings.http.host, settings.http.port) if serve else None
         self._tracing = (
@@ -119,7 +121,7 @@ class Process:
     def _serve(self, ready: Callable[[], None] | None) -> None:
         assert self.service is not None
         assert self._socket is not None
-        app = create_app(self.service, tracing=self._tracing)
+        app = create_app(self.service, pages=self._pages, tracing=self._tracing)
         server = make_server(app, self.service, ready=ready, stopping=self._drain)
         run(server, self._socket)
 
@@ -161,8 +163,10 @@ def _secrets(settings: Settings) -> list[str]:
     for one in settings.webhooks.values():
         found += [one.secret, *one.headers.values()]
     known = [value.get_secret_value() for value in found if value is not None]
-    password = sa.make_url(settings.database_url).password
-    return [*known, *([str(password)] if password else [])]
+    for address in filter(None, (settings.database_url, settings.listen_url)):
+        url = sa.make_url(address)
+        known += [str(found) for found in (url.password, url.query.get("password")) if found]
+    return known
 
 
 def _mirror(settings: Settings) -> Mirror | None:

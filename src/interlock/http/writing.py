@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import re
 from collections.abc import Callable
 from typing import Annotated, TypeVar
@@ -13,7 +14,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from interlock.engine.unit import Unit
-from interlock.http.caller import caller, service_of
+from interlock.http.caller import caller, credentials, service_of
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.people import Principal
@@ -39,20 +40,38 @@ class Writer:
         name: str = "write",
         forget: bool = False,
         kept: Callable[[M], BaseModel] = lambda made: made,
+        private: bool = False,
     ) -> Response:
         """Do it, and answer with what it returns; the same request under the same key is answered from the store.
 
-        `kept` is the answer as it is stored, where it has something that is shown only once.
+        `kept` is the answer as it is stored, where it has something that is shown only once. A `private` request has
+        something in it that must not be guessed from what is stored.
         """
-        key = self.key
-        if key is None:
+        if self.key is None:
             made = await self.service.write(job, name)
             if forget:
                 self.service.callers.forget()
             return _answer(status, made.model_dump_json().encode())
-        digest = await self._digest()
+        body, replayed = await self.once(
+            job, self.key, status=status, name=name, forget=forget, kept=kept, private=private
+        )
+        return _answer(status, body.encode(), {REPLAYED: "true"} if replayed else None)
 
-        def once(unit: Unit) -> tuple[str, bool]:
+    async def once(
+        self,
+        job: Callable[[Unit], M],
+        key: str,
+        *,
+        status: int = 200,
+        name: str = "write",
+        forget: bool = False,
+        kept: Callable[[M], BaseModel] = lambda made: made,
+        private: bool = False,
+    ) -> tuple[str, bool]:
+        """The answer as JSON, and whether it was given before."""
+        digest = await self._digest(private)
+
+        def run(unit: Unit) -> tuple[str, bool]:
             row = unit.conn.execute(
                 sa.select(idempotency).where(idempotency.c.who == self.who.who, idempotency.c.key == key)
             ).first()
@@ -69,14 +88,16 @@ class Writer:
             )  # fmt: skip
             return made.model_dump_json(), False
 
-        body, replayed = await self.service.write(once, name)
+        found = await self.service.write(run, name)
         if forget:
             self.service.callers.forget()
-        return _answer(status, body.encode(), {REPLAYED: "true"} if replayed else None)
+        return found
 
-    async def _digest(self) -> str:
+    async def _digest(self, private: bool) -> str:
         url = self.request.url
         told = f"{self.request.method} {url.path}?{url.query}\n".encode() + await self.request.body()
+        if private:  # with the plain hash of a body, whoever has the database could try passwords by the million
+            return hmac.new(credentials(self.request)[1].encode(), told, "sha256").hexdigest()
         return hashlib.sha256(told).hexdigest()
 
 

@@ -122,7 +122,7 @@ def _where_allowed(who: Principal, action: str, named: object = None) -> frozens
     found = frozenset(w for w in who.workspaces if who.may(needed, w))
     if not found:
         raise NotAllowed(f"this needs the permission {needed!r}, which {who.name} has in no workspace")
-    return found & {named} if named in found else found
+    return frozenset({named}) if isinstance(named, str) and named in found else found
 
 
 def _actor(who: Principal, workspaces: frozenset[str]) -> Actor:

@@ -21,6 +21,10 @@ from interlock.people import OPERATORS, NotAllowed, Principal
 from interlock.store import SECOND, moment
 
 router = APIRouter(prefix="/api/outbox", tags=["outbox"])
+REMEDIES = {
+    "mail": "set [mail] in the configuration",
+    "webhook": "set [webhooks.NAME] in the configuration",
+}
 
 
 class MessageOut(Answer):
@@ -44,8 +48,9 @@ class MessageOut(Answer):
     def of(cls, m: outbox.OutboxMessage) -> MessageOut:
         return cls(
             id=m.id, instance_id=m.instance_id, workspace=m.workspace, channel=m.channel, recipient=m.recipient,
-            subject=m.subject, body=secrets.shown(m.body), status=m.status, at=moment(m.at), attempts=m.attempts,
-            due_at=at(m.due_at), settled_at=at(m.settled_at), last_error=m.last_error,
+            subject=secrets.hide(m.subject), body=secrets.shown(m.body), status=m.status, at=moment(m.at),
+            attempts=m.attempts, due_at=at(m.due_at), settled_at=at(m.settled_at),
+            last_error=secrets.shown(m.last_error),
         )  # fmt: skip
 
 
@@ -124,7 +129,7 @@ async def list_messages(
         not_configured=[
             Stuck(
                 channel=s.channel, waiting=s.waiting, since=moment(s.since),
-                remedy=f"set [{'webhooks.NAME' if s.channel == 'webhook' else s.channel}] in the configuration",
+                remedy=REMEDIES.get(s.channel, "there are only the channels mail and webhook"),
             )
             for s in stuck
         ],

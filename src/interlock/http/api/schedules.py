@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import schedules, secrets
+from interlock.engine import InvalidData, schedules, secrets
 from interlock.engine.unit import Unit
 from interlock.http.caller import Caller, TheService, require
 from interlock.http.models import Answer, InstanceOut, at
@@ -64,7 +65,7 @@ class ScheduleOut(Answer):
     paused: bool
     paused_by: str | None
     next_at: datetime | None
-    upcoming: list[datetime]
+    upcoming: list[datetime] = Field(description="The next four, in its own time zone.")
     last_at: datetime | None
     last_instance: UUID | None
     last_error: str | None
@@ -73,12 +74,14 @@ class ScheduleOut(Answer):
 
     @classmethod
     def of(cls, s: schedules.Schedule) -> ScheduleOut:
-        ahead = schedules.upcoming(s, moment(s.next_at), 3) if s.next_at is not None and s.paused_at is None else []
-        first = [moment(s.next_at)] if s.next_at is not None and s.paused_at is None else []
+        ahead: list[datetime] = []
+        if s.next_at is not None and s.paused_at is None:
+            with suppress(InvalidData):  # a time zone that only another host knows; its last_error tells it
+                ahead = schedules.upcoming(s, moment(s.next_at - 1), 4)
         return cls(
             workspace=s.workspace, name=s.name, machine=s.machine, cron=s.cron, zone=s.zone,
             data=secrets.shown(s.data), labels=s.labels, priority=s.priority, overlap=s.overlap, missed=s.missed,
-            paused=s.paused_at is not None, paused_by=s.paused_by, next_at=at(s.next_at), upcoming=[*first, *ahead],
+            paused=s.paused_at is not None, paused_by=s.paused_by, next_at=at(s.next_at), upcoming=ahead,
             last_at=at(s.last_at), last_instance=s.last_instance, last_error=s.last_error, runs=s.runs,
             created_by=s.created_by,
         )  # fmt: skip

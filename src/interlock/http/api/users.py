@@ -109,7 +109,7 @@ async def add_user(service: TheService, write: Write, body: NewPerson) -> Respon
         )  # fmt: skip
         return PersonOut.of(made, write.who)
 
-    return await write(add, status=201, name="people")
+    return await write(add, status=201, name="people", private=body.password is not None)
 
 
 def _visible(unit: Unit, who: Principal, id: UUID) -> Person:
@@ -150,7 +150,7 @@ async def set_password(service: TheService, write: Write, id: UUID, body: NewPas
         by = write.who.actor_in(OPERATORS)
         return PersonOut.of(accounts.set_password(unit, id, hashed, by, keep=write.who.session), write.who)
 
-    return await write(change, name="people", forget=True)
+    return await write(change, name="people", forget=True, private=True)
 
 
 @router.post("/users/{id}/disable", summary="Shut somebody out at once", response_model=PersonOut)

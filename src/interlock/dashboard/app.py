@@ -1,0 +1,66 @@
+"""The pages together, and what is answered when a page cannot be shown."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from interlock.dashboard import live
+from interlock.dashboard.pages import PAGES
+from interlock.dashboard.site import LogIn, plain, static_bytes
+from interlock.http.app import Pages
+from interlock.http.problems import Problem
+
+TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+TITLES = {
+    403: "Not allowed", 404: "Not found", 405: "Not found", 409: "It has changed meanwhile", 413: "Too large",
+    422: "That does not fit", 429: "Too many attempts", 500: "Something went wrong", 503: "Not available now",
+}  # fmt: skip
+static_files = APIRouter(include_in_schema=False)
+
+
+@static_files.get("/ui/static/{digest}/{name}")
+async def static_file(digest: str, name: str) -> Response:
+    """A file that never changes under its address."""
+    kind = TYPES.get(name.rpartition(".")[2])
+    if kind is None or "/" in name or name.startswith("."):
+        return Response(status_code=404)
+    try:
+        content = static_bytes(name)
+    except FileNotFoundError:
+        return Response(status_code=404)
+    return Response(content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+
+
+front = APIRouter(include_in_schema=False)
+
+
+@front.get("/")
+async def first() -> Response:
+    return RedirectResponse("/ui", 303)
+
+
+def dashboard() -> Pages:
+    """The pages, for `create_app`."""
+    found = [front, static_files, live.router, *PAGES]
+    return Pages(routers=found, error_page=shown_error, handlers={LogIn: to_login}, home="/ui")
+
+
+def shown_error(request: Request, problem: Problem) -> Response:
+    """A refusal as a page, with the sentence of the problem and what would be allowed."""
+    allowed = ", ".join(a.event.replace("_", " ") for a in problem.allowed or ())
+    came_from = request.headers.get("referer", "")
+    own = str(request.base_url)
+    back = came_from if came_from.startswith(own) and "/ui" in came_from else "/ui"
+    title = TITLES.get(problem.status, problem.title)
+    detail = problem.detail[:1].upper() + problem.detail[1:] + ("" if problem.detail.endswith((".", "?", "!")) else ".")
+    return plain(request, "error.html", status=problem.status, title=title, detail=detail, allowed=allowed, back=back)
+
+
+async def to_login(request: Request, error: Exception) -> Response:
+    assert isinstance(error, LogIn)
+    from urllib.parse import quote
+
+    if request.headers.get("x-live") or request.url.path == "/ui/live":
+        return Response(status_code=401)
+    return RedirectResponse(f"/ui/login?after={quote(error.after)}", 303)

@@ -1,0 +1,89 @@
+"""Forms: who posts one is the reader of the page it was on, and it is done once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from uuid import uuid4
+
+from fastapi import Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from interlock.dashboard.site import LogIn, Visitor, forget_frames, redirect
+from interlock.engine.unit import Unit
+from interlock.http.caller import COOKIE, credentials, service_of
+from interlock.http.problems import BadRequest
+from interlock.http.writing import Writer
+from interlock.people import NotAllowed, NotAuthenticated
+
+BIGGEST = 200_000
+
+
+class Done(BaseModel):
+    """What a form came to; kept with its key, so that sending it again says the same."""
+
+    said: str = ""
+    to: str = ""
+
+
+class Form:
+    """A posted form: its fields, its reader, and a way to do what it asks for."""
+
+    def __init__(self, v: Visitor, fields: Mapping[str, str], many: Mapping[str, list[str]]) -> None:
+        self.v, self.fields, self.many = v, fields, many
+
+    def __getitem__(self, name: str) -> str:
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise BadRequest(f"the form has no field {name!r}; load the page again") from None
+
+    def get(self, name: str, otherwise: str = "") -> str:
+        return self.fields.get(name, otherwise)
+
+    @property
+    def seq(self) -> int | None:
+        """What the reader saw; the instance may have moved on since."""
+        given = self.get("seq")
+        return int(given) if given.isdecimal() and len(given) < 18 else None
+
+    @property
+    def back(self) -> str:
+        """Where the form was; never another site."""
+        given = self.get("back")
+        return given if given.startswith("/ui") and "//" not in given and "\\" not in given else "/ui"
+
+    async def do(self, job: Callable[[Unit], Done], name: str = "write", *, forget: bool = False) -> Response:
+        """Do it once, in one transaction, and go back to the page with what was done."""
+        key = self.get("key")
+        writer = Writer(self.v.request, self.v.who, f"form-{key}" if key else f"form-{uuid4()}")
+        assert writer.key is not None
+        body, _ = await writer.once(job, writer.key, name=name, forget=forget, private=True)
+        done = Done.model_validate_json(body)
+        forget_frames()
+        return redirect(done.to or self.back, done.said)
+
+
+async def posted(request: Request) -> Form:
+    """The form, from a reader who is logged in, from a page of ours."""
+    from interlock.dashboard.site import visitor
+
+    try:
+        kind, secret = credentials(request)
+    except NotAuthenticated:
+        raise LogIn("/ui") from None
+    service = service_of(request)
+    if kind != "session" or not request.cookies.get(COOKIE):
+        raise NotAllowed("forms are for logins; use the API with a token")
+    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        raise NotAllowed("a form from another site is not taken")
+    await request.body()  # kept, so that what was sent can be compared with what comes again
+    data = await request.form(max_files=0, max_fields=500, max_part_size=BIGGEST)
+    texts = [(name, value) for name, value in data.multi_items() if isinstance(value, str)]
+    if not service.people.check_csrf(secret, str(data.get("csrf", ""))):
+        raise NotAllowed("this form is not of your login: load the page again, and send it once more")
+    request.state.form_checked = True
+    many: dict[str, list[str]] = {}
+    for name, value in texts:
+        many.setdefault(name, []).append(value)
+    return Form(await visitor(request), dict(texts), many)

@@ -1,0 +1,7 @@
+"""The pages, one file a subject."""
+
+from fastapi import APIRouter
+
+from interlock.dashboard.pages import login, overview
+
+PAGES: tuple[APIRouter, ...] = (login.router, overview.router)

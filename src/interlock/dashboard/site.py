@@ -1,0 +1,233 @@
+"""What every page shares: who looks at it, the frame around it, and how it is rendered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import jinja2
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from markupsafe import Markup
+
+from interlock import __version__
+from interlock.dashboard import kinds, words
+from interlock.engine import secrets
+from interlock.http.caller import COOKIE, caller, service_of
+from interlock.http.service import Service
+from interlock.people import OPERATORS, NotAuthenticated, Principal
+from interlock.store import Micros
+from interlock.watch import alerts, measures
+
+THEME = "interlock_theme"
+FRAME_FOR = 0.5
+"""Seconds that the numbers around a page are good for."""
+_STATIC = files("interlock.dashboard") / "static"
+
+
+class LogIn(Exception):
+    """Nobody is logged in; `after` is where they wanted to go."""
+
+    def __init__(self, after: str) -> None:
+        self.after = after
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The numbers around every page."""
+
+    overview: measures.Overview
+    alerts: int
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Machines that stand still, `*` for all, with who stopped them."""
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Whoever looks at a page, with what the page needs of them."""
+
+    request: Request
+    service: Service
+    who: Principal
+    csrf: str
+    theme: str
+    now: Micros
+
+    @property
+    def workspaces(self) -> frozenset[str]:
+        return self.who.workspaces
+
+    @property
+    def operator(self) -> bool:
+        """Whether they see what belongs to the whole installation."""
+        return self.who.may("read", OPERATORS)
+
+    def may(self, permission: str, workspace: str, machine: str | None = None) -> bool:
+        return self.who.may(permission, workspace, machine)
+
+    def may_anywhere(self, permission: str) -> bool:
+        return any(self.who.may(permission, w) for w in self.workspaces)
+
+
+async def visitor(request: Request) -> Visitor:
+    """The reader of a page; whoever is not logged in is sent to the login, and back afterwards."""
+    service = service_of(request)
+    try:
+        who = await caller(request)
+    except NotAuthenticated:
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        raise LogIn(asked if request.method == "GET" else "/ui") from None
+    secret = request.cookies.get(COOKIE, "")
+    theme = request.cookies.get(THEME, "")
+    return Visitor(
+        request, service, who, service.people.csrf(secret) if secret else "",
+        theme if theme in {"light", "dark"} else "", service.engine.clock.now(),
+    )  # fmt: skip
+
+
+Reader = Annotated[Visitor, Depends(visitor)]
+
+
+# -- the frame
+
+
+_frames: dict[tuple[int, frozenset[str]], tuple[float, Frame]] = {}
+
+
+async def frame(v: Visitor) -> Frame:
+    """The numbers around the page, at most half a second old."""
+    key = id(v.service), v.workspaces
+    found = _frames.get(key)
+    if found is not None and found[0] > time.monotonic():
+        return found[1]
+    registry = v.service.engine.registry
+
+    def look(conn: Any) -> Frame:
+        seen = measures.overview(conn, registry, v.now, v.workspaces)
+        return Frame(seen, len(alerts.open_alerts(conn, 100)) if v.operator else 0, holds_of(conn))
+
+    made = await v.service.read(look)
+    if len(_frames) > 200:
+        _frames.clear()
+    _frames[key] = (time.monotonic() + FRAME_FOR, made)
+    return made
+
+
+def forget_frames() -> None:
+    """Something was changed here: the next page must show it."""
+    _frames.clear()
+
+
+def holds_of(conn: Any) -> dict[str, str]:
+    import sqlalchemy as sa
+
+    from interlock.store.service import hold
+
+    return {row.machine: row.actor for row in conn.execute(sa.select(hold))}
+
+
+# -- rendering
+
+
+def _query(base: Mapping[str, Any], **changes: Any) -> str:
+    """A query string with some parameters changed; None takes one out."""
+    merged = {**base, **changes}
+    kept = {name: value for name, value in merged.items() if value not in (None, "", False)}
+    return "?" + urlencode(kept, quote_via=quote) if kept else "?"
+
+
+@cache
+def static(name: str) -> str:
+    """The address of a static file, with a part of its hash, so that browsers may keep it for ever."""
+    digest = hashlib.sha256((_STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/ui/static/{digest}/{name}"
+
+
+def static_bytes(name: str) -> bytes:
+    return (_STATIC / name).read_bytes()
+
+
+@cache
+def environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("interlock.dashboard"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.filters |= {
+        "length": words.length, "exact": words.exact, "iso": words.iso, "number": words.number,
+        "percent": words.percent, "words": words.title, "short": words.short_id, "person": words.person,
+        "shown": secrets.shown, "hidden": secrets.hide,
+    }  # fmt: skip
+    made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    made.globals |= {
+        "new_key": lambda: uuid4().hex,
+        "ago": words.ago, "day": words.day, "clock": words.clock, "static": static, "query": _query,
+        "version": __version__, "kind_words": kinds.WORDS, "icon": icon, "kind_of": kinds.kind_of,
+    }  # fmt: skip
+    return made
+
+
+@cache
+def _icons() -> dict[str, str]:
+    """Each line of the file: a name, and the paths of a 16 px icon."""
+    text = (_STATIC / "icons.txt").read_text()
+    return dict(line.split(" ", 1) for line in text.splitlines() if line.strip())
+
+
+def icon(name: str) -> Markup:
+    """An icon; always beside a word, so it is hidden from those who listen."""
+    paths = _icons()[name]
+    # The file is ours: nothing in it comes from outside.
+    return Markup(f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">{paths}</svg>')  # noqa: S704
+
+
+async def render(v: Visitor, template: str, *, status: int = 200, **context: Any) -> Response:
+    """A page for this reader; unchanged since they saw it last, only that is said."""
+    around = await frame(v)
+    text = environment().get_template(template).render(
+        v=v, who=v.who, now=v.now, csrf=v.csrf, theme=v.theme, frame=around, path=v.request.url.path,
+        params=dict(v.request.query_params), registry=v.service.engine.registry,
+        demo=getattr(v.request.app.state, "demo", False), said=v.request.query_params.get("said", ""), **context,
+    )  # fmt: skip
+    return page(v.request, text, status)
+
+
+def page(request: Request, text: str, status: int = 200) -> Response:
+    tag = f'W/"{hashlib.sha256(text.encode()).hexdigest()[:20]}"'
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    if status == 200 and request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return HTMLResponse(text, status, headers)
+
+
+def plain(request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
+    """A page without the frame: the login, an error."""
+    theme = request.cookies.get(THEME, "")
+    text = (
+        environment()
+        .get_template(template)
+        .render(theme=theme if theme in {"light", "dark"} else "", path=request.url.path, **context)
+    )
+    return page(request, text, status)
+
+
+def redirect(to: str, said: str = "") -> Response:
+    """Back to a page after a form, with a sentence that says what was done."""
+    if said:
+        base, hash_, rest = to.partition("#")
+        to = f"{base}{'&' if '?' in base else '?'}said={quote(said)}{hash_}{rest}"
+    return RedirectResponse(to, 303)
+
+
+Maker = Callable[[Visitor], Any]

@@ -1,0 +1,138 @@
+// Keeps a page up to date, sends its forms without leaving it, and gives it keys. Without it everything works as well.
+
+const keyOf = node => node.nodeType === 1 ? node.id || node.dataset.key : undefined
+const sameDocument = (parent, node) => node.parentNode === parent
+const place = (parent, node, before) =>
+  sameDocument(parent, node) && parent.moveBefore ? parent.moveBefore(node, before) : parent.insertBefore(node, before)
+
+// Make `old` look like `next` and keep whatever is the same: focus, caret, open details, scroll, typed text.
+export function morph (old, next) {
+  if (old.isEqualNode(next)) return
+  if (old.nodeType !== 1) { old.data = next.data; return }
+  if (old.hasAttribute('data-keep')) return
+  for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && name !== 'open') old.removeAttribute(name)
+  for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value)
+  const wanted = new Set([...next.children].map(keyOf).filter(Boolean))
+  const known = new Map()
+  for (const child of [...old.children]) {
+    const key = keyOf(child)
+    if (key) wanted.has(key) ? known.set(key, child) : child.remove()
+  }
+  let at = old.firstChild
+  for (const coming of [...next.childNodes]) {
+    const key = keyOf(coming)
+    const same = key ? known.get(key) : at && !keyOf(at) && at.nodeName === coming.nodeName ? at : undefined
+    if (!same || same.nodeName !== coming.nodeName) { place(old, coming, at); continue }
+    if (same === at) at = at.nextSibling; else place(old, same, at)
+    morph(same, coming)
+  }
+  while (at) { const gone = at; at = at.nextSibling; gone.remove() }
+}
+
+// -- live: a hint comes, the page is asked for again with its reader's own rights
+
+let running = false
+let again = false
+async function refresh () {
+  if (running) { again = true; return }
+  running = true
+  const reply = await fetch(location.href, { headers: { 'X-Live': '1' } }).catch(() => undefined)
+  if (reply?.redirected && reply.url.includes('/ui/login')) { location.reload(); return }
+  if (reply?.ok) take(new DOMParser().parseFromString(await reply.text(), 'text/html'))
+  await new Promise(resolve => setTimeout(resolve, 400))
+  running = false
+  if (again) { again = false; refresh() }
+}
+function take (page) {
+  for (const region of document.querySelectorAll('[data-live]')) {
+    const fresh = page.getElementById(region.id)
+    if (fresh) morph(region, fresh)
+  }
+  showLive()
+}
+
+let source
+let wait = 1000
+let live = true
+function showLive () {
+  for (const dot of document.querySelectorAll('[data-live-dot]')) dot.classList.toggle('off', !live)
+  for (const word of document.querySelectorAll('[data-live-word]')) word.textContent = live ? 'Live' : 'Not live'
+}
+function listen () {
+  const topics = new Set([...document.querySelectorAll('[data-live]')].flatMap(r => r.dataset.live.split(' ')))
+  if (!topics.size || document.hidden) return
+  source = new EventSource('/ui/live?' + [...topics].map(t => 'topic=' + encodeURIComponent(t)).join('&'))
+  let opened = false
+  source.onopen = () => { live = true; wait = 1000; showLive(); if (opened) refresh(); opened = true }
+  source.addEventListener('changed', refresh)
+  source.onerror = () => {
+    live = false; showLive()
+    if (source.readyState === EventSource.CLOSED) { setTimeout(() => { listen(); refresh() }, wait); wait = Math.min(wait * 2, 30000) }
+  }
+}
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) { source?.close(); source = undefined } else if (!source) { listen(); refresh() }
+})
+addEventListener('pagehide', () => source?.close())
+listen()
+
+// -- forms: the same post, without leaving the page; if no answer comes it is said, and not sent again
+
+document.addEventListener('submit', async event => {
+  const form = event.target
+  if (form.method !== 'post' || form.hasAttribute('data-plain') || event.defaultPrevented) return
+  const sure = event.submitter?.dataset.sure ?? form.dataset.sure
+  if (sure && !confirm(sure)) { event.preventDefault(); return }
+  event.preventDefault()
+  const body = new URLSearchParams(new FormData(form, event.submitter))
+  for (const button of form.querySelectorAll('button')) button.disabled = true
+  const reply = await fetch(form.action, { method: 'POST', body }).catch(() => undefined)
+  for (const button of form.querySelectorAll('button')) button.disabled = false
+  if (!reply) { say('No answer came. Look at the page before you send it again.'); refresh(); return }
+  const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
+  if (!reply.ok) { say(page.querySelector('main p')?.textContent ?? 'It was refused.'); refresh(); return }
+  history.pushState(null, '', reply.url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
+  document.title = page.title
+  for (const part of ['.crumbs', '#main', '#nav']) {
+    const old = document.querySelector(part); const fresh = page.querySelector(part)
+    if (old && fresh) morph(old, fresh)
+  }
+  const said = page.getElementById('said')
+  if (said) say(said.textContent, true)
+  source?.close(); listen()
+})
+function say (text, good = false) {
+  document.getElementById('said')?.remove()
+  const box = document.createElement('div')
+  box.id = 'said'; box.className = good ? 'said' : 'said bad'; box.setAttribute('role', good ? 'status' : 'alert'); box.textContent = text
+  document.querySelector('.sheet .top')?.after(box)
+}
+addEventListener('popstate', () => location.reload())
+
+// -- keys: an element with data-hotkey is clicked; never while somebody types, nor with a modifier, nor when switched off
+
+document.addEventListener('keydown', event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+  const typing = event.target.closest?.('input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable]')
+  if (event.key === 'Escape' && typing) { typing.blur(); return }
+  if (typing || localStorage.getItem('interlock-keys') === 'off') return
+  const field = document.querySelector(`[data-hotkey-focus="${CSS.escape(event.key)}"]`)
+  if (field) { event.preventDefault(); field.focus(); return }
+  const target = [...document.querySelectorAll(`[data-hotkey="${CSS.escape(event.key)}"]`)].find(e => !e.disabled && e.offsetParent !== null)
+  if (!target) return
+  event.preventDefault()
+  target instanceof HTMLDialogElement ? (target.open ? target.close() : target.showModal()) : target.click()
+})
+document.addEventListener('change', event => {
+  if (event.target.matches('[data-keys-switch]')) localStorage.setItem('interlock-keys', event.target.checked ? 'on' : 'off')
+  if (event.target.matches('[data-check-all]')) {
+    for (const box of document.querySelectorAll(`input[name="${event.target.dataset.checkAll}"]`)) box.checked = event.target.checked
+  }
+  if (event.target.matches('[data-auto-submit]')) event.target.form.requestSubmit()
+})
+for (const box of document.querySelectorAll('[data-keys-switch]')) box.checked = localStorage.getItem('interlock-keys') !== 'off'
+document.addEventListener('click', event => {
+  const opener = event.target.closest?.('[data-opens]')
+  if (opener) { const box = document.getElementById(opener.dataset.opens); box?.showModal?.() }
+  for (const menu of document.querySelectorAll('details.menu[open]')) if (!menu.contains(event.target)) menu.open = false
+})

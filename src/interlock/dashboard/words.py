@@ -1,0 +1,99 @@
+"""How the pages say things: moments, lengths of time, numbers, names."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from interlock.store import SECOND, Micros, moment
+
+
+def length(micros: Micros | None) -> str:
+    """A length of time in its two biggest units: 21 h 50 min, 3 d 4 h, 0.4 s."""
+    if micros is None:
+        return ""
+    seconds = abs(micros) / SECOND
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    for size, name, small, little in (
+        (86400, "d", 3600, "h"),
+        (3600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if seconds >= size:
+            big, rest = divmod(int(seconds), size)
+            more = f" {rest // small} {little}" if rest >= small and big < 10 * (size > 60) + 5 else ""
+            return f"{big} {name}{more}"
+    return f"{seconds:.0f} s"
+
+
+def ago(at: Micros | None, now: Micros) -> str:
+    """How far off a moment is: 5 min ago, in 2 h."""
+    if at is None:
+        return ""
+    gap = at - now
+    if abs(gap) < SECOND:
+        return "now"
+    return f"in {length(gap)}" if gap > 0 else f"{length(gap)} ago"
+
+
+def exact(at: Micros | None) -> str:
+    return "" if at is None else f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def iso(at: Micros | None) -> str:
+    return "" if at is None else moment(at).isoformat()
+
+
+def clock(at: Micros) -> str:
+    return f"{moment(at):%H:%M:%S}"
+
+
+def day(at: Micros, now: Micros) -> str:
+    """The heading of a day in a timeline."""
+    then, today = moment(at).date(), moment(now).date()
+    if then == today:
+        return "Today"
+    if (today - then).days == 1:
+        return "Yesterday"
+    return f"{then:%A, %d %B}" + ("" if then.year == today.year else f" {then.year}")
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def percent(part: float | None) -> str:
+    """A part of one, or a dash where there is nothing to judge by."""
+    if part is None:
+        return "—"
+    return f"{part * 100:.0f} %" if part in (0, 1) or 0.1 <= part <= 0.9 else f"{part * 100:.1f} %"
+
+
+def title(name: str) -> str:
+    """A state's or an event's name as words."""
+    words = name.replace("_", " ").replace("-", " ").strip()
+    return words.lower() if words.isupper() else words
+
+
+def short_id(value: object) -> str:
+    """The end of an id: its beginning is the time, and alike for all of today's."""
+    text = str(value)
+    return text[-8:]
+
+
+def person(actor: str) -> str:
+    """An actor as people call it: ann, worker, system."""
+    kind, _, name = actor.partition(":")
+    if kind == "worker":
+        return "a worker"
+    if kind == "system":
+        return name or "the system"
+    return name.partition("/")[0] or kind
+
+
+def today() -> datetime:
+    return datetime.now(UTC)
