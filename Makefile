@@ -16,8 +16,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]' --group dev
 	@touch $(READY)
 
-run: setup  ## A small sample machine, run to its end.
-	$(BIN)/interlock sample
+run: setup  ## The whole service in one process, with a demo; Ctrl-C stops it.
+	$(BIN)/interlock up
 
 test: setup  ## Every test, on SQLite and on a real PostgreSQL that comes in a wheel.
 	$(BIN)/python -m pytest -n auto --dist worksteal

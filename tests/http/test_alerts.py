@@ -40,8 +40,8 @@ def late(desk: Desk) -> str:
     return str(found["id"])
 
 
-def test_the_built_in_rules_are_listed_with_their_thresholds(desk: Desk) -> None:
-    told = desk.get("/api/alert-rules", "viewer").json()["rules"]
+def test_the_built_in_rules_are_listed_with_their_thresholds(shared: Desk) -> None:
+    told = shared.get("/api/alert-rules", "viewer").json()["rules"]
     assert {r["name"]: (r["metric"], r["op"], r["threshold"], r["machine"]) for r in told} == {
         "queue_lag": ("queue_lag", ">", 1800, "each"),
         "failure_rate": ("failure_rate", ">", 0.2, "each"),
@@ -110,23 +110,23 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
     ],
 )
 def test_a_rule_that_does_not_fit_is_refused_with_what_would(
-    desk: Desk, name: str, changes: dict[str, Any], said: str
+    shared: Desk, name: str, changes: dict[str, Any], said: str
 ) -> None:
-    refused = put(desk, name, **changes)
+    refused = put(shared, name, **changes)
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
     assert said in refused.json()["detail"]
-    assert all(r["built_in"] for r in desk.get("/api/alert-rules").json()["rules"])
+    assert all(r["built_in"] for r in shared.get("/api/alert-rules").json()["rules"])
 
 
-def test_a_threshold_without_end_is_refused(desk: Desk) -> None:
+def test_a_threshold_without_end_is_refused(shared: Desk) -> None:
     body = '{"metric": "dead_letters", "threshold": Infinity}'
     headers = {"Content-Type": "application/json"}
-    refused = desk.call("owner", "PUT", "/api/alert-rules/crowd", content=body, headers=headers)
+    refused = shared.call("owner", "PUT", "/api/alert-rules/crowd", content=body, headers=headers)
     assert refused.status_code == 422
 
 
-def test_a_built_in_rule_is_not_removed_but_switched_off_elsewhere(desk: Desk) -> None:
-    refused = desk.call("owner", "DELETE", "/api/alert-rules/queue_lag")
+def test_a_built_in_rule_is_not_removed_but_switched_off_elsewhere(shared: Desk) -> None:
+    refused = shared.call("owner", "DELETE", "/api/alert-rules/queue_lag")
     assert refused.status_code == 404
     assert "switch it off in the configuration" in refused.json()["detail"]
 

@@ -149,13 +149,13 @@ def test_nothing_that_matches_is_over_at_once(desk: Desk) -> None:
         ({"action": "pause"}, "body.filter"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_name(desk: Desk, path: str, body: dict[str, Any], said: str) -> None:
-    made = desk.new()
-    refused = desk.post(path, body)
+def test_what_makes_no_sense_is_refused_with_its_name(shared: Desk, path: str, body: dict[str, Any], said: str) -> None:
+    made = shared.new()
+    refused = shared.post(path, body)
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
     assert said in refused.json()["detail"]
-    work(desk)
-    assert paused(desk, made) == [False]
+    work(shared)
+    assert paused(shared, made) == [False]
 
 
 def test_only_ones_own_workspaces_are_touched(both: Desk) -> None:
@@ -220,9 +220,9 @@ def test_the_newest_come_first_in_pages(desk: Desk) -> None:
     assert desk.get("/api/bulk?limit=0").status_code == 422
 
 
-def test_a_bulk_action_that_is_not_there_answers_404(desk: Desk) -> None:
-    assert desk.get(f"/api/bulk/{uuid4()}").status_code == 404
-    assert desk.post(f"/api/bulk/{uuid4()}/stop").status_code == 404
+def test_a_bulk_action_that_is_not_there_answers_404(shared: Desk) -> None:
+    assert shared.get(f"/api/bulk/{uuid4()}").status_code == 404
+    assert shared.post(f"/api/bulk/{uuid4()}/stop").status_code == 404
 
 
 def test_who_began_and_who_stopped_is_written_down(desk: Desk) -> None:

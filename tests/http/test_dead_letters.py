@@ -66,8 +66,8 @@ def test_each_filter_finds_its_own(desk: Desk) -> None:
     ("query", "said"),
     [("status=lost", "query.status"), ("limit=0", "query.limit"), ("limit=501", "query.limit"), ("after=x", "after")],
 )
-def test_what_a_list_cannot_be_asked_for_is_refused_with_its_place(desk: Desk, query: str, said: str) -> None:
-    refused = desk.get(f"/api/dead-letters?{query}")
+def test_what_a_list_cannot_be_asked_for_is_refused_with_its_place(shared: Desk, query: str, said: str) -> None:
+    refused = shared.get(f"/api/dead-letters?{query}")
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
     assert said in refused.json()["detail"]
 
@@ -143,11 +143,11 @@ def test_a_note_that_is_too_long_or_another_field_is_refused(desk: Desk) -> None
     assert listed(desk) == [str(letter)]
 
 
-def test_what_is_not_there_answers_404_with_its_id(desk: Desk) -> None:
+def test_what_is_not_there_answers_404_with_its_id(shared: Desk) -> None:
     missing = uuid4()
     for answer in (
-        desk.get(f"/api/dead-letters/{missing}"),
-        *(desk.post(f"/api/dead-letters/{missing}/{action}") for action in ("retry", "resolve", "discard")),
+        shared.get(f"/api/dead-letters/{missing}"),
+        *(shared.post(f"/api/dead-letters/{missing}/{action}") for action in ("retry", "resolve", "discard")),
     ):
         assert (answer.status_code, str(missing) in answer.json()["detail"]) == (404, True)
 

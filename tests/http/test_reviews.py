@@ -95,8 +95,8 @@ def test_reviews_are_found_by_machine_instance_name_and_workspace(desk: Desk) ->
         ("instance=7", "query.instance"),
     ],
 )
-def test_what_a_list_cannot_be_asked_for_is_refused_with_its_place(desk: Desk, query: str, said: str) -> None:
-    refused = desk.get(f"/api/reviews?{query}")
+def test_what_a_list_cannot_be_asked_for_is_refused_with_its_place(shared: Desk, query: str, said: str) -> None:
+    refused = shared.get(f"/api/reviews?{query}")
     assert refused.status_code == 422
     assert said in refused.json()["detail"]
 
@@ -161,13 +161,13 @@ def test_whoever_is_first_decides_and_the_same_again_is_answered_alike(desk: Des
     ],
 )
 def test_a_form_that_is_filled_in_wrongly_is_refused_with_the_field_and_nothing_is_decided(
-    desk: Desk, body: dict[str, Any], said: str
+    shared: Desk, body: dict[str, Any], said: str
 ) -> None:
-    path = place(desk)
-    refused = desk.post(f"{path}/decide", body)
+    path = place(shared)
+    refused = shared.post(f"{path}/decide", body)
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
     assert said in refused.json()["detail"]
-    assert desk.get(path).json()["status"] == "open"
+    assert shared.get(path).json()["status"] == "open"
 
 
 def test_a_decision_on_what_moved_on_meanwhile_is_refused_with_both_numbers(desk: Desk) -> None:
@@ -200,10 +200,10 @@ def test_a_role_that_people_do_not_have_means_a_reviewer(desk: Desk) -> None:
     assert desk.post(f"{path}/decide", YES, "reviewer").status_code == 200
 
 
-def test_a_review_of_another_workspace_or_none_at_all_is_not_there(desk: Desk) -> None:
-    theirs = place(desk, workspace="north")
+def test_a_review_of_another_workspace_or_none_at_all_is_not_there(shared: Desk) -> None:
+    theirs = place(shared, workspace="north")
     for path in (theirs, f"/api/reviews/{uuid4()}"):
-        assert desk.get(path).status_code == 404
+        assert shared.get(path).status_code == 404
         for action, body in (("claim", {}), ("release", {}), ("decide", YES)):
-            assert desk.post(f"{path}/{action}", body).status_code == 404
-    assert desk.post(f"{theirs}/decide", YES, "north-reviewer").status_code == 200
+            assert shared.post(f"{path}/{action}", body).status_code == 404
+    assert shared.post(f"{theirs}/decide", YES, "north-reviewer").status_code == 200

@@ -81,16 +81,16 @@ def test_the_same_again_changes_nothing_and_something_else_changes_only_that(bot
         ({"every": "day"}, "body.every"),
     ],
 )
-def test_what_cannot_be_scheduled_is_refused_with_the_value(desk: Desk, changes: dict[str, Any], said: str) -> None:
-    refused = put(desk, **changes)
+def test_what_cannot_be_scheduled_is_refused_with_the_value(shared: Desk, changes: dict[str, Any], said: str) -> None:
+    refused = put(shared, **changes)
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
     assert said in refused.json()["detail"]
-    assert desk.get("/api/schedules").json()["schedules"] == []
+    assert shared.get("/api/schedules").json()["schedules"] == []
 
 
-def test_a_name_that_is_too_long_or_not_printable_is_refused(desk: Desk) -> None:
+def test_a_name_that_is_too_long_or_not_printable_is_refused(shared: Desk) -> None:
     for name in ("x" * 101, "a%07b"):
-        assert put(desk, f"/api/schedules/default/{name}").status_code == 422
+        assert put(shared, f"/api/schedules/default/{name}").status_code == 422
 
 
 def test_a_paused_one_starts_nothing_and_has_nothing_ahead_until_it_is_resumed(both: Desk) -> None:

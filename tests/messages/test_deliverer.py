@@ -32,8 +32,11 @@ def deliverer() -> Iterator[Opener]:
     """Starts deliverers and stops them at the end."""
     started: list[Deliverer] = []
 
-    def start(engine: Engine, channels: dict[str, Channel], **options: Any) -> Deliverer:
+    def start(
+        engine: Engine, channels: dict[str, Channel], pause: float = Deliverer.pause, **options: Any
+    ) -> Deliverer:
         made = Deliverer(engine, channels, **options)
+        made.pause = pause
         made.start()
         started.append(made)
         return made
@@ -60,10 +63,10 @@ def is_all(engine: Engine, status: str) -> Callable[[], bool]:
 
 def test_a_message_is_delivered_as_soon_as_it_is_put_down(engine: Engine, deliverer: Opener) -> None:
     channel = Noted()
-    loop = deliverer(engine, {"mail": channel})
+    loop = deliverer(engine, {"mail": channel}, pause=600)  # so that only the message itself can wake it
     eventually(lambda: loop.rounds > 0)
     made = engine.outbox.put("mail", "ann@example.org", "Hello", {"text": "tea is ready"})
-    eventually(is_all(engine, "delivered"), within=1.5)  # before its next look, which comes after 2 seconds
+    eventually(is_all(engine, "delivered"))
     [message] = channel.got
     assert (message.id, message.subject, message.body, message.attempts) == (made, "Hello", {"text": "tea is ready"}, 1)
     [row] = engine.outbox.deliveries(made)

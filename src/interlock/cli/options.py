@@ -50,8 +50,7 @@ def registry_of(apps: list[str] | None) -> Registry:
 
     everything = installed()
     for spec in dict.fromkeys([*load_settings().apps, *(apps or ())]):
-        for machine in load(spec):
-            everything.add(machine)
+        everything.include(load(spec))
     return everything
 
 

@@ -54,8 +54,7 @@ def _registry(settings: Settings) -> Registry:
 
     everything = installed()
     for spec in dict.fromkeys(settings.apps):
-        for machine in load(spec):
-            everything.add(machine)
+        everything.include(load(spec))
     return everything
 
 

@@ -165,7 +165,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {
-        "length": words.length, "exact": words.exact, "iso": words.iso, "number": words.number,
+        "lasting": words.length, "exact": words.exact, "iso": words.iso, "number": words.number,
         "percent": words.percent, "words": words.title, "short": words.short_id, "person": words.person,
         "shown": secrets.shown, "hidden": secrets.hide,
     }  # fmt: skip
@@ -189,7 +189,7 @@ def icon(name: str) -> Markup:
     """An icon; always beside a word, so it is hidden from those who listen."""
     paths = _icons()[name]
     # The file is ours: nothing in it comes from outside.
-    return Markup(f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">{paths}</svg>')  # noqa: S704
+    return Markup(f'<svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">{paths}</svg>')  # noqa: S704
 
 
 async def render(v: Visitor, template: str, *, status: int = 200, **context: Any) -> Response:

@@ -29,6 +29,7 @@ class Core:
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self.statements: dict[str, Any] = {}
+        self._without: dict[frozenset[str], dict[str, Any]] = {}
         self.mine = sa.text("1 = 0")
         """The condition that a row is of a version which this process serves; the others are left to others."""
         self.stranded: dict[tuple[str, int], list[str]] = {}
@@ -82,7 +83,17 @@ class Core:
                 else:
                     self.served[machine.name, row.version] = machine
         self.statements = picking.statements(sorted(self.served), self.store.dialect)
+        self._without = {frozenset(): self.statements}
         self.mine = sa.text(f"({picking.serving(sorted(self.served))})")
+
+    def without(self, held: frozenset[str]) -> dict[str, Any]:
+        """The statements that pick, for what this process serves except these machines; made once for each set."""
+        mine = held.intersection(self.current)
+        found = self._without.get(mine)
+        if found is None:
+            rest = sorted(served for served in self.served if served[0] not in mine)
+            found = self._without[mine] = picking.statements(rest, self.store.dialect)
+        return found
 
     def machine(self, name: str, version: int) -> Machine:
         found = self.served.get((name, version))

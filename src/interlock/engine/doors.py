@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from interlock.engine import bulk, outbox, schedules
+from interlock.engine import bulk, holding, outbox, schedules
 from interlock.engine.instance import Instance
 from interlock.engine.listing import Count
 from interlock.machine import Actor
@@ -174,3 +174,22 @@ class Bulks:
         return self._engine.read(
             lambda conn: bulk.page(conn, status=status, workspaces=workspaces, after=after, limit=limit)
         )
+
+
+class Holds:
+    """Machines whose work stands still."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def hold(self, machine: str, *, actor: Actor, reason: str = "") -> holding.Hold:
+        """Start no work of this machine any more; `*` is all of them. Holding twice changes nothing."""
+        return self._engine.write(lambda unit: holding.hold(unit, machine, actor, reason=reason), name="hold")
+
+    def release(self, machine: str, *, actor: Actor, reason: str = "") -> holding.Hold:
+        """Let it go on; Refused when it was not held."""
+        return self._engine.write(lambda unit: holding.release(unit, machine, actor, reason=reason), name="hold")
+
+    def all(self) -> list[holding.Hold]:
+        """What stands still, the longest first."""
+        return self._engine.read(holding.holds)

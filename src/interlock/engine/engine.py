@@ -28,7 +28,7 @@ from interlock.engine import (
 from interlock.engine import secrets as secrets_module
 from interlock.engine.boxes import DeadLetters, Reviews
 from interlock.engine.core import Core
-from interlock.engine.doors import Bulks, Outbox, Schedules
+from interlock.engine.doors import Bulks, Holds, Outbox, Schedules
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
@@ -80,6 +80,7 @@ class Engine:
         self.reviews = Reviews(self)
         self.dead_letters = DeadLetters(self)
         self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
+        self.holds = Holds(self)
 
     @property
     def clock(self) -> Clock:
@@ -339,6 +340,7 @@ class _Within(Engine):
         self.store, self.core, self.leases = outer.store, outer.core, outer.leases
         self.reviews, self.dead_letters = Reviews(self), DeadLetters(self)
         self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
+        self.holds = Holds(self)
         self._conn = conn
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:

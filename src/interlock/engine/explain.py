@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import workers
+from interlock.engine import holding, workers
 from interlock.engine.errors import Allowed, NotServed
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
@@ -69,6 +69,9 @@ class _Reader:
             )
         if i.paused_at is not None:
             return self._paused()
+        held = holding.over(self.conn, i.machine) if i.wake in {"work", "blocked"} else None
+        if held is not None:
+            return self._held(held)
         match i.wake:
             case "lease":
                 return self._worked_on()
@@ -92,6 +95,14 @@ class _Reader:
             self.coming.append(Coming("it is resumed", moment(i.due_at)))
             return "time", f"It was paused{by} and goes on by itself at {self.when(i.due_at)}"
         return "person", f"It was paused{by} and waits for a person to resume it"
+
+    def _held(self, held: holding.Hold) -> tuple[str, str]:
+        what = "All work" if held.machine == holding.EVERYTHING else f"All work of {held.machine}"
+        why = f" ({held.reason})" if held.reason else ""
+        return "person", (
+            f"{what} stands still: {held.actor} stopped it at {self.when(held.at)}{why}. "
+            "Its step starts when a person lets the work go on"
+        )
 
     def _worked_on(self) -> tuple[str, str]:
         i = self.instance

@@ -17,6 +17,7 @@ from interlock.http.api import (
     dead_letters,
     events,
     health,
+    holding,
     home,
     instances,
     login,
@@ -40,8 +41,8 @@ from interlock.watch.tracing import Tracing
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 ROUTERS: tuple[APIRouter, ...] = (
     overview.router, machines.router, instances.router, moving.router, reviews.router, dead_letters.router,
-    bulk.router, events.router, workers.router, schedules.router, outbox.router, alerts.router, login.router,
-    users.router, tokens.router, health.router,
+    bulk.router, holding.router, events.router, workers.router, schedules.router, outbox.router, alerts.router,
+    login.router, users.router, tokens.router, health.router,
 )  # fmt: skip
 DESCRIPTION = """
 One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header

@@ -121,7 +121,9 @@ class Process:
     def _serve(self, ready: Callable[[], None] | None) -> None:
         assert self.service is not None
         assert self._socket is not None
-        app = create_app(self.service, pages=self._pages, tracing=self._tracing)
+        app = create_app(
+            self.service, routers=self.engine.registry.routers, pages=self._pages, tracing=self._tracing
+        )
         server = make_server(app, self.service, ready=ready, stopping=self._drain)
         run(server, self._socket)
 

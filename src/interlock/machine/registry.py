@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
+from typing import Any
 
 from interlock.machine.definition import Machine
 from interlock.machine.errors import InterlockError, MachineError
@@ -18,12 +19,29 @@ class UnknownMachine(InterlockError):
 
 
 class Registry:
-    """Machines by name."""
+    """Machines by name, with what their application brings for people and for other programs."""
 
-    def __init__(self, machines: Iterable[Machine] = ()) -> None:
+    def __init__(
+        self,
+        machines: Iterable[Machine] = (),
+        *,
+        views: Mapping[str, Any] | None = None,
+        routers: Sequence[Any] = (),
+    ) -> None:
         self._machines: dict[str, Machine] = {}
+        self.views: dict[str, Any] = dict(views or {})
+        """How a machine's instances look to people: machine → a `View` of the dashboard."""
+        self.routers: list[Any] = list(routers)
+        """Endpoints of the application's own, as FastAPI routers."""
         for machine in machines:
             self.add(machine)
+
+    def include(self, other: Registry) -> None:
+        """Take in all that another registry has."""
+        for machine in other:
+            self.add(machine)
+        self.views |= other.views
+        self.routers += [router for router in other.routers if router not in self.routers]
 
     def add(self, machine: Machine) -> Machine:
         if machine.name in self._machines and self._machines[machine.name] is not machine:
@@ -99,6 +117,5 @@ def installed() -> Registry:
     """Every machine that the installed packages offer through the entry point group `interlock.registry`."""
     everything = Registry()
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
-        for machine in load(entry.value):
-            everything.add(machine)
+        everything.include(load(entry.value))
     return everything

@@ -2,6 +2,6 @@
 
 from fastapi import APIRouter
 
-from interlock.dashboard.pages import login, overview
+from interlock.dashboard.pages import login, overview, reviews
 
-PAGES: tuple[APIRouter, ...] = (login.router, overview.router)
+PAGES: tuple[APIRouter, ...] = (login.router, overview.router, reviews.router)

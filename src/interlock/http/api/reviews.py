@@ -91,7 +91,7 @@ async def get_review(service: TheService, who: Caller, id: UUID) -> ReviewOut:
     return ReviewOut.of(found)
 
 
-def _may_decide(who: Principal, found: reviews.OpenReview) -> None:
+def may_decide(who: Principal, found: reviews.OpenReview) -> None:
     require(who, "review", found.workspace, f"review {found.id}", machine=found.machine)
     wanted = Role(found.role) if found.role in set(Role) else Role.REVIEWER
     held = who.role_in(found.workspace)
@@ -103,7 +103,7 @@ def _may_decide(who: Principal, found: reviews.OpenReview) -> None:
 async def claim_review(write: Write, id: UUID) -> Response:
     def claim(unit: Unit) -> ReviewOut:
         found = reviews.get(unit.conn, id)
-        _may_decide(write.who, found)
+        may_decide(write.who, found)
         return ReviewOut.of(reviews.claim(unit, id, write.who.actor_in(found.workspace)))
 
     return await write(claim, name="review")
@@ -113,7 +113,7 @@ async def claim_review(write: Write, id: UUID) -> Response:
 async def release_review(write: Write, id: UUID) -> Response:
     def release(unit: Unit) -> ReviewOut:
         found = reviews.get(unit.conn, id)
-        _may_decide(write.who, found)
+        may_decide(write.who, found)
         return ReviewOut.of(reviews.release(unit, id, write.who.actor_in(found.workspace)))
 
     return await write(release, name="review")
@@ -123,7 +123,7 @@ async def release_review(write: Write, id: UUID) -> Response:
 async def decide_review(write: Write, id: UUID, body: Decision) -> Response:
     def decide(unit: Unit) -> ReviewOut:
         found = reviews.get(unit.conn, id)
-        _may_decide(write.who, found)
+        may_decide(write.who, found)
         done = reviews.decide(
             unit, id, body.decision, write.who.actor_in(found.workspace), answer=body.answer, reason=body.reason,
             expected_seq=body.expected_seq,

@@ -1,0 +1,252 @@
+"""The inbox: everything that waits for a person, the most urgent first, with what is needed to decide."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from interlock.dashboard import schema
+from interlock.dashboard.forms import Done, Form, posted
+from interlock.dashboard.site import Reader, Visitor, render
+from interlock.dashboard.views import Looking, view_of
+from interlock.dashboard.words import title
+from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, reviews
+from interlock.engine.unit import Unit, load
+from interlock.http.api.reviews import may_decide
+from interlock.http.caller import require
+from interlock.http.problems import BadRequest
+from interlock.store import SECOND, tables
+
+router = APIRouter(include_in_schema=False)
+SHOWN = 100
+DAY = 24 * 3600 * SECOND
+TURNS = {"reject", "refuse", "no", "discard", "cancel", "send_back", "deny", "decline", "did_not_arrive"}
+"""Words for turning something down: such a decision gets the key r and no filled button."""
+
+
+@router.get("/ui/reviews")
+async def inbox(
+    v: Reader, review: str = "", machine: str = "", workspace: str = "", undo: str = "", event: str = ""
+) -> Response:
+    wanted = reviews.Wanted(workspaces=v.workspaces, workspace=workspace or None, machine=machine or None)
+    waiting = await v.service.read(lambda conn: reviews.waiting(conn, wanted, limit=SHOWN + 1))
+    waiting = [r for r in waiting if v.may("read", r.workspace, r.machine)]
+    chosen = await _chosen(v, review, waiting)
+    return await render(
+        v, "reviews.html", groups=_groups(waiting[:SHOWN], v.now), more=len(waiting) > SHOWN, chosen=chosen,
+        names=await _names(v, waiting[:SHOWN]), order=[str(r.id) for r in waiting[:SHOWN]],
+        detail=await _detail(v, chosen) if chosen is not None else None,
+        filters={"machine": machine, "workspace": workspace},
+        undo=await _undo(v, undo, event), same=_alike(v, waiting[:SHOWN], chosen),
+    )  # fmt: skip
+
+
+async def _chosen(v: Visitor, review: str, waiting: list[OpenReview]) -> OpenReview | None:
+    if not review:
+        return waiting[0] if waiting else None
+    try:
+        wanted = UUID(review)
+    except ValueError:
+        raise BadRequest(f"{review[:60]!r} is no review") from None
+    found = await v.service.read(lambda conn: reviews.get(conn, wanted))
+    require(v.who, "read", found.workspace, f"review {wanted}", machine=found.machine)
+    return found
+
+
+def _groups(waiting: list[OpenReview], now: int) -> list[tuple[str, list[OpenReview]]]:
+    late = [r for r in waiting if r.due_at is not None and r.due_at < now]
+    soon = [r for r in waiting if r.due_at is not None and now <= r.due_at < now + DAY]
+    later = [r for r in waiting if r.due_at is None or r.due_at >= now + DAY]
+    return [(name, some) for name, some in (("Overdue", late), ("Within a day", soon), ("Later", later)) if some]
+
+
+async def _names(v: Visitor, waiting: list[OpenReview]) -> dict[str, tuple[str, str]]:
+    """What each is called, and why a person is asked."""
+    ids = list({r.instance_id for r in waiting})
+    query = sa.select(tables.instance).where(tables.instance.c.id.in_(ids))
+    found = {i.id: i for i in await v.service.read(lambda conn: load(conn, conn.execute(query).all()))} if ids else {}
+    registry = v.service.engine.registry
+    told = {}
+    for one in waiting:
+        instance = found.get(one.instance_id)
+        view = view_of(registry, one.machine)
+        told[str(one.id)] = (
+            (view.title(instance), view.summary(one, instance)) if instance else (one.machine, one.title)
+        )
+    return told
+
+
+async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
+    engine = v.service.engine
+    instance: Instance = await v.service.call(engine.get, chosen.instance_id)
+    why = await v.service.call(engine.explain, chosen.instance_id)
+    kept = await v.service.read(lambda conn: artifacts.of(conn, chosen.instance_id))
+    view = view_of(engine.registry, chosen.machine)
+    machine = engine.registry.get(chosen.machine)
+    names = list(chosen.decisions)
+    good = [n for n in names if n not in TURNS and chosen.decisions[n] not in TURNS]
+    return {
+        "instance": instance, "machine": machine, "why": why, "title": view.title(instance),
+        "summary": view.summary(chosen, instance), "blocks": view.evidence(Looking(instance, chosen, kept)),
+        "fields": schema.fields(chosen.form, {**instance.data, **(chosen.answer or {})}),
+        "primary": good[0] if good else None, "turned": next((n for n in names if n not in good), None),
+        "decisions": names, "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
+        "may": _may(v, chosen), "held": _held(v, chosen),
+    }  # fmt: skip
+
+
+def _leads(machine: Any, instance: Instance, event: str) -> str:
+    if machine is None or not event:
+        return "it is kept, and nothing else moves"
+    to = sorted({edge.to for edge in machine.edges_on(instance.state, event)})
+    return f"it moves to {' or '.join(title(t) for t in to)}" if to else "its work begins"
+
+
+def _may(v: Visitor, chosen: OpenReview) -> bool:
+    try:
+        may_decide(v.who, chosen)
+    except EngineError:
+        return False
+    return True
+
+
+def _held(v: Visitor, chosen: OpenReview) -> str:
+    """Who is at it, if that is somebody else."""
+    me = str(v.who.actor_in(chosen.workspace))
+    holds = chosen.claimed_by is not None and (chosen.claimed_until or 0) > v.now
+    return chosen.claimed_by or "" if holds and chosen.claimed_by != me else ""
+
+
+def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> list[OpenReview]:
+    """Others that ask the very same without a form: those can be decided together."""
+    if chosen is None or chosen.form or chosen.status != "open" or chosen.settles:
+        return []
+    return [
+        r for r in waiting
+        if (r.machine, r.name, r.title, r.workspace) == (chosen.machine, chosen.name, chosen.title, chosen.workspace)
+        and not r.form and not _held(v, r)
+    ]  # fmt: skip
+
+
+async def _undo(v: Visitor, instance_id: str, event: str) -> dict[str, Any] | None:
+    """The way back from the last decision, if the machine has one and this person may take it."""
+    try:
+        instance = await v.service.call(v.service.engine.get, UUID(instance_id))
+    except (ValueError, EngineError):
+        return None
+    machine = v.service.engine.registry.get(instance.machine)
+    if machine is None or not v.may("fire", instance.workspace, instance.machine):
+        return None
+    actor = v.who.actor_in(instance.workspace)
+    open_ = [a for a in firing.allowed(instance, machine, actor) if a.event == event and a.to == instance.previous]
+    return {"instance": instance, "event": event, "to": open_[0].to} if open_ else None
+
+
+def _back(form: Form, after: str = "") -> str:
+    kept = {name: form.get(name) for name in ("machine", "workspace") if form.get(name)}
+    if after:
+        kept["review"] = after
+    return "/ui/reviews" + (f"?{urlencode(kept)}" if kept else "")
+
+
+@router.post("/ui/reviews/{id}/decide")
+async def decide(request: Request, id: UUID) -> Response:
+    form = await posted(request)
+    v = form.v
+    decision = form["decision"]
+
+    def job(unit: Unit) -> Done:
+        found = reviews.get(unit.conn, id)
+        may_decide(v.who, found)
+        answer = schema.answer(found.form, form.fields) if found.form else None
+        actor = v.who.actor_in(found.workspace)
+        reviews.decide(unit, id, decision, actor, answer=answer, reason=form.get("reason"), expected_seq=form.seq)
+        instance = unit.lock(found.instance_id)
+        machine = unit.machine(instance)
+        back = [a for a in firing.allowed(instance, machine, actor) if a.to and a.to == instance.previous]
+        to = _back(form, form.get("following"))
+        if back:
+            to += ("&" if "?" in to else "?") + urlencode({"undo": str(instance.id), "event": back[0].event})
+        moved = f", now {title(instance.state)}" if instance.state != found.state else ""
+        return Done(said=f"Decided: {title(decision)}{moved}", to=to)
+
+    return await form.do(job, "review")
+
+
+@router.post("/ui/reviews/{id}/claim")
+async def claim(request: Request, id: UUID) -> Response:
+    form = await posted(request)
+
+    def job(unit: Unit) -> Done:
+        found = reviews.get(unit.conn, id)
+        may_decide(form.v.who, found)
+        reviews.claim(unit, id, form.v.who.actor_in(found.workspace))
+        return Done(said="You hold it for half an hour", to=_back(form, str(id)))
+
+    return await form.do(job, "review")
+
+
+@router.post("/ui/reviews/{id}/later")
+async def later(request: Request, id: UUID) -> Response:
+    """Leave it to others, and go on with the next."""
+    form = await posted(request)
+
+    def job(unit: Unit) -> Done:
+        found = reviews.get(unit.conn, id)
+        may_decide(form.v.who, found)
+        reviews.release(unit, id, form.v.who.actor_in(found.workspace))
+        return Done(to=_back(form, form.get("following")))
+
+    return await form.do(job, "review")
+
+
+@router.post("/ui/reviews/together")
+async def together(request: Request) -> Response:
+    """Decide several that ask the very same."""
+    form = await posted(request)
+    v, decision = form.v, form["decision"]
+    ids = form.many.get("review", [])[:SHOWN]
+
+    def job(unit: Unit) -> Done:
+        done, refused = 0, []
+        for text in ids:
+            try:
+                found = reviews.get(unit.conn, UUID(text))
+                may_decide(v.who, found)
+                if found.form:
+                    raise BadRequest("it has a form; decide it by itself")
+                with unit.alone() as inner:
+                    reviews.decide(
+                        inner, found.id, decision, v.who.actor_in(found.workspace), reason=form.get("reason")
+                    )
+                done += 1
+            except (EngineError, ValueError) as error:
+                refused.append(str(error))
+        told = f"{done} decided: {title(decision)}"
+        return Done(said=told + (f"; {len(refused)} not: {refused[0]}" if refused else ""), to=_back(form))
+
+    return await form.do(job, "review")
+
+
+@router.post("/ui/reviews/undo")
+async def undo(request: Request) -> Response:
+    form = await posted(request)
+    v = form.v
+    try:
+        wanted = UUID(form["instance"])
+    except ValueError:
+        raise BadRequest("that is no instance") from None
+
+    def job(unit: Unit) -> Done:
+        instance = unit.lock(wanted)
+        require(v.who, "fire", instance.workspace, f"instance {wanted}", machine=instance.machine)
+        actor = v.who.actor_in(instance.workspace)
+        firing.fire(unit, wanted, form["event"], actor, reason="undone", expected_seq=form.seq)
+        return Done(said=f"Undone, {title(instance.state)} again", to=_back(form))
+
+    return await form.do(job, "fire")

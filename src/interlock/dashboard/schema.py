@@ -1,0 +1,98 @@
+"""A form from a JSON Schema, and the answer from what was posted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.engine import InvalidData
+
+BEFORE = "f_"
+"""Before the names of a form's own fields, so that they cannot be mistaken for what every form carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field, as the page draws it."""
+
+    name: str
+    title: str
+    kind: str
+    """text, long, number, integer, check, choice, json"""
+    required: bool
+    value: str
+    choices: tuple[str, ...] = ()
+    help: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+def fields(schema: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[Field]:
+    """The fields of the schema, filled with what is known already."""
+    if not schema:
+        return []
+    required = set(schema.get("required", ()))
+    return [
+        _field(name, _plain(part, schema), name in required, given.get(name, part.get("default")))
+        for name, part in schema.get("properties", {}).items()
+    ]
+
+
+def _plain(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Without references, and an optional field as what it is when it is there."""
+    if "$ref" in part:
+        found = schema.get("$defs", {}).get(str(part["$ref"]).rpartition("/")[2], {})
+        return {**found, **{k: v for k, v in part.items() if k != "$ref"}}
+    options = [o for o in part.get("anyOf", ()) if o.get("type") != "null"]
+    if len(options) == 1:
+        return {**_plain(options[0], schema), **{k: v for k, v in part.items() if k not in {"anyOf", "default"}}}
+    return dict(part)
+
+
+def _field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Field:
+    choices = tuple(map(str, part.get("enum", ())))
+    kind = {"integer": "integer", "number": "number", "boolean": "check", "string": "text"}.get(
+        str(part.get("type", "")), "json"
+    )
+    if choices:
+        kind = "choice"
+    elif kind == "text" and (part.get("maxLength", 0) > 200 or part.get("format") == "textarea"):
+        kind = "long"
+    shown = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if kind == "check":
+        shown = "yes" if value else ""
+    title = str(part.get("title") or name.replace("_", " ").capitalize())
+    return Field(
+        name, title, kind, required, shown, choices, str(part.get("description", "")), part.get("minimum"),
+        part.get("maximum"),
+    )  # fmt: skip
+
+
+def answer(schema: Mapping[str, Any] | None, posted: Mapping[str, str]) -> dict[str, Any]:
+    """What was filled in, with the types that the schema wants; what is empty and not required is left out."""
+    found: dict[str, Any] = {}
+    for one in fields(schema, {}):
+        text = posted.get(BEFORE + one.name, "")
+        if one.kind == "check":
+            found[one.name] = text == "yes"
+        elif text == "" and not one.required:
+            continue
+        elif one.kind in {"integer", "number", "json"}:
+            found[one.name] = _read(one, text)
+        else:
+            found[one.name] = text
+    return found
+
+
+def _read(one: Field, text: str) -> Any:
+    try:
+        if one.kind == "integer":
+            return int(text)
+        if one.kind == "number":
+            return float(text.replace(",", "."))
+        return json.loads(text)
+    except ValueError:
+        wanted = {"integer": "a whole number", "number": "a number"}.get(one.kind, "JSON")
+        raise InvalidData(f"{one.title}: {text[:80]!r} is not {wanted}") from None

@@ -1,0 +1,101 @@
+"""Views: how an application shows its instances and its evidence to a person.
+
+An application gives its registry a view for each machine (`Registry(machines, views={"contract": ContractView()})`).
+It returns blocks, which are plain values; the pages draw them, so nothing of an application can break out of a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from interlock.engine import Instance, OpenReview, secrets
+from interlock.engine.artifacts import Artifact
+from interlock.machine import Registry
+
+NAMES = ("title", "name", "subject", "company", "item", "content", "url", "file", "prompt")
+SHORT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One piece of evidence."""
+
+    title: str
+    kind: Literal["facts", "text", "quote", "json", "table", "artifact"] = "facts"
+    rows: Sequence[tuple[str, str, float | None]] = ()
+    """For facts: a name, a value, and how sure that is (0 to 100), if anybody knows."""
+    text: str = ""
+    marks: Sequence[tuple[int, int, str]] = ()
+    """For text and quotes: parts to mark, from, to, and whether they are sure or doubtful."""
+    value: Any = None
+    """For JSON."""
+    head: Sequence[str] = ()
+    cells: Sequence[Sequence[str]] = ()
+    """For tables."""
+    artifact: str = ""
+    """The name of an artifact to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What a view may look at."""
+
+    instance: Instance
+    review: OpenReview | None
+    artifacts: Sequence[Artifact] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What everybody gets who brings nothing of their own; the root of what applications bring."""
+
+    hidden: frozenset[str] = field(default_factory=frozenset)
+    """Fields of the data that say nothing to a person."""
+
+    def title(self, instance: Instance) -> str:
+        """What people call it."""
+        for name in NAMES:
+            value = instance.data.get(name)
+            if isinstance(value, str) and 0 < len(value) <= SHORT and value.isprintable():
+                return secrets.hide(value)
+        return instance.key or f"{instance.machine} {str(instance.id)[-8:]}"
+
+    def summary(self, review: OpenReview, instance: Instance) -> str:
+        """Why a person is asked, in one line."""
+        return review.title
+
+    def evidence(self, looking: Looking) -> list[Block]:
+        """What a person should see before deciding."""
+        found = []
+        review = looking.review
+        if review is not None and review.evidence:
+            found.append(Block("What is known", rows=facts(review.evidence)))
+        if rows := facts({n: v for n, v in looking.instance.data.items() if n not in self.hidden}):
+            found.append(Block("Data", rows=rows))
+        found += [Block(a.name, kind="artifact", artifact=a.name) for a in looking.artifacts[-3:]]
+        return found
+
+
+def facts(values: Mapping[str, Any], before: str = "") -> list[tuple[str, str, float | None]]:
+    """Nested values as rows that a person can read."""
+    rows: list[tuple[str, str, float | None]] = []
+    for name, value in secrets.shown(values).items():
+        said = f"{before}{name}".replace("_", " ")
+        if isinstance(value, Mapping):
+            rows += facts(value, f"{said} · ") if value else []
+        elif isinstance(value, list):
+            rows.append((said, ", ".join(map(str, value[:20])) + (" …" if len(value) > 20 else ""), None))
+        elif value not in (None, ""):
+            rows.append((said, "yes" if value is True else "no" if value is False else str(value), None))
+    return rows[:60]
+
+
+PLAIN = View()
+
+
+def view_of(registry: Registry, machine: str) -> View:
+    """The application's own view of a machine, or the plain one."""
+    found = registry.views.get(machine)
+    return found if isinstance(found, View) else PLAIN
