@@ -19,6 +19,7 @@ DEFAULT_FILE = Path("interlock.toml")
 OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_SOAK"}
 """Variables of ours that are not settings: the file itself, whoever is at the command line, long tests."""
 HIDDEN = "********"
+SECRET = re.compile(r"secret|password|token|headers|redis_url")
 IN_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^/\s]+(?=@)|([?&]\w*password=)[^&\s]+")
 """A password in an address: before the host, or among the options."""
 
@@ -87,7 +88,8 @@ def _told(error: Any, path: Path | None) -> str:
     if error["type"] == "missing":
         return f"{where}: it must be given"
     got = error["input"]
-    hidden = isinstance(got, dict | list) or re.search(r"secret|password|token|headers|redis_url", place)
+    table = error["type"].startswith(("model", "dict"))  # as a text it may have a password in it
+    hidden = table or isinstance(got, dict | list) or SECRET.search(place)
     told = error["msg"].removeprefix("Value error, ")
     return f"{where}: {told}" + ("" if hidden else f", not {_plain(got)!r}")
 

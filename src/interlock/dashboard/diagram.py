@@ -10,7 +10,7 @@ from urllib.parse import quote
 from interlock.dashboard import kinds, words
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
-from interlock.machine import Machine
+from interlock.machine import Kind, Machine
 from interlock.machine.diagram import Box, Line, Point, lay_out
 from interlock.machine.transitions import Edge
 from interlock.store import Micros
@@ -33,7 +33,6 @@ class Node:
     """What a pointer and a screen reader are told."""
     below: str = ""
     """The line below the name: how many, how long."""
-    warning: str = ""
 
     @property
     def left(self) -> float:
@@ -74,25 +73,24 @@ class Picture:
 
 
 def for_machine(
-    machine: Machine,
-    counts: Mapping[str, int],
-    dwell: Mapping[str, Micros],
-    stuck: Mapping[str, str] | None = None,
+    machine: Machine, counts: Mapping[str, int], dwell: Mapping[str, Micros], stuck: Mapping[str, Micros] | None = None
 ) -> Picture:
-    """Every state with how many are there and how long they usually stay; `stuck` says in words where it is longer."""
-    laid, warnings = lay_out(machine), stuck or {}
+    """Every state with how many are there and how long they usually stay; `stuck`: where one is longer, since when."""
+    laid, late = lay_out(machine), stuck or {}
     nodes = []
     for name, box in laid.nodes.items():
-        kind, n, usual = kinds.kind_of(machine, name), counts.get(name, 0), dwell.get(name)
-        final = machine.states[name].kind.value == "final"
-        short = f" · {_brief(usual)}" if usual is not None and not final else ""
+        kind, n = kinds.kind_of(machine, name), counts.get(name, 0)
+        usual = None if machine.states[name].kind is Kind.FINAL else dwell.get(name)
         told = f"{words.title(name)}, {kinds.WORDS[kind]}: {n:,} now"
-        told += f", usually {words.length(usual)}" if short else ""
-        told += f". {warnings[name]}" if name in warnings else ""
-        classes = f"n-{kind}" + (" quiet" if not n else "") + (" stuck" if name in warnings else "")
-        nodes.append(
-            Node(name, box, kind, _instances(machine, name), classes, told, f"{n:,}{short}", warnings.get(name, ""))
-        )
+        told += f", usually for {words.length(usual)}" if usual is not None else ""
+        told += f"; one is there for {words.length(late[name])}, longer than usual" if name in late else ""
+        below = _many(n)
+        if name in late:
+            below += f" · stuck {_brief(late[name])}"
+        elif usual is not None:
+            below += f" · {_brief(usual)}"
+        classes = f"n-{kind}" + (" quiet" if not n else "") + (" stuck" if name in late else "")
+        nodes.append(Node(name, box, kind, _instances(machine, name), classes, told, below))
     ways = [_way(machine, line, f"e-{line.role}", line.role, line.role, far=False) for line in laid.lines]
     sentence = f"The states of {machine.title} and the ways between them, with how many are in each now"
     return Picture(laid.width, laid.height, nodes, ways, sentence)
@@ -192,3 +190,7 @@ def _brief(micros: Micros) -> str:
     """A length in its biggest unit: a state is narrow."""
     text = words.length(micros).split(" ")
     return " ".join(text[:2])
+
+
+def _many(n: int) -> str:
+    return f"{n / 1_000_000:.1f} M" if n >= 1_000_000 else f"{n:,}"

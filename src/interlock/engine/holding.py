@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from interlock.engine import actions, workers
+from interlock.engine import actions, picking, workers
 from interlock.engine.errors import NotFound, Refused
-from interlock.engine.picking import EVERYTHING
 from interlock.engine.text import shortened, storable
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
@@ -23,6 +22,7 @@ from interlock.store import Micros
 from interlock.store.service import hold as H
 from interlock.store.tables import definition
 
+EVERYTHING = picking.EVERYTHING
 LOCK = "LOCK TABLE hold IN EXCLUSIVE MODE"
 
 

@@ -102,6 +102,16 @@ def gone_but_holding(conn: sa.Connection) -> list[UUID]:
     return list(conn.execute(sa.select(W.c.id).where(W.c.id.in_(held), W.c.status.in_(("lost", "stopped")))).scalars())
 
 
+def holding(conn: sa.Connection) -> dict[UUID, int]:
+    """How many instances each worker holds now."""
+    from interlock.store.tables import instance
+
+    rows = conn.execute(
+        sa.select(instance.c.holder, sa.func.count()).where(instance.c.holder.is_not(None)).group_by(instance.c.holder)
+    )
+    return {worker: n for worker, n in rows}
+
+
 def held_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
     """The instances that the worker holds, with their fences."""
     from interlock.store.tables import instance

@@ -21,6 +21,7 @@ Role = Literal["main", "person", "timer", "fail", "retry"]
 RANK: dict[Role, int] = {"main": 0, "person": 1, "timer": 1, "fail": 2, "retry": 3}
 TALL, LOW = 46, 34
 """The height of a state with its numbers, and without."""
+NARROWEST = {TALL: 116.0, LOW: 92.0}
 LETTER, SMALL_LETTER = 7.2, 6.0
 """Widths of letters are estimates: nobody knows the reader's font."""
 LABEL_HEIGHT = 14
@@ -190,7 +191,7 @@ def lay_out(machine: Machine, *, tall: bool = True) -> Diagram:
     return found
 
 
-def _loosened(machine: Machine, height: float) -> Diagram:
+def _loosened(machine: Machine, height: int) -> Diagram:
     """The tightest picture in which nothing lies on top of something else; failing that, the best."""
     lines = lines_of(machine)
     named = _named(lines)
@@ -218,12 +219,12 @@ def _named(lines: Sequence[Line]) -> list[bool]:
     return named
 
 
-def _place(machine: Machine, lines: Sequence[Line], named: Sequence[bool], height: float, room: float) -> Diagram:
+def _place(machine: Machine, lines: Sequence[Line], named: Sequence[bool], height: int, room: float) -> Diagram:
     import graphlay  # the only place that knows it
 
     graph = graphlay.Graph()
     for name in machine.states:
-        graph.node(name, width=max(92.0, LETTER * len(name) + 44), height=height)
+        graph.node(name, width=max(NARROWEST[height], LETTER * len(name) + 44), height=height)
     back = backward(machine.initial, lines)
     for i, line in enumerate(lines):
         source, target = (line.target, line.source) if i in back else (line.source, line.target)

@@ -177,6 +177,31 @@ def series(
     return [Point(at, found.get(at, 0)) for at in range(first, last + step, step)]
 
 
+def series_of_each(
+    conn: sa.Connection,
+    wanted: Iterable[str],
+    now: Micros,
+    *,
+    window: timedelta = timedelta(hours=24),
+    by: str = "hour",
+    workspaces: Workspaces = None,
+) -> dict[tuple[str, str], list[Point]]:
+    """Several measures of all machines in one read, by machine and measure; what never happened is not in it."""
+    step, last = SPANS[by], now - now % SPANS[by]
+    first = last - (max(1, span(window) // step) - 1) * step
+    r = R.c
+    query = (
+        sa.select(r.machine, r.measure, r.at, sa.func.sum(r.n).label("n"))
+        .where(r.span == by, r.at >= first, r.at <= last, r.measure.in_(sorted(wanted)))
+        .group_by(r.machine, r.measure, r.at)
+    )
+    found: dict[tuple[str, str], dict[Micros, int]] = defaultdict(dict)
+    for row in conn.execute(within(query, r.workspace, workspaces)):
+        found[row.machine, row.measure][row.at] = int(row.n)
+    moments = range(first, last + step, step)
+    return {key: [Point(at, known.get(at, 0)) for at in moments] for key, known in found.items()}
+
+
 # -- all of it
 
 
@@ -318,5 +343,5 @@ def together(backlogs: Iterable[Backlog]) -> Backlog:
 __all__ = [
     "Activity", "Backlog", "Ends", "Lengths", "MachineView", "Overview", "Point", "Totals", "Waiting",
     "activity", "counts", "dead_letters", "dwell", "ends", "lags", "oldest_ready", "overview", "reviews", "series",
-    "workers_alive",
+    "series_of_each", "workers_alive",
 ]  # fmt: skip

@@ -136,7 +136,7 @@ async def list_messages(
     )  # fmt: skip
 
 
-def _visible(who: Principal, found: outbox.OutboxMessage, permission: str) -> Actor:
+def visible_to(who: Principal, found: outbox.OutboxMessage, permission: str) -> Actor:
     if found.workspace is None or who.may("read", OPERATORS):
         if not who.may("read", OPERATORS):
             raise NotFound(f"there is no message {found.id}")
@@ -152,14 +152,14 @@ def _visible(who: Principal, found: outbox.OutboxMessage, permission: str) -> Ac
 async def get_message(service: TheService, who: Caller, id: UUID) -> MessageOut:
     _mine(who)
     found = await service.read(lambda conn: outbox.get(conn, id))
-    _visible(who, found, "read")
+    visible_to(who, found, "read")
     return MessageOut.of(found)
 
 
 @router.get("/{id}/deliveries", summary="Every attempt to deliver it")
 async def list_deliveries(service: TheService, who: Caller, id: UUID) -> DeliveryList:
     _mine(who)
-    _visible(who, await service.read(lambda conn: outbox.get(conn, id)), "read")
+    visible_to(who, await service.read(lambda conn: outbox.get(conn, id)), "read")
     found = await service.read(lambda conn: outbox.deliveries(conn, id))
     told = [
         DeliveryOut(at=moment(d.at), took_seconds=d.took / SECOND, outcome=d.outcome, detail=secrets.hide(d.detail))
@@ -172,7 +172,7 @@ async def list_deliveries(service: TheService, who: Caller, id: UUID) -> Deliver
 async def retry_message(write: Write, id: UUID) -> Response:
     def retry(unit: Unit) -> MessageOut:
         _mine(write.who)
-        actor = _visible(write.who, outbox.get(unit.conn, id), "operate")
+        actor = visible_to(write.who, outbox.get(unit.conn, id), "operate")
         return MessageOut.of(outbox.retry(unit, id, actor))
 
     return await write(retry, name="outbox")
@@ -182,7 +182,7 @@ async def retry_message(write: Write, id: UUID) -> Response:
 async def discard_message(write: Write, id: UUID, body: Why) -> Response:
     def discard(unit: Unit) -> MessageOut:
         _mine(write.who)
-        actor = _visible(write.who, outbox.get(unit.conn, id), "operate")
+        actor = visible_to(write.who, outbox.get(unit.conn, id), "operate")
         return MessageOut.of(outbox.discard(unit, id, actor, body.note))
 
     return await write(discard, name="outbox")

@@ -92,9 +92,9 @@ async def create_token(service: TheService, write: Write, body: NewToken) -> Res
             require(write.who, "manage", workspace, f"workspace {workspace!r}")
         else:
             require(write.who, "read", workspace, f"workspace {workspace!r}")
-        person_id = None
-        if body.kind == "person":
-            person_id = accounts.find(unit.conn, body.person).id if body.person else write.who.person_id
+        person_id = accounts.find(unit.conn, body.person).id if body.person is not None else None
+        if body.kind == "person" and body.person is None:
+            person_id = write.who.person_id
             if person_id is None:
                 raise BadRequest("an agent has no person to make a token for; name one, or make an agent's token")
         made, secret = tokens.create(

@@ -1,0 +1,144 @@
+"""What runs: workers, leases and limits; schedules; the outbox."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from interlock.dashboard.forms import Done, posted
+from interlock.dashboard.site import Reader, render
+from interlock.engine import leases, limits, outbox, schedules, workers
+from interlock.engine.unit import Unit
+from interlock.http.api.outbox import channels_of, visible_to
+from interlock.http.caller import require, require_operator
+from interlock.http.problems import BadRequest
+from interlock.machine import Actor
+
+router = APIRouter(include_in_schema=False)
+STATUSES = ("waiting", "dead", "delivered", "discarded")
+
+
+@router.get("/ui/workers")
+async def show_workers(v: Reader) -> Response:
+    require_operator(v.who)
+
+    def look(conn: Any) -> dict[str, Any]:
+        return {
+            "workers": workers.every(conn, 50), "leases": leases.held(conn, v.now), "limits": limits.usage(conn),
+            "holding": workers.holding(conn),
+        }  # fmt: skip
+
+    registry = v.service.engine.registry
+    sizes = {name: limit for m in registry for name, limit in m.limits.items()}
+    return await render(v, "workers.html", sizes=sizes, **await v.service.read(look))
+
+
+@router.get("/ui/schedules")
+async def show_schedules(v: Reader) -> Response:
+    mine = frozenset(w for w in v.workspaces if v.may("read", w))
+    found = await v.service.read(lambda conn: schedules.everything(conn, workspaces=mine))
+    from interlock.store import moment
+
+    ahead = {
+        (s.workspace, s.name): schedules.upcoming(s, moment(v.now), 3) if s.paused_at is None else [] for s in found
+    }
+    return await render(v, "schedules.html", schedules=found, ahead=ahead)
+
+
+@router.post("/ui/schedules/new")
+async def new_schedule(request: Request) -> Response:
+    import json
+
+    form = await posted(request)
+    v, workspace = form.v, form.get("workspace") or "default"
+    try:
+        data = json.loads(form.get("data") or "{}")
+    except ValueError as error:
+        raise BadRequest(f"the data is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise BadRequest("the data must be a JSON object, such as {}")
+    spec = schedules.ScheduleSpec(
+        name=form["name"], machine=form["machine"], cron=form["cron"], zone=form.get("zone") or "UTC",
+        workspace=workspace, data=data, overlap=form.get("overlap") or "allow", missed=form.get("missed") or "once",
+    )  # fmt: skip
+
+    def job(unit: Unit) -> Done:
+        require(v.who, "manage", workspace, f"workspace {workspace!r}")
+        made = schedules.put(unit, spec, v.who.actor_in(workspace))
+        return Done(said=f"Schedule {made.name} is kept", to="/ui/schedules")
+
+    return await form.do(job, "schedule")
+
+
+@router.post("/ui/schedules/{workspace}/{name}/{what}")
+async def change_schedule(request: Request, workspace: str, name: str, what: str) -> Response:
+    form = await posted(request)
+    v = form.v
+    needed = {"pause": "operate", "resume": "operate", "run": "operate", "remove": "manage"}.get(what)
+    if needed is None:
+        raise BadRequest(f"a schedule cannot be {what[:30]!r}")
+
+    def job(unit: Unit) -> Done:
+        require(v.who, needed, workspace, f"schedule {name!r}")
+        actor: Actor = v.who.actor_in(workspace)
+        match what:
+            case "pause":
+                schedules.pause(unit, workspace, name, actor)
+                return Done(said=f"{name} stands still", to="/ui/schedules")
+            case "resume":
+                schedules.resume(unit, workspace, name, actor)
+                return Done(said=f"{name} goes on", to="/ui/schedules")
+            case "run":
+                made = schedules.run_now(unit, workspace, name, actor)
+                return Done(said=f"{name} was started now", to=f"/ui/instances/{made.id}")
+        schedules.remove(unit, workspace, name, actor)
+        return Done(said=f"{name} is removed", to="/ui/schedules")
+
+    return await form.do(job, "schedule")
+
+
+@router.get("/ui/outbox")
+async def show_outbox(v: Reader, status: str = "", channel: str = "", after: str = "") -> Response:
+    mine = None if v.operator else v.workspaces
+    chosen = status if status in STATUSES else None
+    try:
+        last = UUID(after) if after else None
+    except ValueError:
+        raise BadRequest(f"{after[:60]!r} is no place in this list") from None
+
+    def look(conn: Any) -> dict[str, Any]:
+        page = outbox.page(conn, status=chosen, channel=channel or None, workspaces=mine, after=last, limit=50)
+        return {
+            "page": page, "counts": outbox.counts(conn, workspaces=mine),
+            "stuck": outbox.unconfigured(conn, channels_of(v.service), workspaces=mine),
+        }  # fmt: skip
+
+    return await render(v, "outbox.html", chosen=chosen or "", statuses=STATUSES, **await v.service.read(look))
+
+
+@router.get("/ui/outbox/{id}")
+async def show_message(v: Reader, id: UUID) -> Response:
+    found = await v.service.read(lambda conn: outbox.get(conn, id))
+    visible_to(v.who, found, "read")
+    tried = await v.service.read(lambda conn: outbox.deliveries(conn, id))
+    return await render(v, "message.html", message=found, deliveries=tried)
+
+
+@router.post("/ui/outbox/{id}/{what}")
+async def change_message(request: Request, id: UUID, what: str) -> Response:
+    form = await posted(request)
+    if what not in {"retry", "discard"}:
+        raise BadRequest(f"a message cannot be {what[:30]!r}")
+
+    def job(unit: Unit) -> Done:
+        actor = visible_to(form.v.who, outbox.get(unit.conn, id), "operate")
+        if what == "retry":
+            outbox.retry(unit, id, actor)
+            return Done(said="It is tried again")
+        outbox.discard(unit, id, actor, form.get("note"))
+        return Done(said="It is given up")
+
+    return await form.do(job, "outbox")

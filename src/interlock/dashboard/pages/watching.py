@@ -1,0 +1,280 @@
+"""Alerts, the audit of what people did, and the settings."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from interlock.config import shown
+from interlock.dashboard.forms import Done, posted
+from interlock.dashboard.site import Reader, render
+from interlock.engine.unit import Unit
+from interlock.http.caller import COOKIE, require, require_operator
+from interlock.http.problems import BadRequest
+from interlock.people import OPERATORS, SCOPES, NotAllowed, Role, accounts, actions, sessions, tokens, workspaces
+from interlock.store import moment, span
+from interlock.watch import alerts, rules
+
+router = APIRouter(include_in_schema=False)
+
+
+def _place(after: str) -> UUID | None:
+    try:
+        return UUID(after) if after else None
+    except ValueError:
+        raise BadRequest(f"{after[:60]!r} is no place in this list") from None
+
+
+# -- alerts
+
+
+@router.get("/ui/alerts")
+async def show_alerts(v: Reader, after: str = "") -> Response:
+    require_operator(v.who)
+    last = _place(after)
+
+    def look(conn: Any) -> dict[str, Any]:
+        return {
+            "open": alerts.open_alerts(conn), "page": alerts.page(conn, status="closed", after=last, limit=30),
+            "rules": rules.every(conn, v.service.settings.alerts),
+        }  # fmt: skip
+
+    return await render(
+        v, "alerts.html", built_in=rules.BUILT_IN, metrics=rules.METRICS, notify=v.service.settings.alerts.notify,
+        **await v.service.read(look),
+    )  # fmt: skip
+
+
+@router.post("/ui/alerts/{id}/acknowledge")
+async def acknowledge(request: Request, id: UUID) -> Response:
+    form = await posted(request)
+    require_operator(form.v.who, "operate")
+    actor = form.v.who.actor_in(OPERATORS)
+
+    def job(unit: Unit) -> Done:
+        alerts.acknowledge(unit, id, actor)
+        return Done(said="You look after it; it is not told again", to="/ui/alerts")
+
+    return await form.do(job, "alert")
+
+
+@router.post("/ui/alert-rules/new")
+async def new_rule(request: Request) -> Response:
+    form = await posted(request)
+    require_operator(form.v.who, "manage")
+    try:
+        threshold = float(form["threshold"].replace(",", "."))
+        minutes = float(form.get("minutes") or "0")
+    except ValueError:
+        raise BadRequest("the threshold and the minutes are numbers") from None
+    given = {
+        "name": form["name"], "metric": form["metric"], "op": form.get("op") or ">", "threshold": threshold,
+        "machine": form.get("machine") or None, "state": form.get("state") or None, "for": minutes * 60,
+        "notify": tuple(part.strip() for part in form.get("notify").split(",") if part.strip()),
+    }  # fmt: skip
+
+    def job(unit: Unit) -> Done:
+        made = rules.put(unit, given, form.v.who.actor_in(OPERATORS))
+        return Done(said=f"The rule {made.name} is kept", to="/ui/alerts")
+
+    return await form.do(job, "alert")
+
+
+@router.post("/ui/alert-rules/{name}/remove")
+async def remove_rule(request: Request, name: str) -> Response:
+    form = await posted(request)
+    require_operator(form.v.who, "manage")
+
+    def job(unit: Unit) -> Done:
+        rules.remove(unit, name, form.v.who.actor_in(OPERATORS))
+        return Done(said=f"The rule {name} is removed", to="/ui/alerts")
+
+    return await form.do(job, "alert")
+
+
+# -- the audit
+
+
+@router.get("/ui/audit")
+async def show_audit(v: Reader, actor: str = "", what: str = "", workspace: str = "", after: str = "") -> Response:
+    if not v.may("manage", OPERATORS):
+        mine = sorted(w for w in v.workspaces if v.may("manage", w))
+        if not mine:
+            raise NotAllowed("the audit is for the owners of a workspace")
+        workspace = workspace if workspace in mine else mine[0]
+    last = _place(after)
+    page = await v.service.read(
+        lambda conn: actions.page(
+            conn, actor=actor or None, what=what or None, workspace=workspace or None, after=last, limit=100
+        )
+    )
+    return await render(v, "audit.html", page=page, filters={"actor": actor, "what": what, "workspace": workspace})
+
+
+# -- settings
+
+
+@router.get("/ui/settings")
+async def show_settings(v: Reader) -> Response:
+    """Oneself, and for owners: people, tokens, and what is configured."""
+
+    def look(conn: Any) -> dict[str, Any]:
+        everyone = [p for p in accounts.everyone(conn) if v.operator or v.workspaces & set(p.roles)]
+        seen = [
+            t for t in tokens.every(conn)
+            if t.revoked_at is None and (v.may("manage", t.workspace) or t.person_id == v.who.person_id)
+        ]  # fmt: skip
+        mine = sessions.of(conn, v.who.person_id, v.now) if v.who.person_id else []
+        return {
+            "people": everyone if v.may_anywhere("read") else [], "tokens": seen, "sessions": mine,
+            "workspaces": [w for w in workspaces.every(conn) if v.operator or w.name in v.workspaces],
+        }  # fmt: skip
+
+    configured = shown(v.service.settings) if v.may("manage", OPERATORS) else None
+    return await render(
+        v, "settings.html", roles=list(Role), scopes=SCOPES, configured=configured, **await v.service.read(look)
+    )
+
+
+@router.post("/ui/tokens/new")
+async def new_token(request: Request) -> Response:
+    """Shown once, on the answer itself: a redirect would put it into the history of the browser."""
+    form = await posted(request)
+    v, workspace = form.v, form.get("workspace") or "default"
+    kind: Literal["person", "agent"] = "person" if form.get("kind") == "person" else "agent"
+    scopes = form.many.get("scope", []) if kind == "agent" else []
+    narrowed = form.get("machine").strip()
+    days = form.get("days")
+    until = moment(v.now + span(timedelta(days=min(int(days), 3650)))) if days.isdecimal() and int(days) else None
+
+    def make() -> tuple[Any, str]:
+        require(v.who, "manage" if kind == "agent" else "read", workspace, f"workspace {workspace!r}")
+        return v.service.people.create_token(
+            workspace, form["name"], kind=kind, by=v.who.actor_in(workspace),
+            person_id=v.who.person_id if kind == "person" else None,
+            scopes=[f"{s}:{narrowed}" if narrowed else s for s in scopes], until=until,
+        )  # fmt: skip
+
+    made, secret = await v.service.call(make)
+    return await render(v, "token.html", token=made, secret=secret)
+
+
+@router.post("/ui/tokens/{id}/revoke")
+async def revoke_token(request: Request, id: UUID) -> Response:
+    form = await posted(request)
+    v = form.v
+
+    def job(unit: Unit) -> Done:
+        found = tokens.get(unit.conn, id)
+        if found.person_id is None or found.person_id != v.who.person_id:
+            require(v.who, "manage", found.workspace, f"token {id}")
+        tokens.revoke(unit, id, v.who.actor_in(found.workspace))
+        return Done(said=f"The token {found.name} opens nothing any more", to="/ui/settings#tokens")
+
+    return await form.do(job, "people", forget=True)
+
+
+@router.post("/ui/people/new")
+async def new_person(request: Request) -> Response:
+    form = await posted(request)
+    v = form.v
+    require_operator(v.who, "manage")
+    password = form.get("password")
+    hashed = await v.service.call(v.service.people.hashed, password) if password else None
+
+    def job(unit: Unit) -> Done:
+        made = accounts.add(
+            unit, form["name"], role=_role(form.get("role")), by=v.who.actor_in(OPERATORS), password=hashed,
+            email=form.get("email") or None, workspace=form.get("workspace") or OPERATORS,
+        )  # fmt: skip
+        return Done(said=f"{made.name} is added", to="/ui/settings#people")
+
+    return await form.do(job, "people")
+
+
+def _role(text: str) -> Role:
+    if text not in set(Role):
+        raise BadRequest(f"{text[:30]!r} is no role; there are {', '.join(Role)}")
+    return Role(text)
+
+
+@router.post("/ui/people/{id}/{what}")
+async def change_person(request: Request, id: UUID, what: str) -> Response:
+    form = await posted(request)
+    v = form.v
+    if what == "link":
+        require_operator(v.who, "manage")
+        secret = await v.service.call(v.service.people.login_link, id, by=v.who.actor_in(OPERATORS))
+        person = await v.service.call(v.service.people.get, id)
+        url = v.service.settings.http.url or str(request.base_url).rstrip("/")
+        return await render(v, "link.html", person=person, url=f"{url}/login?link={secret}")
+
+    def job(unit: Unit) -> Done:
+        person = accounts.get(unit.conn, id)
+        match what:
+            case "role":
+                workspace = form.get("workspace") or OPERATORS
+                if not v.may("manage", OPERATORS):
+                    require(v.who, "manage", workspace, f"workspace {workspace!r}")
+                by = v.who.actor_in(workspace)
+                if form.get("role"):
+                    accounts.set_role(unit, id, _role(form.get("role")), workspace, by)
+                    return Done(said=f"{person.name} is {form.get('role')} in {workspace}", to="/ui/settings#people")
+                accounts.leave(unit, id, workspace, by)
+                return Done(said=f"{person.name} is no longer in {workspace}", to="/ui/settings#people")
+            case "disable" | "enable":
+                require_operator(v.who, "manage")
+                change = accounts.disable if what == "disable" else accounts.enable
+                change(unit, id, v.who.actor_in(OPERATORS))
+                return Done(said=f"{person.name} is {what}d", to="/ui/settings#people")
+        raise BadRequest(f"a person cannot be {what[:30]!r}")
+
+    return await form.do(job, "people", forget=True)
+
+
+@router.post("/ui/me/password")
+async def own_password(request: Request) -> Response:
+    form = await posted(request)
+    v = form.v
+    if v.who.person_id is None:
+        raise NotAllowed("an agent has no password")
+    await v.service.call(v.service.people.confirm, v.who.person_id, form.get("old"))
+    hashed = await v.service.call(v.service.people.hashed, form["password"])
+    person = v.who.person_id
+
+    def job(unit: Unit) -> Done:
+        accounts.set_password(unit, person, hashed, v.who.actor_in(OPERATORS), keep=v.who.session)
+        return Done(said="Your password is changed; your other sessions have ended", to="/ui/settings")
+
+    return await form.do(job, "people", forget=True)
+
+
+@router.post("/ui/me/sessions/end")
+async def end_sessions(request: Request) -> Response:
+    form = await posted(request)
+    v = form.v
+    if v.who.person_id is None or not request.cookies.get(COOKIE):
+        raise NotAllowed("there is no session to end")
+    by, person = v.who.actor_in(OPERATORS), v.who.person_id
+
+    def job(unit: Unit) -> Done:
+        ended = sessions.end_all(unit, person, by, keep=v.who.session)
+        return Done(said=f"{ended} other session{'' if ended == 1 else 's'} ended", to="/ui/settings")
+
+    return await form.do(job, "people", forget=True)
+
+
+@router.post("/ui/workspaces/new")
+async def new_workspace(request: Request) -> Response:
+    form = await posted(request)
+    require_operator(form.v.who, "manage")
+
+    def job(unit: Unit) -> Done:
+        made = workspaces.add(unit, form["name"], form.get("title"), form.v.who.actor_in(OPERATORS))
+        return Done(said=f"The workspace {made.name} is made", to="/ui/settings#workspaces")
+
+    return await form.do(job, "people")

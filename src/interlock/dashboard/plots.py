@@ -1,0 +1,162 @@
+"""Plots for templates: bars over time and small ones for tables. Marks stretch with the page, words do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from interlock.dashboard import words
+from interlock.store import Micros, moment
+from interlock.watch.ladder import DAY, HOUR, MINUTE
+from interlock.watch.measures import Point
+
+COLUMN, BAR = 10, 7
+TALL = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A window that plots can show, and how finely."""
+
+    name: str
+    words: str
+    window: timedelta
+    by: str
+
+    @property
+    def step(self) -> Micros:
+        return MINUTE if self.by == "minute" else HOUR
+
+
+SPANS = {
+    "1h": Span("1h", "1 hour", timedelta(hours=1), "minute"),
+    "24h": Span("24h", "24 hours", timedelta(hours=24), "hour"),
+    "7d": Span("7d", "7 days", timedelta(days=7), "hour"),
+}
+
+
+def span_of(name: str) -> Span:
+    """The window that an address asks for; what it does not know is a day."""
+    return SPANS.get(name, SPANS["24h"])
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One column of a plot."""
+
+    x: int
+    y: float
+    height: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Bars over time, for the macro `bars`."""
+
+    kind: str
+    what: str
+    total: int
+    span: Span
+    bars: Sequence[Bar]
+    ticks: Sequence[str]
+    """From the top down to 0."""
+    lines: Sequence[float]
+    """Where the ticks are."""
+    times: Sequence[str]
+
+    @property
+    def width(self) -> int:
+        return COLUMN * len(self.bars)
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.total:,} {self.what} in {self.span.words}"
+
+
+def plot(points: Sequence[Point], span: Span, kind: str, what: str) -> Plot:
+    """A measure as bars; `what` finishes the sentence "1,204 …", the kind gives its colour."""
+    highest = max((p.n for p in points), default=0)
+    step = tick_step(highest)
+    top = step * max(1, -(-highest // step))
+    bars = []
+    for i, point in enumerate(points):
+        height = round(TALL * point.n / top, 2)
+        if point.n:  # one of a million is there, too
+            height = max(height, 1.0)
+        title = f"{_when(point.at, span)}: {point.n:,} {what}"
+        bars.append(Bar(i * COLUMN, round(TALL - height, 2), height, title))
+    marks = range(top, -1, -step)
+    lines = [round(TALL - TALL * mark / top, 2) for mark in marks]
+    return Plot(kind, what, sum(p.n for p in points), span, bars, [f"{m:,}" for m in marks], lines, _times(points, span))
+
+
+def tick_step(highest: int) -> int:
+    """1, 2 or 5 times a power of ten, so that two to four lines are enough."""
+    size = 1
+    while True:
+        for times in (1, 2, 5):
+            if highest <= 4 * times * size:
+                return times * size
+        size *= 10
+
+
+def _when(at: Micros, span: Span) -> str:
+    begin, end = moment(at), moment(at + span.step)
+    day = f"{begin:%a} " if span.window > timedelta(days=1) else ""
+    return f"{day}{begin:%H:%M} to {end:%H:%M} UTC"
+
+
+def _times(points: Sequence[Point], span: Span) -> list[str]:
+    """Words below the plot: the first, some between, and the present."""
+    if not points:
+        return []
+    if span.window > timedelta(days=1):
+        return [*(f"{moment(p.at):%a}" for p in points[:: DAY // span.step]), "now"]
+    quarters = [points[i * len(points) // 4] for i in range(4)]
+    return [*(f"{moment(p.at):%H:%M}" for p in quarters), "now"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A plot without words, beside a number that says the same."""
+
+    bars: Sequence[Bar]
+    failed: Sequence[Bar]
+
+    @property
+    def width(self) -> int:
+        return max(1, COLUMN * len(self.bars))
+
+
+def spark(finished: Sequence[Point], failed: Sequence[Point] = ()) -> Spark:
+    """What finished upwards, with what failed on top of it."""
+    together = [a.n + b for a, b in zip(finished, _numbers(failed, len(finished)), strict=True)]
+    top = max(together, default=0) or 1
+    done, bad = [], []
+    for i, point in enumerate(finished):
+        height = round(TALL * point.n / top, 2)
+        done.append(Bar(i * COLUMN, round(TALL - height, 2), height, ""))
+        more = round(TALL * (together[i] - point.n) / top, 2)
+        bad.append(Bar(i * COLUMN, round(TALL - height - more, 2), more, ""))
+    return Spark(done, bad)
+
+
+def _numbers(points: Sequence[Point], length: int) -> list[int]:
+    return [p.n for p in points] if points else [0] * length
+
+
+def added(series: Iterable[Sequence[Point]], like: Sequence[Point]) -> list[Point]:
+    """Several series of the same moments as one."""
+    known = list(series)
+    return [Point(p.at, sum(one[i].n for one in known)) for i, p in enumerate(like)]
+
+
+def empty(now: Micros, span: Span) -> list[Point]:
+    """The moments of a window, with nothing in them."""
+    last = now - now % span.step
+    points = int(span.window / timedelta(microseconds=span.step))
+    return [Point(last - i * span.step, 0) for i in range(points - 1, -1, -1)]
+
+

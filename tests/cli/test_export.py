@@ -1,0 +1,104 @@
+"""`interlock export`: everything as JSON lines, or a table that a spreadsheet opens safely."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from interlock.engine import Engine, Result
+from interlock.machine import Go
+from tests.cli.test_config import run
+from tests.cli.test_operating import PROGRAM, letter
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def post(tmp_path: Path) -> Path:
+    """Three letters, one of them further, one in another workspace; keys that a spreadsheet would run."""
+    path = tmp_path / "post.db"
+    with Engine(f"sqlite:///{path}", [letter]) as engine:
+        engine.create("letter", {"to": "ann"}, key='=HYPERLINK("http://evil")')
+        [claim] = engine.claim(UUID(int=1), ["letter"], 1)
+        engine.finish([Result(claim, Go("signing"))])
+        engine.create("letter", {"to": "Zoë\u2028"}, key="+1", labels={"a": "b"})
+        engine.create("letter", {"to": "north"}, workspace="north")
+    return path
+
+
+def export(post: Path, *arguments: str) -> tuple[int, str, str]:
+    done = run(
+        "export", *arguments, "--database", f"sqlite:///{post}", "--app", PROGRAM, cwd=post.parent,
+        PYTHONPATH=str(ROOT),
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_json_lines_have_every_instance_with_its_history_the_newest_first(post: Path) -> None:
+    code, text, told = export(post)
+    assert (code, told.strip().endswith("3 instances")) == (0, True)
+    rows = [json.loads(line) for line in text.split("\n") if line]
+    assert [row["data"]["to"] for row in rows] == ["north", "Zoë\u2028", "ann"]
+    assert [step["kind"] for step in rows[2]["history"]] == ["created", "moved"]
+    assert (rows[2]["state"], rows[2]["history"][1]["to_state"]) == ("signing", "signing")
+    assert rows[0]["workspace"] == "north"
+
+
+def test_a_table_has_a_line_an_instance_and_no_formula(post: Path) -> None:
+    code, text, _ = export(post, "--format", "csv")
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["key"] for row in rows] == ["", "'+1", '\'=HYPERLINK("http://evil")']
+    assert [row["state"] for row in rows] == ["writing", "writing", "signing"]
+    assert list(rows[0]) == [
+        "id", "machine", "state", "workspace", "key", "seq", "created_at", "entered_at", "finished_at", "paused",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_a_cell_that_a_spreadsheet_would_run_is_made_text(first: str) -> None:
+    from interlock.cli.exporting import _harmless
+
+    assert _harmless(f"{first}1") == f"'{first}1"
+    assert [_harmless(value) for value in ("", "a=1", 7, None, True)] == ["", "a=1", 7, None, True]
+
+
+def test_filters_choose_and_histories_can_be_left_out(post: Path) -> None:
+    code, text, _ = export(
+        post, "--state", "writing", "--workspace", "default", "--machine", "letter", "--without-history"
+    )
+    [row] = [json.loads(line) for line in text.split("\n") if line]
+    assert (code, row["key"], "history" in row) == (0, "+1", False)
+    code, text, told = export(post, "--machine", "nothing")
+    assert (code, text, "0 instances" in told) == (0, "", True)
+
+
+def test_it_is_written_to_a_file(post: Path, tmp_path: Path) -> None:
+    code, text, told = export(post, "out.jsonl")
+    assert (code, text, "3 instances" in told) == (0, "", True)
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").split("\n")
+    assert len([json.loads(line) for line in lines if line]) == 3
+
+
+def test_a_file_that_is_there_is_kept_when_there_is_nothing_to_export_from(post: Path, tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl").write_text("yesterday's\n")
+    code, _, told = export(tmp_path / "gone.db", "out.jsonl")
+    assert (code, "there is no database" in told) == (1, True)
+    assert (tmp_path / "out.jsonl").read_text() == "yesterday's\n"
+
+
+def test_a_file_that_cannot_be_written_is_told_in_one_line(post: Path) -> None:
+    code, _, told = export(post, "no/such/folder.jsonl")
+    assert code == 1
+    assert told.startswith("error: cannot write to no/such/folder.jsonl: ")
+    assert len(told.splitlines()) == 1
+
+
+def test_a_format_that_there_is_not_is_exit_code_2(post: Path) -> None:
+    code, _, told = export(post, "--format", "xml")
+    assert (code, "xml" in told) == (2, True)

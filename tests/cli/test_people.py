@@ -1,0 +1,87 @@
+"""Who may come in, from the command line, as processes: what one command makes, the next one finds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlock.engine import Engine
+from interlock.people import NotAuthenticated, People
+from tests.cli.test_config import run
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An installation that was started once; its configuration says where the database is."""
+    (tmp_path / "interlock.toml").write_text('database = "sqlite:///mine.db"\n')
+    with Engine(f"sqlite:///{tmp_path}/mine.db", []) as engine:
+        People(engine).setup()
+    return tmp_path
+
+
+def call(home: Path, *arguments: str) -> Any:
+    done = run(*arguments, "--json", cwd=home, INTERLOCK_USER="operator")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_person_in_a_workspace_with_a_token_comes_in_until_it_is_revoked(home: Path) -> None:
+    assert call(home, "workspace", "add", "north", "--title", "The north")["title"] == "The north"
+    assert call(home, "user", "add", "ann", "--role", "viewer")["roles"] == {"default": "viewer"}
+    both = call(home, "user", "role", "ann", "member", "--workspace", "north")
+    assert both["roles"] == {"default": "viewer", "north": "member"}
+    made = call(home, "token", "create", "laptop", "--user", "ann", "--workspace", "north", "--days", "3")
+    with Engine(f"sqlite:///{home}/mine.db", []) as engine:
+        people = People(engine)
+        assert people.by_token(made["secret"]).roles == {"north": "member"}
+        [added] = people.actions(what="user_added", actor="owner:operator").actions
+        assert added.target == "ann"
+        assert call(home, "token", "revoke", made["id"])["revoked_at"] is not None
+        with pytest.raises(NotAuthenticated):
+            people.by_token(made["secret"])
+
+
+def test_the_secret_alone_goes_to_the_output_so_that_a_script_can_keep_it(home: Path) -> None:
+    done = run("token", "create", "robot", "--scope", "read", cwd=home)
+    [secret] = done.stdout.splitlines()
+    assert secret.startswith("il_")
+    assert "not shown again" in done.stderr
+    listed = run("token", "list", cwd=home).stdout
+    assert "robot" in listed
+    assert secret not in listed
+
+
+def test_a_login_link_is_for_the_owner_unless_somebody_is_named(home: Path) -> None:
+    link = call(home, "login-link", "--url", "https://interlock.example.org")
+    assert (link["name"], link["link"].startswith("https://interlock.example.org/login?link=")) == ("owner", True)
+    secret = link["link"].partition("link=")[2]
+    with Engine(f"sqlite:///{home}/mine.db", []) as engine:
+        assert People(engine).login_by_link(secret, address="", browser="").person.name == "owner"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("user", "add", "owner"), 1, "there is a person 'owner' already"),
+        (("user", "add", "a b"), 1, "'a b'"),
+        (("user", "disable", "owner"), 1, "is the last owner"),
+        (("user", "disable", "nobody"), 1, "there is nobody called 'nobody'; see: interlock user list"),
+        (("user", "add", "ann", "--role", "king"), 2, "king"),
+        (("user", "add", "ann", "--workspace", "south"), 1, "there is no workspace 'south'"),
+        (("workspace", "add", "default"), 1, "there is a workspace 'default' already"),
+        (("token", "create", "x"), 1, "give one of the two"),
+        (("token", "create", "x", "--scope", "rule"), 1, "'rule' is no scope"),
+        (("token", "revoke", "7"), 2, "7"),
+        (("login-link", "nobody"), 1, "there is nobody called 'nobody'"),
+    ],
+)
+def test_a_mistake_has_its_exit_code_and_its_reason(
+    home: Path, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    done = run(*arguments, cwd=home)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
