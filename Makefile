@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: setup run test check bench soak clean
+.PHONY: setup run test browser check bench soak clean
 
 setup: $(READY)
 
@@ -19,8 +19,15 @@ $(READY): pyproject.toml constraints.txt
 run: setup  ## The whole service in one process, with a demo; Ctrl-C stops it.
 	$(BIN)/interlock up
 
-test: setup  ## Every test, on SQLite and on a real PostgreSQL that comes in a wheel.
+test: setup browser  ## Every test, on SQLite and on a real PostgreSQL that comes in a wheel.
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+browser:  ## Chromium for the tests of pages, from the system's packages where that can be; else those are skipped.
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+		{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "installing chromium for the tests of pages" && \
+		  (apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
+		   fonts-inter fonts-jetbrains-mono fonts-noto-core) >/dev/null 2>&1; } || \
+		echo "no Chromium here: the tests of pages in a browser are skipped"
 
 check: setup  ## Lint, types, layers.
 	$(BIN)/ruff check src tests bench
@@ -32,7 +39,7 @@ bench: setup  ## Work items per second, against raw SQL in the same run.
 	$(BIN)/python -m bench
 
 soak: setup  ## The long versions of the kill tests and of the model test; half an hour.
-	INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n auto tests/acceptance tests/conformance/test_model.py
+	INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n auto tests/acceptance tests/conformance/test_model.py tests/http/test_description.py
 
 clean:
 	rm -rf $(VENV) data .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -66,15 +66,10 @@ def test_a_login_link_is_for_the_owner_unless_somebody_is_named(home: Path) -> N
     ("arguments", "code", "told"),
     [
         (("user", "add", "owner"), 1, "there is a person 'owner' already"),
-        (("user", "add", "a b"), 1, "'a b'"),
         (("user", "disable", "owner"), 1, "is the last owner"),
-        (("user", "disable", "nobody"), 1, "there is nobody called 'nobody'; see: interlock user list"),
         (("user", "add", "ann", "--role", "king"), 2, "king"),
-        (("user", "add", "ann", "--workspace", "south"), 1, "there is no workspace 'south'"),
-        (("workspace", "add", "default"), 1, "there is a workspace 'default' already"),
-        (("token", "create", "x"), 1, "give one of the two"),
         (("token", "create", "x", "--scope", "rule"), 1, "'rule' is no scope"),
-        (("token", "revoke", "7"), 2, "7"),
+        (("token", "revoke", "7"), 2, "Invalid value"),
         (("login-link", "nobody"), 1, "there is nobody called 'nobody'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -48,6 +49,7 @@ app.command("sample")(sample.run)
 
 def main() -> None:
     """Run a command; an error of ours is one clear line and exit code 1."""
+    sys.path.append(os.getcwd())  # so that --app finds a module of the present folder
     try:
         app()
     except Exception as error:

@@ -232,9 +232,19 @@ def list_workspaces(in_json: Json = False, database: Database = DEFAULT_DATABASE
         table(("name", "title", "added (UTC)"), [(w.name, w.title, when(w.created_at)) for w in found])
 
 
+def _address() -> str:
+    """Where the service is, by the configuration."""
+    from interlock.config import load
+
+    http = load().http
+    return http.url or f"http://{http.host}:{http.port}"
+
+
 def login_link(
     name: Annotated[str | None, typer.Argument(help="Whom to log in; the owner, if it is left out.")] = None,
-    url: Annotated[str, typer.Option(help="Where the service is.")] = "http://127.0.0.1:8420",
+    url: Annotated[
+        str, typer.Option(help="Where the service is.", show_default="from the configuration, else http://127.0.0.1:8420")
+    ] = "",
     user: As = "",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
@@ -249,7 +259,7 @@ def login_link(
         person = people.find(name) if name is not None else people.first_owner()
         if person is None:
             raise NotFound("nobody owns this installation yet; start it once with: interlock up")
-        link = link_address(url, people.login_link(person.id, by=by(user)))
+        link = link_address(url or _address(), people.login_link(person.id, by=by(user)))
     if in_json:
         as_json({"name": person.name, "link": link})
     else:

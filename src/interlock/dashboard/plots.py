@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from interlock.dashboard import words
 from interlock.store import Micros, moment
 from interlock.watch.ladder import DAY, HOUR, MINUTE
 from interlock.watch.measures import Point

@@ -22,7 +22,7 @@ from interlock.watch.ladder import MINUTE, Lengths
 I, D = t.instance, t.definition  # noqa: E741
 LOOK = 20
 """Of so many with the lowest ids, the one that entered first is taken."""
-LOOK_AMONG_OTHERS = 500
+LOOK_AMONG_OTHERS = 100
 """And so many are looked at for those of a few workspaces."""
 UNUSUAL = 3
 MOST_VERSIONED = 5_000

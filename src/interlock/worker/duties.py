@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from interlock.config import Settings
 from interlock.engine import Engine
+from interlock.engine.outbox import OutboxMessage
 from interlock.people import People
 from interlock.worker.alerter import Alerter
 from interlock.worker.bulker import Bulker
@@ -29,6 +30,22 @@ class Cleaner(Loop):
 
     def once(self) -> bool:
         return self._people.clean_up() > 0
+
+
+class Reminders:
+    """Reminders of waiting instances go to whom alerts go."""
+
+    def __init__(self, engine: Engine, notify: Sequence[str]) -> None:
+        self._engine, self._notify = engine, notify
+
+    def deliver(self, message: OutboxMessage) -> str:
+        for one in self._notify:
+            channel, _, whom = one.partition(":")
+            self._engine.outbox.put(
+                channel, whom, message.subject, message.body, instance_id=message.instance_id,
+                workspace=message.workspace,
+            )  # fmt: skip
+        return f"handed on to {', '.join(self._notify)}"
 
 
 class Duties:
@@ -88,4 +105,6 @@ def serving(engine: Engine, settings: Settings) -> list[Loop]:
 def working(engine: Engine, settings: Settings) -> list[Loop]:
     """What a process that works does beside."""
     out = channels(settings)
+    if settings.alerts.notify:
+        out["reminder"] = Reminders(engine, settings.alerts.notify)
     return [Scheduler(engine), Bulker(engine), Roller(engine), *([Deliverer(engine, out)] if out else [])]

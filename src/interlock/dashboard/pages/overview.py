@@ -1,15 +1,93 @@
-"""The overview: every machine at a glance."""
+"""The overview: every machine at a glance, and where somebody has to act."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.dashboard.site import Reader, render
+from interlock.dashboard import plots
+from interlock.dashboard.site import Reader, Visitor, frame, render
+from interlock.machine import Machine
+from interlock.watch import alerts, measures
+from interlock.watch.alerts import Alert
+from interlock.watch.longest import Resting, longest, open_states
 
 router = APIRouter(include_in_schema=False)
+SHOWN_ALERTS = 5
+SHOWN_LONGEST = 8
+DAY = plots.SPANS["24h"]
+MEASURES = ("finished", "failed")
+Series = Mapping[tuple[str, str], Sequence[measures.Point]]
+Chosen = Annotated[str, Query(alias="span", max_length=10)]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the page shows beside the numbers of its frame."""
+
+    alerts: Sequence[Alert]
+    long: Mapping[str, Resting]
+    """By machine: whatever is in its state the longest."""
+    longest: Sequence[Resting]
+    chosen: Series
+    day: Series
 
 
 @router.get("/ui")
-async def overview(v: Reader) -> Response:
-    return await render(v, "overview.html")
+async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
+    span, around = plots.span_of(chosen), await frame(v)
+    seen = await v.service.read(lambda conn: look(conn, v, around.overview, span))
+    nothing = plots.empty(v.now, span)
+    charts = {
+        measure: plots.plot(
+            plots.added((points for (_, one), points in seen.chosen.items() if one == measure), nothing), span, kind, what
+        )
+        for measure, kind, what in (("finished", "work", "finished"), ("failed", "failed", "attempts failed"))
+    }
+    day = plots.empty(v.now, DAY)
+    sparks = {
+        machine.name: plots.spark(
+            seen.day.get((machine.name, "finished"), day), seen.day.get((machine.name, "failed"), day)
+        )
+        for machine in v.service.engine.registry
+    }
+    return await render(
+        v, "overview.html", seen=seen, charts=charts, sparks=sparks, span=span, spans=plots.SPANS.values(),
+        by_kind=by_kind,
+    )  # fmt: skip
+
+
+def look(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plots.Span) -> Seen:
+    """Everything in one read."""
+    registry, every = v.service.engine.registry, []
+    for view in numbers.machines:
+        machine = registry[view.machine]
+        every += longest(conn, machine, open_states(machine, view.states), v.workspaces).values()
+    every.sort(key=lambda one: one.since)
+    long: dict[str, Resting] = {}
+    for one in every:
+        long.setdefault(one.machine, one)
+    chosen = _series(conn, v, span)
+    return Seen(
+        alerts.open_alerts(conn, SHOWN_ALERTS) if v.operator else (), long, every[:SHOWN_LONGEST], chosen,
+        chosen if span is DAY else _series(conn, v, DAY),
+    )  # fmt: skip
+
+
+def _series(conn: sa.Connection, v: Visitor, span: plots.Span) -> Series:
+    return measures.series_of_each(conn, MEASURES, v.now, window=span.window, by=span.by, workspaces=v.workspaces)
+
+
+def by_kind(machine: Machine, states: Mapping[str, int], kind_of: Any) -> dict[str, int]:
+    """How many are of which kind; those that came to an end are not of interest here."""
+    found: dict[str, int] = {}
+    for state, n in states.items():
+        kind = kind_of(machine, state)
+        if kind not in {"done", "ended"}:
+            found[kind] = found.get(kind, 0) + n
+    return found

@@ -22,6 +22,7 @@ from interlock.store import SECOND, moment
 
 router = APIRouter(prefix="/api/outbox", tags=["outbox"])
 REMEDIES = {
+    "reminder": "set notify under [alerts] in the configuration",
     "mail": "set [mail] in the configuration",
     "webhook": "set [webhooks.NAME] in the configuration",
 }
@@ -97,7 +98,8 @@ class Why(BaseModel):
 def channels_of(service: Service) -> set[str]:
     """The channels that the configuration names."""
     settings = service.settings
-    return {name for name, there in (("mail", settings.mail), ("webhook", settings.webhooks)) if there}
+    known = (("mail", settings.mail), ("webhook", settings.webhooks), ("reminder", settings.alerts.notify))
+    return {name for name, there in known if there}
 
 
 def _mine(who: Principal) -> frozenset[str] | None:

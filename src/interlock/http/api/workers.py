@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from interlock.engine import leases, limits, workers
 from interlock.http.caller import Caller, TheService, require_operator
 from interlock.http.models import Answer
-from interlock.people import OPERATORS
+from interlock.people import OPERATORS, NotAllowed
 from interlock.store import SECOND, moment
 
 router = APIRouter(prefix="/api", tags=["workers"])
@@ -89,7 +89,9 @@ async def list_workers(service: TheService, who: Caller) -> WorkerList:
 
 @router.get("/leases", summary="Named resources and who holds them; others' only for the first workspace")
 async def list_leases(service: TheService, who: Caller) -> LeaseList:
-    everything = OPERATORS in who.workspaces and who.may("read", OPERATORS)
+    if not any(who.may("read", w) for w in who.workspaces):
+        raise NotAllowed("this needs the scope 'read'")
+    everything = who.may("read", OPERATORS)
     mine = None if everything else who.workspaces
     found = await service.read(lambda conn: leases.held(conn, service.engine.clock.now(), workspaces=mine))
     return LeaseList(

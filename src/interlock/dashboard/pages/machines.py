@@ -1,0 +1,93 @@
+"""A machine: its diagram with live numbers, its states, who may fire what, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from interlock.dashboard import diagram, plots
+from interlock.dashboard.site import Reader, Visitor, frame, render
+from interlock.engine import NotFound
+from interlock.machine import Kind, Machine
+from interlock.store import Micros
+from interlock.watch import measures
+from interlock.watch.ladder import Lengths
+from interlock.watch.longest import Resting, Versions, longest, open_states, unusual, versions
+from interlock.watch.measures import Point
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table of states."""
+
+    name: str
+    n: int
+    final: bool
+    usual: Lengths | None
+    oldest: Resting | None
+    stuck: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the page shows beside the numbers of its frame."""
+
+    dwell: Mapping[str, Lengths]
+    longest: Mapping[str, Resting]
+    versions: Versions
+    finished: Sequence[Point]
+    failed: Sequence[Point]
+
+
+@router.get("/ui/machines/{name}")
+async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span", max_length=10)] = "24h") -> Response:
+    known = v.service.engine.registry.get(name)
+    if known is None:
+        raise NotFound(f"there is no machine {name!r}")
+    span, around = plots.span_of(chosen), await frame(v)
+    view = around.overview[name]
+    seen = await v.service.read(lambda conn: look(conn, v, known, view.states, span))
+    rows = [row_of(known, state, view.states, seen, v.now) for state in known.states]
+    late: dict[str, Micros] = {row.name: v.now - row.oldest.since for row in rows if row.stuck and row.oldest}
+    usual = {state: lengths.median for state, lengths in seen.dwell.items() if lengths.n}
+    charts = [
+        (plots.plot(seen.finished, span, "work", "finished"), "Finished"),
+        (plots.plot(seen.failed, span, "failed", "attempts failed"), "Failed attempts"),
+    ]
+    return await render(
+        v, "machine.html", machine=known, view=view, rows=rows, picture=diagram.for_machine(known, view.states, usual, late),
+        charts=charts, span=span, spans=plots.SPANS.values(), seen=seen, who_may=diagram.who_may,
+        current=v.service.engine.core.current[name], without_code=v.service.engine.registry.missing(known),
+        missing_states=sorted(set(view.states) - set(known.states)),
+    )  # fmt: skip
+
+
+def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str, int], span: plots.Span) -> Seen:
+    """Everything in one read."""
+
+    def series(measure: str) -> list[Point]:
+        return measures.series(
+            conn, measure, v.now, window=span.window, by=span.by, machine=machine.name, workspaces=v.workspaces
+        )
+
+    return Seen(
+        measures.dwell(conn, machine.name, v.now, workspaces=v.workspaces),
+        longest(conn, machine, open_states(machine, counts), v.workspaces),
+        versions(conn, machine, v.workspaces),
+        series("finished"),
+        series("failed"),
+    )
+
+
+def row_of(machine: Machine, state: str, counts: Mapping[str, int], seen: Seen, now: Micros) -> Row:
+    usual, oldest = seen.dwell.get(state), seen.longest.get(state)
+    stuck = oldest is not None and unusual(oldest, usual, now)
+    final = machine.states[state].kind is Kind.FINAL
+    return Row(state, counts.get(state, 0), final, usual if usual and usual.n else None, oldest, stuck)
