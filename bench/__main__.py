@@ -11,6 +11,7 @@ import sqlite3
 import statistics
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from rich.console import Console
@@ -18,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 from tests.servers import Postgres
 
-from bench import raw
+from bench import raw, service
 from bench.items import interlock
 
 
@@ -27,15 +28,22 @@ def main() -> None:
     options.add_argument("--items", type=int, default=20_000, help="work items a run")
     options.add_argument("--runs", type=int, default=3, help="runs of each; the median counts")
     options.add_argument("--batch", type=int, default=200, help="claims a batch, and hands of the worker")
+    options.add_argument("--only", choices=("items", "service"), help="only this part")
+    options.add_argument("--seconds", type=float, default=5.0, help="how long each round of requests lasts")
     options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="il-bench-"))
     folder.chmod(0o755)
+    figures: dict[str, object] = {}
     try:
-        figures = measure(folder, given.items, given.runs, given.batch)
+        if given.only != "service":
+            figures |= measure(folder, given.items, given.runs, given.batch)
+            report(figures)
+        if given.only != "items":
+            figures["service"] = measure_service(folder, given.seconds, given.runs)
+            report_service(figures["service"])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    report(figures)
     if given.json:
         given.json.write_text(json.dumps(figures, indent=2) + "\n")
 
@@ -71,6 +79,54 @@ def measure(folder: Path, items: int, runs: int, batch: int) -> dict[str, object
         "cores": os.cpu_count(),
         "rates": {name: {"median": statistics.median(r), "runs": r} for name, r in rates.items()},
     }
+
+
+def measure_service(folder: Path, seconds: float, rounds: int) -> dict[str, Any]:
+    """Events over HTTP against a bare endpoint, and from an event to the start of its handler; on both databases."""
+    found: dict[str, Any] = {}
+    with Postgres(folder / "pg-service") as server, Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("measuring the service", total=6)
+        with psycopg.connect(server.url(), autocommit=True) as conn:
+            for name in ("bare", "fire", "together", "apart"):
+                conn.execute(f"CREATE DATABASE {name}".encode())
+        urls = {
+            "SQLite": (f"sqlite:///{folder}/bare.db", f"sqlite:///{folder}/fire.db"),
+            "PostgreSQL": (server.url("bare"), server.url("fire")),
+        }
+        for name, pair in urls.items():
+            found[name] = {"fire": service.fire(pair, seconds, rounds)}
+            progress.advance(bar)
+        for name in urls:
+            for how in ("together", "apart"):
+                url = server.url(how) if name == "PostgreSQL" else f"sqlite:///{folder}/{how}.db"
+                found[name][how] = service.latency(url, apart=how == "apart", count=300)
+                progress.advance(bar)
+    return found
+
+
+def report_service(found: Any) -> None:
+    table = Table(
+        "", "bare FastAPI, one row", "an event fired", "of bare", "p50 / p99 ms",
+        title=f"requests per second, {service.CLIENTS} clients, one server process",
+    )  # fmt: skip
+    for name, one in found.items():
+        bare, ours = one["fire"]["bare"], one["fire"]["interlock"]
+        table.add_row(
+            name, f"{bare['rate']:,.0f}", f"{ours['rate']:,.0f}", f"{one['fire']['ratio']:.2f}",
+            f"{ours['p50_ms']:.1f} / {ours['p99_ms']:.1f}",
+        )  # fmt: skip
+    second = Table(
+        "",
+        "in one process",
+        "server and worker apart",
+        title="from an event to the start of its handler, ms: p50 / p99 / worst",
+    )
+    for name, one in found.items():
+        shown = [
+            f"{h['p50_ms']:.1f} / {h['p99_ms']:.1f} / {h['worst_ms']:.1f}" for h in (one["together"], one["apart"])
+        ]
+        second.add_row(name, *shown)
+    Console().print(table, second)
 
 
 def report(figures: dict[str, object]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from interlock.engine import Engine, Result
 from interlock.machine import Go
-from tests.cli.test_config import run
+from tests.cli.calling import command, process
 from tests.cli.test_operating import PROGRAM, letter
 
 ROOT = Path(__file__).parents[2]
@@ -32,11 +32,8 @@ def post(tmp_path: Path) -> Path:
 
 
 def export(post: Path, *arguments: str) -> tuple[int, str, str]:
-    done = run(
-        "export", *arguments, "--database", f"sqlite:///{post}", "--app", PROGRAM, cwd=post.parent,
-        PYTHONPATH=str(ROOT),
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+    done = command("export", *arguments, "--database", f"sqlite:///{post}", "--app", PROGRAM, cwd=post.parent)
+    return done.code, done.out, done.err
 
 
 def test_json_lines_have_every_instance_with_its_history_the_newest_first(post: Path) -> None:
@@ -76,6 +73,13 @@ def test_filters_choose_and_histories_can_be_left_out(post: Path) -> None:
     assert (code, row["key"], "history" in row) == (0, "+1", False)
     code, text, told = export(post, "--machine", "nothing")
     assert (code, text, "0 instances" in told) == (0, "", True)
+
+
+def test_a_process_writes_it_as_utf_8_and_its_progress_elsewhere(post: Path) -> None:
+    where = ("--database", f"sqlite:///{post}", "--app", PROGRAM)
+    done = process("export", *where, cwd=post.parent, PYTHONPATH=str(ROOT), PYTHONUTF8="1")
+    assert (done.code, "Zoë" in done.out, len(done.out.split("\n"))) == (0, True, 4)
+    assert "3 instances" in done.err
 
 
 def test_it_is_written_to_a_file(post: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Who may come in, from the command line, as processes: what one command makes, the next one finds."""
+"""Who may come in, from the command line: what one command makes, the next one finds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from interlock.engine import Engine
 from interlock.people import NotAuthenticated, People
-from tests.cli.test_config import run
+from tests.cli.calling import command, process
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def call(home: Path, *arguments: str) -> Any:
-    done = run(*arguments, "--json", cwd=home, INTERLOCK_USER="operator")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    done = command(*arguments, "--json", cwd=home, INTERLOCK_USER="operator")
+    assert done.code == 0, done.err
+    return json.loads(done.out)
 
 
 def test_a_person_in_a_workspace_with_a_token_comes_in_until_it_is_revoked(home: Path) -> None:
@@ -45,11 +45,11 @@ def test_a_person_in_a_workspace_with_a_token_comes_in_until_it_is_revoked(home:
 
 
 def test_the_secret_alone_goes_to_the_output_so_that_a_script_can_keep_it(home: Path) -> None:
-    done = run("token", "create", "robot", "--scope", "read", cwd=home)
-    [secret] = done.stdout.splitlines()
+    done = process("token", "create", "robot", "--scope", "read", cwd=home)
+    [secret] = done.out.splitlines()
     assert secret.startswith("il_")
-    assert "not shown again" in done.stderr
-    listed = run("token", "list", cwd=home).stdout
+    assert "not shown again" in done.err
+    listed = command("token", "list", cwd=home).out
     assert "robot" in listed
     assert secret not in listed
 
@@ -76,7 +76,7 @@ def test_a_login_link_is_for_the_owner_unless_somebody_is_named(home: Path) -> N
 def test_a_mistake_has_its_exit_code_and_its_reason(
     home: Path, arguments: tuple[str, ...], code: int, told: str
 ) -> None:
-    done = run(*arguments, cwd=home)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+    done = command(*arguments, cwd=home)
+    assert (done.code, done.out) == (code, "")
+    assert told in done.err
+    assert "Traceback" not in done.err

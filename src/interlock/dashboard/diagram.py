@@ -10,7 +10,7 @@ from urllib.parse import quote
 from interlock.dashboard import kinds, words
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
-from interlock.machine import Kind, Machine
+from interlock.machine import Guard, Kind, Machine
 from interlock.machine.diagram import Box, Line, Point, lay_out
 from interlock.machine.transitions import Edge
 from interlock.store import Micros
@@ -97,7 +97,10 @@ def for_machine(
 
 
 def for_instance(machine: Machine, history_rows: Iterable[Any], instance: Instance) -> Picture:
-    """Where one instance is, the way it came (rows of its history), and where it can go from there."""
+    """Where one instance is, the way it came (rows of its history), and where it can go from there.
+
+    The first picture of a life cycle takes up to a second; after that it is known. So call it in a thread.
+    """
     rows = list(history_rows)
     visited = {row.to_state for row in rows if row.to_state} | {row.from_state for row in rows if row.from_state}
     taken = {(row.from_state, row.to_state) for row in rows if row.from_state and row.to_state}
@@ -109,7 +112,7 @@ def for_instance(machine: Machine, history_rows: Iterable[Any], instance: Instan
 def picture(
     machine: Machine, *, visited: Collection[str], taken: Collection[Pair], present: str, onward: Collection[Pair] = ()
 ) -> Picture:
-    """A machine with a path on it: states that were visited, lines that were taken, the present state, what can follow."""
+    """A machine with a path on it: where it was, the lines it took, where it is, and where it can go."""
     laid = lay_out(machine, tall=False)
     nodes = []
     for name, box in laid.nodes.items():
@@ -164,6 +167,11 @@ def who_may(by: Iterable[Any]) -> list[str]:
     }  # fmt: skip
     found = {str(one) for one in by}
     return [named[one] for one in named if one in found and not (one == "owner" and "user" in found)]
+
+
+def only_if(guard: Guard | None) -> str:
+    """The condition of a transition, by the name of its guard."""
+    return "" if guard is None else words.title(guard.__name__).replace("(", " ").replace(")", "")
 
 
 def rounded(points: Sequence[Point]) -> str:

@@ -88,7 +88,9 @@ def plot(points: Sequence[Point], span: Span, kind: str, what: str) -> Plot:
         bars.append(Bar(i * COLUMN, round(TALL - height, 2), height, title))
     marks = range(top, -1, -step)
     lines = [round(TALL - TALL * mark / top, 2) for mark in marks]
-    return Plot(kind, what, sum(p.n for p in points), span, bars, [f"{m:,}" for m in marks], lines, _times(points, span))
+    return Plot(
+        kind, what, sum(p.n for p in points), span, bars, [f"{m:,}" for m in marks], lines, _times(points, span)
+    )
 
 
 def tick_step(highest: int) -> int:
@@ -112,9 +114,9 @@ def _times(points: Sequence[Point], span: Span) -> list[str]:
     if not points:
         return []
     if span.window > timedelta(days=1):
-        return [*(f"{moment(p.at):%a}" for p in points[:: DAY // span.step]), "now"]
-    quarters = [points[i * len(points) // 4] for i in range(4)]
-    return [*(f"{moment(p.at):%H:%M}" for p in quarters), "now"]
+        return [*(f"{moment(p.at):%a}" for p in points[: -1 : DAY // span.step]), "now"]
+    first, *quarters = (points[i * len(points) // 4].at for i in range(4))
+    return [f"{moment(first):%H:%M} UTC", *(f"{moment(at):%H:%M}" for at in quarters), "now"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +156,5 @@ def added(series: Iterable[Sequence[Point]], like: Sequence[Point]) -> list[Poin
 
 def empty(now: Micros, span: Span) -> list[Point]:
     """The moments of a window, with nothing in them."""
-    last = now - now % span.step
-    points = int(span.window / timedelta(microseconds=span.step))
-    return [Point(last - i * span.step, 0) for i in range(points - 1, -1, -1)]
-
-
+    first = now - span.window // timedelta(microseconds=1)
+    return [Point(at, 0) for at in range(first - first % span.step, now + 1, span.step)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from typing import Any
 
 from interlock.store import SECOND, Micros, moment
 
@@ -97,3 +99,8 @@ def person(actor: str) -> str:
 
 def today() -> datetime:
     return datetime.now(UTC)
+
+
+def compact(value: Any) -> str:
+    """A JSON value on one line."""
+    return json.dumps(value, ensure_ascii=False, default=str)

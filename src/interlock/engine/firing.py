@@ -227,6 +227,11 @@ def cancel(unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "") -> 
     return fire(unit, instance_id, events, actor, reason=reason)
 
 
+def can_cancel(instance: Instance, machine: Machine, actor: Actor) -> bool:
+    """Whether `cancel` would find a way that is open to this actor."""
+    return machine.cancel is not None and bool(_way(instance, machine, machine.cancel, actor))
+
+
 def _way(instance: Instance, machine: Machine, goal: str, actor: Actor) -> tuple[str, ...]:
     if instance.state == goal:
         return ()

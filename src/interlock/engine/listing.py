@@ -24,6 +24,7 @@ I = t.instance  # noqa: E741
 
 MOST = 10_000
 BIGGEST_PAGE = 500
+MOST_SORTED = 5_000
 LONGEST_LOOK = 20_000
 """Rows that a page or a count looks at where no index leads to those that match."""
 
@@ -117,28 +118,54 @@ def _somewhere(text: str) -> sa.ColumnElement[bool]:
     )
 
 
-def page(conn: sa.Connection, where: Where, now: Micros, *, after: UUID | None = None, limit: int = 50) -> Page:
-    """The newest that match, or those after a cursor."""
+def page(
+    conn: sa.Connection,
+    where: Where,
+    now: Micros,
+    *,
+    after: UUID | None = None,
+    limit: int = 50,
+    oldest: bool = False,
+) -> Page:
+    """The newest that match, or the oldest, or those after a cursor."""
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
-    query = sa.select(I).where(*where.conditions(now)).order_by(I.c.id.desc()).limit(limit + 1)
+    query = sa.select(I).where(*where.conditions(now)).order_by(_order(oldest)).limit(limit + 1)
     if after is not None:
-        query = query.where(I.c.id < after)
-    end = _end_of_look(conn, where, after)
+        query = query.where(I.c.id > after if oldest else I.c.id < after)
+    end = _end_of_look(conn, where, after, oldest=oldest)
     if end is not None:
-        query = query.where(I.c.id >= end)
+        query = query.where(I.c.id <= end if oldest else I.c.id >= end)
     rows = conn.execute(query).all()
     found = load(conn, rows[:limit])
     return Page(found, found[-1].id if len(rows) > limit else end)
 
 
-def _end_of_look(conn: sa.Connection, where: Where, after: UUID | None) -> UUID | None:
+def longest(conn: sa.Connection, where: Where, now: Micros, *, skip: int = 0, limit: int = 50) -> list[Instance] | None:
+    """Those that are in their state for the longest time; None where too many are there to be sorted.
+
+    No index has the moment of entry, so the rows of one machine and state are read and sorted: at most 5,000.
+    """
+    if where.machine is None or where.state is None:
+        return None
+    few = sa.select(I.c.id).where(I.c.machine == where.machine, I.c.state == where.state).limit(MOST_SORTED + 1)
+    if conn.execute(sa.select(sa.func.count()).select_from(few.subquery())).scalar_one() > MOST_SORTED:
+        return None
+    query = sa.select(I).where(*where.conditions(now)).order_by(I.c.entered_at, I.c.id).offset(skip).limit(limit)
+    return load(conn, conn.execute(query).all())
+
+
+def _order(oldest: bool) -> sa.ColumnElement[UUID]:
+    return I.c.id.asc() if oldest else I.c.id.desc()
+
+
+def _end_of_look(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: bool = False) -> UUID | None:
     """The last row that is looked at; None when that is the very last."""
     if not where.searches:
         return None
-    query = sa.select(I.c.id).where(*where.indexed()).order_by(I.c.id.desc()).offset(LONGEST_LOOK - 1).limit(2)
+    query = sa.select(I.c.id).where(*where.indexed()).order_by(_order(oldest)).offset(LONGEST_LOOK - 1).limit(2)
     if after is not None:
-        query = query.where(I.c.id < after)
+        query = query.where(I.c.id > after if oldest else I.c.id < after)
     found = conn.execute(query).scalars().all()
     return found[0] if len(found) == 2 else None
 

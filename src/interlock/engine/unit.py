@@ -178,11 +178,6 @@ class Unit:
                 self._place_data(instance)
         created = {instance.id for instance in self.new}
         updates = [i for i in self.changed.values() if i.id not in created]
-        self._update(updates)  # first: a new instance may take a key that an old one gives up
-        if self.new:
-            store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
-        if self.history:
-            store.insert_many(conn, t.history, HISTORY, self.history)
         if self.closed_reviews:
             conn.execute(
                 sa.update(t.review)
@@ -193,10 +188,16 @@ class Unit:
                 )
                 .values(status="closed", decided_at=self.now)
             )
-        for table in dict.fromkeys(table for table, _ in self.inserts):
-            rows = [values for other, values in self.inserts if other is table]
-            columns = tuple(rows[0])
-            store.insert_many(conn, table, columns, [tuple(row.get(c) for c in columns) for row in rows])
+        with store.at_once(conn):
+            self._update(updates)  # first: a new instance may take a key that an old one gives up
+            if self.new:
+                store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
+            if self.history:
+                store.insert_many(conn, t.history, HISTORY, self.history)
+            for table in dict.fromkeys(table for table, _ in self.inserts):
+                rows = [values for other, values in self.inserts if other is table]
+                columns = tuple(rows[0])
+                store.insert_many(conn, table, columns, [tuple(row.get(c) for c in columns) for row in rows])
         if self.freed:
             limits.free(self)
         for instance in updates:

@@ -14,7 +14,7 @@ from interlock.http.problems import problem
 Observe = Callable[[str, str, int, float], None]
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    b"font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    b"font-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
@@ -57,7 +57,10 @@ class Surroundings:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *ALWAYS, (b"x-trace-id", trace.encode())]
+                headers = list(message.get("headers", ()))
+                given = {name for name, _ in headers}  # what a page says itself counts
+                always = [pair for pair in ALWAYS if pair[0] not in given]
+                message["headers"] = [*headers, *always, (b"x-trace-id", trace.encode())]
             await send(message)
 
         try:

@@ -27,6 +27,8 @@ LETTER, SMALL_LETTER = 7.2, 6.0
 LABEL_HEIGHT = 14
 MARGIN = 8
 ROOMS = (1.0, 1.2, 1.4, 1.7, 2.0)
+BIG = 60
+"""With more lines than this it is laid out once, with room: each try would take a second."""
 ASTRAY = 4
 
 
@@ -160,6 +162,10 @@ def backward(initial: str, lines: Sequence[Line]) -> set[int]:
                 back.add(i)
             elif line.target not in seen:
                 visit(line.target)
+        for i, line in enumerate(lines):  # the way back of a line may be the only way there
+            if line.both and line.target == state and line.source not in seen:
+                back.add(i)
+                visit(line.source)
         path.discard(state)
 
     visit(initial)
@@ -196,7 +202,7 @@ def _loosened(machine: Machine, height: int) -> Diagram:
     lines = lines_of(machine)
     named = _named(lines)
     best: tuple[float, Diagram] | None = None
-    for room in ROOMS:
+    for room in ROOMS if len(lines) <= BIG else (1.4,):
         made = _place(machine, lines, named, height, room)
         faults = _faults(made)
         if best is None or faults < best[0]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -55,6 +56,11 @@ class Store(ABC):
     @abstractmethod
     def listen(self) -> None:
         """Start to turn what other processes commit into hints; polling stays the truth."""
+
+    @contextmanager
+    def at_once(self, conn: sa.Connection) -> Iterator[None]:
+        """Inside, `insert_many` and `update_many` may be sent together; at the end all of them are done."""
+        yield
 
     @abstractmethod
     def insert_many(

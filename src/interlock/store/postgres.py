@@ -4,8 +4,9 @@ Each write is its own transaction on a pooled connection. A deadlock, a serializ
 unique key runs the job once more: the second time it sees what it collided with. A connection that broke before
 the commit is replaced; one that broke during the commit raises StoreGone, because nobody knows how it ended.
 
-Hints go through LISTEN/NOTIFY, at most 20 a second, sent after the commit and never by a trigger. They are lost
-without harm: every loop polls as well. `wakeup = "poll"` turns them off (pgbouncer in transaction mode).
+Hints go through LISTEN/NOTIFY, at most 100 a second (20 where no work became ready), sent after the commit and never
+by a trigger. They are lost without harm: every loop polls as well. `wakeup = "poll"` turns them off (pgbouncer in
+transaction mode).
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import contextlib
 import random
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -31,7 +33,8 @@ T = TypeVar("T")
 CHANNEL = "interlock"
 NOTIFY = "SELECT pg_notify(%s, %s)"
 TRIES = 5
-PAUSE_BETWEEN_HINTS = 0.05
+URGENT, CALM = 0.01, 0.05
+"""Seconds between two hints: work that is ready is told sooner than what happened."""
 
 
 class PostgresStore(Store):
@@ -61,6 +64,8 @@ class PostgresStore(Store):
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._threads = ThreadPoolExecutor(pool_size, thread_name_prefix="interlock-write")
         self._wakeup = wakeup
+        self._pending = threading.local()
+        """Updates of this thread that are on their way."""
         self._closed = threading.Event()
         self._dirty = threading.Event()
         self._dirty_queues: set[str] = set()
@@ -128,27 +133,53 @@ class PostgresStore(Store):
 
         return self.write(alone)
 
+    @contextmanager
+    def at_once(self, conn: sa.Connection) -> Iterator[None]:
+        """One round trip for all of them: each costs as much as the work that it carries."""
+        pending = self._pending.updates = []
+        try:
+            with _told_as_ours(conn), _raw(conn).pipeline():
+                yield
+        finally:
+            self._pending.updates = None
+        for cursor, table, count in pending:
+            _all_there(cursor, table, count)
+
     def insert_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
-        arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
-        conn.exec_driver_sql(
-            f"INSERT INTO {table.name} ({', '.join(columns)}) SELECT * FROM unnest({arrays})",
-            tuple(map(list, zip(*rows, strict=True))),
-        )
+        if len(rows) == 1:
+            marks = ", ".join(["%s"] * len(columns))
+            statement, values = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})", tuple(rows[0])
+        else:
+            arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
+            statement = f"INSERT INTO {table.name} ({', '.join(columns)}) SELECT * FROM unnest({arrays})"
+            values = tuple(map(list, zip(*rows, strict=True)))
+        with _told_as_ours(conn):
+            _raw(conn).execute(statement.encode(), values)
 
     def update_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
-        arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
-        sets = ", ".join(f"{name} = new.{name}" for name in columns[1:])
-        done = conn.exec_driver_sql(
-            f"UPDATE {table.name} AS old SET {sets} FROM unnest({arrays}) AS new ({', '.join(columns)}) "
-            f"WHERE old.{columns[0]} = new.{columns[0]}",
-            tuple(map(list, zip(*rows, strict=True))),
-        )
-        if done.rowcount != len(rows):
-            raise StoreGone(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
+        if len(rows) == 1:
+            sets = ", ".join(f"{name} = %s" for name in columns[1:])
+            statement = f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = %s"
+            values = (*rows[0][1:], rows[0][0])
+        else:
+            arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
+            sets = ", ".join(f"{name} = new.{name}" for name in columns[1:])
+            statement = (
+                f"UPDATE {table.name} AS old SET {sets} FROM unnest({arrays}) AS new ({', '.join(columns)}) "
+                f"WHERE old.{columns[0]} = new.{columns[0]}"
+            )
+            values = tuple(map(list, zip(*rows, strict=True)))
+        with _told_as_ours(conn):
+            cursor = _raw(conn).execute(statement.encode(), values)
+        pending = getattr(self._pending, "updates", None)
+        if pending is None:
+            _all_there(cursor, table, len(rows))
+        else:
+            pending.append((cursor, table, len(rows)))
 
     def join(self, conn: sa.Connection) -> None:
         return None  # psycopg begins by itself
@@ -208,14 +239,21 @@ class PostgresStore(Store):
             try:
                 with self._connection() as conn:
                     wait = 0.05
+                    last = 0.0
                     while not self._closed.is_set():
                         if not self._dirty.wait(0.5):
                             continue
-                        self._dirty.clear()
                         with self._dirty_lock:
-                            queues, self._dirty_queues = self._dirty_queues, set()
+                            urgent = any(not name.startswith("*") for name in self._dirty_queues)
+                            left = last + (URGENT if urgent else CALM) - time.monotonic()
+                            if left <= 0:
+                                self._dirty.clear()
+                                queues, self._dirty_queues = self._dirty_queues, set()
+                        if left > 0:
+                            self._closed.wait(min(left, URGENT))
+                            continue
                         conn.execute(NOTIFY, (CHANNEL, note(queues)))
-                        self._closed.wait(PAUSE_BETWEEN_HINTS)
+                        last = time.monotonic()
             except psycopg.Error:
                 self._closed.wait(wait)
                 wait = min(wait * 2, 5.0)
@@ -240,6 +278,31 @@ class PostgresStore(Store):
         with contextlib.suppress(sa.exc.SQLAlchemyError):
             self._engine.dispose()
             self._vital.dispose()
+
+
+def _all_there(cursor: psycopg.Cursor[Any], table: sa.Table, count: int) -> None:
+    if cursor.rowcount != count:
+        raise StoreGone(f"{count} rows of {table.name} were to be updated, {cursor.rowcount} were there")
+
+
+def _raw(conn: sa.Connection) -> psycopg.Connection[Any]:
+    """The driver's own connection: for a single row SQLAlchemy's way to it takes longer than the statement."""
+    raw = conn.connection.dbapi_connection
+    assert isinstance(raw, psycopg.Connection)
+    return raw
+
+
+@contextmanager
+def _told_as_ours(conn: sa.Connection) -> Iterator[None]:
+    """An error of the driver, as SQLAlchemy would have told it; a connection that broke is not used again."""
+    try:
+        yield
+    except psycopg.Error as error:
+        gone = _raw(conn).closed
+        told = sa.exc.DBAPIError.instance(None, None, error, psycopg.Error, connection_invalidated=gone)
+        if gone:
+            conn.invalidate(error)
+        raise told from error
 
 
 def note(queues: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ Queued = tuple[Job[Any], Future[Any], str]
 GROUP = 512
 PATIENCE = 30.0
 NAP = (0.0003, 0.0015)
-LOOK_EVERY = 0.025
+LOOK_EVERY = 0.01
 
 
 class SqliteStore(Store):

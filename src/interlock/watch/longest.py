@@ -90,5 +90,5 @@ def versions(
         query = query.where(I.c.workspace.in_(sorted(workspaces)))
     some = query.limit(most + 1).subquery()
     rows = conn.execute(sa.select(some.c.version, sa.func.count()).group_by(some.c.version)).all()
-    found = {version: 0 for version in known} | {version: int(n) for version, n in rows}
+    found = dict.fromkeys(known, 0) | {version: int(n) for version, n in rows}
     return Versions(dict(sorted(found.items(), reverse=True)), sum(found.values()) <= most)

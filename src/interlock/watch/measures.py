@@ -184,17 +184,24 @@ def series_of_each(
     *,
     window: timedelta = timedelta(hours=24),
     by: str = "hour",
+    machine: str | None = None,
     workspaces: Workspaces = None,
 ) -> dict[tuple[str, str], list[Point]]:
-    """Several measures of all machines in one read, by machine and measure; what never happened is not in it."""
+    """Several measures of all machines in one read, by machine and measure; what never happened is not in it.
+
+    It begins with the hour (or minute) in which the window begins, so its sums are those of `activity`.
+    """
     step, last = SPANS[by], now - now % SPANS[by]
-    first = last - (max(1, span(window) // step) - 1) * step
+    first = now - span(window)
+    first -= first % step
     r = R.c
     query = (
         sa.select(r.machine, r.measure, r.at, sa.func.sum(r.n).label("n"))
         .where(r.span == by, r.at >= first, r.at <= last, r.measure.in_(sorted(wanted)))
         .group_by(r.machine, r.measure, r.at)
     )
+    if machine is not None:
+        query = query.where(r.machine == machine)
     found: dict[tuple[str, str], dict[Micros, int]] = defaultdict(dict)
     for row in conn.execute(within(query, r.workspace, workspaces)):
         found[row.machine, row.measure][row.at] = int(row.n)

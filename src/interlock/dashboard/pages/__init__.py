@@ -2,6 +2,13 @@
 
 from fastapi import APIRouter
 
-from interlock.dashboard.pages import login, overview, reviews, running, watching
+from interlock.dashboard.pages import login, machines, overview, reviews, running, watching
 
-PAGES: tuple[APIRouter, ...] = (login.router, overview.router, reviews.router, running.router, watching.router)
+PAGES: tuple[APIRouter, ...] = (
+    login.router,
+    overview.router,
+    machines.router,
+    reviews.router,
+    running.router,
+    watching.router,
+)

@@ -14,6 +14,7 @@ from interlock.dashboard import diagram, plots
 from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.engine import NotFound
 from interlock.machine import Kind, Machine
+from interlock.machine.diagram import lay_out
 from interlock.store import Micros
 from interlock.watch import measures
 from interlock.watch.ladder import Lengths
@@ -55,15 +56,19 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
     view = around.overview[name]
     seen = await v.service.read(lambda conn: look(conn, v, known, view.states, span))
     rows = [row_of(known, state, view.states, seen, v.now) for state in known.states]
-    late: dict[str, Micros] = {row.name: v.now - row.oldest.since for row in rows if row.stuck and row.oldest}
+    stuck = sorted(
+        (row for row in rows if row.stuck and row.oldest), key=lambda row: row.oldest.since if row.oldest else 0
+    )
+    late: dict[str, Micros] = {row.name: v.now - row.oldest.since for row in stuck if row.oldest}
     usual = {state: lengths.median for state, lengths in seen.dwell.items() if lengths.n}
     charts = [
         (plots.plot(seen.finished, span, "work", "finished"), "Finished"),
         (plots.plot(seen.failed, span, "failed", "attempts failed"), "Failed attempts"),
     ]
     return await render(
-        v, "machine.html", machine=known, view=view, rows=rows, picture=diagram.for_machine(known, view.states, usual, late),
-        charts=charts, span=span, spans=plots.SPANS.values(), seen=seen, who_may=diagram.who_may,
+        v, "machine.html", machine=known, view=view, rows=rows,
+        picture=diagram.for_machine(known, view.states, usual, late), charts=charts, stuck=stuck, span=span,
+        spans=plots.SPANS.values(), seen=seen, who_may=diagram.who_may, only_if=diagram.only_if,
         current=v.service.engine.core.current[name], without_code=v.service.engine.registry.missing(known),
         missing_states=sorted(set(view.states) - set(known.states)),
     )  # fmt: skip
@@ -71,18 +76,23 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
 
 def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str, int], span: plots.Span) -> Seen:
     """Everything in one read."""
-
-    def series(measure: str) -> list[Point]:
-        return measures.series(
-            conn, measure, v.now, window=span.window, by=span.by, machine=machine.name, workspaces=v.workspaces
-        )
-
+    lay_out(machine)  # here, in a thread: the first time takes a moment
+    series = measures.series_of_each(
+        conn,
+        ("finished", "failed"),
+        v.now,
+        window=span.window,
+        by=span.by,
+        machine=machine.name,
+        workspaces=v.workspaces,
+    )
+    nothing = plots.empty(v.now, span)
     return Seen(
         measures.dwell(conn, machine.name, v.now, workspaces=v.workspaces),
         longest(conn, machine, open_states(machine, counts), v.workspaces),
         versions(conn, machine, v.workspaces),
-        series("finished"),
-        series("failed"),
+        series.get((machine.name, "finished"), nothing),
+        series.get((machine.name, "failed"), nothing),
     )
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.dashboard import plots
+from interlock.dashboard import kinds, plots
 from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.machine import Machine
 from interlock.watch import alerts, measures
@@ -45,7 +45,10 @@ async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
     nothing = plots.empty(v.now, span)
     charts = {
         measure: plots.plot(
-            plots.added((points for (_, one), points in seen.chosen.items() if one == measure), nothing), span, kind, what
+            plots.added((points for (_, one), points in seen.chosen.items() if one == measure), nothing),
+            span,
+            kind,
+            what,
         )
         for measure, kind, what in (("finished", "work", "finished"), ("failed", "failed", "attempts failed"))
     }
@@ -64,7 +67,8 @@ async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
 
 def look(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plots.Span) -> Seen:
     """Everything in one read."""
-    registry, every = v.service.engine.registry, []
+    registry = v.service.engine.registry
+    every: list[Resting] = []
     for view in numbers.machines:
         machine = registry[view.machine]
         every += longest(conn, machine, open_states(machine, view.states), v.workspaces).values()
@@ -83,11 +87,11 @@ def _series(conn: sa.Connection, v: Visitor, span: plots.Span) -> Series:
     return measures.series_of_each(conn, MEASURES, v.now, window=span.window, by=span.by, workspaces=v.workspaces)
 
 
-def by_kind(machine: Machine, states: Mapping[str, int], kind_of: Any) -> dict[str, int]:
+def by_kind(machine: Machine, states: Mapping[str, int]) -> dict[str, int]:
     """How many are of which kind; those that came to an end are not of interest here."""
-    found: dict[str, int] = {}
+    found = dict.fromkeys(("work", "wait", "person", "failed"), 0)
     for state, n in states.items():
-        kind = kind_of(machine, state)
-        if kind not in {"done", "ended"}:
-            found[kind] = found.get(kind, 0) + n
-    return found
+        kind = kinds.kind_of(machine, state)
+        if kind in found:
+            found[kind] += n
+    return {kind: n for kind, n in found.items() if n}

@@ -114,7 +114,7 @@ class BulkList(Answer):
     next: UUID | None
 
 
-def _where_allowed(who: Principal, action: str, named: object = None) -> frozenset[str]:
+def where_allowed(who: Principal, action: str, named: object = None) -> frozenset[str]:
     """The workspaces in which this person may do it; only that which the filter names, if it does."""
     if who.kind == "agent":
         raise NotAllowed("an agent's token does one thing at a time; bulk actions are for people")
@@ -125,7 +125,7 @@ def _where_allowed(who: Principal, action: str, named: object = None) -> frozens
     return frozenset({named}) if isinstance(named, str) and named in found else found
 
 
-def _actor(who: Principal, workspaces: frozenset[str]) -> Actor:
+def bulk_actor(who: Principal, workspaces: frozenset[str]) -> Actor:
     """One actor for all of it: an owner only if they own every workspace that is touched."""
     owns = all(who.role_in(w) is Role.OWNER for w in workspaces)
     return Actor(OWNER if owns else USER, who.actor_in(min(workspaces)).name)
@@ -133,7 +133,7 @@ def _actor(who: Principal, workspaces: frozenset[str]) -> Actor:
 
 @router.post("/preview", summary="How many it would be, and a few of them; nothing is changed")
 async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> PreviewOut:
-    workspaces = _where_allowed(who, body.action, body.filter.get("workspace"))
+    workspaces = where_allowed(who, body.action, body.filter.get("workspace"))
     now = service.engine.clock.now()
     found = await service.read(
         lambda conn: bulk.preview(
@@ -145,8 +145,8 @@ async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> Previe
 
 @router.post("", status_code=202, summary="Start it; workers do it in batches", response_model=BulkOut)
 async def start_bulk(write: Write, body: Wanted) -> Response:
-    workspaces = _where_allowed(write.who, body.action, body.filter.get("workspace"))
-    actor = _actor(write.who, workspaces)
+    workspaces = where_allowed(write.who, body.action, body.filter.get("workspace"))
+    actor = bulk_actor(write.who, workspaces)
 
     def start(unit: Unit) -> BulkOut:
         return BulkOut.of(
@@ -159,7 +159,7 @@ async def start_bulk(write: Write, body: Wanted) -> Response:
     return await write(start, status=202, name="bulk")
 
 
-def _visible(who: Principal, found: bulk.Bulk) -> None:
+def must_see(who: Principal, found: bulk.Bulk) -> None:
     within = found.filter.get("workspaces")
     if who.kind == "agent" or within is None or not all(who.may("read", w) for w in within):
         raise NotFound(f"there is no bulk action {found.id}")
@@ -178,7 +178,7 @@ async def list_bulk(
 @router.get("/{id}", summary="How far it is")
 async def get_bulk(service: TheService, who: Caller, id: UUID) -> BulkOut:
     found = await service.read(lambda conn: bulk.get(conn, id))
-    _visible(who, found)
+    must_see(who, found)
     return BulkOut.of(found)
 
 
@@ -186,10 +186,10 @@ async def get_bulk(service: TheService, who: Caller, id: UUID) -> BulkOut:
 async def stop_bulk(write: Write, id: UUID) -> Response:
     def stop(unit: Unit) -> BulkOut:
         found = bulk.get(unit.conn, id)
-        _visible(write.who, found)
-        allowed = _where_allowed(write.who, found.action)
+        must_see(write.who, found)
+        allowed = where_allowed(write.who, found.action)
         if not set(found.filter["workspaces"]) <= allowed:
             raise NotAllowed(f"bulk action {id} is in workspaces that {write.who.name} only looks at")
-        return BulkOut.of(bulk.stop(unit, id, _actor(write.who, allowed)))
+        return BulkOut.of(bulk.stop(unit, id, bulk_actor(write.who, allowed)))
 
     return await write(stop, name="bulk")

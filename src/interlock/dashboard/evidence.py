@@ -1,0 +1,95 @@
+"""Artifacts shown safely: nothing that came from outside runs here, loads anything, or leaves its frame.
+
+Text and JSON are shown as text. HTML is cleaned and put into a sandboxed frame. Images and PDF files come from an
+address of their own, whose headers let nothing run. Everything else is offered to be saved.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import nh3
+from fastapi.responses import Response
+
+from interlock.engine import secrets
+from interlock.engine.artifacts import Artifact
+
+IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+FRAMED = {"application/pdf"}
+MOST_SHOWN = 300_000
+"""Bytes of a text that a page shows; the rest is saved and read elsewhere."""
+ONLY_SHOWN = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
+# A sandbox keeps Chromium's own viewer from opening a PDF file, so that one goes without.
+SANDBOXED = f"{ONLY_SHOWN}; sandbox"
+TAGS = nh3.ALLOWED_TAGS - {"img", "area", "map"}
+ATTRIBUTES = {"*": {"dir", "lang", "title"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan", "scope"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An artifact as a page shows it."""
+
+    artifact: Artifact
+    how: str
+    """text, json, html, image, pdf, or save: it is not shown."""
+    text: str = ""
+    value: Any = None
+
+
+def how(artifact: Artifact) -> str:
+    """In which way an artifact of this kind and size can be shown."""
+    kind = artifact.media_type
+    if kind in IMAGES:
+        return "image"
+    if kind in FRAMED:
+        return "pdf"
+    if artifact.size > MOST_SHOWN:
+        return "save"
+    if kind == "application/json" or kind.endswith("+json"):
+        return "json"
+    if kind in {"text/html", "application/xhtml+xml"}:
+        return "html"
+    return "text" if kind.startswith("text/") or kind in {"application/xml", "application/yaml"} else "save"
+
+
+def needs_content(artifact: Artifact) -> bool:
+    return how(artifact) in {"text", "json", "html"}
+
+
+def show(artifact: Artifact, content: bytes | None) -> Shown:
+    """The artifact with what is shown of it; `content` is only looked at where it is text."""
+    way = how(artifact)
+    if content is None or not needs_content(artifact):
+        return Shown(artifact, way)
+    text = content.decode("utf-8", "replace")
+    if way == "json":
+        try:
+            return Shown(artifact, "json", value=json.loads(text))
+        except ValueError:
+            way = "text"
+    return Shown(artifact, way, clean(text) if way == "html" else secrets.hide(text))
+
+
+def clean(html: str) -> str:
+    """HTML with its words and its structure, without scripts, styles, images, links, forms: whatever does something."""
+    return nh3.clean(
+        secrets.hide(html), tags=set(TAGS - {"a"}), attributes={k: set(v) for k, v in ATTRIBUTES.items()},
+        clean_content_tags={"script", "style", "title", "template", "noscript"}, strip_comments=True,
+        url_schemes=set(), link_rel=None,
+    )  # fmt: skip
+
+
+def served(artifact: Artifact, content: bytes) -> Response:
+    """The content itself, from an address of its own."""
+    kind = artifact.media_type
+    shown, name = kind in IMAGES or kind in FRAMED, quote(artifact.name, safe="")
+    headers = {
+        "Content-Disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{name}",
+        "Content-Security-Policy": ONLY_SHOWN if kind in FRAMED else SANDBOXED,
+        "X-Frame-Options": "SAMEORIGIN",
+        "Cache-Control": "private, max-age=3600",
+    }
+    return Response(content, headers=headers, media_type=kind if shown else "application/octet-stream")

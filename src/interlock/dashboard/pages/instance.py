@@ -1,0 +1,381 @@
+"""One instance: why it is where it is, what one can do about it, and everything that happened to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from interlock.dashboard import diagram, evidence, schema, timeline, words
+from interlock.dashboard.forms import Done, Form, posted
+from interlock.dashboard.kinds import kind_of
+from interlock.dashboard.site import Reader, Visitor, render
+from interlock.dashboard.views import view_of
+from interlock.engine import (
+    Instance,
+    NotFound,
+    artifacts,
+    audit,
+    deadletters,
+    effects,
+    firing,
+    outbox,
+    pausing,
+    secrets,
+)
+from interlock.engine.firing import allowed
+from interlock.engine.unit import Unit, load
+from interlock.http.api.instances import visible
+from interlock.http.caller import require
+from interlock.http.problems import BadRequest
+from interlock.machine import Actor, Machine
+from interlock.store import Micros, micros
+from interlock.store import tables as t
+
+router = APIRouter(include_in_schema=False)
+TABS = ("timeline", "data", "artifacts", "effects", "family", "messages", "ai")
+MOST_RELATIVES = 200
+MOST_PREVIEWS = 8
+MOST_REPLAYED = 2_000
+MOST_MOVES = 500
+AI_KINDS = ("ai", "ai_call", "model")
+"""Kinds of effects that are calls of a model; they get a tab of their own."""
+WHO = {
+    "user": "people of the workspace",
+    "owner": "owners",
+    "agent": "agents",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An event that this person may fire now."""
+
+    event: str
+    to: str | None
+    kind: str
+    fields: Sequence[schema.Field]
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """An instance of the same lineage, as deep as it lies."""
+
+    instance: Instance
+    title: str
+    depth: int
+
+
+def _machine(v: Visitor, instance: Instance) -> Machine | None:
+    return v.service.engine.core.served.get((instance.machine, instance.version))
+
+
+@router.get("/ui/instances/{id}")
+async def instance(
+    v: Reader,
+    id: UUID,
+    tab: Annotated[str, Query(max_length=20)] = "timeline",
+    before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
+    verify: bool = False,
+) -> Response:
+    it = await visible(v.service, v.who, id)
+    machine = _machine(v, it)
+    why = await v.service.call(v.service.engine.explain, id)
+    chosen = tab if tab in TABS else "timeline"
+
+    def look(conn: sa.Connection) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "letters": _open_letters(conn, id), "review": _open_review(conn, id), "counts": _counts(conn, it),
+            "moves": _moves(conn, id), "parent": _load(conn, t.instance.c.id == it.parent)[:1] if it.parent else [],
+        }  # fmt: skip
+        match chosen:
+            case "timeline":
+                rows, first = timeline.read(conn, it, before)
+                found["line"] = timeline.make(rows, first, it, machine, why, v.now, _data_before(conn, id, first))
+            case "artifacts":
+                found["artifacts"] = _previews(conn, id)
+            case "effects" | "ai":
+                found["effects"] = [e for e in effects.of(conn, id) if (e.kind in AI_KINDS) == (chosen == "ai")]
+            case "family":
+                found["family"], found["whole"] = _family(conn, v, it)
+            case "messages":
+                found["messages"] = outbox.page(conn, instance_id=id, workspaces=[it.workspace]).messages
+        return found
+
+    found = await v.service.read(look)
+    verdict = await v.service.call(v.service.engine.verify, id) if verify else None
+    choices = _choices(v, it, machine)
+    view = view_of(v.service.engine.registry, it.machine)
+    actor = v.who.actor_in(it.workspace)
+    operate = v.may("operate", it.workspace, it.machine)
+    cancels = any(machine is not None and c.to == machine.cancel for c in choices)
+    return await render(
+        v, "instance.html", it=it, machine=machine, why=why, tab=chosen, choices=choices, title=view.title(it),
+        told=timeline.plainly(why), tone=_tone(why, machine, it), who_may=_who_may(why, choices),
+        coming=[(timeline.by_itself(c.what), micros(c.at)) for c in why.by_itself if micros(c.at) > v.now],
+        labels=json.loads(it.labels) if it.labels else {}, verdict=verdict, before=before,
+        picture=diagram.for_instance(machine, found.pop("moves"), it) if machine is not None else None,
+        can_pause=operate and it.finished_at is None and it.paused_at is None and machine is not None,
+        can_resume=operate and it.paused_at is not None,
+        can_cancel=operate and machine is not None and not cancels and firing.can_cancel(it, machine, actor),
+        can_force=machine is not None and v.may("force", it.workspace, it.machine), operate=operate,
+        tabs=_tabs(found["counts"]), here=f"/ui/instances/{id}", kind=kind_of(machine, it.state), **found,
+    )  # fmt: skip
+
+
+# -- what the page shows
+
+
+def _tone(why: Any, machine: Machine | None, it: Instance) -> str:
+    """The colour of the explanation: amber is for people."""
+    kind = kind_of(machine, it.state)
+    if kind in {"failed", "done", "ended"}:
+        return kind
+    return "person" if why.waits_for in {"person", "code"} else "work" if why.waits_for == "worker" else ""
+
+
+def _who_may(why: Any, choices: Sequence[Choice]) -> str:
+    """Who can do something now, and what, in words."""
+    parts = []
+    if choices:
+        parts.append("you: " + ", ".join(words.title(c.event) for c in choices))
+    mine = {c.event for c in choices}
+    others: dict[str, list[str]] = {}
+    for one in why.next:
+        if one.event not in mine:
+            who = " or ".join(WHO[by] for by in ("user", "owner", "agent") if by in one.by)
+            if who:
+                others.setdefault(who, []).append(words.title(one.event))
+    parts += [f"{who}: {', '.join(events)}" for who, events in others.items()]
+    return "; ".join(parts)
+
+
+def _choices(v: Visitor, it: Instance, machine: Machine | None) -> list[Choice]:
+    if machine is None or not v.may("fire", it.workspace, it.machine):
+        return []
+    found: dict[str, Choice] = {}
+    for one in allowed(it, machine, v.who.actor_in(it.workspace)):
+        if one.event not in found:
+            kind = kind_of(machine, one.to) if one.to is not None else "work"
+            found[one.event] = Choice(one.event, one.to, kind, _fields(machine, it, one.event))
+    order = list(found.values())
+    forward = next((n for n, c in enumerate(order) if c.kind not in {"ended", "failed"}), None)
+    if forward is not None and it.paused_at is None:
+        order[forward] = replace(order[forward], primary=True)
+    return sorted(order, key=lambda c: (not c.primary, c.kind in {"ended", "failed"}))
+
+
+def _accepts(machine: Machine, it: Instance, event: str) -> dict[str, Any] | None:
+    """The part of the data's schema that the event takes."""
+    arm = machine.arm(it.state, event)
+    edges = machine.edges_on(it.state, event)
+    names = arm.accepts if arm is not None else edges[0].accepts if edges else ()
+    if not names:
+        return None
+    whole = machine.data.model_json_schema() if machine.data is not None else {}
+    known = whole.get("properties", {})
+    return {
+        "properties": {name: known.get(name, {"type": "string"}) for name in names}, "$defs": whole.get("$defs", {}),
+    }  # fmt: skip
+
+
+def _fields(machine: Machine, it: Instance, event: str) -> list[schema.Field]:
+    part = _accepts(machine, it, event)
+    # What is hidden is not filled in: it would be sent back as the word that hides it.
+    known = {name: value for name, value in it.data.items() if secrets.shown({name: value}) == {name: value}}
+    return schema.fields(part, known) if part else []
+
+
+def _counts(conn: sa.Connection, it: Instance) -> dict[str, int]:
+    """How much is behind each tab."""
+
+    def many(table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+        few = sa.select(sa.literal(1)).select_from(table).where(*where).limit(100).subquery()
+        return int(conn.execute(sa.select(sa.func.count()).select_from(few)).scalar_one())
+
+    ai = t.effect.c.kind.in_(AI_KINDS)
+    return {
+        "artifacts": many(t.artifact_ref, t.artifact_ref.c.instance_id == it.id),
+        "effects": many(t.effect, t.effect.c.instance_id == it.id, ~ai),
+        "ai": many(t.effect, t.effect.c.instance_id == it.id, ai),
+        "family": many(t.instance, t.instance.c.root == it.root) - 1,
+        "messages": many(t.outbox, t.outbox.c.instance_id == it.id),
+    }
+
+
+def _tabs(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
+    named = (("timeline", "Timeline"), ("data", "Data"), ("artifacts", "Artifacts"), ("effects", "Effects"),
+             ("ai", "AI calls"), ("family", "Family"), ("messages", "Messages"))  # fmt: skip
+    return [(tab, name, counts.get(tab, 0)) for tab, name in named if tab != "ai" or counts["ai"]]
+
+
+def _moves(conn: sa.Connection, id: UUID) -> list[Any]:
+    """The way it came, the newest part of it, for the diagram."""
+    h = t.history
+    query = sa.select(h.c.from_state, h.c.to_state).where(h.c.instance_id == id, h.c.to_state.is_not(None))
+    return list(conn.execute(query.order_by(h.c.seq.desc()).limit(MOST_MOVES)))
+
+
+def _data_before(conn: sa.Connection, id: UUID, first: int) -> dict[str, Any]:
+    """The data before a row; of a very long past only what follows is compared."""
+    if not 1 < first <= MOST_REPLAYED:
+        return {}
+    past = audit.replay(audit.history(conn, id, limit=first - 1))
+    return past.data if past is not None else {}
+
+
+def _open_letters(conn: sa.Connection, id: UUID) -> list[deadletters.DeadLetter]:
+    query = sa.select(t.dead_letter.c.id).where(t.dead_letter.c.instance_id == id, t.dead_letter.c.status == "open")
+    return [deadletters.get(conn, one) for one in conn.execute(query.limit(5)).scalars()]
+
+
+def _open_review(conn: sa.Connection, id: UUID) -> Any:
+    query = sa.select(t.review.c.id, t.review.c.title, t.review.c.role).where(
+        t.review.c.instance_id == id, t.review.c.status == "open"
+    )
+    return conn.execute(query.order_by(t.review.c.id).limit(1)).first()
+
+
+def _load(conn: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Instance]:
+    query = sa.select(t.instance).where(*where).order_by(t.instance.c.depth, t.instance.c.id).limit(MOST_RELATIVES + 1)
+    return load(conn, conn.execute(query).all())
+
+
+def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relative], bool]:
+    """All that grew from the same root, as a tree: parents before their children."""
+    found = [
+        one
+        for one in _load(conn, t.instance.c.root == it.root, t.instance.c.workspace == it.workspace)
+        if v.may("read", one.workspace, one.machine)
+    ]
+    below: dict[UUID | None, list[Instance]] = {}
+    known = {one.id for one in found}
+    for one in found[:MOST_RELATIVES]:
+        below.setdefault(one.parent if one.parent in known else None, []).append(one)
+    registry, line = v.service.engine.registry, []
+    todo = [(one, 0) for one in reversed(below.get(None, []))]
+    while todo:
+        one, depth = todo.pop()
+        line.append(Relative(one, view_of(registry, one.machine).title(one), depth))
+        todo += [(child, depth + 1) for child in reversed(below.get(one.id, []))]
+    return line, len(found) <= MOST_RELATIVES
+
+
+def _previews(conn: sa.Connection, id: UUID) -> list[evidence.Shown]:
+    """The newest first; the first few with their content."""
+    found, shown = artifacts.of(conn, id)[::-1], []
+    for number, one in enumerate(found[:100]):
+        wanted = number < MOST_PREVIEWS and evidence.needs_content(one)
+        shown.append(evidence.show(one, artifacts.read(conn, one.hash) if wanted else None))
+    return shown
+
+
+@router.get("/ui/instances/{id}/artifacts/{digest}")
+async def artifact(v: Reader, id: UUID, digest: str) -> Response:
+    """The content of an artifact, with headers that let nothing in it run."""
+    await visible(v.service, v.who, id)
+
+    def look(conn: sa.Connection) -> tuple[artifacts.Artifact, bytes]:
+        found = next((one for one in artifacts.of(conn, id) if one.hash == digest), None)
+        if found is None:
+            raise NotFound(f"instance {id} has no artifact {digest[:64]!r}")
+        return found, artifacts.read(conn, digest)
+
+    return evidence.served(*await v.service.read(look))
+
+
+# -- what can be done
+
+Job = Callable[[Unit, Actor, str], Instance]
+
+
+async def _do(
+    request: Request, id: UUID, permission: str, job: Callable[[Form], tuple[Job, str]], name: str
+) -> Response:
+    form = await posted(request)
+    work, said = job(form)
+
+    def run(unit: Unit) -> Done:
+        it = unit.lock(id)
+        require(form.v.who, permission, it.workspace, f"instance {id}", machine=it.machine)
+        if form.seq is not None and it.seq != form.seq:
+            return Done(said=f"Nothing was done: it had already moved on, to {words.title(it.state)}. Look again.")
+        after = work(unit, form.v.who.actor_in(it.workspace), form.get("reason")[:2000])
+        return Done(said=said.format(state=words.title(after.state)))
+
+    return await form.do(run, name)
+
+
+@router.post("/ui/instances/{id}/fire")
+async def fire(request: Request, id: UUID) -> Response:
+    def job(form: Form) -> tuple[Job, str]:
+        event, served = form["event"], form.v.service.engine.core.served
+
+        def run(unit: Unit, actor: Actor, reason: str) -> Instance:
+            it = unit.lock(id)
+            machine = served.get((it.machine, it.version))
+            part = _accepts(machine, it, event) if machine is not None and it.state in machine.states else None
+            data = schema.answer(part, form.fields) if part else None
+            return firing.fire(unit, id, event, actor, reason=reason, data=data)
+
+        return run, f"{words.title(event).capitalize().replace('{', '').replace('}', '')}: it is {{state}} now."
+
+    return await _do(request, id, "fire", job, "fire")
+
+
+@router.post("/ui/instances/{id}/pause")
+async def pause(request: Request, id: UUID) -> Response:
+    def job(form: Form) -> tuple[Job, str]:
+        until = _moment(form.get("until"))
+        return lambda unit, actor, reason: pausing.pause(
+            unit, id, actor, reason=reason, resume_at=until
+        ), "It is paused: nothing works on it until it is resumed."
+
+    return await _do(request, id, "operate", job, "pause")
+
+
+def _moment(text: str) -> Micros | None:
+    """A moment as a form's field has it, in UTC."""
+    if not text:
+        return None
+    try:
+        return micros(datetime.fromisoformat(text).replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        raise BadRequest(f"{text[:40]!r} is no moment; write it as 2026-01-31T18:30") from None
+
+
+@router.post("/ui/instances/{id}/resume")
+async def resume(request: Request, id: UUID) -> Response:
+    return await _do(
+        request, id, "operate",
+        lambda _: (lambda unit, actor, reason: pausing.resume(unit, id, actor, reason=reason), "It goes on."),
+        "resume",
+    )  # fmt: skip
+
+
+@router.post("/ui/instances/{id}/cancel")
+async def cancel(request: Request, id: UUID) -> Response:
+    return await _do(
+        request, id, "operate",
+        lambda _: (lambda unit, actor, reason: firing.cancel(unit, id, actor, reason=reason), "It is {state} now."),
+        "fire",
+    )  # fmt: skip
+
+
+@router.post("/ui/instances/{id}/force")
+async def force(request: Request, id: UUID) -> Response:
+    def job(form: Form) -> tuple[Job, str]:
+        to = form["to"]
+        return lambda unit, actor, reason: firing.force(
+            unit, id, to, actor, reason
+        ), "It was forced: it is {state} now."
+
+    return await _do(request, id, "force", job, "fire")

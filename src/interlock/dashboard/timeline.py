@@ -1,0 +1,323 @@
+"""The history of an instance as a person reads it: what happened, who did it, why, how long it took.
+
+The rows come as they were written; here each becomes an item with a kind (its colour and icon), a few words, what went
+wrong, and what changed in the data. What will happen by itself is part of it, as items that have not come yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.dashboard import words
+from interlock.dashboard.kinds import kind_of
+from interlock.engine import Instance, audit, secrets
+from interlock.engine.audit import Row
+from interlock.engine.explain import Explanation
+from interlock.machine import Machine
+from interlock.store import Micros, micros
+
+PAGE = 60
+BEYOND = 40
+"""Rows after the page that are read too, so that its last step knows how long it took."""
+LONGEST = 300
+MOST_CHANGES = 40
+WHY = {
+    "timer": "by itself, its time was up",
+    "due": "by itself, it was due",
+    "worker_lost": "the worker was lost",
+    "timeout": "it took too long",
+    "error": "",
+}
+ICONS = {
+    "created": "wait", "paused": "pause", "resumed": "play", "reviewed": "reviews", "armed": "play", "lost": "failed",
+    "failed": "failed", "given_back": "ended", "worked": "check", "again": "wait", "saved": "check", "forced": "person",
+    "reminded": "alerts", "refused": "failed", "retried": "play", "dead_letter_closed": "letters", "sent": "outbox",
+    "effect": "outbox", "artifact": "link", "spawned": "link", "spawn_refused": "link",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field of the data before and after a step; None where there was or is nothing."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that happened, or will."""
+
+    key: str
+    at: Micros
+    kind: str
+    icon: str
+    title: str
+    said: str
+    """Who and why."""
+    moves: bool = False
+    took: str = ""
+    error: dict[str, Any] | None = None
+    hint: str = ""
+    """What follows from it by itself."""
+    changes: Sequence[Change] = ()
+    link: tuple[str, str] | None = None
+    coming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A page of it, the newest first."""
+
+    coming: Sequence[Item]
+    items: Sequence[Item] = field(default_factory=tuple)
+    older: int | None = None
+    newer: int | None = None
+
+
+def read(conn: sa.Connection, instance: Instance, before: int | None) -> tuple[list[Row], int]:
+    """The rows that end at `before` (or at the newest), with some beyond; and the first seq of the page itself."""
+    last = min(before or instance.seq, instance.seq)
+    first = max(last - PAGE + 1, 1)
+    # One row before the page tells what the data was; for the newest page the rest are none.
+    return audit.history(conn, instance.id, after=max(first - 1, 0), limit=PAGE + BEYOND), first
+
+
+def make(
+    rows: Sequence[Row],
+    first: int,
+    instance: Instance,
+    machine: Machine | None,
+    why: Explanation,
+    now: Micros,
+    data_before: dict[str, Any],
+) -> Timeline:
+    """The timeline of these rows; `data_before` is the data before the first of them."""
+    last = min(first + PAGE - 1, instance.seq)
+    data, items = dict(data_before), []
+    for number, row in enumerate(rows):
+        if row.seq > last:
+            break
+        items.append(_item(row, rows[number + 1 :], instance, machine, now, data))
+        _replay(data, row)
+    newest = last >= instance.seq
+    coming = list(_coming(why, machine, now)) if newest else []
+    return Timeline(
+        coming, items[::-1], first - 1 if first > 1 else None, None if newest else min(last + PAGE, instance.seq)
+    )
+
+
+def _replay(data: dict[str, Any], row: Row) -> None:
+    for name in row.payload.get("unset", ()):
+        data.pop(name, None)
+    data.update(row.payload.get("set", {}))
+
+
+def _item(
+    row: Row, after: Sequence[Row], instance: Instance, machine: Machine | None, now: Micros, data: dict[str, Any]
+) -> Item:
+    moves = row.to_state is not None
+    kind = kind_of(machine, row.to_state) if row.to_state is not None else _kind(row)
+    title, link = _title(row)
+    return Item(
+        key=str(row.seq), at=row.at, kind=kind, icon=kind if moves else ICONS.get(row.kind, "ended"), title=title,
+        said=_said(row), moves=moves, took=_took(row, after, instance, now), error=_error(row), hint=_hint(row, now),
+        changes=list(changes(data, row.payload))[:MOST_CHANGES], link=link,
+    )  # fmt: skip
+
+
+def _kind(row: Row) -> str:
+    if row.kind in {"failed", "lost", "refused"} or row.payload.get("status") in {"failed", "unknown"}:
+        return "failed"
+    return "person" if row.kind in {"paused", "reviewed", "armed", "dead_letter_closed", "reminded"} else "ended"
+
+
+def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
+    """What it is, in a few words, and where that leads."""
+    p = row.payload
+    step = words.title(str(p.get("step", "")).replace(":", ", "))
+    match row.kind:
+        case _ if row.to_state is not None:
+            return words.title(row.to_state), _link("instance", p.get("retry_of"), "the one that failed")
+        case "failed":
+            return f"{step or 'the step'} failed", None
+        case "lost":
+            return "its worker was lost", None
+        case "effect":
+            told = {"intended": "about to send", "intended again": "about to send again", "confirmed": "sent",
+                    "failed": "could not send", "unknown": "nobody knows whether it arrived:"}  # fmt: skip
+            return f"{told.get(str(p.get('status')), 'effect')} {words.title(str(p.get('kind', '')))}", None
+        case "artifact":
+            return f"kept {p.get('name', '')}", None
+        case "spawned":
+            return f"started {words.title(str(p.get('machine', '')))}", _link("instance", p.get("child"), "open it")
+        case "spawn_refused":
+            return f"did not start {words.title(str(p.get('machine', '')))}", None
+        case "retried":
+            return f"{step or 'the step'} is tried again", _link("instance", p.get("as"), "as a new instance")
+        case "dead_letter_closed":
+            return f"dead letter {p.get('as', 'closed')}", None
+        case "reviewed":
+            return f"review: {words.title(str(p.get('decision', '')))}", None
+        case "armed":
+            return words.title(row.event or "started"), None
+        case "refused":
+            return f"{words.title(row.event or 'an event')} was refused", None
+        case "again":
+            return f"{step or 'the step'} runs again", None
+        case "reminded":
+            return "reminder", None
+        case "sent":
+            return "message put into the outbox", None
+        case "given_back":
+            return "given back by its worker", None
+    return words.title(row.kind), None
+
+
+def _link(what: str, target: object, said: str) -> tuple[str, str] | None:
+    return (f"/ui/{what}s/{target}", said) if isinstance(target, str) and target else None
+
+
+def _said(row: Row) -> str:
+    """Who and why."""
+    p, parts = row.payload, []
+    if row.kind == "created":
+        parts.append(f"created by {words.person(row.actor)}")
+    elif row.kind == "forced":
+        parts.append(f"forced by {words.person(row.actor)}, outside the declared ways")
+    elif row.event and row.to_state is not None:
+        parts.append(f"{words.title(row.event)}, by {words.person(row.actor)}")
+    elif not row.actor.startswith(("worker:", "system")):
+        parts.append(f"by {words.person(row.actor)}")
+    parts += [str(p[name]) for name in ("reason", "note", "message") if p.get(name)]
+    if why := WHY.get(str(p.get("why", "")), str(p.get("why", ""))):
+        parts.append(why)
+    if isinstance(p.get("messages"), list):
+        parts.append(", ".join(map(str, p["messages"][:5])))
+    if row.kind == "artifact":
+        parts.append(f"{p.get('type', '')}, {_size(p.get('size'))}")
+    if row.erased:
+        parts.append("its details were erased")
+    return secrets.hide("; ".join(one for one in parts if one))
+
+
+def _size(size: object) -> str:
+    n = size if isinstance(size, int) else 0
+    return f"{n:,} bytes" if n < 10_000 else f"{n / 1000:,.0f} kB" if n < 10_000_000 else f"{n / 1_000_000:,.0f} MB"
+
+
+def _took(row: Row, after: Sequence[Row], instance: Instance, now: Micros) -> str:
+    """How long it stayed in the state, or how long the step took."""
+    if row.to_state is not None:
+        left = next((later.at for later in after if later.to_state is not None), None)
+        if left is not None:
+            return words.length(left - row.at)
+        stays = row.to_state == instance.state and row.at <= instance.entered_at
+        return f"here {words.length(now - row.at)}" if stays and instance.finished_at is None else ""
+    took = row.payload.get("took")
+    return f"after {words.length(took)}" if isinstance(took, int) and row.kind in {"failed", "again", "worked"} else ""
+
+
+def _error(row: Row) -> dict[str, Any] | None:
+    error = row.payload.get("error")
+    if isinstance(error, str) and error:
+        return {"type": "", "message": secrets.hide(error), "where": []}
+    return secrets.shown(error) if isinstance(error, dict) else None
+
+
+def _hint(row: Row, now: Micros) -> str:
+    p = row.payload
+    count = p.get("failure")
+    parts = [f"failure {count} of this step"] if isinstance(count, int) else []
+    if isinstance(p.get("retry_at"), int):
+        parts.append(f"tried again {'' if p['retry_at'] < now else words.ago(p['retry_at'], now)}".strip())
+    if p.get("exhausted"):
+        parts.append("no more tries; a dead letter keeps it")
+    return "; ".join(parts)
+
+
+# -- what changed in the data
+
+
+def changes(before: dict[str, Any], payload: dict[str, Any]) -> Iterator[Change]:
+    """Each field that a row set or took away, down to the fields inside it."""
+    sets, unset = payload.get("set"), payload.get("unset")
+    after = sets if isinstance(sets, dict) else {}
+    gone = {name: before[name] for name in unset or () if name in before}
+    # Hidden together: whether a value is a secret is told by its name.
+    was = secrets.shown({**{name: before[name] for name in after if name in before}, **gone})
+    yield from _differ(was, secrets.shown(after), "")
+
+
+def _differ(before: dict[str, Any], after: dict[str, Any], above: str) -> Iterator[Change]:
+    for name in dict.fromkeys([*before, *after]):
+        old, new = before.get(name), after.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differ(old, new, f"{above}{name}.")
+        elif old != new:
+            yield Change(
+                f"{above}{name}",
+                _text(old) if name in before and old not in ("", None) else None,
+                _text(new) if name in after else None,
+            )
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else words.compact(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+# -- what comes, and the explanation in words
+
+FIRES = re.compile(r"the system fires '([^']*)', to (.*)")
+MOMENT = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+SAID = (
+    (re.compile(rf"since {MOMENT} \((.*?) ago\)"), r"for \1"),
+    (re.compile(rf"until {MOMENT} \(in (.*?)\)"), r"another \1"),
+    (re.compile(rf"until {MOMENT} \((.*?) ago\)"), r"had until \1 ago"),
+    (re.compile(rf"at {MOMENT} \((.*?)\)"), r"\1"),
+    (re.compile(r"\b(?:user|owner|agent):([^\s,;.()]+)"), r"\1"),
+    (re.compile(r"\bworker:[0-9a-f-]{36}"), "a worker"),
+)
+
+
+def _coming(why: Explanation, machine: Machine | None, now: Micros) -> Iterator[Item]:
+    for number, one in reversed(list(enumerate(why.by_itself))):
+        at = micros(one.at)
+        if at < now:
+            continue
+        title, said, kind = coming(one.what, machine)
+        yield Item(f"c{number}", at, kind, kind, title, said, took=words.ago(at, now), coming=True)
+
+
+def coming(what: str, machine: Machine | None) -> tuple[str, str, str]:
+    """What happens by itself: a title, why, and its kind."""
+    fires = FIRES.fullmatch(what)
+    if fires is None:
+        title, _, rest = what.partition(": ")
+        return title, rest, "work" if "runs" in what else "wait"
+    state = fires[2].strip("'")
+    kind = kind_of(machine, state) if machine is not None and state in machine.states else "wait"
+    return words.title(state.replace("'", "")), f"by itself ({words.title(fires[1])}), if nobody acts", kind
+
+
+def by_itself(what: str) -> str:
+    """The same as a sentence."""
+    fires = FIRES.fullmatch(what)
+    return f"it moves to {words.title(fires[2].replace(chr(39), ''))} ({words.title(fires[1])})" if fires else what
+
+
+def plainly(why: Explanation) -> str:
+    """The explanation as people say it: how long instead of when, names instead of kinds."""
+    text = why.sentence.removeprefix(f"{why.machine} is in {why.state!r}. ")
+    text = text.partition(" If nothing happens, ")[0]
+    for pattern, instead in SAID:
+        text = pattern.sub(instead, text)
+    text = re.sub(r"(?<!\w)'([A-Za-z0-9_]+)'(?!\w)", lambda m: words.title(m[1]), text)
+    return secrets.hide(text)
