@@ -96,7 +96,7 @@ def test_the_first_state_is_on_top_and_everything_is_inside_the_picture(machine:
         assert 0 <= x <= drawn.width
         assert 0 <= y <= drawn.height
     for box in [*drawn.nodes.values(), *(one.label_box for one in drawn.lines if one.label_box)]:
-        assert 0 <= box.x - box.width / 2
+        assert box.x - box.width / 2 >= 0
         assert box.x + box.width / 2 <= drawn.width
 
 

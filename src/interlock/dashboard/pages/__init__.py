@@ -2,13 +2,30 @@
 
 from fastapi import APIRouter
 
-from interlock.dashboard.pages import login, machines, overview, reviews, running, watching
+from interlock.dashboard.pages import (
+    bulk,
+    dead_letters,
+    holding,
+    instance,
+    instances,
+    login,
+    machines,
+    overview,
+    reviews,
+    running,
+    watching,
+)
 
 PAGES: tuple[APIRouter, ...] = (
     login.router,
     overview.router,
     machines.router,
     reviews.router,
+    instances.router,
+    instance.router,
+    bulk.router,
+    dead_letters.router,
+    holding.router,
     running.router,
     watching.router,
 )

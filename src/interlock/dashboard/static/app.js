@@ -74,6 +74,8 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) { source?.close(); source = undefined } else if (!source) { listen(); refresh() }
 })
 addEventListener('pagehide', () => source?.close())
+// Progress that leaves nothing in the history, so that no hint comes of it.
+setInterval(() => { if (!document.hidden && document.querySelector('[data-moving]')) refresh() }, 1000)
 listen()
 
 // -- forms: the same post, without leaving the page; if no answer comes it is said, and not sent again

@@ -1,0 +1,141 @@
+"""Applications: prepared by something that writes letters, approved by people, submitted once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from uuid import UUID
+
+from interlock.apps.demo.part import MARA, Pace, Part, Scene
+from interlock.apps.demo.names import company_name, slug, title
+from interlock.apps.jobs.autoapply.errors import (
+    GenerationTimeout,
+    InvalidJobUrl,
+    JobClosed,
+    ModelQuotaExceeded,
+    SiteUnreachable,
+)
+from interlock.apps.jobs.autoapply.machine import (
+    COMPANY_COOLDOWN,
+    GLOBAL_HOUR,
+    PAUSED,
+    PREPARING,
+    READY_TO_SUBMIT,
+    REQUIRES_REVIEW,
+    SUBMITTED,
+    USER_DAY,
+    USER_WEEK,
+    application,
+)
+from interlock.apps.jobs.autoapply.models import Application
+from interlock.engine import Engine, Instance
+from interlock.machine import SYSTEM, USER, Actor, Go, Message, Outcome
+from interlock.worker import Task
+
+LIMITS = (USER_DAY, USER_WEEK, COMPANY_COOLDOWN, GLOBAL_HOUR)
+CANDIDATES = ("mara", "ivo", "jonas", "lena", "priya", "tomas", "yuki", "zoe")
+RULES = ("remote-backend", "data-in-europe", "platform-anywhere")
+BY_RULE = Actor(SYSTEM, "rules")
+
+
+def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
+    company, name = company_name(luck), title(luck)
+    number = luck.randrange(10**7)
+    place = {"down": "jobs.down.example", "gone": "gone.example"}.get(fate, f"{slug(company)}.example")
+    user = "ivo" if fate == "limit" else luck.choice(CANDIDATES[2:])
+    data = {
+        "user_id": user,
+        "rule_id": "long-letters" if fate == "quota" else luck.choice(RULES),
+        "board": slug(company),
+        "job_id": str(number),
+        "job_url": f"https://{place}/jobs/{number}",
+        "title": name,
+        "company": company,
+        "require_user_approval": fate in ("", "waiting") and luck.random() < (0.6 if not fate else 1.1),
+        "daily_limit": 2 if fate == "limit" else 500,
+        "weekly_limit": 2000,
+    }
+    return engine.create(
+        application.name, data, key=f"{user}/{slug(company)}/{number}", labels={"user": user}, actor=BY_RULE
+    ).id
+
+
+def prepare(task: Task[Application], luck: random.Random) -> Outcome:
+    data = task.data
+    if data.rule_id == "long-letters" and task.attempt == 1:
+        raise ModelQuotaExceeded("the model's quota for this hour is used up")
+    if data.job_url.startswith("https://gone."):
+        raise InvalidJobUrl(f"{data.job_url} leads nowhere")
+    if luck.random() < 0.05:
+        raise luck.choice((GenerationTimeout("no letter within 60 s"), JobClosed(f"{data.title} is closed")))
+    letter = (
+        f"Dear people of {data.company},\n\nyour opening for a {data.title} reads like what I have done with joy "
+        f"for years. I would like to tell you more.\n\nKind regards,\n{data.user_id.title()}\n"
+    )
+    kept = task.keep("cover-letter.txt", letter.encode(), media_type="text/plain")
+    packet = json.dumps({"letter": letter, "answers": {"notice": "4 weeks", "visa": "not needed"}}, indent=2)
+    task.keep("packet.json", packet.encode(), media_type="application/json")
+    digest = hashlib.sha256(packet.encode()).hexdigest()
+    return Go(READY_TO_SUBMIT, data={"cover_letter": kept, "packet_hash": digest, "packet_inputs": digest[:16]})
+
+
+def ready(task: Task[Application], luck: random.Random) -> Outcome:
+    if task.data.require_user_approval:
+        told = Message("mail", f"{task.data.user_id}@demo.invalid", f"Apply at {task.data.company}?")
+        return Go(REQUIRES_REVIEW, messages=(told,) if luck.random() < 0.3 else ())
+    return submit(task, luck)
+
+
+def submit(task: Task[Application], luck: random.Random) -> Outcome:
+    data = task.data
+    if data.job_url.startswith("https://jobs.down."):
+        raise SiteUnreachable("jobs.down.example did not answer within 30 s")
+
+    def send(_: object) -> dict[str, str]:
+        if luck.random() < 0.04:
+            raise TimeoutError("the connection ended before the answer")
+        return {"confirmation_url": f"{data.job_url}/received/{luck.randrange(10**6)}"}
+
+    asked = {"board": data.board, "job": data.job_id, "packet": data.packet_hash}
+    answer = task.once("submit_application", asked, send, takes=LIMITS)
+    return Go(SUBMITTED, data={"confirmation_url": answer["confirmation_url"]})
+
+
+def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+    user = Actor(USER, instance.data["user_id"])
+    if instance.state == PAUSED:
+        engine.fire(instance.id, "withdraw", actor=user, reason="it took too long")
+        return
+    found = {review.name: review for review in engine.reviews.waiting(instance_id=instance.id)}
+    if "verify_submission" in found:
+        decision = luck.choice(("arrived", "arrived", "not_arrived"))
+        engine.reviews.decide(found["verify_submission"].id, decision, actor=MARA, reason="asked the employer")
+    elif REQUIRES_REVIEW in found:
+        decision = luck.choices(("approve", "reject", "later"), (14, 4, 1))[0]
+        answer = {"approved_packet": instance.data["packet_hash"]} if decision == "approve" else {}
+        engine.reviews.decide(found[REQUIRES_REVIEW].id, decision, actor=user, answer=answer)
+
+
+APPLICATIONS = Part(
+    "applications",
+    acts={application.name: {PREPARING: prepare, READY_TO_SUBMIT: ready, REQUIRES_REVIEW: submit}},
+    begin=begin,
+    react=react,
+    waiting={(application.name, REQUIRES_REVIEW): 5, (application.name, PAUSED): 6},
+    share=14,
+    minutes=50,
+    scenes=(
+        Scene("down", 6),
+        Scene("gone", 4),
+        *(Scene("limit", 5 - n / 4, left=True) for n in range(4)),
+        Scene("quota", 0.4, left=True),
+        Scene("waiting", 9, left=True),
+        Scene("waiting", 1, left=True),
+    ),
+    paces={
+        (application.name, PREPARING): Pace(1.0, 3.0, ("reading the posting", "writing the letter", "checking it")),
+        (application.name, READY_TO_SUBMIT): Pace(0.4, 1.2, ("filling in the form",)),
+        (application.name, REQUIRES_REVIEW): Pace(0.4, 1.2, ("submitting what was approved",)),
+    },
+)

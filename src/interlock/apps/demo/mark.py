@@ -1,0 +1,51 @@
+"""The mark in a database that belongs to the demo, which also says how much of the past is told."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from interlock.apps.sample import parcel
+from interlock.machine import Registry
+from interlock.store import Store, service, tables
+
+NAME = "demo"
+C = service.cursor
+
+
+def is_demo(conn: sa.Connection) -> bool:
+    """Whether the database was filled by the demo."""
+    return conn.execute(sa.select(C.c.pos).where(C.c.name == NAME)).first() is not None
+
+
+def is_untouched(conn: sa.Connection) -> bool:
+    """Whether nobody has used the database: nothing was started in it, and nobody has come in."""
+    return all(conn.execute(sa.select(t.c.id).limit(1)).first() is None for t in (tables.instance, service.person))
+
+
+def begin(store: Store, registry: Registry) -> None:
+    """An untouched database becomes the demo's; one that is somebody's is left alone."""
+
+    def mark(conn: sa.Connection) -> None:
+        if is_untouched(conn) and not is_demo(conn):
+            conn.execute(sa.insert(C).values(name=NAME, xact=0, pos=0))
+
+    if registry.get(parcel.name) in (None, parcel):
+        store.write(mark)
+
+
+def told(conn: sa.Connection) -> int:
+    """How many stories of the past are told; held against others who tell them, where this is a transaction's write."""
+    return int(conn.execute(sa.select(C.c.pos).where(C.c.name == NAME).with_for_update()).scalar_one())
+
+
+def tell(conn: sa.Connection, count: int) -> None:
+    conn.execute(sa.update(C).where(C.c.name == NAME).values(pos=count))
+
+
+def is_open(conn: sa.Connection) -> bool:
+    """Whether the world stands: its past is told and its first things of the present have begun."""
+    return conn.execute(sa.select(C.c.xact).where(C.c.name == NAME)).scalar() == 1
+
+
+def opened(conn: sa.Connection) -> None:
+    conn.execute(sa.update(C).where(C.c.name == NAME).values(xact=1))

@@ -1,0 +1,37 @@
+"""Parcels: the sample machine, as it is."""
+
+from __future__ import annotations
+
+import random
+from uuid import UUID
+
+from interlock.apps.demo.part import IVO, MARA, Part, Scene
+from interlock.apps.sample.machine import CUSTOMS, LABELLING, WEIGHING, label, parcel, weigh
+from interlock.engine import Engine, Instance
+from interlock.machine import USER, Actor
+
+CONTENTS = ("tea", "books", "a kettle", "an anvil", "clock parts", "a violin", "two chairs", "seeds", "a grand piano")
+SHOPS = ("north", "south", "harbour")
+
+
+def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
+    shop = luck.choice(SHOPS)
+    content = "a grand piano" if fate == "heavy" else luck.choice(CONTENTS)
+    return engine.create(parcel.name, {"content": content}, labels={"shop": shop}, actor=Actor(USER, f"shop {shop}")).id
+
+
+def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+    for review in engine.reviews.waiting(instance_id=instance.id):
+        decision, reason = luck.choice((("clear", ""), ("clear", "papers are complete"), ("send back", "too heavy")))
+        engine.reviews.decide(review.id, decision, actor=luck.choice((MARA, IVO)), reason=reason)
+
+
+PARCELS = Part(
+    "parcels",
+    acts={parcel.name: {WEIGHING: lambda task, _: weigh(task), LABELLING: lambda task, _: label(task)}},
+    begin=begin,
+    react=react,
+    waiting={(parcel.name, CUSTOMS): 4},
+    share=22,
+    scenes=(Scene("heavy", 6, left=True), Scene("heavy", 1.5, left=True)),
+)

@@ -1,0 +1,111 @@
+"""The filter of a list of instances: from a URL, to a URL, in words, and as the engine takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+from interlock.dashboard import words
+from interlock.engine.listing import Where
+from interlock.http.problems import BadRequest
+
+LONGEST = 1000
+AGES = {
+    "": "any length", "60": "a minute", "600": "10 minutes", "3600": "an hour", "21600": "6 hours", "86400": "a day",
+    "604800": "a week",
+}  # fmt: skip
+SHOWS = {"": "all", "live": "under way", "finished": "finished", "paused": "paused"}
+SORTS = {"": "newest first", "oldest": "oldest first", "longest": "longest in its state"}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a list was asked for; empty means that it does not matter."""
+
+    machine: str = ""
+    state: str = ""
+    workspace: str = ""
+    label: str = ""
+    error: str = ""
+    age: str = ""
+    text: str = ""
+    show: str = ""
+    root: str = ""
+    sort: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Filters:
+        """From the parameters of a URL or the fields of a form; what makes no sense is refused by name."""
+        found = cls(**{f.name: str(given.get(f.name, "")).strip()[:LONGEST] for f in fields(cls)})
+        if found.show not in SHOWS or found.sort not in SORTS:
+            raise BadRequest(f"the list knows no {found.show or found.sort!r}")
+        if found.age and not (found.age.isdecimal() and len(found.age) < 10):
+            raise BadRequest(f"the age {found.age[:40]!r} is no number of seconds")
+        if found.label and not found.label.partition("=")[0]:
+            raise BadRequest(f"the label {found.label[:80]!r} must be written as name=value")
+        return found
+
+    @property
+    def given(self) -> dict[str, str]:
+        return {f.name: value for f in fields(self) if (value := getattr(self, f.name))}
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What chooses rows; the order does not."""
+        return {name: value for name, value in self.given.items() if name != "sort"}
+
+    def url(self, path: str = "/ui/instances", **changes: Any) -> str:
+        merged = {**self.given, **{k: str(v) for k, v in changes.items() if v is not None}}
+        kept = {name: value for name, value in merged.items() if value != ""}
+        return path + ("?" + urlencode(kept, quote_via=quote) if kept else "")
+
+    def where(self, workspaces: frozenset[str] | None = None) -> Where:
+        """As the engine takes it."""
+        name, _, value = self.label.partition("=")
+        try:
+            root = UUID(self.root) if self.root else None
+        except ValueError:
+            raise BadRequest(f"{self.root[:40]!r} is no id of an instance") from None
+        return Where(
+            machine=self.machine or None, state=self.state or None, workspace=self.workspace or None,
+            label=(name, value) if self.label else None, error=self.error or None, text=self.text or None,
+            finished={"live": False, "finished": True}.get(self.show), paused=True if self.show == "paused" else None,
+            in_state_for=timedelta(seconds=int(self.age)) if self.age else None, root=root, workspaces=workspaces,
+        )  # fmt: skip
+
+    @property
+    def words(self) -> list[str]:
+        """Each part as people say it."""
+        return in_words(self.where())
+
+
+def in_words(where: Where) -> list[str]:
+    """What a filter chooses, part by part."""
+    told = []
+    if where.machine:
+        told.append(f"machine {words.title(where.machine)}")
+    if where.state:
+        told.append(f"in {words.title(where.state)}")
+    if where.workspace:
+        told.append(f"owner {where.workspace}")
+    if where.key:
+        told.append(f"key {where.key}")
+    if where.label:
+        told.append(f"label {where.label[0]} = {where.label[1]}")
+    if where.error:
+        told.append(f"last error {where.error}")
+    if where.in_state_for is not None:
+        told.append(f"at least {words.length(where.in_state_for // timedelta(microseconds=1))} in its state")
+    if where.text:
+        told.append(f"with “{where.text}”")
+    if where.finished is not None:
+        told.append("finished" if where.finished else "under way")
+    if where.paused is not None:
+        told.append("paused" if where.paused else "not paused")
+    if where.root:
+        told.append(f"of the family {words.short_id(where.root)}")
+    return told

@@ -1,0 +1,78 @@
+"""Dead letters: what failed for good, grouped by what went wrong, and what a person does about it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from interlock.dashboard import words
+from interlock.dashboard.forms import Done, posted
+from interlock.dashboard.site import Reader, render
+from interlock.engine import Filter, deadletters
+from interlock.engine.unit import Unit
+from interlock.http.caller import require
+from interlock.http.problems import BadRequest
+
+router = APIRouter(include_in_schema=False)
+PAGE = 50
+STATUSES = {"open": "Open", "retried": "Retried", "resolved": "Resolved", "discarded": "Discarded"}
+Status = Literal["open", "retried", "resolved", "discarded"]
+Text = Annotated[str, Query(max_length=200)]
+SAID = {
+    "retry": "It is tried again at {step}.",
+    "resolve": "Resolved: it was put right elsewhere.",
+    "discard": "Discarded: it is not worth doing.",
+}
+
+
+@router.get("/ui/dead-letters")
+async def dead_letters(
+    v: Reader, status: Status = "open", machine: Text = "", workspace: Text = "", group: Text = "",
+    after: UUID | None = None,
+) -> Response:  # fmt: skip
+    where = Filter(
+        machine=machine or None, workspace=workspace or None, fingerprint=group or None, workspaces=v.workspaces
+    )
+
+    def look(conn: sa.Connection) -> tuple[list[deadletters.Group], list[deadletters.DeadLetter]]:
+        groups = deadletters.groups(conn, where, status=status)
+        rows = deadletters.find(conn, where, status=status, after=after, limit=PAGE + 1) if group else []
+        return groups, rows
+
+    groups, rows = await v.service.read(look)
+    seen = [g for g in groups if any(v.may("read", w, g.machine) for w in v.workspaces)]
+    letters = [d for d in rows[:PAGE] if v.may("read", d.workspace, d.machine)]
+    return await render(
+        v, "dead_letters.html", groups=seen, letters=letters, chosen=status, statuses=STATUSES, group=group,
+        next=rows[PAGE - 1].id if len(rows) > PAGE else None, operate=v.may_anywhere("operate"),
+        given={"status": status if status != "open" else "", "machine": machine, "workspace": workspace},
+        machines=sorted(v.service.engine.registry, key=lambda m: m.name),
+    )  # fmt: skip
+
+
+@router.post("/ui/dead-letters/{id}/{action}")
+async def act(request: Request, id: UUID, action: str) -> Response:
+    """Do it to one; for all that match there is the bulk action."""
+    form = await posted(request)
+    if action not in SAID:
+        raise BadRequest(f"a dead letter cannot be {action[:40]!r}", status=404, kind="not-found")
+    note = form.get("reason")[:2000]
+
+    def run(unit: Unit) -> Done:
+        found = deadletters.get(unit.conn, id)
+        require(form.v.who, "operate", found.workspace, f"dead letter {id}", machine=found.machine)
+        if found.status != "open":
+            by = words.person(found.closed_by or "somebody")
+            return Done(said=f"Nothing was done: it was {found.status} by {by} already.")
+        actor = form.v.who.actor_in(found.workspace)
+        if action == "retry":
+            deadletters.retry(unit, id, actor, reason=note)
+        else:
+            deadletters.close(unit, id, {"resolve": "resolved", "discard": "discarded"}[action], actor, note=note)
+        return Done(said=SAID[action].format(step=words.title(found.step)))
+
+    return await form.do(run, "dead_letter")

@@ -1,0 +1,118 @@
+"""What is in its state the longest, what of it is longer than usual, and which versions are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+from uuid import uuid4
+
+import pytest
+
+from interlock.engine import Engine
+from interlock.machine import KeyScope
+from interlock.store import SECOND, Micros, Store, span
+from interlock.testing import Trial
+from interlock.watch import longest, measures
+from interlock.watch.ladder import MINUTE, Lengths
+from tests.conformance.machines import BOSS, PARCEL, parcel, pass_time
+from tests.watch.adding import JOB, roll_all
+
+USUAL = Lengths(n=10, mean=SECOND, median=SECOND, p90=40 * SECOND, worst=MINUTE)
+STATES = tuple(PARCEL.states)
+
+
+@pytest.fixture
+def trial(store: Store) -> Iterator[Trial]:
+    with Trial([PARCEL, JOB], store=store) as made:
+        yield made
+
+
+def found(trial: Trial, *states: str, workspaces: set[str] | None = None) -> dict[str, longest.Resting]:
+    return trial.engine.read(lambda conn: longest.longest(conn, PARCEL, states or STATES, workspaces))
+
+
+def test_of_each_state_the_one_that_entered_first_is_found(trial: Trial) -> None:
+    first = trial.engine.create("parcel", {}, key="a")
+    pass_time(trial, minutes=5)
+    second = trial.engine.create("parcel", {}, key="b")
+    pass_time(trial, minutes=5)
+    state = first.state
+    assert found(trial)[state].id == first.id
+    assert found(trial)[state].since == first.entered_at
+    # Whoever comes back is new there, however old it is.
+    other = next(name for name in PARCEL.states if name != state)
+    trial.engine.force(first.id, other, actor=BOSS, reason="moved")
+    trial.engine.force(first.id, state, actor=BOSS, reason="and back")
+    assert found(trial)[state].id == second.id
+    assert found(trial)[state].key == "b"
+    assert other not in found(trial)
+
+
+def test_other_workspaces_are_not_seen(trial: Trial) -> None:
+    mine = trial.engine.create("parcel", {}, workspace="default")
+    trial.engine.create("parcel", {}, workspace="north")
+    assert found(trial, mine.state, workspaces={"default"})[mine.state].id == mine.id
+    assert found(trial, mine.state, workspaces={"south"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("there", "usual", "paused", "expected"),
+    [
+        (121 * SECOND, USUAL, False, True),
+        (119 * SECOND, USUAL, False, False),
+        (59 * SECOND, Lengths(n=1, p90=1), False, False),
+        (61 * SECOND, Lengths(n=1, p90=1), False, True),
+        (3600 * SECOND, None, False, False),
+        (3600 * SECOND, Lengths(), False, False),
+        (3600 * SECOND, USUAL, True, False),
+    ],
+    ids=["three times", "not yet", "under a minute", "over a minute", "never seen", "no lengths", "paused"],
+)
+def test_unusual_is_three_times_what_nine_in_ten_need_and_at_least_a_minute(
+    there: Micros, usual: Lengths | None, paused: bool, expected: bool
+) -> None:
+    one = longest.Resting(uuid4(), "parcel", "ordered", None, 0, paused)
+    assert longest.unusual(one, usual, there) is expected
+
+
+def test_only_states_that_are_no_end_and_hold_something_are_looked_at(trial: Trial) -> None:
+    ends = {name: 5 for name, state in PARCEL.states.items() if state.kind.value == "final"}
+    assert longest.open_states(PARCEL, {**ends, PARCEL.initial: 1}) == [PARCEL.initial]
+    assert longest.open_states(PARCEL, {PARCEL.initial: 0}) == []
+
+
+def test_versions_under_way_are_counted_up_to_a_limit(trial: Trial) -> None:
+    for _ in range(3):
+        trial.engine.create("parcel", {})
+
+    def seen(**options: int) -> longest.Versions:
+        return trial.engine.read(lambda conn: longest.versions(conn, PARCEL, {"default"}, **options))
+
+    assert seen() == longest.Versions({1: 3}, True)
+    assert seen(most=2).whole is False
+
+
+def test_a_new_version_stands_first_and_is_there_before_anything_uses_it(trial: Trial, store: Store) -> None:
+    trial.engine.create("parcel", {})
+    machine = parcel(key=KeyScope.FOREVER)  # another life cycle, by its key
+    engine = Engine(store, [machine], clock=trial.clock)
+    before = engine.read(lambda conn: longest.versions(conn, machine))
+    assert list(before.by_version.items()) == [(2, 0), (1, 1)]
+    engine.create("parcel", {})
+    assert engine.read(lambda conn: longest.versions(conn, machine)).by_version == {2: 1, 1: 1}
+
+
+def test_series_of_each_machine_add_up_to_what_the_overview_says(trial: Trial) -> None:
+    for _ in range(4):
+        trial.engine.create("parcel", {})
+        pass_time(trial, hours=7)
+    roll_all(trial.engine)
+    now = trial.clock.now()
+
+    overview = trial.engine.read(lambda conn: measures.overview(conn, trial.engine.registry, now))
+    series = trial.engine.read(lambda conn: measures.series_of_each(conn, ("created", "finished"), now))
+    points = series["parcel", "created"]
+    assert sum(p.n for p in points) == overview["parcel"].created == 3
+    assert [b.at - a.at for a, b in pairwise(points)] == [span(timedelta(hours=1))] * 24
+    assert ("job", "created") not in series
