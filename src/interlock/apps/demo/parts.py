@@ -30,9 +30,10 @@ def _with_acts(registry: Registry, machine: Machine) -> Machine:
     part = PART_OF.get(machine.name)
     if part is None or machine.handlers or not registry.missing(machine):
         return machine
-    filled = machine.with_handlers({state: handler(part, machine.name, state) for state in part.acts[machine.name]})
-    # A machine of somebody else's that happens to have the name has other states: it stays as it is.
-    return machine if registry.missing(filled) else filled
+    acts = part.acts[machine.name]
+    if not machine.states.keys() >= acts.keys():
+        return machine  # somebody else's, that happens to have the name
+    return machine.with_handlers({state: handler(part, machine.name, state) for state in acts})
 
 
 def parts_of(registry: Registry) -> list[Part]:

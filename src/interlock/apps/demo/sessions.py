@@ -30,6 +30,8 @@ PROMPTS = (
     "Translate the mails to Danish", "Remove the unused feature flags", "Document the webhook format",
 )  # fmt: skip
 REPOS = ("harbour/shop", "harbour/ledger", "north/website", "north/parcel-api")
+ATTIC = "harbour/attic"
+"""Its sandboxes stand in a rack that takes none back."""
 RACKS = ("rack-a", "rack-c")
 BROKEN_RACK = "rack-b"
 ALLOCATOR = Actor(SYSTEM, "allocator")
@@ -49,10 +51,9 @@ def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
     data = {
         "user_id": who.name,
         "title": name,
-        "repo": luck.choice(REPOS),
+        "repo": ATTIC if fate == "stuck" or luck.random() < 0.03 else luck.choice(REPOS),
         "branch": f"agent/{branch}",
         "prompt_id": f"p{luck.randrange(10**6):06}",
-        "agent_session": BROKEN_RACK if fate == "stuck" else luck.choice(RACKS),
     }
     return engine.create(session.name, data, labels={"repo": str(data["repo"])}, actor=who).id
 
@@ -61,7 +62,7 @@ def borrow(task: Task[Session], luck: random.Random) -> Outcome:
     """A session that has a sandbox uses it again."""
     if task.data.loan_id is not None:
         return Go(IN_PROGRESS)
-    rack = BROKEN_RACK if luck.random() < 0.03 else task.data.agent_session or RACKS[0]
+    rack = BROKEN_RACK if task.data.repo == ATTIC else luck.choice(RACKS)
     made = task.spawn(Spawn(loan.name, {"session_id": str(task.id), "allocator": rack}))
     name = f"conversation-{luck.randrange(10**6):06}"
     return Go(IN_PROGRESS, data={"loan_id": str(made), "agent_session": name, "result": None, "error": None})
@@ -96,7 +97,7 @@ def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
         engine.fire(instance.id, "resolve", actor=IVO, data=found, reason="looked at the rack: it is free")
         return
     who, fortune = luck.choice((MARA, IVO)), luck.random()
-    if fortune < 0.4 and instance.data["agent_session"] != BROKEN_RACK:
+    if fortune < 0.4:
         prompt = {"prompt_id": f"p{luck.randrange(10**6):06}"}
         engine.fire(instance.id, "prompt", actor=who, data=prompt, reason="one thing is missing")
         return

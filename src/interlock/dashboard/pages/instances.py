@@ -59,7 +59,8 @@ async def instances(
     return await render(
         v, "instances.html", filters=filters, rows=[(i, view_of(registry, i.machine).title(i)) for i in seen],
         onward=onward, count=count, sorted_so=sorted_so, machine=machine,
-        machines=sorted(registry, key=lambda m: m.name), states=list(machine.states) if machine else [], ages=_with(AGES, filters.age), shows=SHOWS, sorts=SORTS,
+        machines=sorted(registry, key=lambda m: m.name),
+        states=list(machine.states) if machine else [], ages=_with(AGES, filters.age), shows=SHOWS, sorts=SORTS,
         begun=after is not None or skip > 0, actions=[a for a in ACTIONS["instances"] if may_do(v, a.name)],
         labels_of=_labels, all_of_it=bool(filters.chosen.keys() - {"workspace"}),
     )  # fmt: skip

@@ -1,0 +1,177 @@
+"""The past: histories of the last day, told on a clock that is set back, a few stories a transaction.
+
+Each story begins something, lets its acts run, and lets people act, at moments between then and now. All of that is one
+transaction, so the workers of the service see only what came of it. A claim is made at a moment when nothing but the
+story's own is ready: what earlier stories left behind is due later than the last moment that a story may reach.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID, uuid5
+
+import sqlalchemy as sa
+
+from interlock.apps.demo import mark
+from interlock.apps.demo.part import Part
+from interlock.engine import Claim, Engine, EngineError, Instance, Result, workers
+from interlock.engine.unit import load
+from interlock.machine import Fail, Kind, Outcome
+from interlock.store import SECOND, Micros, SystemClock
+from interlock.store import tables as t
+from interlock.worker.task import EnginePort, make_task
+
+I = t.instance  # noqa: E741
+STORIES = 190
+"""Beside the scenes."""
+HOURS = 26.0
+HOUR = 3600 * SECOND
+RECENT = 120 * SECOND
+"""No story goes on after this long ago."""
+LONGEST_STEP = 20.0
+"""Seconds; four of them fit between the last moment of a claim and now."""
+MOST_ROUNDS = 80
+WORKER = uuid5(UUID(int=0), "interlock demo: the worker of the past")
+
+
+class PastClock:
+    """Stands where a story is."""
+
+    def __init__(self) -> None:
+        self._at: Micros = 0
+
+    def now(self) -> Micros:
+        return self._at
+
+    def steady(self) -> float:
+        return self._at / SECOND
+
+    def begin(self, at: Micros) -> None:
+        self._at = at
+
+    def to(self, at: Micros) -> None:
+        self._at = max(self._at, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Something that began a while ago."""
+
+    part: Part
+    hours_ago: float
+    fate: str = ""
+    left: bool = False
+
+
+def stories(parts: Sequence[Part], count: int, seed: int = 7) -> list[Story]:
+    """The scenes and so many more, the longest ago first; always the same ones."""
+    luck = random.Random(seed)  # noqa: S311 - only the demo's
+    found = [Story(part, s.hours_ago, s.fate, s.left) for part in parts for s in part.scenes]
+    shares = [part.share for part in parts]
+    for part in luck.choices(parts, shares, k=count):
+        found.append(Story(part, 0.1 + HOURS * luck.random() ** 1.3, left=luck.random() < 0.06))
+    return sorted(found, key=lambda story: -story.hours_ago)
+
+
+class Past:
+    """Tells the stories one after the other; another process, or a later start, goes on where this one stopped."""
+
+    def __init__(self, engine: Engine, parts: Sequence[Part], count: int = STORIES) -> None:
+        self._store = engine.store
+        self._present = SystemClock()
+        self._clock = PastClock()
+        self._engine = Engine(
+            engine.store, engine.registry, clock=self._clock, migrate_schema=False, register=False, seed=1
+        )
+        self._stories = stories(parts, count)
+        self._queues = sorted({engine.registry[name].queue for part in parts for name in part.acts})
+
+    def tell(self, batch: int = 4) -> bool:
+        """The next few stories, in one transaction; whether there are more."""
+        return self._store.write(lambda conn: self._tell(conn, batch), name="demo")
+
+    def _tell(self, conn: sa.Connection, batch: int) -> bool:
+        number = mark.told(conn)
+        if number == 0:
+            self._worked(conn)
+        now = self._present.now()
+        for n in range(number, min(number + batch, len(self._stories))):
+            # Seeded by its number: the transaction may run twice, and must do the same again.
+            _Telling(self, conn, self._stories[n], random.Random(n), now).run()  # noqa: S311
+        mark.tell(conn, max(number, min(number + batch, len(self._stories))))
+        return number + batch < len(self._stories)
+
+    def _worked(self, conn: sa.Connection) -> None:
+        """Who did the work of the past: a process that has stopped since."""
+        began = self._present.now() - round(HOURS * HOUR)
+        workers.start(conn, began, WORKER, host="demo", pid=0, queues=self._queues, lock_file=None)
+        workers.mark(conn, WORKER, "stopped")
+
+
+class _Telling:
+    """One story, being told."""
+
+    def __init__(self, past: Past, conn: sa.Connection, story: Story, luck: random.Random, now: Micros) -> None:
+        self._clock = past._clock
+        self._engine = past._engine.within(conn)
+        self._story, self._luck = story, luck
+        self._latest = now - RECENT
+        self._clock.begin(min(now - round(story.hours_ago * HOUR), self._latest))
+
+    def run(self) -> None:
+        root = self._story.part.begin(self._engine, self._luck, self._story.fate)
+        for _ in range(MOST_ROUNDS):
+            now = self._clock.now()
+            tree = self._tree(root)
+            # Only the queues that have something: asking all of them took more than half of the time.
+            ready = {one.queue for one in tree if one.wake == "work" and (one.due_at or 0) <= now}
+            if now > self._latest or not (self._work(ready) if ready else self._next(tree)):
+                return
+
+    def _work(self, queues: set[str]) -> bool:
+        claims = self._engine.claim(WORKER, sorted(queues), 4, turn=1)
+        for claim in claims:
+            self._clock.to(self._clock.now() + round(self._luck.uniform(0.4, LONGEST_STEP) * SECOND))
+            self._engine.finish([Result(claim, self._outcome(claim))])
+        return bool(claims)
+
+    def _outcome(self, claim: Claim) -> Outcome:
+        act = self._story.part.acts[claim.machine.name][claim.instance.state]
+        try:
+            return act(make_task(claim, EnginePort(self._engine, claim)), self._luck)
+        except Exception as error:
+            return Fail(error)
+
+    def _tree(self, root: UUID) -> list[Instance]:
+        query = sa.select(I).where(I.c.root == root).order_by(I.c.id)
+        return self._engine.read(lambda conn: load(conn, conn.execute(query).all()))
+
+    def _next(self, tree: list[Instance]) -> bool:
+        """Go to the next moment at which something is due or somebody acts; False when that is not in the past."""
+        moments = [at for one in tree for at in (one.due_at, one.timer_at) if at is not None]
+        due = min(moments, default=None)
+        waiting = [] if self._story.left else [one for one in tree if self._waits(one)]
+        usual = self._story.part.minutes * 60 * SECOND
+        acts_at = self._clock.now() + round(self._luck.lognormvariate(0.0, 0.8) * usual) if waiting else None
+        if due is not None and (acts_at is None or due <= acts_at):
+            if due > self._latest:
+                return False
+            self._clock.to(due)
+            self._engine.tick()
+            return True
+        if acts_at is None or acts_at > self._latest:
+            return False
+        self._clock.to(acts_at)
+        with suppress(EngineError):  # refused: the next turn finds something else to do
+            self._story.part.react(self._engine, self._luck.choice(waiting), self._luck)
+        return True
+
+    def _waits(self, one: Instance) -> bool:
+        """Whether somebody may act on it; what has failed for good is left to the present."""
+        state = self._engine.registry[one.machine].states[one.state]
+        return state.kind is not Kind.FAILED and (one.machine, one.state) in self._story.part.waiting
+
+
