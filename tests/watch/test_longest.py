@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.engine import Engine
-from interlock.machine import KeyScope
-from interlock.store import SECOND, Micros, Store, span
+from interlock.machine import KeyScope, Machine
+from interlock.store import SECOND, Micros, Store, open_store, span
 from interlock.testing import Trial
 from interlock.watch import longest, measures
 from interlock.watch.ladder import MINUTE, Lengths
+from tests.conformance.gates import shared_database
 from tests.conformance.machines import BOSS, PARCEL, parcel, pass_time
+from tests.conformance.test_query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
 from tests.watch.adding import JOB, roll_all
 
 USUAL = Lengths(n=10, mean=SECOND, median=SECOND, p90=40 * SECOND, worst=MINUTE)
@@ -91,6 +95,7 @@ def test_versions_under_way_are_counted_up_to_a_limit(trial: Trial) -> None:
 
     assert seen() == longest.Versions({1: 3}, True)
     assert seen(most=2).whole is False
+    assert seen(under_way=1_000_000) == longest.Versions({1: 1_000_000}, True), "one version needs no look"
 
 
 def test_a_new_version_stands_first_and_is_there_before_anything_uses_it(trial: Trial, store: Store) -> None:
@@ -116,3 +121,41 @@ def test_series_of_each_machine_add_up_to_what_the_overview_says(trial: Trial) -
     assert sum(p.n for p in points) == overview["parcel"].created == 3
     assert [b.at - a.at for a, b in pairwise(points)] == [span(timedelta(hours=1))] * 24
     assert ("job", "created") not in series
+
+
+# -- what it costs
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Fifty thousand instances."""
+    url = shared_database(request, tmp_path_factory.mktemp("longest"))
+    with open_store(url, durability="normal", wakeup="poll") as opened:
+        opened.write(fill)
+        yield opened
+
+
+def asked_of(conn: sa.Connection, machine: Machine) -> Asked:
+    caught: list[Asked] = []
+
+    def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        caught.append(Asked(statement, parameters))
+
+    sa.event.listen(conn, "before_cursor_execute", note)
+    longest.longest(conn, machine, [machine.initial], {"default"})
+    sa.event.remove(conn, "before_cursor_execute", note)
+    [asked] = caught
+    return asked
+
+
+def test_the_oldest_of_a_state_are_read_by_the_index_and_no_more_than_a_few(crowded: Store) -> None:
+    machine = MACHINES[0]
+    if crowded.dialect == "sqlite":
+        plan = crowded.read(lambda conn: sqlite_plan(conn, asked_of(conn, machine)))
+        reads = [step for step in plan if "instance" in step]
+        assert reads == ["SEARCH instance USING INDEX ix_instance_state (machine=? AND state=?)"]
+        return
+    top = crowded.read(lambda conn: postgres_plan(conn, asked_of(conn, machine), "force_generic_plan"))
+    [read] = [node for node in nodes(top) if node.get("Relation Name") == "instance"]
+    assert read["Index Name"] == "ix_instance_state"
+    assert read["Actual Rows"] <= longest.LOOK_AMONG_OTHERS

@@ -60,8 +60,7 @@ def opened(database: str, apps: list[str] | None) -> Iterator[Engine]:
     from interlock.engine import Engine
 
     with store_of(database) as store:
-        registry = registry_of(apps)
-        add_demo(store, registry)
+        registry = with_demo(store, registry_of(apps))
         yield Engine(store, registry, migrate_schema=False, register=False)
 
 
@@ -87,10 +86,13 @@ def store_of(database: str) -> Iterator[Store]:
         yield store
 
 
-def add_demo(store: Store, registry: Registry) -> None:
-    """A database that was filled by the demo has its machine in it, and nobody else's."""
-    from interlock.apps.sample import demo, parcel
+def with_demo(store: Store, registry: Registry) -> Registry:
+    """The machines; in a database that was filled by the demo the demo's, too, and in nobody else's."""
+    from interlock.apps.demo.mark import is_demo
     from interlock.store import migrate
 
-    if parcel.name not in registry and migrate.status(store).ready and store.read(demo.is_demo):
-        registry.add(parcel)
+    if not migrate.status(store).ready or not store.read(is_demo):
+        return registry
+    from interlock.apps.demo.parts import played
+
+    return played(registry)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, add_demo
+from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, with_demo
 
 if TYPE_CHECKING:
     from interlock.config import Settings
@@ -69,24 +70,31 @@ def up(
 ) -> None:
     """Run the whole product in one process: API, pages and workers."""
     settings = _settings(config, http__port=port, http__host=host, data=data, database=database, apps=apps or [])
-    from interlock.apps.sample import demo
+    from interlock.apps.demo import mark
+    from interlock.apps.demo.loop import Demo
     from interlock.dashboard.app import dashboard
     from interlock.http.process import Process
+
+    serving = threading.Event()
 
     def machines(store: Store) -> Registry:
         registry = _registry(settings)
         if not no_demo:
-            demo.begin(store, registry)
-        add_demo(store, registry)
-        return registry
+            mark.begin(store, registry)
+        return with_demo(store, registry)
 
     def beside(engine: Engine) -> list[Loop]:
-        return [demo.Demo(engine)] if not no_demo and engine.read(demo.is_demo) else []
+        return [Demo(engine, after=serving)] if not no_demo and engine.read(mark.is_demo) else []
 
-    process = Process(settings, machines, serve=True, work=True, beside=beside, pages=dashboard())
+    process = Process(settings, machines, serve=True, work=True, beside=beside, pages=dashboard(), demo=mark.is_demo)
     owner = process.own()
     link = process.login_url(owner)
-    process.run(lambda: _greet(process, link))
+
+    def ready() -> None:
+        _greet(process, link)
+        serving.set()
+
+    process.run(ready)
 
 
 def _greet(process: Process, link: str) -> None:
@@ -120,10 +128,18 @@ def server(
 ) -> None:
     """Run the API and the pages alone; the work is done by `interlock worker`, here or on other machines."""
     settings = _settings(config, http__port=port, http__host=host, database=database, apps=apps or [])
+    from interlock.apps.demo import mark
     from interlock.dashboard.app import dashboard
     from interlock.http.process import Process
 
-    process = Process(settings, lambda store: _known(settings, store), serve=True, work=False, pages=dashboard())
+    process = Process(
+        settings,
+        lambda store: with_demo(store, _registry(settings)),
+        serve=True,
+        work=False,
+        pages=dashboard(),
+        demo=mark.is_demo,
+    )
     process.own()
     process.run(lambda: _say(f"serving on {process.url}"))
 
@@ -140,7 +156,7 @@ def worker(
     from interlock.http.process import Process
     from interlock.machine import InterlockError
 
-    process = Process(settings, lambda store: _known(settings, store), serve=False, work=True)
+    process = Process(settings, lambda store: with_demo(store, _registry(settings)), serve=False, work=True)
     made = process.worker
     if made is None:
         raise InterlockError("no machine here has code for its work; bring yours with --app package.module:registry")
@@ -150,10 +166,3 @@ def worker(
 def _say(line: str) -> None:
     typer.echo(line)
     sys.stdout.flush()
-
-
-def _known(settings: Settings, store: Store) -> Registry:
-    """The machines; in a demo's database the demo's, too."""
-    registry = _registry(settings)
-    add_demo(store, registry)
-    return registry

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -276,14 +277,11 @@ def _text(value: Any) -> str:
 # -- what comes, and the explanation in words
 
 FIRES = re.compile(r"the system fires '([^']*)', to (.*)")
-MOMENT = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+MOMENT = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \([^)]*\)"
 SAID = (
-    (re.compile(rf"since {MOMENT} \((.*?) ago\)"), r"for \1"),
-    (re.compile(rf"until {MOMENT} \(in (.*?)\)"), r"another \1"),
-    (re.compile(rf"until {MOMENT} \((.*?) ago\)"), r"had until \1 ago"),
-    (re.compile(rf"at {MOMENT} \((.*?)\)"), r"\1"),
     (re.compile(r"\b(?:user|owner|agent):([^\s,;.()]+)"), r"\1"),
     (re.compile(r"\bworker:[0-9a-f-]{36}"), "a worker"),
+    (re.compile(r"(?<!\w)'([A-Za-z0-9_]+)'(?!\w)"), lambda m: words.title(m[1])),
 )
 
 
@@ -310,14 +308,21 @@ def coming(what: str, machine: Machine | None) -> tuple[str, str, str]:
 def by_itself(what: str) -> str:
     """The same as a sentence."""
     fires = FIRES.fullmatch(what)
-    return f"it moves to {words.title(fires[2].replace(chr(39), ''))} ({words.title(fires[1])})" if fires else what
+    if fires is None:
+        return what.rstrip(".")
+    return f"it moves to {words.title(fires[2].replace(chr(39), ''))} ({words.title(fires[1])})"
 
 
-def plainly(why: Explanation) -> str:
+def plainly(why: Explanation, now: Micros) -> str:
     """The explanation as people say it: how long instead of when, names instead of kinds."""
-    text = why.sentence.removeprefix(f"{why.machine} is in {why.state!r}. ")
-    text = text.partition(" If nothing happens, ")[0]
+    text = why.sentence.removeprefix(f"{why.machine} is in {why.state!r}. ").partition(" If nothing happens, ")[0]
+
+    def length(found: re.Match[str]) -> Micros:
+        return micros(datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)) - now
+
+    text = re.sub(rf" since {MOMENT}", lambda m: f", for {words.length(length(m))}", text)
+    text = re.sub(rf"has until {MOMENT}", lambda m: f"has {words.length(length(m))} left", text)
+    text = re.sub(rf"at {MOMENT}", lambda m: words.ago(length(m), 0), text)
     for pattern, instead in SAID:
         text = pattern.sub(instead, text)
-    text = re.sub(r"(?<!\w)'([A-Za-z0-9_]+)'(?!\w)", lambda m: words.title(m[1]), text)
     return secrets.hide(text)

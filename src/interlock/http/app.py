@@ -67,8 +67,9 @@ def create_app(
     routers: Sequence[APIRouter] = (),
     pages: Pages | None = None,
     tracing: Tracing | None = None,
+    demo: bool = False,
 ) -> ASGIApp:
-    """The service as an ASGI application; `routers` are what applications bring."""
+    """The service as an ASGI application; `routers` are what applications bring, `demo` is said on every page."""
     shown = pages or Pages()
 
     app = FastAPI(
@@ -85,7 +86,7 @@ def create_app(
             }
         },
     )
-    app.state.service, app.state.home = service, shown.home
+    app.state.service, app.state.home, app.state.demo = service, shown.home, demo
     problems.install(app, shown.error_page)
     for kind, handler in shown.handlers.items():
         app.add_exception_handler(kind, handler)

@@ -41,6 +41,7 @@ class Process:
         work: bool,
         beside: Callable[[Engine], Iterable[Loop]] | None = None,
         pages: Pages | None = None,
+        demo: Callable[[sa.Connection], bool] | None = None,
     ) -> None:
         logs.configure(settings.log.format, settings.log.level, redact=secrets.hide)
         for chatty in ("alembic", "uvicorn", "httpx2", "httpcore2"):
@@ -48,6 +49,7 @@ class Process:
         secrets.learn(_secrets(settings))
         self.settings = settings
         self._pages = pages
+        self._is_demo = demo
         # The port first: a wrong one is told before anything is changed.
         self._socket = listen(settings.http.host, settings.http.port) if serve else None
         self._tracing = (
@@ -122,8 +124,9 @@ class Process:
         assert self.service is not None
         assert self._socket is not None
         app = create_app(
-            self.service, routers=self.engine.registry.routers, pages=self._pages, tracing=self._tracing
-        )
+            self.service, routers=self.engine.registry.routers, pages=self._pages, tracing=self._tracing,
+            demo=self._is_demo is not None and self.engine.read(self._is_demo),
+        )  # fmt: skip
         server = make_server(app, self.service, ready=ready, stopping=self._drain)
         run(server, self._socket)
 

@@ -22,7 +22,7 @@ from interlock.watch.ladder import MINUTE, Lengths
 I, D = t.instance, t.definition  # noqa: E741
 LOOK = 20
 """Of so many with the lowest ids, the one that entered first is taken."""
-LOOK_AMONG_OTHERS = 100
+LOOK_AMONG_OTHERS = 50
 """And so many are looked at for those of a few workspaces."""
 UNUSUAL = 3
 MOST_VERSIONED = 5_000
@@ -80,10 +80,20 @@ class Versions:
 
 
 def versions(
-    conn: sa.Connection, machine: Machine, workspaces: Workspaces = None, *, most: int = MOST_VERSIONED
+    conn: sa.Connection,
+    machine: Machine,
+    workspaces: Workspaces = None,
+    *,
+    under_way: int | None = None,
+    most: int = MOST_VERSIONED,
 ) -> Versions:
-    """The versions that are in use, the newest first, with their numbers among the first `most`."""
+    """The versions that are in use, the newest first, with their numbers among the first `most`.
+
+    Whoever knows how many are under way saves the look where there is one version only.
+    """
     known = conn.execute(sa.select(D.c.version).where(D.c.machine == machine.name)).scalars().all()
+    if len(known) == 1 and under_way is not None:
+        return Versions({known[0]: under_way}, True)
     live = [name for name, state in machine.states.items() if state.kind is not Kind.FINAL]
     query = sa.select(I.c.version).where(I.c.machine == machine.name, I.c.state.in_(live))
     if workspaces is not None:

@@ -26,6 +26,7 @@ I, R, V, D, W = t.instance, s.rollup, t.review, t.dead_letter, t.worker  # noqa:
 MOST = 10_000
 BACKLOG = 24 * HOUR
 LONGEST_SERIES = 3_000
+MOST_NAMED = 200
 
 
 # -- now
@@ -128,13 +129,24 @@ def dwell(
     r, first = R.c, now - span(window)
     query = (
         sa.select(r.state, r.size, sa.func.sum(r.n), sa.func.sum(r.total), sa.func.max(r.worst))
-        .where(r.span == "hour", r.at >= first - first % HOUR, r.machine == machine, r.measure == measure)
+        .where(r.span == "hour", _during(first - first % HOUR, now, HOUR), r.machine == machine, r.measure == measure)
         .group_by(r.state, r.size)
     )
     found: dict[str, dict[Micros, Step]] = defaultdict(dict)
     for state, size, n, total, worst in conn.execute(within(query, r.workspace, workspaces)):
         found[state][size] = Step(int(n), int(total), int(worst))
     return {state: lengths(classes) for state, classes in found.items()}
+
+
+def _during(first: Micros, last: Micros, step: Micros) -> sa.ColumnElement[bool]:
+    """The spans that begin between two moments.
+
+    A moment comes before the machine in the key of the table. Where the moments are named, each is looked up with its
+    machine; between two bounds, every machine's rows are read (a week of one: 45 ms, and 6 by name).
+    """
+    if (last - first) // step > MOST_NAMED:
+        return sa.and_(R.c.at >= first, R.c.at <= last)
+    return R.c.at.in_(range(first, last + 1, step))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +209,7 @@ def series_of_each(
     r = R.c
     query = (
         sa.select(r.machine, r.measure, r.at, sa.func.sum(r.n).label("n"))
-        .where(r.span == by, r.at >= first, r.at <= last, r.measure.in_(sorted(wanted)))
+        .where(r.span == by, _during(first, last, step), r.measure.in_(sorted(wanted)))
         .group_by(r.machine, r.measure, r.at)
     )
     if machine is not None:

@@ -6,9 +6,3 @@ and agents do about something that waits. The same parts tell the past (`past.py
 is set back, a few at a time beside the service) and the present (`loop.py`: something new every few seconds). A machine
 that has handlers of its own is never played.
 """
-
-from interlock.apps.demo.loop import Demo
-from interlock.apps.demo.mark import begin, is_demo
-from interlock.apps.demo.parts import played
-
-__all__ = ["Demo", "begin", "is_demo", "played"]

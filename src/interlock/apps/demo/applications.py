@@ -7,8 +7,8 @@ import json
 import random
 from uuid import UUID
 
-from interlock.apps.demo.part import MARA, Pace, Part, Scene
 from interlock.apps.demo.names import company_name, slug, title
+from interlock.apps.demo.part import MARA, Pace, Part, Scene
 from interlock.apps.jobs.autoapply.errors import (
     GenerationTimeout,
     InvalidJobUrl,

@@ -138,9 +138,7 @@ def validate(task: Task[Contract], luck: random.Random) -> Outcome:
     told = Message(
         "mail", "mara@demo.invalid", f"{task.data.filename} waits for you", {"contract": task.key or str(task.id)}
     )
-    return Go(
-        REVIEW_REQUIRED, data=found, reason=f"{round(100 * sure)} % sure, {SURE} % are needed", messages=(told,)
-    )
+    return Go(REVIEW_REQUIRED, data=found, reason=f"{round(100 * sure)} % sure, {SURE} % are needed", messages=(told,))
 
 
 def compare(task: Task[Contract], luck: random.Random) -> Outcome:
@@ -158,12 +156,12 @@ def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
     for review in engine.reviews.waiting(instance_id=instance.id):
         decision = luck.choices(("approve", "correct", "reject"), (6, 3, 1))[0]
         doubtful = min(fields, key=lambda name: fields[name]["confidence"] or 0.0)
-        answer: dict[str, Any] = {
+        answers: dict[str, dict[str, Any]] = {
             "approve": {},
             "correct": {"corrections": {doubtful: f"{fields[doubtful]['value']} (as signed)"}},
             "reject": {"review_note": "this is an offer, nobody has signed it"},
-        }[decision]
-        engine.reviews.decide(review.id, decision, actor=luck.choice((MARA, IVO)), answer=answer)
+        }
+        engine.reviews.decide(review.id, decision, actor=luck.choice((MARA, IVO)), answer=answers[decision])
 
 
 CONTRACTS = Part(

@@ -60,8 +60,8 @@ def study_company(task: Task[Company], luck: random.Random) -> Outcome:
                 return Go(SKIPPED, data={"message": "they hire only by post"})
             return Go(ON, data={"stage": CompanyStage.SAVE, "analysis": {"score": luck.randrange(35, 99)}})
     board = f"{data.website}/jobs"
-    found = {"url": board, "company_name": data.company_name, "message": data.message}
-    return Go(SUCCESS, data={"company_id": str(task.id)}, spawn=(Spawn(source.name, found, key=board),))
+    wanted = {"url": board, "company_name": data.company_name, "message": data.message}
+    return Go(SUCCESS, data={"company_id": str(task.id)}, spawn=(Spawn(source.name, wanted, key=board),))
 
 
 def study_source(task: Task[Source], luck: random.Random) -> Outcome:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
+from functools import partial
+from uuid import UUID
 
 import sqlalchemy as sa
 
 from interlock.apps.demo import claims, mark, surroundings
 from interlock.apps.demo.part import IVO, MARA
-from interlock.apps.demo.parts import PART_OF, parts_of
+from interlock.apps.demo.parts import parts_of
 from interlock.apps.demo.past import STORIES, Past
+from interlock.apps.jobs.claims.machine import DISCOVERED
 from interlock.engine import Engine, EngineError, Instance
 from interlock.engine.unit import load
 from interlock.store import StoreClosed, StoreError, tables
@@ -31,9 +35,18 @@ class Demo(Loop):
     name = "demo"
     pause = 3.0
 
-    def __init__(self, engine: Engine, *, stories: int = STORIES, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        after: threading.Event | None = None,
+        stories: int = STORIES,
+        seed: int | None = None,
+    ) -> None:
         super().__init__()
         self._engine = engine
+        self._after = after
+        """Nothing is done before this: a service starts undisturbed."""
         self._luck = random.Random(seed)  # noqa: S311 - only the demo's
         self._parts = parts_of(engine.registry)
         self._past = Past(engine, self._parts, stories)
@@ -43,10 +56,12 @@ class Demo(Loop):
         return self._luck.uniform(2.0, 4.0)
 
     def once(self) -> bool:
+        if self._after is not None and not self._after.wait(0.1):
+            return True
         if not self._told:
             return self._begin()
         part = self._luck.choices(self._parts, [part.share for part in self._parts])[0]
-        self._try(lambda: part.begin(self._engine, self._luck, ""))
+        self._try(partial(part.begin, self._engine, self._luck, ""))
         self._react()
         self._tidy()
         return False
@@ -70,33 +85,35 @@ class Demo(Loop):
 
     def _claim_some(self) -> None:
         """Agents at work from the first moment, so that leases are held."""
-        for number, found in enumerate(self._oldest("job", claims.DISCOVERED, len(claims.AGENTS))):
-            run_id = f"r{self._luck.randrange(36**6):010}"
-            self._try(lambda job=found, n=number, r=run_id: claims.claim(self._engine, job, claims.AGENTS[n], r))  # type: ignore[misc]
+        jobs = self._oldest("job", DISCOVERED, len(claims.AGENTS))
+        for agent, found in zip(claims.AGENTS, jobs, strict=False):
+            self._try(partial(claims.claim, self._engine, found, agent, f"r{self._luck.randrange(36**6):010}"))
 
     def _react(self) -> None:
         for part in self._parts:
             for (machine, state), left in part.waiting.items():
                 waiting = self._oldest(machine, state, left + AT_ONCE)
                 for found in waiting[: max(0, len(waiting) - left)]:
-                    self._try(lambda one=found, of=part: of.react(self._engine, one, self._luck))  # type: ignore[misc]
+                    self._try(partial(part.react, self._engine, found, self._luck))
 
     def _oldest(self, machine: str, state: str, count: int) -> list[Instance]:
-        """Those that have been in the state for longest, of the demo's own making."""
+        """Those that have been in the state for longest."""
         query = sa.select(I).where(I.c.machine == machine, I.c.state == state, I.c.paused_at.is_(None))
         query = query.order_by(I.c.entered_at).limit(count)
         return self._engine.read(lambda conn: load(conn, conn.execute(query).all()))
 
     def _tidy(self) -> None:
         """Nothing grows for ever: what is more than a page shows is dealt with."""
-        letters = self._engine.dead_letters.find(limit=LETTERS + AT_ONCE)
-        for letter in letters[LETTERS:]:
-            if letter.machine in PART_OF:
-                self._try(lambda one=letter: self._engine.dead_letters.discard(one.id, actor=IVO, note="seen"))  # type: ignore[misc]
-        O = tables.outbox  # noqa: N806, E741
-        query = sa.select(O.c.id).where(O.c.status == "waiting").order_by(O.c.id.desc()).offset(MESSAGES).limit(AT_ONCE)
-        for message in self._engine.read(lambda conn: list(conn.execute(query).scalars())):
-            self._try(lambda one=message: self._engine.outbox.discard(one, actor=MARA, note="nobody delivers it here"))  # type: ignore[misc]
+        engine = self._engine
+        for letter in self._beyond(tables.dead_letter, "open", LETTERS):
+            self._try(partial(engine.dead_letters.discard, letter, actor=IVO, note="seen"))
+        for message in self._beyond(tables.outbox, "waiting", MESSAGES):
+            self._try(partial(engine.outbox.discard, message, actor=MARA, note="nobody delivers it here"))
+
+    def _beyond(self, table: sa.Table, status: str, left: int) -> list[UUID]:
+        """Some of those that are older than the newest."""
+        query = sa.select(table.c.id).where(table.c.status == status).order_by(table.c.id.desc())
+        return self._engine.read(lambda conn: list(conn.execute(query.offset(left).limit(AT_ONCE)).scalars()))
 
     def _try(self, deed: Callable[[], object]) -> None:
         """A person or a worker may be first, and the database may be busy: then it is not done."""
@@ -106,5 +123,3 @@ class Demo(Loop):
             raise
         except (EngineError, StoreError):
             return
-
-

@@ -25,7 +25,7 @@ from interlock.store import tables as t
 from interlock.worker.task import EnginePort, make_task
 
 I = t.instance  # noqa: E741
-STORIES = 190
+STORIES = 170
 """Beside the scenes."""
 HOURS = 26.0
 HOUR = 3600 * SECOND
@@ -71,8 +71,10 @@ def stories(parts: Sequence[Part], count: int, seed: int = 7) -> list[Story]:
     luck = random.Random(seed)  # noqa: S311 - only the demo's
     found = [Story(part, s.hours_ago, s.fate, s.left) for part in parts for s in part.scenes]
     shares = [part.share for part in parts]
-    for part in luck.choices(parts, shares, k=count):
-        found.append(Story(part, 0.1 + HOURS * luck.random() ** 1.3, left=luck.random() < 0.06))
+    found += [
+        Story(part, 0.1 + HOURS * luck.random() ** 1.3, left=luck.random() < 0.06)
+        for part in luck.choices(parts, shares, k=count)
+    ]
     return sorted(found, key=lambda story: -story.hours_ago)
 
 
@@ -173,5 +175,3 @@ class _Telling:
         """Whether somebody may act on it; what has failed for good is left to the present."""
         state = self._engine.registry[one.machine].states[one.state]
         return state.kind is not Kind.FAILED and (one.machine, one.state) in self._story.part.waiting
-
-

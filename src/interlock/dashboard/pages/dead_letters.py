@@ -12,10 +12,12 @@ from fastapi.responses import Response
 from interlock.dashboard import words
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
-from interlock.engine import Filter, deadletters
-from interlock.engine.unit import Unit
+from interlock.dashboard.views import view_of
+from interlock.engine import Filter, Instance, deadletters
+from interlock.engine.unit import Unit, load
 from interlock.http.caller import require
 from interlock.http.problems import BadRequest
+from interlock.store import tables as t
 
 router = APIRouter(include_in_schema=False)
 PAGE = 50
@@ -38,19 +40,22 @@ async def dead_letters(
         machine=machine or None, workspace=workspace or None, fingerprint=group or None, workspaces=v.workspaces
     )
 
-    def look(conn: sa.Connection) -> tuple[list[deadletters.Group], list[deadletters.DeadLetter]]:
+    def look(conn: sa.Connection) -> tuple[list[deadletters.Group], list[deadletters.DeadLetter], list[Instance]]:
         groups = deadletters.groups(conn, where, status=status)
         rows = deadletters.find(conn, where, status=status, after=after, limit=PAGE + 1) if group else []
-        return groups, rows
+        theirs = sa.select(t.instance).where(t.instance.c.id.in_([d.instance_id for d in rows]))
+        return groups, rows, load(conn, conn.execute(theirs).all()) if rows else []
 
-    groups, rows = await v.service.read(look)
+    groups, rows, owners = await v.service.read(look)
+    registry = v.service.engine.registry
     seen = [g for g in groups if any(v.may("read", w, g.machine) for w in v.workspaces)]
     letters = [d for d in rows[:PAGE] if v.may("read", d.workspace, d.machine)]
     return await render(
         v, "dead_letters.html", groups=seen, letters=letters, chosen=status, statuses=STATUSES, group=group,
         next=rows[PAGE - 1].id if len(rows) > PAGE else None, operate=v.may_anywhere("operate"),
         given={"status": status if status != "open" else "", "machine": machine, "workspace": workspace},
-        machines=sorted(v.service.engine.registry, key=lambda m: m.name),
+        names={i.id: view_of(registry, i.machine).title(i) for i in owners},
+        machines=sorted(registry, key=lambda m: m.name),
     )  # fmt: skip
 
 

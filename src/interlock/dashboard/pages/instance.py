@@ -119,7 +119,7 @@ async def instance(
     cancels = any(machine is not None and c.to == machine.cancel for c in choices)
     return await render(
         v, "instance.html", it=it, machine=machine, why=why, tab=chosen, choices=choices, title=view.title(it),
-        told=timeline.plainly(why), tone=_tone(why, machine, it), who_may=_who_may(why, choices),
+        told=timeline.plainly(why, v.now), tone=_tone(why, machine, it), who_may=_who_may(why, choices),
         coming=[(timeline.by_itself(c.what), micros(c.at)) for c in why.by_itself if micros(c.at) > v.now],
         labels=json.loads(it.labels) if it.labels else {}, verdict=verdict, before=before,
         picture=diagram.for_instance(machine, found.pop("moves"), it) if machine is not None else None,

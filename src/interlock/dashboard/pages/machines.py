@@ -77,6 +77,8 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
 def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str, int], span: plots.Span) -> Seen:
     """Everything in one read."""
     lay_out(machine)  # here, in a thread: the first time takes a moment
+    open_ = open_states(machine, counts)
+    under_way = sum(counts[state] for state in open_)
     series = measures.series_of_each(
         conn,
         ("finished", "failed"),
@@ -89,8 +91,8 @@ def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str,
     nothing = plots.empty(v.now, span)
     return Seen(
         measures.dwell(conn, machine.name, v.now, workspaces=v.workspaces),
-        longest(conn, machine, open_states(machine, counts), v.workspaces),
-        versions(conn, machine, v.workspaces),
+        longest(conn, machine, open_, v.workspaces),
+        versions(conn, machine, v.workspaces, under_way=under_way),
         series.get((machine.name, "finished"), nothing),
         series.get((machine.name, "failed"), nothing),
     )

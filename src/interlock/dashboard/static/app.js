@@ -92,7 +92,7 @@ document.addEventListener('submit', async event => {
   for (const button of form.querySelectorAll('button')) button.disabled = false
   if (!reply) { say('No answer came. Look at the page before you send it again.'); refresh(); return }
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
-  if (!reply.ok) { say(page.querySelector('main p')?.textContent ?? 'It was refused.'); refresh(); return }
+  if (!reply.ok) { say(page.querySelector("main p")?.textContent ?? 'It was refused.'); refresh(); return }
   history.pushState(null, '', reply.url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
   document.title = page.title
   for (const part of ['.crumbs', '#main', '#nav']) {

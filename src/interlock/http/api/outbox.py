@@ -49,9 +49,8 @@ class MessageOut(Answer):
     def of(cls, m: outbox.OutboxMessage) -> MessageOut:
         return cls(
             id=m.id, instance_id=m.instance_id, workspace=m.workspace, channel=m.channel, recipient=m.recipient,
-            subject=secrets.hide(m.subject), body=secrets.shown(m.body), status=m.status, at=moment(m.at),
-            attempts=m.attempts, due_at=at(m.due_at), settled_at=at(m.settled_at),
-            last_error=secrets.shown(m.last_error),
+            subject=m.subject, body=secrets.shown(m.body), status=m.status, at=moment(m.at), attempts=m.attempts,
+            due_at=at(m.due_at), settled_at=at(m.settled_at), last_error=m.last_error,
         )  # fmt: skip
 
 
