@@ -1,0 +1,127 @@
+"""Every page of the dashboard with a million instances: how long the server takes to answer."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from starlette.testclient import TestClient
+
+from interlock.apps.sample import parcel
+from interlock.config import Settings
+from interlock.dashboard.app import dashboard
+from interlock.dashboard.site import forget_frames
+from interlock.engine import Engine
+from interlock.engine.instance import COLUMNS
+from interlock.engine.unit import HISTORY
+from interlock.http.app import create_app
+from interlock.http.service import Service
+from interlock.store import tables as t
+from interlock.watch import rollups
+
+STATES = (("shipped", 80), ("returned", 8), ("customs", 5), ("labelling", 4), ("weighing", 3))
+BATCH = 20_000
+REVIEWS, LETTERS = 5_000, 2_000
+
+
+def fill(engine: Engine, count: int) -> None:
+    """So many instances of the last thirty days, each with its first history row; the newest are under way."""
+    store, now = engine.store, engine.clock.now()
+    step = 30 * 86_400_000_000 // count
+    wheel = [name for name, part in STATES for _ in range(part)]
+    final = {"shipped", "returned"}
+
+    def batch(conn: sa.Connection, start: int) -> None:
+        instances, rows = [], []
+        for n in range(start, min(start + BATCH, count)):
+            at = now - (count - n) * step
+            made = UUID(int=((at // 1000) << 80) | (7 << 76) | ((n & 0xFFF) << 64) | (2 << 62) | n)
+            state = wheel[n % 100]
+            data = json.dumps({"content": f"thing {n}", "grams": n % 9000, "label": f"IL-{n}"})
+            values: dict[str, Any] = {
+                "id": made, "machine": "parcel", "version": 1, "workspace": "default", "key": f"k{n}", "state": state,
+                "seq": 1, "head": b"\0" * 32, "data": data, "labels": '{"shop":"north"}', "queue": "parcel",
+                 "priority": 2, "timer_no": 0, "fence": 0, "root": made, "depth": 0,
+                "trace_id": made.hex, "created_at": at, "entered_at": at, "updated_at": at,
+                "finished_at": at if state in final else None,
+                "wake": "work" if state in {"weighing", "labelling"} else None,
+                "due_at": now + 10**12 if state in {"weighing", "labelling"} else None,
+            }  # fmt: skip
+            instances.append(tuple(values.get(name) for name in COLUMNS))
+            rows.append((made, 1, "created", None, state, None, "user:bench", at, None, None, b"\0" * 32, None, None))
+        store.insert_many(conn, t.instance, COLUMNS, instances)
+        store.insert_many(conn, t.history, HISTORY, rows)
+
+    for start in range(0, count, BATCH):
+        store.write(lambda conn, first=start: batch(conn, first))
+    store.write(lambda conn: _beside(conn, now))
+    while engine.write(lambda unit: rollups.roll(unit, 100_000)):
+        pass
+    store.write(lambda conn: conn.exec_driver_sql("ANALYZE"))
+
+
+def _beside(conn: sa.Connection, now: int) -> None:
+    """Open reviews and dead letters of the newest."""
+    waiting = conn.execute(
+        sa.select(t.instance.c.id)
+        .where(t.instance.c.machine == "parcel", t.instance.c.state == "customs")
+        .limit(REVIEWS)
+    ).scalars()
+    common = {"workspace": "default", "machine": "parcel"}
+    conn.execute(
+        sa.insert(t.review),
+        [
+            {**common, "id": i, "instance_id": i, "name": "customs", "title": "Clear it?", "state": "customs",
+             "role": "reviewer", "decisions": '{"clear":"clear"}', "status": "open", "opened_at": now,
+             "due_at": now + 10**10}
+            for i in waiting
+        ],
+    )  # fmt: skip
+    failed = conn.execute(
+        sa.select(t.instance.c.id)
+        .where(t.instance.c.machine == "parcel", t.instance.c.state == "weighing")
+        .limit(LETTERS)
+    ).scalars()
+    conn.execute(
+        sa.insert(t.dead_letter),
+        [
+            {**common, "id": i, "instance_id": i, "state": "weighing", "step": "weighing", "error_type": "ScaleBusy",
+             "error": '{"type":"ScaleBusy","message":"the scale is in use"}', "fingerprint": f"f{n % 7}", "attempts": 6,
+             "data": "{}", "status": "open", "at": now}
+            for n, i in enumerate(failed)
+        ],
+    )  # fmt: skip
+
+
+def measure(url: str, count: int, *, rounds: int = 5) -> dict[str, float]:
+    """Milliseconds to answer, the median of a few, for each page; the numbers around a page are not remembered."""
+    with Engine(url, [parcel]) as engine:
+        fill(engine, count)
+        service = Service(engine, Settings())
+        owner = service.people.setup()
+        one = engine.read(lambda conn: conn.execute(sa.select(t.instance.c.id).limit(1).offset(500)).scalar_one())
+        paths = [
+            "/ui", "/ui/machines/parcel", "/ui/instances", "/ui/instances?machine=parcel&state=customs",
+            "/ui/instances?text=thing+77777", "/ui/instances?finished=no", f"/ui/instances/{one}",
+            f"/ui/instances/{one}?tab=data", "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules",
+            "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause",
+        ]  # fmt: skip
+        with TestClient(create_app(service, pages=dashboard())) as client:
+            client.get(f"/login?link={service.people.login_link(owner.id)}")
+            found = {}
+            for path in paths:
+                took = []
+                for _ in range(rounds):
+                    forget_frames()
+                    begun = time.perf_counter()
+                    answer = client.get(path)
+                    took.append((time.perf_counter() - begun) * 1000)
+                    assert answer.status_code == 200, (path, answer.status_code)
+                    assert "log out" in answer.text, "a page of somebody who is logged in"
+                found[path.replace(str(one), "ID")] = statistics.median(took)
+        service.close()
+    return found
