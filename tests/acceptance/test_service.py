@@ -19,6 +19,16 @@ from tests.servers import free_port
 APP = ("--app", "tests.acceptance.shop:registry")
 
 
+def front_page(process: Running) -> str:
+    """What its owner sees first, by the link that it printed."""
+    link = re.search(r"http://\S+/login\?link=\S+", process.said)
+    assert link is not None
+    with httpx2.Client(follow_redirects=True, timeout=60) as browser:
+        answer = browser.get(link[0])
+    assert answer.status_code == 200
+    return answer.text
+
+
 def ledger(folder: Path) -> Counter[str]:
     file = folder / "ledger"
     return Counter(file.read_text().splitlines()) if file.exists() else Counter()
@@ -109,6 +119,15 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         client = ready(port, up)
         assert "demo" in up.says("Ctrl-C stops it.")
         wait(lambda: client.get("/api/reviews").json()["reviews"], "a review")
+        assert "This is a demo world" in front_page(up)
+        assert up.stop() == 0
+    with run("up", "--no-demo", "--port", str(port), folder=tmp_path) as up:
+        client = ready(port, up)
+        said = up.says("Ctrl-C stops it.")
+        assert "parcel" in said
+        assert "without code" not in said
+        assert "moves by itself" not in said
+        assert "This is a demo world" in front_page(up)
         assert up.stop() == 0
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -120,6 +139,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         client = ready(port, up)
         assert "demo" not in up.says("Ctrl-C stops it.").replace("--no-demo", "")
         assert {i["machine"] for i in client.get("/api/instances").json()["instances"]} == {"sale"}
+        assert "This is a demo world" not in front_page(up)
 
 
 def test_a_wrong_setting_is_told_by_name(tmp_path: Path) -> None:

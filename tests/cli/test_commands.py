@@ -89,13 +89,16 @@ def test_machines_of_ones_own_come_in_through_app(tmp_path: Path) -> None:
         (("machine", "show", "nothing"), "there is no machine 'nothing'; there are: application, company"),
         (("machine", "list", "--app", "no.such:registry"), "is the package installed?"),
         (("machine", "list", "--app", "registry"), "write it as package.module:registry"),
-        (("db", "status"), "there is no database interlock.db; run: interlock db migrate"),
+        (("db", "status"), "there is no database data/interlock.db; run: interlock db migrate"),
         (
             ("db", "migrate", "--database", "mysql://x/y"),
             "'mysql' databases are not supported; use sqlite or postgresql",
         ),
         (("db", "migrate", "--database", "sqlite://"), "keeps nothing; name a file"),
-        (("audit", "verify", "--database", "sqlite:///new.db"), "run: interlock db migrate"),
+        (
+            ("audit", "verify", "--database", "sqlite:///new.db"),
+            "there is no database new.db; start one with: interlock up",
+        ),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_1(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
@@ -120,7 +123,7 @@ def test_db_migrate_and_status(tmp_path: Path) -> None:
 
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     interlock("db", "migrate", cwd=tmp_path)
-    with sqlite3.connect(tmp_path / "interlock.db") as conn:
+    with sqlite3.connect(tmp_path / "data" / "interlock.db") as conn:
         conn.execute("UPDATE alembic_version SET version_num = '9999'")
     conn.close()
     done = interlock("db", "migrate", cwd=tmp_path)

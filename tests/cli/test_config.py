@@ -134,8 +134,12 @@ def test_commands_find_the_database_of_the_configuration(tmp_path: Path) -> None
 
 
 def test_an_address_that_is_none_is_told_in_one_line_without_its_password(tmp_path: Path) -> None:
-    for address in ("nonsense", "postgresql://u:sesame@h:port/x"):
-        done = command("instance", "list", "--database", address, cwd=tmp_path)
+    for address, *words in (
+        ("nonsense", "instance", "list"),
+        ("nonsense", "db", "status"),
+        ("postgresql://u:sesame@h:port/x", "db", "migrate"),
+    ):
+        done = command(*words, "--database", address, cwd=tmp_path)
         assert (done.code, len(done.err.splitlines())) == (1, 1)
         assert "is not a database address" in done.err
         assert "sesame" not in done.err

@@ -224,6 +224,9 @@ def test_of_a_line_with_two_heads_only_those_that_were_taken_have_one() -> None:
     )
     way = next(way for way in drawn.ways if way.key == "extracting-failed")
     assert (way.classes, way.head, way.tail) == ("taken", "taken", "")
+    back = diagram.picture(contract, visited=set(), taken={("failed", "extracting")}, present="extracting")
+    way = next(way for way in back.ways if way.key == "extracting-failed")
+    assert (way.classes, way.head, way.tail) == ("taken", "", "taken")
     onward = next(way for way in drawn.ways if way.key == "failed-rejected")
     assert (onward.head, onward.classes) == ("fail", "e-fail next")
 

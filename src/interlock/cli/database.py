@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database, address
+from interlock.cli.options import DEFAULT_DATABASE, Database, address, parsed
 
 app = typer.Typer(help="The database: bring its schema up to date, see how it stands.", no_args_is_help=True)
 
@@ -28,12 +28,10 @@ def status(database: Database = DEFAULT_DATABASE) -> None:
     """Show the schema of the database and of this code; exit code 1 when they differ."""
     from pathlib import Path
 
-    import sqlalchemy as sa
-
     from interlock.store import StoreError, migrate, open_store
 
     where = address(database)
-    url = sa.make_url(where)
+    url = parsed(where)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
         raise StoreError(f"there is no database {url.database}; run: interlock db migrate")
     with open_store(where, wakeup="poll") as store:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL
+
     from interlock.engine import Engine
     from interlock.machine import Registry
     from interlock.store import Store
@@ -43,6 +45,20 @@ def address(database: str) -> str:
     return load().database_url
 
 
+def parsed(where: str) -> URL:
+    """The address in its parts, if it is one."""
+    import sqlalchemy as sa
+
+    from interlock.store import StoreError
+
+    try:
+        return sa.make_url(where)
+    except (sa.exc.ArgumentError, ValueError):
+        raise StoreError(
+            f"{where!r} is not a database address; use sqlite:///file.db or postgresql://host/name"
+        ) from None
+
+
 def registry_of(apps: list[str] | None) -> Registry:
     """The installed machines, those of the configuration, and those of `--app`."""
     from interlock.config import load as load_settings
@@ -67,17 +83,10 @@ def opened(database: str, apps: list[str] | None) -> Iterator[Engine]:
 @contextmanager
 def store_of(database: str) -> Iterator[Store]:
     """A database that is there."""
-    import sqlalchemy as sa
-
     from interlock.store import StoreError, open_store
 
     where = address(database)
-    try:
-        url = sa.make_url(where)
-    except (sa.exc.ArgumentError, ValueError):
-        raise StoreError(
-            f"{where!r} is not a database address; use sqlite:///file.db or postgresql://host/name"
-        ) from None
+    url = parsed(where)
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
         raise StoreError(
             f"there is no database {url.database}; start one with: interlock up, or name another with --database"

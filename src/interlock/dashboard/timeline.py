@@ -82,17 +82,24 @@ class Timeline:
     newer: int | None = None
 
 
-def read(conn: sa.Connection, instance: Instance, before: int | None) -> tuple[list[Row], int]:
-    """The rows that end at `before` (or at the newest), with some beyond; and the first seq of the page itself."""
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A page of the history: from the first seq to the last, and the rows with some beyond."""
+
+    first: int
+    last: int
+    rows: Sequence[Row]
+
+
+def read(conn: sa.Connection, instance: Instance, before: int | None) -> Span:
+    """The rows that end at `before`, or at the newest."""
     last = min(before or instance.seq, instance.seq)
     first = max(last - PAGE + 1, 1)
-    # One row before the page tells what the data was; for the newest page the rest are none.
-    return audit.history(conn, instance.id, after=max(first - 1, 0), limit=PAGE + BEYOND), first
+    return Span(first, last, audit.history(conn, instance.id, after=first - 1, limit=PAGE + BEYOND))
 
 
 def make(
-    rows: Sequence[Row],
-    first: int,
+    span: Span,
     instance: Instance,
     machine: Machine | None,
     why: Explanation,
@@ -100,17 +107,18 @@ def make(
     data_before: dict[str, Any],
 ) -> Timeline:
     """The timeline of these rows; `data_before` is the data before the first of them."""
-    last = min(first + PAGE - 1, instance.seq)
     data, items = dict(data_before), []
-    for number, row in enumerate(rows):
-        if row.seq > last:
+    for number, row in enumerate(span.rows):
+        if row.seq > span.last:
             break
-        items.append(_item(row, rows[number + 1 :], instance, machine, now, data))
+        items.append(_item(row, span.rows[number + 1 :], instance, machine, now, data))
         _replay(data, row)
-    newest = last >= instance.seq
-    coming = list(_coming(why, machine, now)) if newest else []
+    newest = span.last >= instance.seq
     return Timeline(
-        coming, items[::-1], first - 1 if first > 1 else None, None if newest else min(last + PAGE, instance.seq)
+        coming=list(_coming(why, machine, now)) if newest else [],
+        items=items[::-1],
+        older=span.first - 1 if span.first > 1 else None,
+        newer=None if newest else min(span.last + PAGE, instance.seq),
     )
 
 

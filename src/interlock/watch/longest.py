@@ -47,8 +47,10 @@ def longest(
     found: dict[str, Resting] = {}
     columns = I.c.id, I.c.key, I.c.entered_at, I.c.paused_at
     for state in states:
-        query = sa.select(*columns, I.c.workspace).where(I.c.machine == machine.name, I.c.state == state)
-        first = query.order_by(I.c.id).limit(LOOK if workspaces is None else LOOK_AMONG_OTHERS).subquery()
+        # In the order of the index: asked for one state and the lowest ids, PostgreSQL may walk through all ids.
+        query = sa.select(*columns, I.c.workspace).where(I.c.machine == machine.name, I.c.state.between(state, state))
+        ordered = query.order_by(I.c.state, I.c.id)
+        first = ordered.limit(LOOK if workspaces is None else LOOK_AMONG_OTHERS).subquery()
         oldest = sa.select(first.c.id, first.c.key, first.c.entered_at, first.c.paused_at)
         if workspaces is not None:
             oldest = oldest.where(first.c.workspace.in_(sorted(workspaces)))

@@ -109,5 +109,5 @@ CLAIMS = Part(
     waiting={(job.name, DISCOVERED): 8, (run.name, PENDING): 3, (run.name, SUBMITTED): 2},
     share=14,
     minutes=3,
-    scenes=tuple(Scene("", hours, left=True) for hours in (11, 7, 4, 2, 1)),
+    scenes=(*(Scene("", hours, left=True) for hours in (11, 7, 4, 2, 1)), Scene("", 9), Scene("", 5), Scene("", 3)),
 )

@@ -49,7 +49,7 @@ class Demo(Loop):
         """Nothing is done before this: a service starts undisturbed."""
         self._luck = random.Random(seed)  # noqa: S311 - only the demo's
         self._parts = parts_of(engine.registry)
-        self._past = Past(engine, self._parts, stories)
+        self._stories = stories
         self._told = False
 
     def wait(self) -> float:
@@ -72,7 +72,8 @@ class Demo(Loop):
             self._told = True
             return True
         surroundings.put_up(self._engine, {name for part in self._parts for name in part.acts})
-        while not self.stopping and self._past.tell():
+        past = Past(self._engine, self._parts, self._stories)
+        while not self.stopping and past.tell():
             pass
         if self.stopping:
             return False

@@ -98,8 +98,8 @@ async def instance(
         }  # fmt: skip
         match chosen:
             case "timeline":
-                rows, first = timeline.read(conn, it, before)
-                found["line"] = timeline.make(rows, first, it, machine, why, v.now, _data_before(conn, id, first))
+                span = timeline.read(conn, it, before)
+                found["line"] = timeline.make(span, it, machine, why, v.now, _data_before(conn, id, span.first))
             case "artifacts":
                 found["artifacts"] = _previews(conn, id)
             case "effects" | "ai":

@@ -10,17 +10,17 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from interlock.dashboard import schema
+from interlock.dashboard import schema, timeline
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import Looking, view_of
-from interlock.dashboard.words import title
+from interlock.dashboard.words import ago, title
 from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, reviews
 from interlock.engine.unit import Unit, load
 from interlock.http.api.reviews import may_decide
 from interlock.http.caller import require
 from interlock.http.problems import BadRequest
-from interlock.store import SECOND, tables
+from interlock.store import SECOND, micros, tables
 
 router = APIRouter(include_in_schema=False)
 SHOWN = 100
@@ -96,6 +96,7 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
         "fields": schema.fields(chosen.form, {**instance.data, **(chosen.answer or {})}),
         "primary": good[0] if good else None, "turned": next((n for n in names if n not in good), None),
         "decisions": names, "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
+        "coming": [f"{timeline.by_itself(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.by_itself],
         "may": _may(v, chosen), "held": _held(v, chosen),
     }  # fmt: skip
 

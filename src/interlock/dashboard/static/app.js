@@ -88,7 +88,8 @@ document.addEventListener('submit', async event => {
   event.preventDefault()
   const body = new URLSearchParams(new FormData(form, event.submitter))
   for (const button of form.querySelectorAll('button')) button.disabled = true
-  const reply = await fetch(form.action, { method: 'POST', body }).catch(() => undefined)
+  // The attribute: a field with the name `action` would stand in its way.
+  const reply = await fetch(form.getAttribute('action'), { method: 'POST', body }).catch(() => undefined)
   for (const button of form.querySelectorAll('button')) button.disabled = false
   if (!reply) { say('No answer came. Look at the page before you send it again.'); refresh(); return }
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
