@@ -10,7 +10,7 @@ import pytest
 
 from interlock.engine import InvalidData, listing
 from interlock.engine.listing import Count, Where
-from interlock.machine import FINAL, Go, Machine, Outcome, State, Transition, WorkError
+from interlock.machine import FINAL, OWNER, Actor, Go, Machine, Outcome, State, Transition, WorkError
 from interlock.store import Store
 from interlock.testing import Trial
 from interlock.worker import Task
@@ -32,6 +32,9 @@ def printing(task: Task[dict[str, object]]) -> Outcome:
     if task.data.get("jam"):
         raise Jam("50% of the paper is stuck")
     return Go("printed")
+
+
+CHIEF = Actor(OWNER, "chief")
 
 
 @pytest.fixture
@@ -142,3 +145,49 @@ def test_a_filter_that_names_only_a_workspace_chooses_nothing() -> None:
 def test_a_page_has_a_sensible_size(trial: Trial, limit: int) -> None:
     with pytest.raises(InvalidData, match=f"1 to 500 rows, not {limit}"):
         trial.engine.page(limit=limit)
+
+
+def oldest(trial: Trial, where: Where, *, after: UUID | None = None, limit: int = 50) -> listing.Page:
+    now = trial.clock.now()
+    return trial.engine.read(lambda conn: listing.page(conn, where, now, after=after, limit=limit, oldest=True))
+
+
+def test_the_oldest_come_first_page_by_page_if_that_is_wanted(trial: Trial) -> None:
+    made = [trial.create("press", {"n": n}) for n in range(7)]
+    seen: list[UUID] = []
+    after: UUID | None = None
+    while True:
+        page = oldest(trial, Where(), after=after, limit=3)
+        seen += [i.id for i in page.instances]
+        after = page.next
+        if after is None:
+            break
+    assert seen == made
+
+
+def test_a_search_from_the_oldest_says_where_it_stopped(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [trial.create("press", {"n": n}) for n in range(5)]
+    monkeypatch.setattr(listing, "LONGEST_LOOK", 2)
+    where = Where(text="nothing has this")
+    page = oldest(trial, where)
+    assert (page.instances, page.next) == ([], made[1])
+
+
+def test_those_that_are_longest_in_their_state_come_first_where_few_enough_are_there(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    early, late = trial.create("press", {"n": 1}), trial.create("press", {"n": 2})
+    trial.clock.advance(timedelta(hours=1))
+    state = trial.state(early)
+    trial.engine.force(early, state, actor=CHIEF, reason="begins again")
+
+    def longest(where: Where, **options: int) -> list[UUID] | None:
+        found = trial.engine.read(lambda conn: listing.longest(conn, where, trial.clock.now(), **options))
+        return None if found is None else [i.id for i in found]
+
+    there = Where(machine="press", state=state)
+    assert longest(there) == [late, early]
+    assert longest(there, skip=1) == [early]
+    assert longest(Where(machine="press")) is None
+    monkeypatch.setattr(listing, "MOST_SORTED", 1)
+    assert longest(there) is None

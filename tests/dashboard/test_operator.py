@@ -1,0 +1,128 @@
+"""An operator's day in a real browser: find, pause in bulk, mend what failed, stop everything, let it go on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright, expect
+
+from interlock.engine.listing import Where
+from interlock.machine import FINAL, USER, WAITING, Failures, Go, Machine, Outcome, Rule, State, Transition, WorkError
+from interlock.worker import Task
+from tests.dashboard.browser import CHROMIUM, Town, needs_browser, town, window
+
+pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
+mended: set[str] = set()
+
+
+class Jam(WorkError):
+    """The press is jammed."""
+
+
+press = Machine(
+    "press",
+    initial="printing",
+    states=[State("printing"), State("drying", WAITING, waits_for="a person"), State("done", FINAL, good=True)],
+    transitions=[Transition("printing", "drying", on="print"), Transition("drying", "done", on="take", by=USER)],
+    failures=Failures(rules=(Rule((Jam,), retries=0),)),
+)
+
+
+@press.work("printing")
+def printing(task: Task[dict[str, str]]) -> Outcome:
+    if task.data.get("paper") == "thick" and "press" not in mended:
+        raise Jam("the paper is stuck")
+    return Go("drying")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    with town(tmp_path_factory.mktemp("town") / "interlock.db", [press]) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        made = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield made
+        await made.close()
+
+
+async def test_all_that_match_are_paused_and_another_window_sees_it(place: Town, browser: Browser) -> None:
+    for n in range(12):
+        place.engine.create("press", {"paper": "thin"}, key=f"sheet {n}", labels={"colour": "red" if n < 7 else "blue"})
+    async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
+        await guest.go("/ui/instances?machine=press&show=paused")
+        await otto.go("/ui/instances?machine=press&label=colour%3Dred")
+        await expect(otto.page.locator("tbody tr")).to_have_count(7)
+        await otto.page.locator("#which").select_option(index=1)
+        await otto.page.locator("#action").select_option("pause")
+        await otto.page.get_by_role("button", name="Preview…").click()
+        await expect(otto.page.locator("h1").last).to_contain_text("7 instances")
+        await otto.page.get_by_label("Why").fill("the ink is being changed")
+        await otto.page.get_by_role("button", name="Pause 7 instances").click()
+        await expect(otto.page.locator("main")).to_contain_text("7")
+        await expect(guest.page.locator("tbody tr")).to_have_count(7)
+        otto.fine()
+        guest.fine()
+    assert place.engine.count(Where(paused=True)).n == 7
+    paused = place.engine.page(Where(paused=True), limit=1).instances[0]
+    last = place.engine.history(paused.id)[-1]
+    assert (last.kind, last.actor) == ("paused", "user:otto")
+    assert "the ink is being changed" in last.payload["reason"]
+
+
+async def test_what_failed_for_good_is_retried_after_it_was_mended(place: Town, browser: Browser) -> None:
+    for _ in range(3):
+        place.engine.create("press", {"paper": "thick"})
+    async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
+        await guest.go("/ui/dead-letters")
+        await expect(guest.page.locator("#nav .pill.failed")).to_have_text("3")
+        await otto.go("/ui/dead-letters")
+        await otto.page.get_by_role("link", name="Jam").click()
+        await expect(otto.page.locator("pre").first).to_contain_text("the paper is stuck")
+        mended.add("press")
+        await otto.page.locator("#all-retry summary").click()
+        await otto.page.locator("#all-retry button").click()
+        await expect(guest.page.locator("#letters")).not_to_contain_text("Jam")
+        otto.fine()
+        guest.fine()
+    assert place.engine.dead_letters.find() == []
+
+
+async def test_everything_stands_still_and_goes_on(place: Town, browser: Browser) -> None:
+    async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
+        await guest.go("/ui/pause")
+        await otto.go("/ui")
+        await otto.page.get_by_role("link", name="Pause", exact=True).click()
+        await otto.page.get_by_label("Why").first.fill("fire drill")
+        await otto.page.get_by_role("button", name="Pause everything").click()
+        await expect(otto.page.get_by_role("heading", name="All work stands still")).to_be_visible()
+        held = place.engine.create("press", {"paper": "thin"}, key="held back")
+        await otto.go(f"/ui/instances/{held.id}")
+        await expect(otto.page.locator(".tell").first).to_contain_text("otto")
+        assert place.engine.get(held.id).state == "printing"
+        await otto.go("/ui/pause")
+        await otto.page.get_by_role("button", name="Let everything go on").click()
+        await otto.go(f"/ui/instances/{held.id}")
+        await expect(otto.page.locator(".badge").first).to_contain_text("drying")
+        otto.fine()
+        guest.fine()
+
+
+async def test_an_event_is_fired_with_a_button_and_the_timeline_shows_it(place: Town, browser: Browser) -> None:
+    it = place.engine.create("press", {"paper": "thin"}, key="the last sheet")
+    async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
+        await guest.go(f"/ui/instances/{it.id}")
+        await otto.go(f"/ui/instances/{it.id}")
+        await expect(otto.page.locator(".badge").first).to_contain_text("drying")
+        await otto.page.locator("summary", has_text="Take").click()
+        await otto.page.locator("details[open] button[type=submit]", has_text="Take").click()
+        await expect(guest.page.locator(".badge").first).to_contain_text("done")
+        await expect(guest.page.locator(".timeline")).to_contain_text("otto")
+        assert await guest.page.locator("summary", has_text="Take").count() == 0
+        otto.fine()
+        guest.fine()
