@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: setup run test browser check bench soak clean
+.PHONY: setup run test browser check bench screenshots soak clean
 
 setup: $(READY)
 
@@ -37,6 +37,9 @@ check: setup  ## Lint, types, layers.
 
 bench: setup  ## Work items per second, against raw SQL in the same run.
 	$(BIN)/python -m bench
+
+screenshots: setup browser  ## Every page of the demo into docs/images.
+	$(BIN)/python -m bench.screenshots
 
 soak: setup  ## The long versions of the kill tests and of the model test; half an hour.
 	INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n auto tests/acceptance tests/conformance/test_model.py tests/http/test_description.py

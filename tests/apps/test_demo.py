@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import threading
 from collections import Counter
@@ -12,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.contracts import contract
-from interlock.apps.demo import mark, papers, surroundings
+from interlock.apps.demo import claims, mark, papers, surroundings
 from interlock.apps.demo.loop import Demo
 from interlock.apps.demo.part import MARA, is_played
 from interlock.apps.demo.parts import PARTS, parts_of, played
@@ -374,6 +375,29 @@ def test_what_waits_beyond_a_few_is_decided_by_the_demos_people(store: Store) ->
         lambda conn: set(conn.execute(sa.select(review.c.decided_by).where(review.c.status == "decided")).scalars())
     )
     assert decided == {"user:mara", "user:ivo"}
+
+
+def test_the_lease_on_a_job_is_free_again_when_its_run_has_ended(store: Store) -> None:
+    world = filled(store, count=0)
+    engine, luck = world.engine, random.Random(5)
+    one = world.all("run", "pending")[0]
+    name = claims.lease_name(one.data)
+    assert engine.leases.find(name) is not None
+    while (one := engine.get(one.id)).finished_at is None:
+        claims.react(engine, one, luck)
+    assert engine.leases.find(name) is None
+
+
+def test_a_run_whose_lease_ran_out_is_lost_and_its_job_can_be_claimed_again(store: Store) -> None:
+    world = filled(store, count=0)
+    one = world.all("run", "pending")[0]
+    held = world.engine.leases.find(claims.lease_name(one.data))
+    assert held is not None
+    world.engine.leases.release(held)
+    claims.react(world.engine, one, random.Random(5))
+    assert world.engine.get(one.id).state == "lost"
+    assert one.parent is not None
+    assert world.engine.get(one.parent).state == "discovered"
 
 
 def test_schedules_that_somebody_changed_stay_changed(store: Store) -> None:

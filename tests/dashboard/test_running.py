@@ -48,7 +48,7 @@ def test_a_viewer_sees_schedules_without_buttons(site: Site) -> None:
 def test_messages_wait_with_a_remedy_and_a_dead_one_can_be_tried_again(site: Site) -> None:
     made = site.desk.engine.outbox.put("mail", "a@b.c", EVIL, {"text": EVIL}, workspace="default")
     page = site.get("/ui/outbox").text
-    assert "not configured here" in page
+    assert "set [mail] in the configuration" in page
     assert "<script>alert" not in page
     site.desk.engine.store.write(
         lambda conn: conn.execute(O.update().where(O.c.id == made).values(status="dead", last_error="550 no such user"))

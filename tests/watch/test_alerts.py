@@ -296,7 +296,7 @@ def test_a_dead_letter(store: Store) -> None:
     with Trial([STUBBORN], store=store) as trial:
         trial.create("job")
         do(trial, Fail(Unreachable("no answer")))
-        assert built_in(trial) == [("dead_letters", "job: dead letters is 1, more than 0")]
+        assert built_in(trial) == [("dead_letters", "job: 1 dead letter is open")]
 
 
 # -- every metric that a rule can look at

@@ -243,7 +243,8 @@ def _address() -> str:
 def login_link(
     name: Annotated[str | None, typer.Argument(help="Whom to log in; the owner, if it is left out.")] = None,
     url: Annotated[
-        str, typer.Option(help="Where the service is.", show_default="from the configuration, else http://127.0.0.1:8420")
+        str,
+        typer.Option(help="Where the service is.", show_default="from the configuration, else http://127.0.0.1:8420"),
     ] = "",
     user: As = "",
     in_json: Json = False,

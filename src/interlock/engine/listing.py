@@ -25,6 +25,7 @@ I = t.instance  # noqa: E741
 MOST = 10_000
 BIGGEST_PAGE = 500
 MOST_SORTED = 5_000
+FEW = 5_000
 LONGEST_LOOK = 20_000
 """Rows that a page or a count looks at where no index leads to those that match."""
 
@@ -57,8 +58,8 @@ class Where:
 
     @property
     def searches(self) -> bool:
-        """Whether rows have to be looked at one by one."""
-        return any(
+        """Whether rows have to be looked at one by one; no index has the state without its machine."""
+        return (self.state is not None and self.machine is None) or any(
             getattr(self, name) is not None
             for name in ("text", "key", "label", "error", "paused", "finished", "in_state_for")
         )
@@ -67,17 +68,24 @@ class Where:
         return self.indexed() + self.looked_at(now)
 
     def indexed(self) -> list[sa.ColumnElement[bool]]:
+        names = ("machine", "root") if self.machine is None else ("machine", "state", "root")
         found: list[sa.ColumnElement[bool]] = [
-            I.c[name] == value
-            for name in ("machine", "state", "workspace", "root")
-            if (value := getattr(self, name)) is not None
+            I.c[name] == value for name in names if (value := getattr(self, name)) is not None
         ]
+        # Where the index by state or by root leads, SQLite must not take that by workspace: 400 ms instead of 5 for
+        # a count among a million rows. Joined with nothing, the column has no index.
+        leads = self.root is not None or None not in {self.machine, self.state}
+        whose = I.c.workspace.concat("") if leads else I.c.workspace
+        if self.workspace is not None:
+            found.append(whose == self.workspace)
         if self.workspaces is not None:
-            found.append(I.c.workspace.in_(sorted(self.workspaces)))
+            found.append(whose.in_(sorted(self.workspaces)))
         return found
 
     def looked_at(self, now: Micros) -> list[sa.ColumnElement[bool]]:
         found: list[sa.ColumnElement[bool]] = []
+        if self.state is not None and self.machine is None:
+            found.append(I.c.state == self.state)
         if self.key is not None:
             found.append(I.c.key == self.key)
         if self.text is not None:
@@ -130,10 +138,11 @@ def page(
     """The newest that match, or the oldest, or those after a cursor."""
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
-    query = sa.select(I).where(*where.conditions(now)).order_by(_order(oldest)).limit(limit + 1)
+    narrow = _narrow(conn, where)
+    query = sa.select(I).where(*where.conditions(now), *narrow).order_by(_order(oldest)).limit(limit + 1)
     if after is not None:
         query = query.where(I.c.id > after if oldest else I.c.id < after)
-    end = _end_of_look(conn, where, after, oldest=oldest)
+    end = None if narrow else _end_of_look(conn, where, after, oldest=oldest)
     if end is not None:
         query = query.where(I.c.id <= end if oldest else I.c.id >= end)
     rows = conn.execute(query).all()
@@ -153,6 +162,16 @@ def longest(conn: sa.Connection, where: Where, now: Micros, *, skip: int = 0, li
         return None
     query = sa.select(I).where(*where.conditions(now)).order_by(I.c.entered_at, I.c.id).offset(skip).limit(limit)
     return load(conn, conn.execute(query).all())
+
+
+def _narrow(conn: sa.Connection, where: Where) -> list[sa.ColumnElement[bool]]:
+    """Of a machine that has few, its ids first: walking a million others to find them takes half a second."""
+    if where.machine is None or where.state is not None or where.root is not None:
+        return []
+    ids = sa.select(I.c.id).where(I.c.machine == where.machine)
+    if conn.execute(ids.offset(FEW).limit(1)).first() is not None:
+        return []
+    return [I.c.id.in_(ids.correlate(None))]
 
 
 def _order(oldest: bool) -> sa.ColumnElement[UUID]:
@@ -181,8 +200,9 @@ class Count:
 
 def count(conn: sa.Connection, where: Where, now: Micros, *, most: int = MOST) -> Count:
     """How many match, counted up to `most`, and among no more rows than a page looks at."""
-    some = sa.select(sa.literal(1).label("one")).select_from(I).where(*where.conditions(now))
-    end = _end_of_look(conn, where, None)
+    narrow = _narrow(conn, where)
+    some = sa.select(sa.literal(1).label("one")).select_from(I).where(*where.conditions(now), *narrow)
+    end = None if narrow else _end_of_look(conn, where, None)
     if end is not None:
         some = some.where(I.c.id >= end)
     total: int = conn.execute(sa.select(sa.func.count()).select_from(some.limit(most + 1).subquery())).scalar_one()

@@ -138,7 +138,7 @@ def open_store(url: str, *, durability: str = "full", listen_url: str | None = N
         raise StoreError(f"durability {durability!r} is unknown; use full or normal")
     try:
         parsed = sa.make_url(url)
-    except sa.exc.ArgumentError as error:
+    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: its port is no number
         raise StoreError(
             f"{url!r} is not a database address; use sqlite:///file.db or postgresql://host/name"
         ) from error

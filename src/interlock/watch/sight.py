@@ -135,6 +135,8 @@ def sentence(rule: Rule, machine: str | None, value: float) -> str:
     whose = f"{machine}: " if machine else ""
     if rule.metric == "workers_alive" and value == 0:
         return f"{whose}no worker is alive"
+    if rule.metric == "dead_letters" and (rule.op, rule.threshold) == (">", 0):
+        return f"{whose}{told('count', value)} dead letter{' is' if value == 1 else 's are'} open"
     what = rule.metric.replace("_", " ") if rule.state is None else f"the number in {rule.state!r}"
     kind = METRICS[rule.metric]
     return f"{whose}{what} is {told(kind, value)}, {WORDS[rule.op]} {told(kind, rule.threshold)}"

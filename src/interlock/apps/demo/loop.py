@@ -21,7 +21,7 @@ from interlock.store import StoreClosed, StoreError, tables
 from interlock.worker.loop import Loop
 
 I = tables.instance  # noqa: E741
-AT_FIRST = 2
+AT_FIRST = 1
 """So many of each part begin when the past is told."""
 AT_ONCE = 3
 """So many are reacted to in a round, of each state."""

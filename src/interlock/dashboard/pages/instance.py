@@ -253,8 +253,8 @@ def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relativ
     """All that grew from the same root, as a tree: parents before their children."""
     found = [
         one
-        for one in _load(conn, t.instance.c.root == it.root, t.instance.c.workspace == it.workspace)
-        if v.may("read", one.workspace, one.machine)
+        for one in _load(conn, t.instance.c.root == it.root)
+        if one.workspace == it.workspace and v.may("read", one.workspace, one.machine)
     ]
     below: dict[UUID | None, list[Instance]] = {}
     known = {one.id for one in found}

@@ -12,7 +12,7 @@ from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
 from interlock.engine import leases, limits, outbox, schedules, workers
 from interlock.engine.unit import Unit
-from interlock.http.api.outbox import channels_of, visible_to
+from interlock.http.api.outbox import REMEDIES, channels_of, visible_to
 from interlock.http.caller import require, require_operator
 from interlock.http.problems import BadRequest
 from interlock.machine import Actor
@@ -116,7 +116,11 @@ async def show_outbox(v: Reader, status: str = "", channel: str = "", after: str
             "stuck": outbox.unconfigured(conn, channels_of(v.service), workspaces=mine),
         }  # fmt: skip
 
-    return await render(v, "outbox.html", chosen=chosen or "", statuses=STATUSES, **await v.service.read(look))
+    found = await v.service.read(look)
+    unconfigured = {one.channel for one in found["stuck"]}
+    return await render(
+        v, "outbox.html", chosen=chosen or "", statuses=STATUSES, remedies=REMEDIES, unconfigured=unconfigured, **found
+    )
 
 
 @router.get("/ui/outbox/{id}")
