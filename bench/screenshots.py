@@ -20,7 +20,8 @@ TARGET = Path("docs/images")
 PAGES = {
     "overview": "/ui", "machine": "/ui/machines/contract", "instances": "/ui/instances", "instance": "{contract}",
     "reviews": "{review}", "dead-letters": "/ui/dead-letters", "workers": "/ui/workers", "schedules": "/ui/schedules",
-    "outbox": "/ui/outbox", "alerts": "/ui/alerts", "audit": "/ui/audit", "settings": "/ui/settings", "pause": "/ui/pause",
+    "outbox": "/ui/outbox", "alerts": "/ui/alerts", "audit": "/ui/audit", "settings": "/ui/settings",
+    "pause": "/ui/pause",
 }  # fmt: skip
 FILLED = 25.0
 """Seconds after which the demo has something on every page."""

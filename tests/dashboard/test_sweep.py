@@ -22,9 +22,9 @@ pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 PAGES = (
     "/ui", "/ui/machines/parcel", "/ui/instances", "/ui/instances?machine=parcel&text=tea", "/ui/instances/{instance}",
-    "/ui/instances/{instance}?tab=data", "/ui/instances/{instance}?tab=artifacts", "/ui/instances/{instance}?tab=family",
-    "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules", "/ui/outbox", "/ui/alerts", "/ui/audit",
-    "/ui/settings", "/ui/pause", "/ui/logout",
+    "/ui/instances/{instance}?tab=data", "/ui/instances/{instance}?tab=artifacts",
+    "/ui/instances/{instance}?tab=family", "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules",
+    "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause", "/ui/logout",
 )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def holding(conn: sa.Connection) -> dict[UUID, int]:
     rows = conn.execute(
         sa.select(instance.c.holder, sa.func.count()).where(instance.c.holder.is_not(None)).group_by(instance.c.holder)
     )
-    return {worker: n for worker, n in rows}
+    return dict(rows.tuples())
 
 
 def held_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
