@@ -282,6 +282,9 @@ def test_a_claim_whose_answer_was_lost_is_given_back(workshop: Opener) -> None:
     shop = workshop(errand())
     worker = shop.open(queues=["nothing", "errand"], hands=1)
     worker.claimer.draining = True  # so that the claim below is not its own
+    rounds = worker.claimer.rounds
+    worker.claimer.wake()
+    eventually(lambda: worker.claimer.rounds > rounds + 1, within=10)  # the one under way may still claim
     it = claimed_by(shop, worker.id)
     eventually(lambda: "given_back" in shop.kinds(it), within=10)
     worker.claimer.draining = False

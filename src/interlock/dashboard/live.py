@@ -38,8 +38,12 @@ async def live(
     chosen: Annotated[tuple[Visitor, frozenset[str]], Depends(_room)],
 ) -> AsyncIterable[ServerSentEvent]:
     v, wanted = chosen
-    yield ServerSentEvent(comment="listening", retry=1000)
+    told = False
     async for happened in v.service.hub.follow(None):
+        if not told:
+            # From here on nothing is missed; what happened before, since the page was made, it asks for now.
+            told = True
+            yield ServerSentEvent(event="listening", data=[], retry=1000)
         dirty: set[str] = set()
         for one in happened:
             if one.workspace in v.workspaces and v.may("read", one.workspace, one.machine):

@@ -109,7 +109,7 @@ def holding(conn: sa.Connection) -> dict[UUID, int]:
     rows = conn.execute(
         sa.select(instance.c.holder, sa.func.count()).where(instance.c.holder.is_not(None)).group_by(instance.c.holder)
     )
-    return dict(rows.tuples())
+    return {row[0]: row[1] for row in rows}
 
 
 def held_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:

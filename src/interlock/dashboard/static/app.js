@@ -62,8 +62,8 @@ function listen () {
   const topics = new Set([...document.querySelectorAll('[data-live]')].flatMap(r => r.dataset.live.split(' ')))
   if (!topics.size || document.hidden) return
   source = new EventSource('/ui/live?' + [...topics].map(t => 'topic=' + encodeURIComponent(t)).join('&'))
-  let opened = false
-  source.onopen = () => { live = true; wait = 1000; showLive(); if (opened) refresh(); opened = true }
+  source.onopen = () => { live = true; wait = 1000; showLive() }
+  source.addEventListener('listening', refresh)
   source.addEventListener('changed', refresh)
   source.onerror = () => {
     live = false; showLive()
