@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from interlock.apps.sample import parcel
 from tests.dashboard.browser import CHROMIUM, Town, needs_browser, town, window
@@ -35,6 +35,13 @@ def heavy(place: Town, name: str) -> str:
     return str(place.engine.create("parcel", {"content": name}).id)
 
 
+async def press(page: Page, key: str, shown: str) -> None:
+    """A key on the page that shows this, once its script is there."""
+    await expect(page.locator(".inbox .detail h2").first).to_have_text(shown)
+    await page.wait_for_load_state("load")
+    await page.keyboard.press(key)
+
+
 async def test_a_reviewer_decides_with_keys_and_the_other_window_sees_it(place: Town, browser: Browser) -> None:
     made = {name: heavy(place, name) for name in ("one heavy thing", "another heavy thing", "a third heavy thing")}
     async with window(browser, place, "mara") as mara, window(browser, place, "guest") as guest:
@@ -45,11 +52,11 @@ async def test_a_reviewer_decides_with_keys_and_the_other_window_sees_it(place: 
             await expect(guest.page.locator(".inbox .list a", has_text=name)).to_be_visible()
         names = await mara.page.locator(".inbox .list a b").all_text_contents()  # as the workers were done with them
         await mara.page.locator(".inbox .list a", has_text=names[0]).click()
-        await mara.page.keyboard.press("j")
+        await press(mara.page, "j", names[0])
         await expect(mara.page.locator(".inbox .detail h2").first).to_have_text(names[1])
-        await mara.page.keyboard.press("k")
+        await press(mara.page, "k", names[1])
         await expect(mara.page.locator(".inbox .detail h2").first).to_have_text(names[0])
-        await mara.page.keyboard.press("?")
+        await press(mara.page, "?", names[0])
         await expect(mara.page.locator("dialog#keys")).to_be_visible()
         await mara.page.keyboard.press("Escape")
         await mara.page.get_by_label("Why").first.fill("a, r and l are typed here and do nothing")
