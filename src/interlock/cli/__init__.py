@@ -24,6 +24,7 @@ from interlock.cli import (
 )
 
 app = typer.Typer(
+    rich_markup_mode=None,
     help="Interlock: long work that machines do and people approve.",
     no_args_is_help=True,
     add_completion=False,

@@ -9,7 +9,7 @@ import typer
 
 from interlock.cli.options import DEFAULT_DATABASE, Database, store_of
 
-app = typer.Typer(help="The audit: prove that nobody changed the history.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="The audit: prove that nobody changed the history.", no_args_is_help=True)
 
 
 @app.callback()

@@ -7,7 +7,7 @@ import typer
 from interlock.cli.options import Config
 from interlock.cli.printing import Json, as_json
 
-app = typer.Typer(help="The configuration: check it, show it.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="The configuration: check it, show it.", no_args_is_help=True)
 
 
 @app.command()

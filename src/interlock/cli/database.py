@@ -6,7 +6,9 @@ import typer
 
 from interlock.cli.options import DEFAULT_DATABASE, Database, address, parsed
 
-app = typer.Typer(help="The database: bring its schema up to date, see how it stands.", no_args_is_help=True)
+app = typer.Typer(
+    rich_markup_mode=None, help="The database: bring its schema up to date, see how it stands.", no_args_is_help=True
+)
 
 
 @app.command("migrate")

@@ -14,7 +14,7 @@ from interlock.cli.printing import As, Json, as_json, login, table, when
 if TYPE_CHECKING:
     from interlock.engine import Filter
 
-app = typer.Typer(help="Dead letters: list, retry, resolve, discard.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="Dead letters: list, retry, resolve, discard.", no_args_is_help=True)
 MachineName = Annotated[str | None, typer.Option("--machine", help="Only of this machine.")]
 Fingerprint = Annotated[str | None, typer.Option("--fingerprint", help="Only with this fingerprint of the error.")]
 ErrorType = Annotated[str | None, typer.Option("--error", help="Only with this type of error.")]

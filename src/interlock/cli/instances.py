@@ -14,7 +14,7 @@ from interlock.cli.printing import As, Json, as_json, described, login, table, w
 if TYPE_CHECKING:
     from interlock.engine import HistoryRow
 
-app = typer.Typer(help="Instances: list, show, explain, move.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="Instances: list, show, explain, move.", no_args_is_help=True)
 Id = Annotated[UUID, typer.Argument(help="The instance's id.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")]
 

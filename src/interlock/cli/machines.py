@@ -9,7 +9,7 @@ import typer
 
 from interlock.cli.options import DEFAULT_DATABASE, App, Database, address, registry_of
 
-app = typer.Typer(help="The machines: list them, show one.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="The machines: list them, show one.", no_args_is_help=True)
 
 
 class Format(StrEnum):

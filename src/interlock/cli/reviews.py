@@ -12,7 +12,7 @@ import typer
 from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
 from interlock.cli.printing import As, Json, as_json, login, table, when
 
-app = typer.Typer(help="Reviews: list what waits, decide.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="Reviews: list what waits, decide.", no_args_is_help=True)
 
 
 @app.command("list")

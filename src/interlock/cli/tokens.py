@@ -14,7 +14,9 @@ from interlock.cli.users import Where, by
 if TYPE_CHECKING:
     from interlock.people import TokenRow
 
-app = typer.Typer(help="Tokens: make them, see when they were used, revoke them.", no_args_is_help=True)
+app = typer.Typer(
+    rich_markup_mode=None, help="Tokens: make them, see when they were used, revoke them.", no_args_is_help=True
+)
 
 
 def described(token: TokenRow) -> dict[str, Any]:

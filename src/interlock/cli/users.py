@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from interlock.machine import Actor
     from interlock.people import People, Person
 
-app = typer.Typer(help="People: add them, set their roles, let them in or shut them out.", no_args_is_help=True)
-workspaces = typer.Typer(help="Workspaces: each has its own instances and people.", no_args_is_help=True)
+app = typer.Typer(
+    rich_markup_mode=None, help="People: add them, set their roles, let them in or shut them out.", no_args_is_help=True
+)
+workspaces = typer.Typer(
+    rich_markup_mode=None, help="Workspaces: each has its own instances and people.", no_args_is_help=True
+)
 
 
 class RoleName(StrEnum):

@@ -10,7 +10,7 @@ from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, opene
 from interlock.cli.printing import Json, as_json, table, when
 from interlock.cli.serving import Hands, Queues, worker
 
-app = typer.Typer(help="Run a worker, or list those that run.")
+app = typer.Typer(rich_markup_mode=None, help="Run a worker, or list those that run.")
 
 
 @app.callback(invoke_without_command=True)
