@@ -19,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 from tests.servers import Postgres
 
-from bench import raw, service
+from bench import pages, raw, service
 from bench.items import interlock
 
 
@@ -28,7 +28,8 @@ def main() -> None:
     options.add_argument("--items", type=int, default=20_000, help="work items a run")
     options.add_argument("--runs", type=int, default=3, help="runs of each; the median counts")
     options.add_argument("--batch", type=int, default=200, help="claims a batch, and hands of the worker")
-    options.add_argument("--only", choices=("items", "service"), help="only this part")
+    options.add_argument("--only", choices=("items", "service", "pages"), help="only this part")
+    options.add_argument("--instances", type=int, default=1_000_000, help="instances behind the pages")
     options.add_argument("--seconds", type=float, default=5.0, help="how long each round of requests lasts")
     options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
@@ -36,12 +37,15 @@ def main() -> None:
     folder.chmod(0o755)
     figures: dict[str, object] = {}
     try:
-        if given.only != "service":
+        if given.only in {None, "items"}:
             figures |= measure(folder, given.items, given.runs, given.batch)
             report(figures)
-        if given.only != "items":
+        if given.only in {None, "service"}:
             figures["service"] = measure_service(folder, given.seconds, given.runs)
             report_service(figures["service"])
+        if given.only in {None, "pages"}:
+            figures["pages"] = measure_pages(folder, given.instances)
+            report_pages(figures["pages"], given.instances)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if given.json:
@@ -127,6 +131,21 @@ def report_service(found: Any) -> None:
         ]
         second.add_row(name, *shown)
     Console().print(table, second)
+
+
+def measure_pages(folder: Path, instances: int) -> dict[str, dict[str, float]]:
+    """Milliseconds until the server has answered, for each page, on both databases."""
+    found = {"SQLite": pages.measure(f"sqlite:///{folder}/pages.db", instances)}
+    with Postgres(folder / "pg-pages") as server:
+        found["PostgreSQL"] = pages.measure(server.url(), instances)
+    return found
+
+
+def report_pages(found: Any, instances: int) -> None:
+    table = Table("page", "SQLite, ms", "PostgreSQL, ms", title=f"pages with {instances:,} instances")
+    for path, took in found["SQLite"].items():
+        table.add_row(path, f"{took:.0f}", f"{found['PostgreSQL'][path]:.0f}")
+    Console().print(table)
 
 
 def report(figures: dict[str, object]) -> None:
