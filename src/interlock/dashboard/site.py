@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -229,6 +229,3 @@ def redirect(to: str, said: str = "") -> Response:
         base, hash_, rest = to.partition("#")
         to = f"{base}{'&' if '?' in base else '?'}said={quote(said)}{hash_}{rest}"
     return RedirectResponse(to, 303)
-
-
-Maker = Callable[[Visitor], Any]

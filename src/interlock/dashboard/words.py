@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from interlock.store import SECOND, Micros, moment
@@ -95,10 +94,6 @@ def person(actor: str) -> str:
     if kind == "system":
         return name or "the system"
     return name.partition("/")[0] or kind
-
-
-def today() -> datetime:
-    return datetime.now(UTC)
 
 
 def compact(value: Any) -> str:
