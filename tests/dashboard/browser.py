@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page
+from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from interlock.config import Settings
 from interlock.dashboard.app import dashboard
@@ -28,6 +28,7 @@ from tests.http.desk import BY, QUICK
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
+expect.set_options(timeout=20_000)  # a busy machine is slow; what never comes is told all the same
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install the package chromium")
 
 
@@ -96,7 +97,7 @@ async def window(browser: Browser, town: Town, name: str, **options: Any) -> Asy
     page.on(
         "request", lambda r: None if r.url.startswith((town.url, "data:")) else made.troubles.append(f"asked {r.url}")
     )
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(20_000)
     await page.goto(town.link(name))
     try:
         yield made
