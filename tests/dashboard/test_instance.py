@@ -301,3 +301,22 @@ def test_changes_go_down_to_the_fields_inside_and_hide_secrets() -> None:
     after = {"set": {"fields": {"term": "24", "same": 1, "new": True}, "token": "new-secret"}, "unset": ["gone"]}
     found = {(c.name, c.before, c.after) for c in timeline.changes(before, after)}
     assert found == {("fields.term", "12", "24"), ("fields.new", None, "true"), ("gone", "x", None)}
+
+
+def test_calls_of_a_model_are_shown_with_model_tokens_cost_and_time(site: Site) -> None:
+    """A call that costs money is an effect; what its answer says of itself is shown."""
+    from uuid import uuid4
+
+    from interlock.worker.task import EnginePort, make_task
+
+    it = site.desk.new()
+    [claim] = [c for c in site.desk.engine.claim(uuid4(), ["order"], 10) if c.id == it]
+    task = make_task(claim, EnginePort(site.desk.engine, claim))
+    answer = {"model": "some-model", "input_tokens": 1234, "output_tokens": 56, "cost": 0.0123, "output": {"x": EVIL}}
+    task.once("model_call", {"prompt": "p"}, lambda _: answer)
+    page = site.get(f"/ui/instances/{it}?tab=ai").text
+    assert "AI calls" in page
+    for shown in ("some-model", "1,234, 56", "$0.0123"):
+        assert shown in page
+    assert "<script>alert" not in page
+    assert "some-model" not in site.get(f"/ui/instances/{it}?tab=effects").text

@@ -45,7 +45,7 @@ MOST_RELATIVES = 200
 MOST_PREVIEWS = 8
 MOST_REPLAYED = 2_000
 MOST_MOVES = 500
-AI_KINDS = ("ai", "ai_call", "model")
+AI_KINDS = ("ai_call", "model_call")
 """Kinds of effects that are calls of a model; they get a tab of their own."""
 WHO = {
     "user": "people of the workspace",
