@@ -179,3 +179,35 @@ def test_nothing_of_a_worker_is_left_after_it_stopped(workshop: Opener) -> None:
     shop.workers.clear()
     ours = {"interlock-claimer", "interlock-heartbeat", "interlock-sweeper", "interlock-watcher", "interlock-handler"}
     eventually(lambda: not ({t.name for t in threading.enumerate()} - before) & ours)
+
+
+def test_what_was_claimed_just_before_the_stop_is_seen_to_its_end(
+    workshop: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The claim is committed and its handler not started yet: given back now, the step would run twice."""
+    gate = Gate()
+    gate.open.set()
+    shop = workshop(errand(todo=gate.plain))
+    worker = shop.open()
+    committed, go_on = threading.Event(), threading.Event()
+    commit = worker.claimer._commit
+
+    def slowly(*given: Any) -> Any:
+        done, claims = commit(*given)
+        if claims:
+            committed.set()
+            assert go_on.wait(10)
+        return done, claims
+
+    monkeypatch.setattr(worker.claimer, "_commit", slowly)
+    it = shop.create()
+    assert committed.wait(10)
+    stopping = threading.Thread(target=worker.stop)
+    stopping.start()
+    eventually(lambda: status(shop, worker.id) == "draining")
+    assert worker.claimer.busy
+    go_on.set()
+    stopping.join(10)
+    shop.workers.clear()
+    assert (shop.get(it).state, len(gate.attempts)) == ("done", 1)
+    assert "given_back" not in shop.kinds(it)

@@ -42,6 +42,7 @@ class Claimer(Loop):
         self._turn = 0
         self._idle_rounds = 0
         self.draining = False
+        self._in_round = False
         self.finished = 0
         self.stale = 0
 
@@ -55,6 +56,13 @@ class Claimer(Loop):
         return min(self.pause * 2.0 ** min(self._idle_rounds, 5), 1.0)
 
     def once(self) -> bool:
+        self._in_round = True
+        try:
+            return self._round()
+        finally:
+            self._in_round = False
+
+    def _round(self) -> bool:
         with self._lock:
             batch, self._results = self._results[:LONGEST_BATCH], self._results[LONGEST_BATCH:]
         if not self._trusted():
@@ -134,7 +142,8 @@ class Claimer(Loop):
     @property
     def busy(self) -> bool:
         with self._lock:
-            return bool(self.running or self._results)
+            # A round that began before the drain may still bring claims: what it claims must be seen to its end.
+            return bool(self._in_round or self.running or self._results)
 
     def write_rest(self) -> None:
         """At the end of a drain: results that came in after the last round."""
