@@ -188,9 +188,8 @@ def test_what_was_claimed_just_before_the_stop_is_seen_to_its_end(
     gate = Gate()
     gate.open.set()
     shop = workshop(errand(todo=gate.plain))
-    worker = shop.open()
     committed, go_on = threading.Event(), threading.Event()
-    commit = worker.claimer._commit
+    commit = Claimer._commit
 
     def slowly(*given: Any) -> Any:
         done, claims = commit(*given)
@@ -199,7 +198,8 @@ def test_what_was_claimed_just_before_the_stop_is_seen_to_its_end(
             assert go_on.wait(10)
         return done, claims
 
-    monkeypatch.setattr(worker.claimer, "_commit", slowly)
+    monkeypatch.setattr(Claimer, "_commit", slowly)  # before the first claim: one under way would pass it by
+    worker = shop.open()
     it = shop.create()
     assert committed.wait(10)
     stopping = threading.Thread(target=worker.stop)
