@@ -18,6 +18,7 @@ from interlock.apps.demo.loop import Demo
 from interlock.apps.demo.part import MARA, is_played
 from interlock.apps.demo.parts import PARTS, parts_of, played
 from interlock.apps.demo.past import HOURS, RECENT, Past, stories
+from interlock.apps.jobs.claims import steps
 from interlock.apps.sample import parcel
 from interlock.dashboard.views import Looking, View, view_of
 from interlock.engine import Engine, Instance, leases
@@ -236,12 +237,12 @@ def test_there_are_two_schedules_and_one_of_them_is_paused(world: World) -> None
 
 def test_agents_hold_jobs_under_named_leases(world: World) -> None:
     held = world.engine.read(lambda conn: leases.held(conn, world.engine.clock.now()))
-    running = {one.id: one for one in world.all("run", "pending")}
+    running = {one.id: one for state in ("pending", "submitted") for one in world.all("run", state)}
     assert len(held) >= 3
-    assert {lease.instance_id for lease in held} == set(running)
+    assert {lease.instance_id for lease in held} <= set(running)
     for lease in held:
         assert lease.instance_id is not None
-        assert lease.holder == running[lease.instance_id].data["agent"]
+        assert lease.holder.removeprefix("verify:") == running[lease.instance_id].key
 
 
 def test_a_job_is_queued_while_its_run_goes_on_and_applied_when_it_succeeded(world: World) -> None:
@@ -380,8 +381,9 @@ def test_what_waits_beyond_a_few_is_decided_by_the_demos_people(store: Store) ->
 def test_the_lease_on_a_job_is_free_again_when_its_run_has_ended(store: Store) -> None:
     world = filled(store, count=0)
     engine, luck = world.engine, random.Random(5)
-    one = world.all("run", "pending")[0]
-    name = claims.lease_name(one.data)
+    claims.claim(engine, world.all("job", "discovered")[0], claims.AGENTS[0], "another")
+    one = next(run for run in world.all("run", "pending") if run.key == "another")
+    name = steps.lock_of(one)
     assert engine.leases.find(name) is not None
     while (one := engine.get(one.id)).finished_at is None:
         claims.react(engine, one, luck)
@@ -391,10 +393,9 @@ def test_the_lease_on_a_job_is_free_again_when_its_run_has_ended(store: Store) -
 def test_a_run_whose_lease_ran_out_is_lost_and_its_job_can_be_claimed_again(store: Store) -> None:
     world = filled(store, count=0)
     one = world.all("run", "pending")[0]
-    held = world.engine.leases.find(claims.lease_name(one.data))
-    assert held is not None
-    world.engine.leases.release(held)
-    claims.react(world.engine, one, random.Random(5))
+    ran_out = sa.update(tables.lease).where(tables.lease.c.name == steps.lock_of(one)).values(until=1)
+    assert world.engine.store.write(lambda conn: conn.execute(ran_out).rowcount) == 1
+    claims.keep_on(world.engine, random.Random(5))
     assert world.engine.get(one.id).state == "lost"
     assert one.parent is not None
     assert world.engine.get(one.parent).state == "discovered"

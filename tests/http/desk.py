@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,8 +13,10 @@ from argon2 import PasswordHasher
 from pydantic import BaseModel
 from starlette.testclient import TestClient
 
+from interlock.apps.jobs import claims
 from interlock.config import Settings
 from interlock.engine import Engine, Instance, Result
+from interlock.engine.leases import Mirror
 from interlock.http.app import create_app
 from interlock.http.service import Service
 from interlock.machine import (
@@ -30,6 +32,7 @@ from interlock.machine import (
     Go,
     Machine,
     Outcome,
+    Registry,
     Review,
     State,
     Timer,
@@ -45,6 +48,10 @@ BY = Actor(OWNER, "test")
 TOKENS = {"owner": "il_owner_token_of_the_tests_000"}
 QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """The tests are not about how long a password takes to guess."""
+
+
+EVERY = (claims.registry,)
+"""The applications with endpoints of their own."""
 
 
 class Order(BaseModel):
@@ -159,10 +166,20 @@ class Desk:
 
 
 @contextmanager
-def opened(store: Store, *, clock: VirtualClock | None = None, **settings: Any) -> Iterator[Desk]:
+def opened(
+    store: Store,
+    *,
+    clock: VirtualClock | None = None,
+    applications: Sequence[Registry] = (),
+    mirror: Mirror | None = None,
+    **settings: Any,
+) -> Iterator[Desk]:
     """A desk with an owner, and in each of two workspaces an owner, a member, a reviewer, a viewer and an agent."""
     time = clock or VirtualClock()
-    engine = Engine(store, [order], clock=time)
+    registry = Registry([order])
+    for application in applications:
+        registry.include(application)
+    engine = Engine(store, registry, clock=time, mirror=mirror)
     service = Service(engine, Settings(**settings))
     service.people = People(engine, hasher=QUICK)
     service.callers._people = service.people
@@ -177,10 +194,12 @@ def opened(store: Store, *, clock: VirtualClock | None = None, **settings: Any) 
         made = service.people.create_token("north", "t", kind="person", person_id=person.id, by=BY)
         tokens[f"north-{role.value}"] = made[1]
     for workspace, name in (("default", "agent"), ("north", "north-agent")):
-        scopes = ["read", "create", "fire"]
+        scopes = ["read", "create", "fire", "claims"]
         tokens[name] = service.people.create_token(workspace, name, kind="agent", scopes=scopes, by=BY)[1]
     assert owner.name == "owner"
-    client = TestClient(create_app(service), raise_server_exceptions=False, base_url="http://testserver")
+    client = TestClient(
+        create_app(service, routers=registry.routers), raise_server_exceptions=False, base_url="http://testserver"
+    )
     with client:
         yield Desk(engine, service, client, time, tokens)
     service.close()

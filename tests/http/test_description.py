@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from interlock.store import migrate, open_store
-from tests.http.desk import TOKENS, Desk, opened
+from tests.http.desk import EVERY, TOKENS, Desk, opened
 from tests.http.test_who_may import TABLE
 
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
@@ -32,7 +32,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     path: Path = tmp_path_factory.mktemp("description") / "interlock.db"
     with open_store(f"sqlite:///{path}", durability="normal") as store:
         migrate.upgrade(store)
-        with opened(store) as made:
+        with opened(store, applications=EVERY) as made:
             made.asked()
             made.dead()
             made.asked(workspace="north")
@@ -77,11 +77,12 @@ def test_every_operation_says_what_it_does_what_it_takes_and_who_may_ask(desk: D
 def test_every_body_has_an_example_that_is_valid(desk: Desk) -> None:
     told = desk.client.get("/openapi.json").json()
     bodies = {
-        content["schema"]["$ref"].rpartition("/")[2]
+        option["$ref"].rpartition("/")[2]
         for methods in told["paths"].values()
         for operation in methods.values()
         for kind, content in operation.get("requestBody", {}).get("content", {}).items()
         if kind == "application/json"
+        for option in content["schema"].get("oneOf", [content["schema"]])
     }
     assert len(bodies) > 10
     for name in bodies:

@@ -13,7 +13,7 @@ from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import OWNER, Actor
 from interlock.people import Role
 from interlock.store import open_store
-from tests.http.desk import BY, Desk, opened
+from tests.http.desk import BY, EVERY, Desk, opened
 
 Place = Callable[[Desk], str]
 
@@ -122,7 +122,33 @@ PEOPLE_READ = {"viewer": 200, "agent": 403, "owner": 200, "north": 200, "north_a
 NEW_RULE = {"metric": "dead_letters", "threshold": 5}
 NEW_SCHEDULE = {"machine": "order", "cron": "0 2 * * *"}
 BULK = {"action": "pause", "filter": {"machine": "order"}}
+JOB = {"board": "ramp", "job_id": "1"}
 TABLE = [
+    row("GET /api/crawler/jobs", "/api/crawler/jobs", viewer=200, agent=200, owner=200, north=200),
+    row(
+        "POST /api/crawler/jobs",
+        "/api/crawler/jobs",
+        {"action": "add", "jobs": [JOB]},
+        viewer=403,
+        member=200,
+        agent=200,
+        owner=200,
+        north=403,
+        north_owner=200,
+        north_agent=200,
+    ),
+    row(
+        "PATCH /api/crawler/jobs",
+        "/api/crawler/jobs",
+        {**JOB, "status": "expired"},
+        viewer=403,
+        member=404,
+        agent=404,
+        owner=404,
+        north=403,
+        north_owner=404,
+        north_agent=404,
+    ),
     row("GET /healthz", "/healthz", nobody=200, **READ, north=200),
     row("GET /readyz", "/readyz", nobody=200, **READ, north=200),
     row("GET /metrics", "/metrics", **OPERATORS),
@@ -161,6 +187,8 @@ TABLE = [
     row("GET /api/instances/{id}/lineage", instance("/lineage"), **READ, north=404),
     row("GET /api/instances/{id}/verify", instance("/verify"), **READ, north=404),
     row("GET /api/instances/{id}/effects", instance("/effects"), **READ, north=404),
+    row("GET /api/instances/{id}/ai-calls", instance("/ai-calls"), **READ, north=404),
+    row("GET /api/ai-spend", "/api/ai-spend?workspace=default", **READ, north=404),
     row("GET /api/instances/{id}/artifacts", instance("/artifacts"), **READ, north=404),
     row(
         "GET /api/instances/{id}/artifacts/{name}",
@@ -296,7 +324,7 @@ STREAM = "GET /api/events/stream"
 
 @pytest.fixture
 def fresh(sqlite_url: str) -> Iterator[Desk]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store) as made:
+    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=EVERY) as made:
         yield made
 
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from interlock.engine import chain
 from interlock.engine.errors import NotFound
+from interlock.engine.text import merged
 from interlock.store import Micros, Store
 from interlock.store import tables as t
 
@@ -89,6 +90,7 @@ def replay(rows: Iterator[Row] | list[Row]) -> Past | None:
         state = row.to_state or state
         data = {k: v for k, v in data.items() if k not in row.payload.get("unset", ())}
         data |= row.payload.get("set", {})
+        data = merged(data, row.payload.get("merge"))
         if row.kind in {"paused", "resumed"}:
             paused = row.kind == "paused"
         seq, at = row.seq, row.at

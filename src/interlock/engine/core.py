@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -14,6 +14,9 @@ from interlock.engine.errors import NotServed
 from interlock.machine import Machine, Registry, compatible
 from interlock.store import Clock, Store
 from interlock.store.tables import definition
+
+if TYPE_CHECKING:
+    from interlock.engine.leases import Mirror
 
 
 class Core:
@@ -26,6 +29,10 @@ class Core:
         self.chance = random.Random(seed)  # noqa: S311 - spreads retries; nothing secret
         self.secrets: Mapping[str, str] = {}
         """Values that handlers ask for by name."""
+        self.settings: dict[str, Any] = {}
+        """What layers above keep here for handlers, by name; it can be pickled, for those in processes of their own."""
+        self.mirror: Mirror | None = None
+        """Where else named leases are shown."""
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self.statements: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -50,6 +51,20 @@ class Created:
     new: bool
 
 
+class _Told:
+    """What a transaction leaves to be done after its commit."""
+
+    __slots__ = ("afterwards", "queues")
+
+    def __init__(self) -> None:
+        self.queues: set[str] = set()
+        self.afterwards: list[Callable[[], None]] = []
+
+    def do(self) -> None:
+        for step in self.afterwards:
+            step()
+
+
 class Engine:
     """A database, its machines and a clock. Every method is one transaction, safe from any thread."""
 
@@ -76,7 +91,8 @@ class Engine:
         else:
             migrate.require(self.store)
         self.core.register(write=register)
-        self.leases = Leases(self.core, mirror)
+        self.core.mirror = mirror
+        self.leases = Leases(self.core)
         self.reviews = Reviews(self)
         self.dead_letters = DeadLetters(self)
         self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
@@ -94,31 +110,42 @@ class Engine:
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
         """Run several of the engine's functions in one transaction of their own."""
-        queues: set[str] = set()
-        result = self.store.write(self._in_unit(job, queues), name)
-        if queues:
-            self.store.hint(queues)
+        told = _Told()
+        result = self.store.write(self._in_unit(job, told), name)
+        self._tell(told)
         return result
 
     def submit(self, job: Callable[[Unit], T], name: str = "write") -> Future[T]:
         """The same without waiting: the future is done after the commit."""
-        queues: set[str] = set()
-        future = self.store.submit(self._in_unit(job, queues), name)
-        future.add_done_callback(lambda _: self.store.hint(queues) if queues else None)
+        told = _Told()
+        future = self.store.submit(self._in_unit(job, told), name)
+
+        def tell(done: Future[T]) -> None:
+            if not done.cancelled() and done.exception() is None:
+                self._tell(told, aside=True)
+
+        future.add_done_callback(tell)
         return future
 
-    def _in_unit(self, job: Callable[[Unit], T], queues: set[str]) -> Callable[[sa.Connection], T]:
+    def _in_unit(self, job: Callable[[Unit], T], told: _Told) -> Callable[[sa.Connection], T]:
         def run(conn: sa.Connection) -> T:
-            queues.clear()  # it may run a second time, after a conflict
             unit = Unit(self.core, conn, self.clock.now())
             result = job(unit)
             unit.flush()
-            queues.update(unit.ready)
-            if unit.recorded:
-                queues.add(HISTORY)
+            # It may run a second time, after a conflict: what is told is what the last run said.
+            told.queues = unit.ready | {HISTORY} if unit.recorded else unit.ready
+            told.afterwards = unit.afterwards
             return result
 
         return run
+
+    def _tell(self, told: _Told, *, aside: bool = False) -> None:
+        if told.queues:
+            self.store.hint(told.queues)
+        if told.afterwards and aside:  # this is the store's own thread, which must not wait for other servers
+            threading.Thread(target=told.do, name="interlock-afterwards", daemon=True).start()
+        else:
+            told.do()
 
     def read(self, job: Callable[[sa.Connection], T]) -> T:
         return self.store.read(job)

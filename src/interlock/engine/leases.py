@@ -12,6 +12,7 @@ from typing import Protocol
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine.core import Core
 from interlock.engine.errors import LeaseTaken
@@ -25,6 +26,10 @@ class Mirror(Protocol):
 
     def take(self, name: str, holder: str, ttl: timedelta) -> str | None:
         """The other holder, if there is one; None when taken, or when the mirror does not answer."""
+        ...
+
+    def replace(self, name: str, over: str, holder: str, ttl: timedelta) -> bool:
+        """Take it from a holder that is known to be over; False when it shows somebody else by now."""
         ...
 
     def renew(self, name: str, holder: str, ttl: timedelta) -> None: ...
@@ -46,22 +51,21 @@ def take(
     conn: sa.Connection, now: Micros, name: str, holder: str, ttl: timedelta, instance_id: UUID | None = None
 ) -> Lease:
     """Take a free or run-out lease; LeaseTaken tells who has it. Its own holder gets it anew, with a new fence."""
-    row = conn.execute(sa.select(L).where(L.c.name == name).with_for_update()).first()
     until = now + span(ttl)
-    if row is None:
-        # Two that both find no row meet at the primary key; the loser's transaction runs again and sees the winner.
-        conn.execute(
-            sa.insert(L).values(name=name, holder=holder, fence=1, taken_at=now, until=until, instance_id=instance_id)
-        )
-        return Lease(name, holder, 1, until)
-    if row.holder is not None and row.until > now and row.holder != holder:
+    values = {"holder": holder, "taken_at": now, "until": until, "instance_id": instance_id}
+    # One statement, so that two who find no row meet at the primary key and one of them waits for the other.
+    new = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert(L).values(name=name, fence=1, **values)
+    fence = conn.execute(
+        new.on_conflict_do_update(
+            index_elements=[L.c.name],
+            set_={**values, "fence": L.c.fence + 1},
+            where=sa.or_(L.c.holder.is_(None), L.c.until <= now, L.c.holder == holder),
+        ).returning(L.c.fence)
+    ).scalar()
+    if fence is None:
+        row = conn.execute(sa.select(L.c.holder, L.c.until).where(L.c.name == name)).one()
         raise LeaseTaken(f"{name!r} is held by {row.holder} until {moment(row.until):%H:%M:%S} UTC")
-    conn.execute(
-        sa.update(L)
-        .where(L.c.name == name)
-        .values(holder=holder, fence=row.fence + 1, taken_at=now, until=until, instance_id=instance_id)
-    )
-    return Lease(name, holder, row.fence + 1, until)
+    return Lease(name, holder, fence, until)
 
 
 def renew(conn: sa.Connection, now: Micros, held: Lease, ttl: timedelta) -> Lease:
@@ -125,13 +129,16 @@ def find(conn: sa.Connection, now: Micros, name: str) -> Lease | None:
 class Leases:
     """Named leases as a caller uses them, mirrored where a mirror is configured."""
 
-    def __init__(self, core: Core, mirror: Mirror | None = None) -> None:
+    def __init__(self, core: Core) -> None:
         self._core = core
-        self._mirror = mirror
+
+    @property
+    def mirror(self) -> Mirror | None:
+        return self._core.mirror
 
     def take(self, name: str, holder: str, ttl: timedelta, *, instance_id: UUID | None = None) -> Lease:
-        if self._mirror is not None:
-            other = self._mirror.take(name, holder, ttl)
+        if self.mirror is not None:
+            other = self.mirror.take(name, holder, ttl)
             if other is not None:
                 raise LeaseTaken(f"{name!r} is held by {other}, as the mirror shows")
         try:
@@ -139,20 +146,20 @@ class Leases:
                 lambda conn: take(conn, self._core.clock.now(), name, holder, ttl, instance_id), name="lease"
             )
         except LeaseTaken:
-            if self._mirror is not None:
-                self._mirror.release(name, holder)
+            if self.mirror is not None:
+                self.mirror.release(name, holder)
             raise
 
     def renew(self, held: Lease, ttl: timedelta) -> Lease:
         renewed = self._core.store.write(lambda conn: renew(conn, self._core.clock.now(), held, ttl), name="lease")
-        if self._mirror is not None:
-            self._mirror.renew(held.name, held.holder, ttl)
+        if self.mirror is not None:
+            self.mirror.renew(held.name, held.holder, ttl)
         return renewed
 
     def release(self, held: Lease) -> bool:
         done = self._core.store.write(lambda conn: release(conn, held), name="lease")
-        if done and self._mirror is not None:
-            self._mirror.release(held.name, held.holder)
+        if done and self.mirror is not None:
+            self.mirror.release(held.name, held.holder)
         return done
 
     def find(self, name: str) -> Lease | None:

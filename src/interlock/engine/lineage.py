@@ -15,7 +15,7 @@ from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, storable
 from interlock.engine.unit import Unit
-from interlock.machine import Actor, Kind, Machine, Patch, Spawn
+from interlock.machine import Actor, Edge, Kind, Machine, Patch, Spawn
 from interlock.store import Micros, tables
 
 T = tables.instance
@@ -71,6 +71,8 @@ def create(
     unit.add(instance)
     unit.record(instance, "created", actor, to_state=instance.state, payload={**(payload or {}), "set": valid})
     moves.enter(unit, instance, machine, hold=hold, at=at)
+    if instance.state in machine.followers:
+        moves.follow(unit, instance, machine, Edge("", instance.state, "created", frozenset(), None), actor)
     return instance
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from interlock.engine import limits, outbox
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical
+from interlock.engine.text import canonical, merged
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
@@ -45,8 +45,12 @@ def _short(value: object) -> str:
     return text if len(text) < 80 else text[:77] + "..."
 
 
-def change_data(machine: Machine, instance: Instance, patch: Patch) -> dict[str, Any]:
-    """Apply a patch; the difference, as history keeps it."""
+def change_data(machine: Machine, instance: Instance, patch: Patch, merges: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Apply a patch, adding to what `merges` names; the difference, as history keeps it."""
+    added = {name: patch[name] for name in merges if name in patch} if isinstance(patch, Mapping) else {}
+    if added:
+        assert isinstance(patch, Mapping)
+        patch = {**patch, **{name: merged(instance.data.get(name), value, name) for name, value in added.items()}}
     if patch is None or (isinstance(patch, Mapping) and not patch):
         return {}
     if isinstance(patch, BaseModel):
@@ -60,7 +64,9 @@ def change_data(machine: Machine, instance: Instance, patch: Patch) -> dict[str,
     gone = sorted(name for name in before if name not in after)
     if sets or gone:
         instance.set_data(after)
-    return {"set": sets, "unset": gone}
+    # What was only added is kept as it came: the whole again with each report would make a history of squares.
+    kept = {n: value for n, value in added.items() if n in sets and merged(before.get(n), value) == after[n]}
+    return {"set": {n: value for n, value in sets.items() if n not in kept}, "unset": gone, "merge": kept}
 
 
 def move(
@@ -84,7 +90,7 @@ def move(
     if edge.sets:
         given = patch.model_dump(mode="json") if isinstance(patch, BaseModel) else patch or {}
         patch = {**edge.sets, **given}
-    change = change_data(machine, instance, patch)
+    change = change_data(machine, instance, patch, edge.merges)
     leave(unit, instance, machine, keep_lease=keep_lease)
     unit.record(
         instance, kind, actor, from_state=edge.source, to_state=edge.to, event=edge.on,
@@ -92,6 +98,14 @@ def move(
     )  # fmt: skip
     instance.previous, instance.state = edge.source, edge.to
     enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)
+    if edge.to in machine.followers:
+        follow(unit, instance, machine, edge, actor)
+
+
+def follow(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: Actor) -> None:
+    """What the application does in the same transaction whenever an instance enters this state."""
+    for follower in machine.followers[edge.to]:
+        follower(unit, instance, edge, actor)
 
 
 def can_be_held(machine: Machine, state: str) -> None:
@@ -101,7 +115,7 @@ def can_be_held(machine: Machine, state: str) -> None:
 
 
 def leave(unit: Unit, instance: Instance, machine: Machine, *, keep_lease: bool = False) -> None:
-    if machine.states[instance.state].review is not None:
+    if machine.reviews or machine.states[instance.state].review is not None:
         unit.closed_reviews.append(instance.id)
     if not keep_lease:
         drop_lease(unit, instance, machine)

@@ -15,6 +15,10 @@ local shown = redis.call('get', KEYS[1])
 if shown == ARGV[1] or not shown then redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1 end
 return 0
 """
+REPLACE = """
+if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('set', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 end
+return 0
+"""
 
 
 class RedisMirror:
@@ -32,6 +36,7 @@ class RedisMirror:
         self._error: type[Exception] = redis.RedisError
         self._release: Any = self._redis.register_script(RELEASE)
         self._renew: Any = self._redis.register_script(RENEW)
+        self._replace: Any = self._redis.register_script(REPLACE)
 
     def take(self, name: str, holder: str, ttl: timedelta) -> str | None:
         try:
@@ -45,6 +50,13 @@ class RedisMirror:
             self.renew(name, holder, ttl)
             return None
         return str(other)
+
+    def replace(self, name: str, over: str, holder: str, ttl: timedelta) -> bool:
+        try:
+            return bool(self._replace(keys=[name], args=[over, holder, _millis(ttl)]))
+        except self._error as error:
+            log.warning("redis did not answer, the database alone decides about %s: %s", name, error)
+            return True
 
     def renew(self, name: str, holder: str, ttl: timedelta) -> None:
         self._quietly(lambda: self._renew(keys=[name], args=[holder, _millis(ttl)]), name)

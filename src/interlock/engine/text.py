@@ -30,6 +30,25 @@ def canonical(value: Any) -> str:
     return secrets.without_known(text)
 
 
+def merged(before: Any, patch: Any, place: str = "") -> Any:
+    """What was there with the patch added, field by field and deeply; null says nothing, so it takes nothing away."""
+    if before is None or patch is None:
+        return before if patch is None else patch
+    if isinstance(before, dict) != isinstance(patch, dict):
+        kinds = {True: "an object", False: "a single value"}
+        raise InvalidData(
+            f"{place or 'the value'} is {kinds[isinstance(before, dict)]} already, and "
+            f"{kinds[isinstance(patch, dict)]} would take its fields away; send it under another name"
+        )
+    if not isinstance(before, dict):
+        return patch
+    return before | {
+        name: merged(before.get(name), value, f"{place}.{name}" if place else name)
+        for name, value in patch.items()
+        if value is not None
+    }
+
+
 def fitting(text: str, what: str) -> str:
     if len(text) > BIGGEST:
         raise DataTooBig(

@@ -9,7 +9,7 @@ undone in memory, without the ones beside it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -27,6 +27,7 @@ from interlock.store import tables as t
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
+    from interlock.engine.leases import Lease
 
 SYSTEM_ACTOR = Actor(SYSTEM)
 HISTORY = (
@@ -60,6 +61,12 @@ class Unit:
         self.ready: set[str] = set()
         self.recorded = False
         """Whether anything happened that others may want to see."""
+        self.beside: list[tuple[Instance, tuple[Any, ...], bool]] = []
+        """Instances that were taken along by another's move, as they were before it."""
+        self.afterwards: list[Callable[[], None]] = []
+        """What is to be done once it is committed; it may be lost in a crash, so nothing may depend on it."""
+        self.leases: dict[str, Lease] = {}
+        """Named leases that this transaction has taken."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction holds."""
 
@@ -74,6 +81,12 @@ class Unit:
         if row is None:
             raise NotFound(f"there is no instance {instance_id}")
         return self._know([row])[0]
+
+    def also(self, instance_id: UUID) -> Instance:
+        """Another instance that changes together with the one that moves; undone together with it, too."""
+        instance = self.lock(instance_id)
+        self.beside.append((instance, everything(instance), instance.id in self.changed))
+        return instance
 
     def lock_many(self, ids: Iterable[UUID]) -> dict[UUID, Instance]:
         """Those of the instances that exist, locked in the order of their ids."""
@@ -143,19 +156,20 @@ class Unit:
     def mark(self, instance: Instance) -> tuple[Any, ...]:
         return (
             everything(instance), instance.id in self.changed, len(self.new), len(self.history), len(self.inserts),
-            len(self.closed_reviews), len(self.freed), set(self.ready),
+            len(self.closed_reviews), len(self.freed), set(self.ready), len(self.beside), len(self.afterwards),
         )  # fmt: skip
 
     def revert(self, instance: Instance, mark: tuple[Any, ...]) -> None:
-        fields, was_changed, new, history, inserts, reviews, freed, ready = mark
-        instance.restore(fields)
-        if not was_changed:
-            self.changed.pop(instance.id, None)
+        fields, was_changed, new, history, inserts, reviews, freed, ready, beside, afterwards = mark
+        for one, before, before_changed in (*reversed(self.beside[beside:]), (instance, fields, was_changed)):
+            one.restore(before)
+            if not before_changed:
+                self.changed.pop(one.id, None)
         for created in self.new[new:]:
             del self.known[created.id]
             self.changed.pop(created.id, None)
         del self.new[new:], self.history[history:], self.inserts[inserts:]
-        del self.closed_reviews[reviews:], self.freed[freed:]
+        del self.closed_reviews[reviews:], self.freed[freed:], self.beside[beside:], self.afterwards[afterwards:]
         self.ready = ready
 
     @contextmanager
@@ -166,6 +180,7 @@ class Unit:
             yield inner
             inner.flush()
         self.ready |= inner.ready
+        self.afterwards += inner.afterwards
         self.recorded = self.recorded or inner.recorded
 
     # -- writing
@@ -209,7 +224,7 @@ class Unit:
     def _forget(self) -> None:
         """What is written is written; the unit can go on with more."""
         self.known, self.changed = {}, {}
-        self.new, self.history, self.inserts, self.closed_reviews, self.freed = [], [], [], [], []
+        self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.beside = [], [], [], [], [], []
 
     def _update(self, instances: list[Instance]) -> None:
         """Write what differs from the rows as they were read. A column that is not named costs no index."""

@@ -33,7 +33,7 @@ from interlock.machine.errors import (
 from interlock.machine.failures import Backoff, Failures, Pause, Rule, exponential, fixed
 from interlock.machine.limits import Concurrent, Limit, Window
 from interlock.machine.outcome import Again, Ask, Fail, Go, Message, Outcome, Patch, Spawn, Stay
-from interlock.machine.registry import Registry, UnknownMachine, installed, load
+from interlock.machine.registry import Duty, Registry, UnknownMachine, installed, load
 from interlock.machine.states import FAILED, FINAL, WAITING, WORK, Kind, Reminder, Review, State, Timer
 from interlock.machine.transitions import (
     AGENT,
@@ -54,7 +54,7 @@ from interlock.machine.transitions import (
 
 __all__ = [
     "AGENT", "FAILED", "FINAL", "OWNER", "SYSTEM", "USER", "WAITING", "WORK", "WORKER",
-    "Actor", "Again", "Arm", "Ask", "Backoff", "By", "Concurrent", "DataTooBig", "Edge", "EffectUnknown",
+    "Actor", "Again", "Arm", "Ask", "Backoff", "By", "Concurrent", "DataTooBig", "Duty", "Edge", "EffectUnknown",
     "Facts", "Fail", "Failures", "Go", "Guard", "HandlerDied", "HandlerNonsense", "HandlerOutOfMemory",
     "HandlerTimeout",
     "InterlockError", "KeyScope", "Kind", "Limit", "LimitReached", "Machine", "MachineError", "Message", "NotSent",

@@ -17,10 +17,13 @@ from interlock.machine.checks import check
 from interlock.machine.failures import Failures
 from interlock.machine.limits import Concurrent, Limit, Window
 from interlock.machine.states import Kind, Review, State
-from interlock.machine.transitions import Arm, Edge, Transition
+from interlock.machine.transitions import Actor, Arm, Edge, Transition
 
 Handler = Callable[..., Any]
 H = TypeVar("H", bound=Handler)
+Follower = Callable[[Any, Any, Edge, Actor], None]
+"""What else happens when an instance enters a state: of a unit of work, the instance, the transition, the actor."""
+F = TypeVar("F", bound=Follower)
 
 
 class KeyScope(StrEnum):
@@ -67,7 +70,7 @@ class Machine:
         self.initial = initial
         self.states: Mapping[str, State] = {state.name: state for state in states}
         self.edges: tuple[Edge, ...] = tuple(
-            Edge(source, t.to, t.on, t.by, t.guard, t.accepts, t.takes, t.pick_up, t.sets)
+            Edge(source, t.to, t.on, t.by, t.guard, t.accepts, t.takes, t.pick_up, t.sets, t.merges)
             for t in transitions
             for source in t.sources
         )
@@ -85,6 +88,7 @@ class Machine:
         self.cancel = cancel
         """The final state that cancelled work ends in."""
         self.handlers: dict[tuple[str, str | None], Work] = {}
+        self.followers: dict[str, list[Follower]] = {}
         check(self, states, transitions, limits)
         self._by_pair: dict[tuple[str, str], Edge] = {}
         for edge in self.edges:
@@ -123,6 +127,25 @@ class Machine:
         def register(handler: H) -> H:
             self.handlers[state, stage] = Work(handler, timeout, memory_mb)
             return handler
+
+        return register
+
+    def entering(self, *states: str) -> Callable[[F], F]:
+        """Declares a function that runs in the transaction of every move into one of these states, by whatever door.
+
+        An instance that is created in such a state enters it, too, from "" on "created".
+
+        It is given the unit of work, the instance, the transition and the actor; what it raises refuses the move. It
+        changes other instances that it has taken with `unit.also`.
+        """
+        for state in states:
+            if state not in self.states:
+                raise ValueError(f"machine {self.name!r} has no state {state!r}; it has {', '.join(self.states)}")
+
+        def register(follower: F) -> F:
+            for state in states:
+                self.followers.setdefault(state, []).append(follower)
+            return follower
 
         return register
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -18,6 +20,16 @@ class UnknownMachine(InterlockError):
     """No machine has that name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """Something that an application's workers look after now and then, beside handlers: any of them, never twice."""
+
+    name: str
+    every: timedelta
+    do: Callable[[Any], bool]
+    """Given the engine; True asks for the next round at once."""
+
+
 class Registry:
     """Machines by name, with what their application brings for people and for other programs."""
 
@@ -27,12 +39,14 @@ class Registry:
         *,
         views: Mapping[str, Any] | None = None,
         routers: Sequence[Any] = (),
+        duties: Sequence[Duty] = (),
     ) -> None:
         self._machines: dict[str, Machine] = {}
         self.views: dict[str, Any] = dict(views or {})
         """How a machine's instances look to people: machine → a `View` of the dashboard."""
         self.routers: list[Any] = list(routers)
         """Endpoints of the application's own, as FastAPI routers."""
+        self.duties: list[Duty] = list(duties)
         for machine in machines:
             self.add(machine)
 
@@ -41,6 +55,7 @@ class Registry:
         for machine in other:
             self.add(machine)
         self.views |= other.views
+        self.duties += [duty for duty in other.duties if duty not in self.duties]
         self.routers += [router for router in other.routers if router not in self.routers]
 
     def add(self, machine: Machine) -> Machine:

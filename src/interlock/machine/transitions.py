@@ -87,7 +87,7 @@ def _who(by: By | tuple[By, ...] | frozenset[By]) -> frozenset[By]:
 class Transition:
     """One row of a life cycle: from one state, or each of several, to another, on an event, by somebody."""
 
-    __slots__ = ("accepts", "by", "guard", "on", "pick_up", "sets", "sources", "takes", "to")
+    __slots__ = ("accepts", "by", "guard", "merges", "on", "pick_up", "sets", "sources", "takes", "to")
 
     def __init__(
         self,
@@ -98,6 +98,7 @@ class Transition:
         by: By | tuple[By, ...] = By.WORKER,
         guard: Guard | None = None,
         accepts: tuple[str, ...] = (),
+        merges: tuple[str, ...] = (),
         sets: Mapping[str, Any] | None = None,
         takes: tuple[str, ...] = (),
         pick_up: bool = False,
@@ -107,8 +108,10 @@ class Transition:
         self.on = on
         self.by = _who(by)
         self.guard = guard
-        self.accepts = accepts
+        self.accepts = (*accepts, *merges)
         """Fields of the data that whoever fires the event may set with it."""
+        self.merges = merges
+        """Those of them to which it adds, field by field and deeply, instead of replacing what was there."""
         self.sets = dict(sets or {})
         """Data that the move itself sets, where nothing given with it says otherwise."""
         self.takes = takes
@@ -154,6 +157,7 @@ class Edge:
     takes: tuple[str, ...] = ()
     pick_up: bool = False
     sets: Mapping[str, Any] = field(default_factory=dict)
+    merges: tuple[str, ...] = ()
     automatic: bool = field(init=False, default=False)
     """Whether a worker or the system may take it."""
 

@@ -26,7 +26,7 @@ class Role(StrEnum):
 
 _VIEWER = frozenset({"read"})
 _REVIEWER = _VIEWER | {"review"}
-_MEMBER = _REVIEWER | {"create", "fire", "operate"}
+_MEMBER = _REVIEWER | {"create", "fire", "operate", "claims"}
 _OWNER = _MEMBER | {"manage", "force"}
 PERMISSIONS: Mapping[Role, frozenset[str]] = MappingProxyType(
     {Role.VIEWER: _VIEWER, Role.REVIEWER: _REVIEWER, Role.MEMBER: _MEMBER, Role.OWNER: _OWNER}

@@ -259,6 +259,12 @@ lease = sa.Table(
     at("until", null=True),
     id_("instance_id", null=True),
 )
+sa.Index(
+    "ix_lease_until",
+    lease.c.until,
+    postgresql_where=sa.text("holder IS NOT NULL"),
+    sqlite_where=sa.text("holder IS NOT NULL"),
+)
 
 # One row a limit key, to be locked; its uses in a window; the instances that hold a slot of it.
 limit_key = sa.Table("limit_key", metadata, text("key", primary=True))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.outbox import OutboxMessage
+from interlock.machine.registry import Duty
 from interlock.people import People
 from interlock.worker.alerter import Alerter
 from interlock.worker.bulker import Bulker
@@ -46,6 +47,18 @@ class Reminders:
                 workspace=message.workspace,
             )  # fmt: skip
         return f"handed on to {', '.join(self._notify)}"
+
+
+class OfApplication(Loop):
+    """A duty that an application brought."""
+
+    def __init__(self, engine: Engine, duty: Duty) -> None:
+        super().__init__()
+        self.name, self.pause = duty.name, duty.every.total_seconds()
+        self._engine, self._duty = engine, duty
+
+    def once(self) -> bool:
+        return self._duty.do(self._engine)
 
 
 class Duties:
@@ -107,4 +120,5 @@ def working(engine: Engine, settings: Settings) -> list[Loop]:
     out = channels(settings)
     if settings.alerts.notify:
         out["reminder"] = Reminders(engine, settings.alerts.notify)
-    return [Scheduler(engine), Bulker(engine), Roller(engine), *([Deliverer(engine, out)] if out else [])]
+    brought = [OfApplication(engine, duty) for duty in engine.registry.duties]
+    return [Scheduler(engine), Bulker(engine), Roller(engine), *([Deliverer(engine, out)] if out else []), *brought]

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
+from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.machine import job, run
-from interlock.engine import EngineError, KeyTaken, Lease, LeaseTaken, Refused, firing, leases, lineage
+from interlock.engine import EngineError, InvalidData, KeyTaken, LeaseTaken, OpenReview, Refused, lineage
 from interlock.engine.unit import Unit
 from interlock.machine import AGENT, Actor
 from interlock.store import Store, open_store
@@ -24,39 +26,37 @@ AGENTS = 6
 
 
 class Board(Trial):
-    """One board, and what an agent's claim comes to: lease, run and job in one transaction."""
+    """One board, and agents that claim its jobs as the endpoint lets them."""
 
     def __init__(self, store: Store) -> None:
         super().__init__([job, run], store=store)
 
     def post(self, number: str | None = None, board: str = "ramp") -> UUID:
         number = number or str(uuid4())
-        return self.create("job", {"board": board, "job_id": number}, key=f"{board}/{number}")
+        return self.create("job", {"board": board, "job_id": number}, key=steps.job_key(board, number))
 
     def lock(self, it: UUID) -> str:
-        data = self.data(it)
-        return f"lock:apply:{data['board']}:{data['job_id']}"
+        return steps.lock_of(self.get(it))
 
-    def apply(self, it: UUID, agent: Actor) -> tuple[UUID, Lease]:
+    def apply(self, it: UUID, agent: Actor, run_id: str | None = None) -> UUID:
         """The agent claims the job, as POST action "run" does."""
-        return self.engine.write(lambda unit: self.claim_in(unit, it, agent))
+        data = self.data(it)
+        wish = steps.Wish(run_id or f"{agent.name}-{uuid4()}", data["board"], data["job_id"])
+        return self.engine.write(lambda unit: steps.claim(unit, "default", wish, agent)).id
 
-    def claim_in(self, unit: Unit, it: UUID, agent: Actor) -> tuple[UUID, Lease]:
-        name = f"{agent.name}-{uuid4()}"
-        firing.fire(unit, it, "claim", agent, data={"run_id": name})
-        lease = leases.take(unit.conn, unit.now, self.lock(it), name, TTL)
-        made = lineage.create(unit, run, {"run_id": name, "agent": agent.name}, agent, key=name)
-        return made.id, lease
+    def tell(self, it: UUID, agent: Actor, status: str | None = None, **told: Any) -> str:
+        name = str(self.get(it).key)
+        return self.engine.write(lambda unit: steps.report(unit, "default", name, agent, status=status, **told)).state
 
-    def take_over(self, it: UUID, lost: UUID, agent: Actor) -> tuple[UUID, Lease]:
-        """A claim that comes after the lease ran out and before the sweeper: it expires the old run itself."""
+    def sweep(self) -> None:
+        steps.sweep(self.engine)
 
-        def over(unit: Unit) -> tuple[UUID, Lease]:
-            firing.fire(unit, lost, "lose", CLOCK)
-            firing.fire(unit, it, "release", CLOCK)
-            return self.claim_in(unit, it, agent)
+    def holder(self, it: UUID) -> str | None:
+        found = self.engine.leases.find(self.lock(it))
+        return found.holder if found else None
 
-        return self.engine.write(over)
+    def questions(self, it: UUID) -> list[OpenReview]:
+        return self.engine.reviews.waiting(instance_id=it)
 
 
 @pytest.fixture(scope="module")
@@ -127,97 +127,186 @@ def test_of_many_agents_who_claim_a_job_at_once_one_applies(board: Board) -> Non
     """Claims 6: looking at the status and taking the job is one act."""
     it = board.post()
     answers = together(AGENTS, lambda n: board.apply(it, Actor(AGENT, f"a{n}")))
-    won = [a for a in answers if isinstance(a, tuple)]
+    won = [a for a in answers if isinstance(a, UUID)]
     assert len(won) == 1
-    assert all(isinstance(a, Refused) for a in answers if a not in won)
-    (made, lease) = won[0]
-    assert (board.state(it), board.state(made)) == ("queued", "pending")
-    assert board.data(it)["run_id"] == lease.holder
+    assert all(isinstance(a, steps.Conflict) for a in answers if a not in won)
+    assert (board.state(it), board.state(won[0])) == ("queued", "pending")
+    assert board.data(it)["run_id"] == board.get(won[0]).key == board.holder(it)
     assert [row.event for row in board.engine.history(it) if row.kind == "moved"] == ["claim"]
 
 
-def test_a_claim_that_is_refused_leaves_neither_a_run_nor_a_lease(board: Board) -> None:
+@pytest.mark.parametrize("status", ["applied", "expired", "rejected"])
+def test_a_job_that_is_not_open_is_not_claimed_and_leaves_neither_a_run_nor_a_lease(board: Board, status: str) -> None:
     it = board.post()
-    board.engine.fire(it, "reject", actor=ANN)
+    if status == "applied":
+        board.tell(board.apply(it, ROBOT), ROBOT, "success")
+    else:
+        board.engine.fire(it, {"expired": "expire", "rejected": "reject"}[status], actor=ANN)
     before = board.engine.verify().instances
-    with pytest.raises(Refused):
+    with pytest.raises(steps.NotOpen, match=f"is {status}; only a discovered one can be claimed"):
         board.apply(it, ROBOT)
-    assert board.engine.leases.find(board.lock(it)) is None
+    assert board.holder(it) is None
     assert board.engine.verify().instances == before
 
 
-@pytest.mark.parametrize("minutes", [0, 5, 60])
-def test_a_claimed_job_is_not_claimed_again_though_the_lease_ran_out(board: Board, minutes: int) -> None:
-    """Claims 3: the second agent would apply too."""
+def test_a_claim_that_comes_again_is_answered_alike_and_for_another_job_refused(board: Board) -> None:
+    it, other = board.post(), board.post()
+    made = board.apply(it, ROBOT, "twice" + it.hex)
+    before = [row.seq for row in board.engine.history(made)]
+    assert board.apply(it, ROBOT, "twice" + it.hex) == made
+    assert [row.seq for row in board.engine.history(made)] == before
+    with pytest.raises(steps.Conflict, match="was used for job"):
+        board.apply(other, ROBOT, "twice" + it.hex)
+    with pytest.raises(steps.Conflict):
+        board.apply(it, OTHER, "twice" + it.hex)
+    assert board.state(other) == "discovered"
+
+
+@pytest.mark.parametrize("end", ["success", "failed", "lost"])
+def test_a_run_that_is_over_does_not_claim_again_under_its_name(board: Board, end: str) -> None:
+    """Its agent would apply a second time."""
     it = board.post()
-    board.apply(it, ROBOT)
-    board.advance(minutes=minutes)
-    before = board.get(it)
-    with pytest.raises(Refused, match="is in 'queued', where 'claim' means nothing"):
+    name = "over" + it.hex
+    made = board.apply(it, ROBOT, name)
+    if end == "lost":
+        board.advance(TTL)
+        board.sweep()
+    else:
+        board.tell(made, ROBOT, end)
+    with pytest.raises((steps.Conflict, steps.NotOpen)):
+        board.apply(it, ROBOT, name)
+    assert board.state(made) == end
+
+
+@pytest.mark.parametrize("renewed", [0, 3])
+def test_a_claimed_job_is_not_claimed_again_while_its_agent_is_at_it(board: Board, renewed: int) -> None:
+    """Claims 3: after 300 seconds the lock is not gone while the agent is still typing."""
+    it = board.post()
+    made = board.apply(it, ROBOT)
+    for _ in range(renewed):
+        board.advance(seconds=299)
+        board.tell(made, ROBOT)
+    board.advance(seconds=299)
+    board.sweep()
+    with pytest.raises(steps.Conflict, match="already has an active application"):
         board.apply(it, OTHER)
-    assert board.get(it) == before
+    assert board.state(made) == "pending"
 
 
 def test_success_ends_the_job_and_failure_frees_it(board: Board) -> None:
     first, second = board.post(), board.post()
-    for it, event, then in ((first, "succeed", "apply"), (second, "fail", "release")):
-        made, lease = board.apply(it, ROBOT)
-        board.engine.fire(made, event, actor=ROBOT)
-        board.engine.fire(it, then, actor=ROBOT)
-        assert board.engine.leases.release(lease)
+    for it, status in ((first, "success"), (second, "failed")):
+        made = board.apply(it, ROBOT)
+        assert board.tell(made, ROBOT, status, error="the form timed out") == status
+        assert board.holder(it) is None
     assert (board.state(first), board.state(second)) == ("applied", "discovered")
-    with pytest.raises(Refused):
-        board.apply(first, OTHER)
     board.apply(second, OTHER)
 
 
-def test_a_run_that_vanished_before_it_submitted_is_taken_over_in_one_transaction(board: Board) -> None:
+def test_a_failure_beside_another_active_run_leaves_the_job_claimed(board: Board) -> None:
+    """As it may come out of an older installation; the lock is the failed run's and is gone with it."""
     it = board.post()
-    lost, old = board.apply(it, ROBOT)
+    made = board.apply(it, ROBOT)
+
+    def another(unit: Unit) -> None:
+        data = {"run_id": f"beside{it.hex}", "agent": "other", "board": "ramp", "job_id": board.data(it)["job_id"]}
+        lineage.create(unit, run, data, OTHER, key=data["run_id"], parent=unit.lock(it))
+
+    board.engine.write(another)
+    board.tell(made, ROBOT, "failed")
+    assert (board.state(it), board.holder(it)) == ("queued", None)
+
+
+def test_a_run_that_vanished_before_it_submitted_is_lost_and_its_job_free(board: Board) -> None:
+    it = board.post()
+    made = board.apply(it, ROBOT)
     board.advance(TTL)
-    made, lease = board.take_over(it, lost, OTHER)
-    assert [board.state(i) for i in (it, lost, made)] == ["queued", "lost", "pending"]
-    assert (board.data(it)["run_id"], lease.fence) == (lease.holder, old.fence + 1)
-    with pytest.raises(Refused, match="where 'submit' means nothing; nothing is allowed now"):
-        board.engine.fire(lost, "submit", actor=ROBOT)
+    board.sweep()
+    assert (board.state(it), board.state(made), board.holder(it)) == ("discovered", "lost", None)
+    assert board.engine.history(made)[-1].actor == "system"
 
 
-def test_who_takes_over_too_early_changes_nothing(board: Board) -> None:
+def test_a_claim_that_comes_before_the_sweeper_expires_the_old_run_itself(board: Board) -> None:
     it = board.post()
-    lost, lease = board.apply(it, ROBOT)
-    board.advance(seconds=299)
-    with pytest.raises(LeaseTaken):
-        board.take_over(it, lost, OTHER)
-    assert [board.state(i) for i in (it, lost)] == ["queued", "pending"]
-    assert board.engine.leases.find(board.lock(it)) == lease
+    lost = board.apply(it, ROBOT)
+    board.advance(TTL)
+    made = board.apply(it, OTHER)
+    assert [board.state(i) for i in (it, lost, made)] == ["queued", "lost", "pending"]
+    assert board.data(it)["run_id"] == board.get(made).key == board.holder(it)
+    for status in ("submitted", "success", "failed", None):
+        with pytest.raises(steps.Conflict):
+            board.tell(lost, ROBOT, status, artifacts={"notes": "late"})
+    assert "notes" not in board.data(lost)["artifacts"]
+    assert board.state(made) == "pending"
+
+
+# -- what may be out there
 
 
 def test_a_run_that_submitted_and_vanished_blocks_its_job_until_somebody_verifies_it(board: Board) -> None:
     it = board.post()
-    vanished, _ = board.apply(it, ROBOT)
-    board.engine.fire(vanished, "submit", actor=ROBOT)
-    board.advance(days=30)
-    with pytest.raises(Refused, match="where 'lose' means nothing"):
-        board.take_over(it, vanished, OTHER)
-    with pytest.raises(Refused, match="is for agent, user, worker, not for system"):
-        board.engine.fire(vanished, "fail", actor=CLOCK)
+    vanished = board.apply(it, ROBOT)
+    board.tell(vanished, ROBOT, "submitted")
+    for _ in range(3):
+        board.advance(days=1)
+        board.sweep()
+        with pytest.raises(steps.Conflict, match="active application"):
+            board.apply(it, OTHER)
     assert [board.state(i) for i in (it, vanished)] == ["queued", "submitted"]
+    (question,) = board.questions(vanished)
+    assert question.title.startswith("Requires verification")
     assert board.engine.explain(vanished).waits_for == "person"
+    for status in ("success", "failed", None):
+        with pytest.raises(steps.Conflict):
+            board.tell(vanished, ROBOT, status)
 
 
-@pytest.mark.parametrize(("found", "then", "end"), [("succeed", "apply", "applied"), ("fail", "release", "discovered")])
-def test_a_person_says_how_such_a_run_ended(board: Board, found: str, then: str, end: str) -> None:
+@pytest.mark.parametrize(
+    ("decision", "end", "then"), [("it_went_out", "success", "applied"), ("it_did_not", "failed", "discovered")]
+)
+def test_a_person_says_how_such_a_run_ended(board: Board, decision: str, end: str, then: str) -> None:
     it = board.post()
-    vanished, _ = board.apply(it, ROBOT)
-    board.engine.fire(vanished, "submit", actor=ROBOT)
-    board.engine.fire(vanished, found, actor=ANN)
-    board.engine.fire(it, then, actor=ANN)
-    assert board.state(it) == end
+    vanished = board.apply(it, ROBOT)
+    board.tell(vanished, ROBOT, "submitted", artifacts={"answers": {"yoe": "5"}})
+    board.advance(TTL)
+    board.sweep()
+    (question,) = board.questions(vanished)
+    answer = {"confirmation_url": "https://ramp.example/1", "error": "the site lost it"}
+    board.engine.reviews.decide(question.id, decision, actor=ANN, answer=answer)
+    assert (board.state(vanished), board.state(it), board.holder(it)) == (end, then, None)
+    shown = board.data(vanished)["artifacts"]
+    assert shown == {"answers": {"yoe": "5"}, "confirmation_url": "https://ramp.example/1"}
+
+
+def test_a_person_may_decide_at_the_job_as_well(board: Board) -> None:
+    """Whatever door is used, job, run and lease change together."""
+    for event, end in (("apply", "success"), ("release", "failed")):
+        it = board.post()
+        vanished = board.apply(it, ROBOT)
+        board.tell(vanished, ROBOT, "submitted")
+        board.advance(TTL)
+        board.sweep()
+        board.engine.fire(it, event, actor=ANN)
+        assert (board.state(vanished), board.holder(it), board.questions(vanished)) == (end, None, [])
+
+
+@pytest.mark.parametrize("event", ["expire", "reject"])
+@pytest.mark.parametrize("submitted", [False, True])
+def test_a_job_that_a_person_puts_aside_takes_its_run_along(board: Board, event: str, submitted: bool) -> None:
+    it = board.post()
+    made = board.apply(it, ROBOT)
+    if submitted:
+        board.tell(made, ROBOT, "submitted")
+    board.engine.fire(it, event, actor=ANN, reason="it is a hoax")
+    assert board.state(made) == ("submitted" if submitted else "lost")
+    assert len(board.questions(made)) == submitted
+    with pytest.raises(steps.Conflict):
+        board.tell(made, ROBOT, "success")
 
 
 def test_a_submission_without_an_end_is_reminded_of_after_an_hour(board: Board) -> None:
-    it, _ = board.apply(board.post(), ROBOT)
-    board.engine.fire(it, "submit", actor=ROBOT)
+    it = board.apply(board.post(), ROBOT)
+    board.tell(it, ROBOT, "submitted")
     board.advance(minutes=60)
     assert [row.kind for row in board.engine.history(it)] == ["created", "moved", "reminded"]
     assert board.state(it) == "submitted"
@@ -226,29 +315,73 @@ def test_a_submission_without_an_end_is_reminded_of_after_an_hour(board: Board) 
 # -- who writes
 
 
-@pytest.mark.parametrize("event", ["submit", "succeed", "fail"])
-@pytest.mark.parametrize("submitted", [False, True])
-def test_only_the_agent_of_a_run_reports_for_it(board: Board, event: str, submitted: bool) -> None:
+@pytest.mark.parametrize("status", ["submitted", "success", "failed", None])
+def test_only_the_agent_of_a_run_reports_for_it(board: Board, status: str | None) -> None:
     """Claims 2: any caller may not write to any run."""
-    made, _ = board.apply(board.post(), ROBOT)
-    if submitted:
-        board.engine.fire(made, "submit", actor=ROBOT)
+    made = board.apply(board.post(), ROBOT)
     before = board.get(made)
-    with pytest.raises(Refused):
-        board.engine.fire(made, event, actor=OTHER)
+    with pytest.raises(steps.Conflict, match="no other agent reports for it"):
+        board.tell(made, OTHER, status)
     assert board.get(made) == before
-    if not (submitted and event == "submit"):
+
+
+@pytest.mark.parametrize("event", ["submit", "succeed", "fail"])
+def test_no_other_door_lets_a_late_agent_in(board: Board, event: str) -> None:
+    it = board.post()
+    made = board.apply(it, ROBOT)
+    board.advance(TTL)
+    with pytest.raises(steps.Conflict, match="does not hold the lease"):
         board.engine.fire(made, event, actor=ROBOT)
+    assert (board.state(made), board.state(it)) == ("pending", "queued")
 
 
-def test_a_report_that_comes_again_is_refused_and_changes_nothing(board: Board) -> None:
-    made, _ = board.apply(board.post(), ROBOT)
-    board.engine.fire(made, "succeed", actor=ROBOT, data={"artifacts": {"notes": "sent"}})
+def test_an_event_alone_claims_nothing(board: Board) -> None:
+    it = board.post()
+    with pytest.raises(steps.Conflict, match="claim it with POST"):
+        board.engine.fire(it, "claim", actor=ROBOT, data={"run_id": "r1"})
+    assert board.state(it) == "discovered"
+
+
+def test_the_same_end_again_changes_nothing_and_another_is_refused(board: Board) -> None:
+    made = board.apply(board.post(), ROBOT)
+    board.tell(made, ROBOT, "success", artifacts={"notes": "sent"})
     before = board.get(made)
-    for event in ("succeed", "fail", "submit"):
-        with pytest.raises(Refused, match="nothing is allowed now"):
-            board.engine.fire(made, event, actor=ROBOT, data={"artifacts": {"notes": "again"}})
+    assert board.tell(made, ROBOT, "success", artifacts={"notes": "again"}) == "success"
+    for status in ("failed", "submitted", "pending", None):
+        with pytest.raises(steps.Conflict):
+            board.tell(made, ROBOT, status)
     assert board.get(made) == before
+
+
+# -- artifacts
+
+
+def test_artifacts_are_added_deeply_and_history_keeps_each_patch(board: Board) -> None:
+    made = board.apply(board.post(), ROBOT)
+    board.tell(made, ROBOT, artifacts={"resume_url": "s3://v2", "answers": {"yoe": "5", "deep": {"a": 1}}})
+    board.tell(made, ROBOT, "submitted", artifacts={"answers": {"deep": {"b": 2}}, "notes": None})
+    board.tell(made, ROBOT, "success", artifacts={"answers": {"yoe": "6"}, "else": [1]})
+    assert board.data(made)["artifacts"] == {
+        "resume_url": "s3://v2", "answers": {"yoe": "6", "deep": {"a": 1, "b": 2}}, "else": [1],
+    }  # fmt: skip
+    kept = [row.payload["merge"]["artifacts"] for row in board.engine.history(made) if "merge" in row.payload]
+    assert [sorted(one) for one in kept] == [["answers", "resume_url"], ["answers", "notes"], ["answers", "else"]]
+    assert board.engine.verify(made).problems == ()
+
+
+def test_a_patch_that_would_take_earlier_fields_away_is_refused(board: Board) -> None:
+    made = board.apply(board.post(), ROBOT)
+    board.tell(made, ROBOT, artifacts={"extra": {"a": 1}})
+    with pytest.raises(InvalidData, match=r"artifacts\.extra is an object already"):
+        board.tell(made, ROBOT, artifacts={"extra": "gone"})
+    assert board.data(made)["artifacts"] == {"extra": {"a": 1}}
+
+
+def test_patches_at_once_lose_nothing(board: Board) -> None:
+    made = board.apply(board.post(), ROBOT)
+    together(AGENTS, lambda n: [board.tell(made, ROBOT, artifacts={"answers": {f"q{n}-{i}": i}}) for i in range(10)])
+    assert len(board.data(made)["artifacts"]["answers"]) == 10 * AGENTS
+    assert board.engine.verify(made).problems == ()
 
 
 # -- keys and clean-up
@@ -270,8 +403,10 @@ def test_clean_up_touches_nothing_that_is_decided_and_a_person_may_correct_anyth
     board: Board, event: str, way: tuple[str, ...]
 ) -> None:
     it = board.post()
-    for step in way:
-        board.engine.fire(it, step, actor=ROBOT)
+    if way:
+        made = board.apply(it, ROBOT)
+    if "apply" in way:
+        board.tell(made, ROBOT, "success")
     if event == "reject" or way == ("claim", "apply"):
         with pytest.raises(Refused):
             board.engine.fire(it, event, actor=CLOCK)

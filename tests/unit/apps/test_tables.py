@@ -64,7 +64,7 @@ TABLES = {
             ("discovered", "queued"): {"agent", "worker"},
             ("queued", "applied"): {"agent", "worker", "user"},
             ("queued", "discovered"): {"agent", "worker", "system", "user"},
-            ("discovered", "expired"): {"system", "user"},
+            ("discovered", "expired"): {"agent", "system", "user"},
             ("queued", "expired"): {"system", "user"},
             ("applied", "expired"): {"user"},
             ("rejected", "expired"): {"user"},

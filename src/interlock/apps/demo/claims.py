@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import random
-from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from interlock.apps.demo.names import PLACES, company_name, slug, title
 from interlock.apps.demo.part import MARA, Part, Scene
-from interlock.apps.jobs.claims.machine import DISCOVERED, PENDING, QUEUED, SUBMITTED, job, run
-from interlock.engine import Engine, Instance, firing, leases, lineage
-from interlock.engine.unit import Unit
-from interlock.machine import AGENT, SYSTEM, Actor, Spawn
+from interlock.apps.jobs.claims import steps
+from interlock.apps.jobs.claims.machine import DISCOVERED, FAILED, PENDING, SUBMITTED, SUCCESS, job, run
+from interlock.engine import Engine, Instance, leases
+from interlock.machine import AGENT, SYSTEM, Actor
+from interlock.store import SECOND
 
 AGENTS = tuple(Actor(AGENT, name) for name in ("apply-bot", "night-owl", "second-wind"))
 CLEANER = Actor(SYSTEM, "cleaner")
-FOR = timedelta(minutes=15)
 ERRORS = ("the form has a question that nobody can answer", "the site asked for a phone call", "a captcha was shown")
 
 
@@ -32,11 +32,9 @@ def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
         "location": luck.choice(PLACES),
         "match_score": luck.randrange(60, 99),
     }
-    return engine.create(job.name, data, key=f"{board}/{number}", labels={"board": board}, actor=CLEANER).id
-
-
-def lease_name(data: dict[str, Any]) -> str:
-    return f"job:{data['board']}:{data['job_id']}"
+    return engine.create(
+        job.name, data, key=steps.job_key(board, number), labels={"board": board}, actor=CLEANER
+    ).id  # fmt: skip
 
 
 def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
@@ -57,48 +55,43 @@ def _about_job(engine: Engine, found: Instance, luck: random.Random) -> None:
 
 
 def claim(engine: Engine, found: Instance, agent: Actor, run_id: str) -> None:
-    """The agent takes the lease, begins its run, and the job is queued: all of it or nothing."""
-
-    def take(unit: Unit) -> None:
-        held = unit.lock(found.id)
-        data = {"run_id": run_id, "board": held.data["board"], "job_id": held.data["job_id"], "agent": agent.name}
-        begun = lineage.spawn(unit, held, Spawn(run.name, data, key=run_id), agent)
-        firing.fire(unit, held.id, "claim", agent, data={"run_id": run_id})
-        leases.take(unit.conn, unit.now, lease_name(held.data), agent.name, FOR, begun)
-
-    engine.write(take, name="claim_job")
+    """What the agents' endpoint does."""
+    wish = steps.Wish(run_id, found.data["board"], found.data["job_id"], "resume-v2")
+    engine.write(partial(steps.claim, workspace=found.workspace, wish=wish, agent=agent), name="claim_job")
 
 
 def _about_run(engine: Engine, found: Instance, luck: random.Random) -> None:
-    agent = Actor(AGENT, found.data["agent"])
-    held = engine.read(lambda conn: leases.find(conn, engine.clock.now(), lease_name(found.data)))
-    if found.state == PENDING and (held is None or held.holder != agent.name):
-        _end(engine, found, "lose", CLEANER, {}, "its lease ran out")
-    elif found.state == PENDING and luck.random() < 0.75:
-        answers = {"resume_url": "https://demo.invalid/resume.pdf", "answers": {"notice": "4 weeks"}}
-        engine.fire(found.id, "submit", actor=agent, data={"artifacts": answers})
+    if found.data["requires_verification"]:
+        _verify(engine, found, luck)
+        return
+    answers: dict[str, Any] = {"resume_url": "https://demo.invalid/resume.pdf", "answers": {"notice": "4 weeks"}}
+    if found.state == PENDING and luck.random() < 0.75:
+        told: dict[str, Any] = {"status": SUBMITTED, "artifacts": answers}
     elif luck.random() < (0.4 if found.state == PENDING else 0.12):
-        _end(engine, found, "fail", agent, {"error": luck.choice(ERRORS)}, "")
+        told = {"status": FAILED, "error": luck.choice(ERRORS)}
     else:
-        shown = {**found.data["artifacts"], "confirmation_url": f"https://demo.invalid/received/{found.key}"}
-        _end(engine, found, "succeed", agent, {"artifacts": shown}, "")
+        shown = {"confirmation_url": f"https://demo.invalid/received/{found.key}"}
+        told = {"status": SUCCESS, "artifacts": shown}
+    agent = Actor(AGENT, found.data["agent"])
+    engine.write(
+        partial(steps.report, workspace=found.workspace, run_id=str(found.key), agent=agent, **told), name="report_run"
+    )
 
 
-def _end(engine: Engine, found: Instance, event: str, actor: Actor, data: dict[str, Any], reason: str) -> None:
-    """The run ends, its job goes on, and the lease is free again."""
-    assert found.parent is not None
-    applied_for = found.parent
+def _verify(engine: Engine, found: Instance, luck: random.Random) -> None:
+    for question in engine.reviews.waiting(instance_id=found.id):
+        decision = "it_went_out" if luck.random() < 0.7 else "it_did_not"
+        engine.reviews.decide(question.id, decision, actor=MARA, answer={"notes": "I looked into the mailbox"})
 
-    def end(unit: Unit) -> None:
-        unit.lock_many([found.id, applied_for])
-        firing.fire(unit, found.id, event, actor, data=data or None, reason=reason)
-        if unit.lock(applied_for).state == QUEUED:
-            firing.fire(unit, applied_for, "apply" if event == "succeed" else "release", actor)
-        held = leases.find(unit.conn, unit.now, lease_name(found.data))
-        if held is not None and held.holder == found.data["agent"]:
-            leases.release(unit.conn, held)
 
-    engine.write(end, name="end_run")
+def keep_on(engine: Engine, luck: random.Random) -> None:
+    """Agents that are still at it renew their leases; one of them forgets to, now and then."""
+    steps.sweep(engine)
+    now = engine.clock.now()
+    for held in engine.read(lambda conn: leases.held(conn, now, limit=20)):
+        an_agents = held.name.startswith("lock:apply:") and not held.holder.startswith("verify:")
+        if an_agents and held.until - now < 200 * SECOND and luck.random() < 0.9:
+            engine.leases.renew(leases.Lease(held.name, held.holder, held.fence, held.until), steps.LEASE)
 
 
 CLAIMS = Part(
@@ -106,7 +99,8 @@ CLAIMS = Part(
     acts={job.name: {}, run.name: {}},
     begin=begin,
     react=react,
-    waiting={(job.name, DISCOVERED): 8, (run.name, PENDING): 3, (run.name, SUBMITTED): 2},
+    each=keep_on,
+    waiting={(job.name, DISCOVERED): 8, (run.name, PENDING): 3, (run.name, SUBMITTED): 3},
     share=14,
     minutes=3,
     scenes=(*(Scene("", hours, left=True) for hours in (11, 7, 4, 2, 1)), Scene("", 9), Scene("", 5), Scene("", 3)),

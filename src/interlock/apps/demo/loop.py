@@ -92,6 +92,8 @@ class Demo(Loop):
 
     def _react(self) -> None:
         for part in self._parts:
+            if part.each is not None:
+                self._try(partial(part.each, self._engine, self._luck))
             for (machine, state), left in part.waiting.items():
                 waiting = self._oldest(machine, state, left + AT_ONCE)
                 for found in waiting[: max(0, len(waiting) - left)]:

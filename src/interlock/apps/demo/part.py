@@ -53,6 +53,8 @@ class Part:
     """What a person or an agent does about an instance that waits."""
     waiting: Mapping[tuple[str, str], int]
     """Machine and state in which somebody has to act → how many are left for whoever looks."""
+    each: Callable[[Engine, random.Random], None] | None = None
+    """What goes on in every round beside."""
     share: int = 10
     """How often something of it begins, beside the others."""
     minutes: float = 15.0

@@ -7,6 +7,8 @@ through a claim, so that nobody applies twice.
 from interlock.apps.jobs import autoapply, claims, finder
 from interlock.machine import Registry
 
-registry = Registry([*finder.registry, *claims.registry, *autoapply.registry])
+registry = Registry()
+for application in (finder, claims, autoapply):
+    registry.include(application.registry)
 
 __all__ = ["registry"]

@@ -5,9 +5,17 @@ the run that holds the lease may write. A run whose lease runs out is lost, unle
 something may have left the house, and the job stays claimed until somebody verifies it.
 """
 
-from interlock.apps.jobs.claims.machine import job, run
-from interlock.machine import Registry
+from datetime import timedelta
 
-registry = Registry([job, run])
+from interlock.apps.jobs.claims import api, pages, steps
+from interlock.apps.jobs.claims.machine import job, run
+from interlock.machine import Duty, Registry
+
+registry = Registry(
+    [job, run],
+    views={job.name: pages.JobView(), run.name: pages.RunView()},
+    routers=[api.router],
+    duties=[Duty("claims", timedelta(seconds=2), steps.sweep)],
+)
 
 __all__ = ["job", "registry", "run"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from interlock.apps.jobs.claims.models import Job, Run
+from interlock.apps.jobs.claims.models import Job, Run, Verified
 from interlock.machine import (
     AGENT,
     SYSTEM,
@@ -15,6 +15,7 @@ from interlock.machine import (
     Kind,
     Machine,
     Reminder,
+    Review,
     State,
     Transition,
 )
@@ -40,8 +41,9 @@ job = Machine(
         # A person, too: somebody verifies what a run that vanished had submitted.
         Transition(QUEUED, APPLIED, on="apply", by=(AGENT, WORKER, USER)),
         Transition(QUEUED, DISCOVERED, on="release", by=(AGENT, WORKER, SYSTEM, USER)),
-        # Clean-up must not touch what is decided; a person may correct anything.
-        Transition((DISCOVERED, QUEUED), EXPIRED, on="expire", by=(SYSTEM, USER)),
+        # Clean-up must not touch what is decided, nor a crawler what an agent is at; a person may correct anything.
+        Transition(DISCOVERED, EXPIRED, on="expire", by=(AGENT, SYSTEM, USER)),
+        Transition(QUEUED, EXPIRED, on="expire", by=(SYSTEM, USER)),
         Transition((APPLIED, REJECTED), EXPIRED, on="expire", by=USER),
         Transition((DISCOVERED, QUEUED, APPLIED, EXPIRED), REJECTED, on="reject", by=USER),
     ],
@@ -55,7 +57,14 @@ SUCCESS = "success"
 FAILED = "failed"
 LOST = "lost"
 
-REPORT = ("artifacts",)
+REPORT, ERROR = ("artifacts",), ("error",)
+VERIFY = Review(
+    title="Requires verification: did this application go out?",
+    decisions={"it_went_out": "succeed", "it_did_not": "fail"},
+    form=Verified,
+    due=timedelta(hours=24),
+)
+"""Asked when a run had reported a submission and its lease ran out: nobody else may apply until a person knows."""
 
 
 def its_own_agent(facts: Facts) -> bool | str:
@@ -81,16 +90,23 @@ run = Machine(
         State(LOST, Kind.FINAL, good=False),
     ],
     transitions=[
-        Transition(PENDING, SUBMITTED, on="submit", by=(AGENT, WORKER), guard=its_own_agent, accepts=REPORT),
-        Transition(PENDING, SUCCESS, on="succeed", by=(AGENT, WORKER), guard=its_own_agent, accepts=REPORT),
-        Transition(PENDING, FAILED, on="fail", by=(AGENT, WORKER), guard=its_own_agent, accepts=(*REPORT, "error")),
+        Transition(PENDING, SUBMITTED, on="submit", by=(AGENT, WORKER), guard=its_own_agent, merges=REPORT),
+        Transition(PENDING, SUCCESS, on="succeed", by=(AGENT, WORKER), guard=its_own_agent, merges=REPORT),
+        Transition(PENDING, FAILED, on="fail", by=(AGENT, WORKER), guard=its_own_agent, accepts=ERROR, merges=REPORT),
         # From pending only: what was submitted is not lost with its agent, it must be verified.
         Transition(PENDING, LOST, on="lose", by=SYSTEM),
-        Transition(SUBMITTED, SUCCESS, on="succeed", by=(AGENT, WORKER, USER), guard=its_own_agent, accepts=REPORT),
+        Transition(SUBMITTED, SUCCESS, on="succeed", by=(AGENT, WORKER, USER), guard=its_own_agent, merges=REPORT),
         Transition(
-            SUBMITTED, FAILED, on="fail", by=(AGENT, WORKER, USER), guard=its_own_agent, accepts=(*REPORT, "error")
+            SUBMITTED,
+            FAILED,
+            on="fail",
+            by=(AGENT, WORKER, USER),
+            guard=its_own_agent,
+            accepts=ERROR,
+            merges=REPORT,
         ),
     ],
     data=Run,
     key=KeyScope.FOREVER,
+    reviews=[VERIFY],
 )

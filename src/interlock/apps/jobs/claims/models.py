@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 
 class Job(BaseModel):
@@ -19,6 +19,7 @@ class Job(BaseModel):
     title: str = ""
     company: str = ""
     location: str = ""
+    tags: list[str] = Field(default_factory=list)
     posted_date: date | None = None
     match_id: str | None = None
     match_score: int | None = None
@@ -37,6 +38,11 @@ class Artifacts(BaseModel):
     confirmation_url: str | None = None
     notes: str | None = None
 
+    @model_serializer(mode="wrap")
+    def _what_was_said(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the fields that nobody has filled."""
+        return {name: value for name, value in plain(self).items() if value not in (None, {})}
+
 
 class Run(BaseModel):
     """One agent's attempt at one job."""
@@ -50,3 +56,21 @@ class Run(BaseModel):
     variant_id: str | None = None
     artifacts: Artifacts = Field(default_factory=Artifacts)
     error: str | None = None
+    requires_verification: bool = False
+    """Its agent vanished after it had reported a submission: a person has to find out whether it went out."""
+
+
+class Verified(BaseModel):
+    """What a person found out about an application that its agent left in the open."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    confirmation_url: str | None = Field(None, max_length=2000, title="Where it is confirmed")
+    notes: str | None = Field(None, max_length=10_000, title="How you know")
+    error: str | None = Field(None, max_length=2000, title="What went wrong, if it did not go out")
+
+    @model_serializer
+    def _as_a_report(self) -> dict[str, Any]:
+        """In the words of the run, so that it lies among what the agent had said."""
+        shown = {"confirmation_url": self.confirmation_url, "notes": self.notes}
+        return {"artifacts": {name: value for name, value in shown.items() if value}, "error": self.error}

@@ -1,0 +1,239 @@
+"""The endpoints of agents and crawlers, as the specification spells them: /api/crawler/jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from interlock.apps.jobs.claims import steps
+from interlock.apps.jobs.claims.bodies import (
+    AddBody,
+    AddedOut,
+    ClaimedOut,
+    DecideBody,
+    HeartbeatBody,
+    JobOut,
+    JobsOut,
+    LeaseOut,
+    Patched,
+    Posted,
+    ReportBody,
+    RunBody,
+    RunOut,
+    RunsOut,
+    Seen,
+    Strict,
+)
+from interlock.apps.jobs.claims.machine import job, run
+from interlock.engine import Instance, NotFound, firing, lineage, moves
+from interlock.engine.unit import Unit, load
+from interlock.http.api.instances import workspace_of
+from interlock.http.caller import Caller, TheService, need, require
+from interlock.http.problems import BadRequest
+from interlock.http.writing import Write, Writer
+from interlock.machine import AGENT, Actor
+from interlock.people import Principal
+from interlock.store.jobs import job_index, job_tag
+from interlock.store.tables import instance as I
+
+router = APIRouter(prefix="/api/crawler", tags=["claims"], route_class=Strict)
+EVENTS = {"expired": "expire", "rejected": "reject"}
+LEASE_SECONDS = int(steps.LEASE.total_seconds())
+
+
+def acting(who: Principal, workspace: str) -> Actor:
+    """Whoever calls these endpoints acts as an agent, under their own name."""
+    return Actor(AGENT, who.actor_in(workspace).name)
+
+
+@router.post(
+    "/jobs", summary="Claim a job, renew a claim, or record jobs", response_model=ClaimedOut | RunOut | AddedOut,
+    status_code=201,
+    responses={200: {"model": RunOut | AddedOut}},
+)  # fmt: skip
+async def post_jobs(write: Write, body: Posted) -> Response:
+    """`run` answers 201, 409 when somebody has it, 400 when its status is not `discovered`; the others answer 200."""
+    workspace = workspace_of(write.who, body.workspace)
+    require(write.who, "claims", workspace, f"workspace {workspace!r}")
+    actor = acting(write.who, workspace)
+    match body:
+        case RunBody():
+            return await _claim(write, workspace, body, actor)
+        case HeartbeatBody():
+            return await _answer(write, lambda unit: _report(unit, workspace, body, actor), name="heartbeat")
+        case _:
+            return await _answer(write, lambda unit: _add(unit, workspace, body, actor), name="add_jobs")
+
+
+async def _answer(write: Writer, make: Callable[[Unit], BaseModel], *, name: str, status: int = 200) -> Response:
+    try:
+        return await write(make, status=status, name=name)
+    except steps.NotOpen as error:
+        raise BadRequest(str(error), status=400, kind="job-status") from None
+
+
+async def _claim(write: Writer, workspace: str, body: RunBody, actor: Actor) -> Response:
+    wish = steps.Wish(body.run_id, body.board, body.job_id, body.variant_id, body.artifacts.model_dump(mode="json"))
+    name = steps.lock_name(workspace, body.board, body.job_id)
+
+    def make(unit: Unit) -> ClaimedOut:
+        held: ClaimedOut = ClaimedOut.of(
+            steps.claim(unit, workspace, wish, actor), lease=LeaseOut(name=name, seconds=LEASE_SECONDS)
+        )
+        return held
+
+    mirror = write.service.engine.leases.mirror
+    if mirror is None:
+        return await _answer(write, make, name="claim_job", status=201)
+    shown = steps.Shown(write.service.engine, workspace, name, body.run_id)
+    other = await write.service.call(shown.take)
+    if other is not None:
+        raise steps.Conflict(f"Job already has an active application: {name!r} is held by {other} in Redis")
+    try:
+        return await _answer(write, make, name="claim_job", status=201)
+    except BaseException:
+        await write.service.call(shown.give_back)
+        raise
+
+
+def _report(unit: Unit, workspace: str, body: ReportBody | HeartbeatBody, actor: Actor) -> RunOut:
+    told: dict[str, Any] = {}
+    if isinstance(body, ReportBody):
+        told = {"status": body.status, "error": body.error}
+        if body.artifacts is not None:
+            told["artifacts"] = body.artifacts.model_dump(mode="json")
+    found: RunOut = RunOut.of(steps.report(unit, workspace, body.run_id, actor, **told))
+    return found
+
+
+def _add(unit: Unit, workspace: str, body: AddBody, actor: Actor) -> AddedOut:
+    wanted = {steps.job_key(one.board, one.job_id): one for one in body.jobs}
+    rows = unit.conn.execute(
+        sa.select(I)
+        .where(I.c.workspace == workspace, I.c.machine == job.name, I.c.unique_key.in_(list(wanted)))
+        .order_by(I.c.id)
+        .with_for_update()
+    ).all()
+    known = {found.key: found for found in unit.adopt(rows)}
+    updated = 0
+    for key, seen in wanted.items():
+        posting = known.get(key)
+        if posting is None:
+            labels = {"board": seen.board}
+            lineage.create(unit, job, seen.model_dump(), actor, key=key, workspace=workspace, labels=labels)
+        elif _update(unit, posting, seen, actor):
+            updated += 1
+    added = len(wanted) - len(known)
+    return AddedOut(added=added, updated=updated, unchanged=len(wanted) - added - updated)
+
+
+def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
+    said = seen.model_dump(mode="json", exclude_unset=True)
+    tags = said.get("tags")
+    change = moves.change_data(job, posting, said)
+    if not any(change.values()):
+        return False
+    unit.record(posting, "amended", actor, payload=change)
+    if tags is not None and "tags" in change["set"]:
+        steps.retag(unit, posting, tags)
+    return True
+
+
+@router.patch("/jobs", summary="Report on a run, or put a job aside", response_model=RunOut | JobOut)
+async def patch_jobs(write: Write, body: Patched) -> Response:
+    """Artifacts are added field by field. 409 when the run does not hold its lease any more; then nothing changes."""
+    workspace = workspace_of(write.who, body.workspace)
+    require(write.who, "claims", workspace, f"workspace {workspace!r}")
+    if isinstance(body, ReportBody):
+        actor = acting(write.who, workspace)
+        return await _answer(write, lambda unit: _report(unit, workspace, body, actor), name="report_run")
+    return await _answer(write, lambda unit: _decide(unit, workspace, body, write.who), name="fire")
+
+
+def _decide(unit: Unit, workspace: str, body: DecideBody, who: Principal) -> JobOut:
+    posting = steps.find(unit, workspace, job.name, steps.job_key(body.board, body.job_id))
+    if posting is None:
+        raise NotFound(f"there is no job {body.job_id!r} on board {body.board!r}")
+    if body.status not in EVENTS:
+        raise steps.Conflict(
+            f"a job becomes {body.status!r} by what its runs report, not by hand; by hand it is expired or rejected"
+        )
+    if posting.state != body.status:
+        firing.fire(unit, posting.id, EVENTS[body.status], who.actor_in(workspace), reason=body.reason)
+    return JobOut.of(posting)
+
+
+@router.get("/jobs", summary="List jobs, or the runs of one", response_model=RunsOut | JobsOut)
+async def get_jobs(
+    service: TheService,
+    who: Caller,
+    runs_for: Annotated[str | None, Query(min_length=1, max_length=200, examples=["12345"])] = None,
+    board: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
+    status: Annotated[str | None, Query(max_length=100)] = None,
+    tag: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
+    cursor: Annotated[str | None, Query(max_length=100)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    workspace: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """With `runs_for` every run for that job, on the board or on all; otherwise the jobs, the oldest first."""
+    place = workspace_of(who, workspace)
+    if place not in who.workspaces:
+        raise NotFound(f"there is no workspace {place!r}")
+    if not who.may("claims", place):
+        need(who, "read", place, job.name)
+    if runs_for is not None:
+        found: BaseModel = await service.read(lambda conn: _runs(conn, place, runs_for, board))
+    else:
+        if status is not None and status not in job.states:
+            raise BadRequest(f"status {status!r} is none of {', '.join(job.states)}", status=400)
+        after = _cursor(cursor)
+        found = await service.read(lambda conn: _jobs(conn, place, board, status, tag, after, limit))
+    return Response(found.model_dump_json(), media_type="application/json")
+
+
+def _cursor(text: str | None) -> UUID | None:
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        raise BadRequest(f"cursor {text!r} is none; take it from `next` of the page before", status=400) from None
+
+
+def _runs(conn: sa.Connection, workspace: str, job_id: str, board: str | None) -> RunsOut:
+    jobs = sa.select(job_index.c.instance_id).where(job_index.c.workspace == workspace, job_index.c.job_id == job_id)
+    if board is not None:
+        jobs = jobs.where(job_index.c.board == board)
+    query = sa.select(I).where(I.c.parent.in_(jobs), I.c.machine == run.name).order_by(I.c.id).limit(1000)
+    return RunsOut(runs=[RunOut.of(found) for found in load(conn, conn.execute(query).all())])
+
+
+def _jobs(
+    conn: sa.Connection,
+    workspace: str,
+    board: str | None,
+    status: str | None,
+    tag: str | None,
+    after: UUID | None,
+    limit: int,
+) -> JobsOut:
+    query = sa.select(I).where(I.c.machine == job.name, I.c.workspace == workspace)
+    if board is not None:
+        query = query.join(job_index, job_index.c.instance_id == I.c.id).where(
+            job_index.c.workspace == workspace, job_index.c.board == board
+        )
+    if tag is not None:
+        query = query.join(job_tag, job_tag.c.instance_id == I.c.id).where(
+            job_tag.c.workspace == workspace, job_tag.c.tag == tag
+        )
+    if status is not None:
+        query = query.where(I.c.state == status)
+    if after is not None:
+        query = query.where(I.c.id > after)
+    found = load(conn, conn.execute(query.order_by(I.c.id).limit(limit + 1)).all())
+    more = len(found) > limit
+    return JobsOut(jobs=[JobOut.of(one) for one in found[:limit]], next=str(found[limit - 1].id) if more else None)

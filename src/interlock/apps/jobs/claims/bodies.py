@@ -1,0 +1,224 @@
+"""What agents and crawlers send and get, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+
+from interlock.apps.jobs.claims.models import Artifacts
+from interlock.engine import Instance
+from interlock.http.problems import BadRequest
+from interlock.store import moment
+
+MOST_JOBS = 1000
+Board = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\s:\x00-\x1f]+$", examples=["ramp"])]
+Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+JobId = Annotated[Id, Field(examples=["12345"])]
+RunId = Annotated[Id, Field(examples=["0b8ff6f2-4c1e-4b0e-9a55-5c3f6d9f2a10"])]
+Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
+Line = Annotated[str, Field(max_length=500)]
+Workspace = Annotated[str | None, Field(max_length=200, description="Where it belongs; your own if you have just one.")]
+EXAMPLE = {"resume_url": "s3://resumes/v2.pdf"}
+
+
+class Body(BaseModel):
+    """The root of what is sent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    workspace: Workspace = None
+
+
+class RunBody(Body):
+    """An agent claims a job."""
+
+    action: Literal["run"]
+    run_id: RunId
+    board: Board
+    job_id: JobId
+    variant_id: Line | None = Field(None, examples=["resume-v2"])
+    artifacts: Artifacts = Field(default_factory=Artifacts, examples=[EXAMPLE])
+
+
+class HeartbeatBody(Body):
+    """An agent is still at it."""
+
+    action: Literal["heartbeat"]
+    run_id: RunId
+
+
+class Seen(BaseModel):
+    """A job as a crawler saw it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    board: Board
+    job_id: JobId
+    title: Line = ""
+    url: Annotated[str, Field(max_length=2000)] = ""
+    location: Line = ""
+    tags: list[Word] = Field(default_factory=list, max_length=50)
+    company: Line = ""
+    posted_date: date | None = None
+
+    @field_validator("url")
+    @classmethod
+    def _web(cls, value: str) -> str:
+        if value and not value.startswith(("https://", "http://")):
+            raise ValueError("must begin with https:// or http://")
+        return value
+
+
+class AddBody(Body):
+    """A crawler records what it sees."""
+
+    action: Literal["add"]
+    jobs: list[Seen] = Field(
+        min_length=1,
+        max_length=MOST_JOBS,
+        examples=[[{"board": "ramp", "job_id": "12345", "title": "Backend engineer", "tags": ["python"]}]],
+    )
+
+
+class ReportBody(Body):
+    """An agent reports how far its run is."""
+
+    run_id: RunId
+    status: Literal["pending", "submitted", "success", "failed", "lost"] | None = None
+    artifacts: Artifacts | None = Field(None, examples=[{"answers": {"yoe": "5"}}])
+    error: Annotated[str, Field(max_length=10_000)] | None = None
+
+
+class DecideBody(Body):
+    """Somebody puts a job aside."""
+
+    board: Board
+    job_id: JobId
+    status: Literal["expired", "rejected", "discovered", "queued", "applied"]
+    reason: Annotated[str, Field(max_length=2000)] = ""
+
+
+class LeaseOut(BaseModel):
+    """What keeps others away."""
+
+    name: str = Field(examples=["lock:apply:ramp:12345"])
+    seconds: int = Field(examples=[300], description="How long it lasts unless it is renewed.")
+
+
+class RunOut(BaseModel):
+    """A run as it is now."""
+
+    run_id: str
+    board: str
+    job_id: str
+    status: str = Field(examples=["pending"])
+    artifacts: dict[str, Any]
+    error: str | None
+    variant_id: str | None
+    agent: str
+    requires_verification: bool = Field(description="Its agent vanished after a submission; a person has to look.")
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, run: Instance, **more: Any) -> Any:
+        data = run.data
+        return cls(
+            run_id=data["run_id"], board=data["board"], job_id=data["job_id"], status=run.state,
+            artifacts=data["artifacts"], error=data["error"], variant_id=data["variant_id"], agent=data["agent"],
+            requires_verification=data.get("requires_verification", False) and run.finished_at is None,
+            created_at=moment(run.created_at), updated_at=moment(run.updated_at), **more,
+        )  # fmt: skip
+
+
+class ClaimedOut(RunOut):
+    """A run that holds its job."""
+
+    lease: LeaseOut
+
+
+class AddedOut(BaseModel):
+    """What a crawler's report came to."""
+
+    added: int
+    updated: int
+    unchanged: int
+
+
+class JobOut(BaseModel):
+    """A job as it is now."""
+
+    board: str
+    job_id: str
+    status: str = Field(examples=["discovered"])
+    title: str
+    url: str
+    location: str
+    tags: list[str]
+    company: str
+    run_id: str | None = Field(description="The run that claimed it last.")
+    instance_id: str = Field(description="Its history is under /api/instances.")
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, job: Instance) -> JobOut:
+        data = job.data
+        return cls(
+            board=data["board"], job_id=data["job_id"], status=job.state, title=data["title"], url=data["url"],
+            location=data["location"], tags=data.get("tags", []), company=data["company"], run_id=data["run_id"],
+            instance_id=str(job.id), created_at=moment(job.created_at), updated_at=moment(job.updated_at),
+        )  # fmt: skip
+
+
+class JobsOut(BaseModel):
+    """A page of jobs, the oldest first."""
+
+    jobs: list[JobOut]
+    next: str | None = Field(description="The cursor of the next page.")
+
+
+class RunsOut(BaseModel):
+    """Every run of a job, the oldest first."""
+
+    runs: list[RunOut]
+
+
+def _about(given: Any) -> str:
+    """A patch is about a run or about a job; what names both, or neither, is read as being about a run."""
+    named = given if isinstance(given, dict) else {}
+    return "job" if "run_id" not in named and ("board" in named or "job_id" in named) else "run"
+
+
+Posted = Annotated[RunBody | HeartbeatBody | AddBody, Field(discriminator="action")]
+Patched = Annotated[Annotated[ReportBody, Tag("run")] | Annotated[DecideBody, Tag("job")], Discriminator(_about)]
+TAGS = {"body", "run", "add", "heartbeat", "job"}
+
+
+class Strict(APIRoute):
+    """A route where a body that is not what it says answers 400, with each field named, as the specification has it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                raise BadRequest("; ".join(map(_said, error.errors()[:10])), status=400) from None
+
+        return answer
+
+
+def _said(error: Any) -> str:
+    if error["type"] == "json_invalid":
+        return "the body is not JSON"
+    place = ".".join(str(part) for part in error["loc"] if part not in TAGS)
+    return f"{place}: {error['msg']}" if place else f"the body: {error['msg']}"

@@ -1,0 +1,42 @@
+"""How jobs and runs look to people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from interlock.dashboard.views import Block, Looking, View, facts
+from interlock.engine import Instance, OpenReview
+
+
+@dataclass(frozen=True, slots=True)
+class JobView(View):
+    """The posting."""
+
+    hidden: frozenset[str] = frozenset({"match_id"})
+
+    def title(self, instance: Instance) -> str:
+        return instance.data["title"] or f"job {instance.data['job_id']} on {instance.data['board']}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunView(View):
+    """Whose run it is, for what, and what was sent."""
+
+    def title(self, instance: Instance) -> str:
+        data = instance.data
+        return f"{data['agent'] or 'an agent'}: job {data['job_id']} on {data['board']}"
+
+    def summary(self, review: OpenReview, instance: Instance) -> str:
+        data = instance.data
+        return (
+            f"{data['agent'] or 'An agent'} reported that it applied for job {data['job_id']} on {data['board']}, "
+            "and was not heard of again. Nobody else can apply until you have found out."
+        )
+
+    def evidence(self, looking: Looking) -> list[Block]:
+        data = looking.instance.data
+        named = {name: data[name] for name in ("board", "job_id", "agent", "variant_id", "error") if data.get(name)}
+        found = [Block("The run", rows=facts(named))]
+        if rows := facts(data["artifacts"]):
+            found.append(Block("What it sent", rows=rows))
+        return found

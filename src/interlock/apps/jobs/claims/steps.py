@@ -1,0 +1,439 @@
+"""What a claim comes to: job, run and lease change together, in one transaction, by whatever door.
+
+The run holds the lease. Whoever reports for it must hold the lease at that moment; when the run ends, its job goes on
+and the lease is free. These rules are followers of the two machines, so they hold for the agents' endpoints as they do
+for an event that a person fires or a review that a person decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from interlock.apps.jobs.claims.machine import (
+    APPLIED,
+    DISCOVERED,
+    EXPIRED,
+    FAILED,
+    LOST,
+    PENDING,
+    QUEUED,
+    REJECTED,
+    SUBMITTED,
+    SUCCESS,
+    VERIFY,
+    job,
+    run,
+)
+from interlock.engine import (
+    Engine,
+    EngineError,
+    Instance,
+    KeyTaken,
+    LeaseTaken,
+    NotFound,
+    Refused,
+    firing,
+    leases,
+    lineage,
+    moves,
+)
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.machine import AGENT, WORKER, Actor, Edge
+from interlock.people import OPERATORS
+from interlock.store import moment, span
+from interlock.store.jobs import job_index, job_tag
+from interlock.store.tables import instance as I
+from interlock.store.tables import lease as L
+
+LEASE = timedelta(seconds=300)
+VERIFYING = timedelta(days=1)
+"""How long the lock is kept for a run that a person has to verify; it is taken anew as long as nobody has."""
+LIVE = (PENDING, SUBMITTED)
+REPORTS = {SUBMITTED: "submit", SUCCESS: "succeed", FAILED: "fail"}
+
+
+class Conflict(Refused):
+    """Somebody else has it, or it is over."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.args = (message,)  # there is no event that would help
+
+
+class NotOpen(EngineError):
+    """A job in this status cannot be claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A claim that an agent asks for."""
+
+    run_id: str
+    board: str
+    job_id: str
+    variant_id: str | None = None
+    artifacts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def job_key(board: str, job_id: str) -> str:
+    """Ids are scoped by board; a board has no colon."""
+    return f"{board}:{job_id}"
+
+
+def lock_name(workspace: str, board: str, job_id: str) -> str:
+    """As agents that know only Redis spell it; workspaces other than the first have locks of their own."""
+    place = "lock" if workspace == OPERATORS else f"lock@{workspace}"
+    return f"{place}:apply:{board}:{job_id}"
+
+
+def lock_of(instance: Instance) -> str:
+    return lock_name(instance.workspace, instance.data["board"], instance.data["job_id"])
+
+
+def _verifier(run_id: str) -> str:
+    return f"verify:{run_id}"
+
+
+BY_KEY = sa.select(I).where(
+    I.c.workspace == sa.bindparam("workspace"),
+    I.c.machine == sa.bindparam("machine"),
+    I.c.unique_key == sa.bindparam("key"),
+)
+LOCKED = BY_KEY.with_for_update()
+
+
+def find(unit: Unit, workspace: str, machine: str, key: str, *, lock: bool = True) -> Instance | None:
+    for known in unit.known.values():
+        if (known.machine, known.key, known.workspace) == (machine, key, workspace):
+            return known
+    asked = {"workspace": workspace, "machine": machine, "key": key}
+    row = unit.conn.execute(LOCKED if lock else BY_KEY, asked).first()
+    if row is None:
+        return None
+    return unit.adopt([row])[0] if lock else Instance(*row)
+
+
+# -- the agent's side
+
+
+def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
+    """The run that holds the job from now on; the same wish of the same agent again is answered alike."""
+    posting = find(unit, workspace, job.name, job_key(wish.board, wish.job_id))
+    if posting is None:
+        raise NotFound(f"there is no job {wish.job_id!r} on board {wish.board!r}; add it first")
+    if posting.state == QUEUED:
+        mine = _claimed_before(unit, posting, wish, agent)
+        if mine is not None:
+            return mine
+        _expire_if_over(unit, posting)
+    if posting.state != DISCOVERED:
+        raise NotOpen(
+            f"job {wish.job_id!r} on board {wish.board!r} is {posting.state}; only a discovered one can be claimed"
+        )
+    data = {
+        "run_id": wish.run_id, "board": wish.board, "job_id": wish.job_id, "agent": agent.name,
+        "variant_id": wish.variant_id, "artifacts": dict(wish.artifacts),
+    }  # fmt: skip
+    try:
+        begun = lineage.create(unit, run, data, agent, key=wish.run_id, workspace=workspace, parent=posting)
+    except KeyTaken as taken:
+        other = unit.lock(taken.existing)
+        what = f"for job {other.data['job_id']!r} on board {other.data['board']!r}, and is {other.state}"
+        raise Conflict(f"run_id {wish.run_id!r} was used {what}; use a new one for each claim") from None
+    name = lock_of(posting)
+    try:
+        unit.leases[name] = leases.take(unit.conn, unit.now, name, wish.run_id, LEASE, begun.id)
+    except LeaseTaken as taken:
+        raise Conflict(f"Job already has an active application: {taken}") from None
+    firing.fire(unit, posting.id, "claim", agent, data={"run_id": wish.run_id}, payload={"run": str(begun.id)})
+    return begun
+
+
+def _claimed_before(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance | None:
+    if posting.data["run_id"] != wish.run_id:
+        return None
+    held = leases.find(unit.conn, unit.now, lock_of(posting))
+    mine = find(unit, posting.workspace, run.name, wish.run_id)
+    if held is None or held.holder != wish.run_id or mine is None or mine.data["agent"] != agent.name:
+        raise Conflict(f"run {wish.run_id!r} does not hold the job any more; nothing was claimed")
+    return mine
+
+
+def _expire_if_over(unit: Unit, posting: Instance) -> None:
+    """A claim that comes after the lease ran out and before the sweeper does the sweeper's work."""
+    held = leases.find(unit.conn, unit.now, lock_of(posting))
+    other = find(unit, posting.workspace, run.name, posting.data["run_id"] or "")
+    if held is not None:
+        raise Conflict(
+            f"Job already has an active application: run {held.holder} holds it until "
+            f"{moment(held.until):%H:%M:%S} UTC unless it renews"
+        )
+    if other is not None and other.state == SUBMITTED:
+        raise Conflict(
+            f"Job already has an active application: run {other.key} reported a submission and vanished, "
+            "so a person has to verify it first"
+        )
+    if other is not None and other.state == PENDING:
+        _lose(unit, other)
+
+
+def _lose(unit: Unit, found: Instance) -> None:
+    firing.fire(unit, found.id, "lose", SYSTEM_ACTOR, reason="its lease ran out before it reported a submission")
+
+
+def report(
+    unit: Unit,
+    workspace: str,
+    run_id: str,
+    agent: Actor,
+    *,
+    status: str | None = None,
+    artifacts: Mapping[str, Any] | None = None,
+    error: str | None = None,
+) -> Instance:
+    """What an agent tells about its run: how far it is, what it sent. Every report renews the lease."""
+    found = find(unit, workspace, run.name, run_id, lock=False)
+    if found is None:
+        raise NotFound(f"there is no run {run_id!r}")
+    # The job first: locks are taken in the order of ids.
+    ends = status in {SUCCESS, FAILED} and found.parent is not None
+    unit.lock_many([found.parent, found.id] if ends and found.parent is not None else [found.id])
+    found = unit.lock(found.id)
+    if agent.name != found.data["agent"]:
+        raise Conflict(f"run {run_id!r} is of agent {found.data['agent']!r}; no other agent reports for it")
+    if found.state not in LIVE:
+        if status == found.state:
+            return found  # said before; nothing changes
+        raise Conflict(f"run {run_id!r} is {found.state}; nothing was changed")
+    data: dict[str, Any] = {"artifacts": dict(artifacts)} if artifacts else {}
+    if status in (None, found.state):
+        heartbeat(unit, found)
+        _add(unit, found, data, agent)
+        return found
+    if status not in REPORTS:
+        raise Conflict(f"run {run_id!r} is {found.state}; an agent cannot report {status!r}")
+    if error is not None and status == FAILED:
+        data["error"] = error
+    return firing.fire(unit, found.id, REPORTS[status], agent, data=data or None)
+
+
+def _add(unit: Unit, found: Instance, data: Mapping[str, Any], agent: Actor) -> None:
+    change = moves.change_data(run, found, data, ("artifacts",))
+    if any(change.values()):
+        unit.record(found, "reported", agent, payload=change)
+
+
+def heartbeat(unit: Unit, found: Instance) -> None:
+    """Hold the lease longer; Conflict when it is not this run's any more."""
+    name, holder = lock_of(found), str(found.key)
+    held = sa.and_(L.c.name == name, L.c.holder == holder, L.c.until > unit.now)
+    if unit.conn.execute(sa.update(L).where(held).values(until=unit.now + span(LEASE))).rowcount != 1:
+        raise Conflict(f"run {holder!r} does not hold the lease {name!r} any more; nothing was changed")
+    if mirror := unit.core.mirror:
+        unit.afterwards.append(partial(mirror.renew, name, holder, LEASE))
+
+
+# -- what follows by itself
+
+
+@job.entering(DISCOVERED)
+def _find_it(unit: Unit, posting: Instance, edge: Edge, _: Actor) -> None:
+    """A new job is found by its board and number, whoever made it."""
+    if edge.source:
+        return
+    unit.insert(
+        job_index, instance_id=posting.id, workspace=posting.workspace, board=posting.data["board"],
+        job_id=posting.data["job_id"],
+    )  # fmt: skip
+    for tag in sorted(set(posting.data["tags"])):
+        unit.insert(job_tag, workspace=posting.workspace, tag=tag, instance_id=posting.id)
+
+
+@job.entering(QUEUED)
+def _only_with_its_lease(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> None:
+    if edge.on != "claim":
+        return
+    name = lock_of(posting)
+    held = unit.leases.get(name) or leases.find(unit.conn, unit.now, name)
+    if held is None or held.holder != posting.data["run_id"]:
+        raise Conflict(
+            f"job {posting.key!r} is claimed by a run that holds {name!r}; "
+            'claim it with POST /api/crawler/jobs {"action": "run", …}'
+        )
+
+
+@job.entering(DISCOVERED, APPLIED, EXPIRED, REJECTED)
+def _end_its_run(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> None:
+    """Somebody else than the run moved a claimed job: the run cannot go on as if nothing had happened."""
+    if edge.source != QUEUED:
+        return
+    found = find(unit, posting.workspace, run.name, posting.data["run_id"] or "")
+    if found is None or found.state not in LIVE:
+        return
+    unit.also(found.id)
+    why = f"{actor} moved its job to {posting.state}"
+    if found.state == PENDING:
+        firing.fire(unit, found.id, "lose", SYSTEM_ACTOR, reason=why)
+    elif edge.to == APPLIED:
+        firing.fire(unit, found.id, "succeed", actor, reason=why)
+    elif edge.to == DISCOVERED:
+        firing.fire(unit, found.id, "fail", actor, data={"error": why}, reason=why)
+    else:
+        _ask(unit, found)
+
+
+@run.entering(SUBMITTED)
+def _still_holds(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
+    if found.parent is not None and actor.kind in {AGENT, WORKER}:
+        heartbeat(unit, found)
+
+
+@run.entering(SUCCESS, FAILED, LOST)
+def _its_job_goes_on(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
+    if found.parent is None:
+        return
+    _let_go(unit, found, actor)
+    posting = unit.also(found.parent)
+    if posting.state != QUEUED or posting.data["run_id"] != found.key:
+        return
+    if edge.to == SUCCESS:
+        firing.fire(unit, posting.id, "apply", actor, payload={"run": str(found.id)})
+    elif not _others(unit, found):
+        firing.fire(unit, posting.id, "release", actor, payload={"run": str(found.id)})
+
+
+def _others(unit: Unit, found: Instance) -> bool:
+    """Whether another run of the same job is under way."""
+    others = sa.select(I.c.id).where(I.c.parent == found.parent, I.c.state.in_(LIVE), I.c.id != found.id)
+    return unit.conn.execute(others.limit(1)).first() is not None
+
+
+def _let_go(unit: Unit, found: Instance, actor: Actor) -> None:
+    """Only its holder releases the lock; an agent that does not hold it any more comes too late."""
+    name, holders = lock_of(found), (str(found.key), _verifier(str(found.key)))
+    mine = sa.and_(L.c.name == name, L.c.holder.in_(holders))
+    late = actor.kind in {AGENT, WORKER}
+    if late:
+        mine = sa.and_(mine, L.c.holder == holders[0], L.c.until > unit.now)
+    freed = unit.conn.execute(sa.update(L).where(mine).values(holder=None, until=None, instance_id=None)).rowcount
+    if late and freed != 1:
+        raise Conflict(f"run {found.key!r} does not hold the lease {name!r} any more; nothing was changed")
+    if mirror := unit.core.mirror:
+        unit.afterwards += [partial(mirror.release, name, holder) for holder in holders]
+
+
+def _ask(unit: Unit, found: Instance) -> None:
+    """The application may be out there: a person finds out, and until then nobody else can apply."""
+    name, verifier = lock_of(found), _verifier(str(found.key))
+    unit.conn.execute(
+        sa.update(L)
+        .where(L.c.name == name, L.c.holder.in_((str(found.key), verifier)))
+        .values(holder=verifier, fence=L.c.fence + 1, until=unit.now + span(VERIFYING))
+    )
+    if mirror := unit.core.mirror:
+        unit.afterwards.append(partial(mirror.release, name, str(found.key)))
+        unit.afterwards.append(partial(_show, mirror, name, verifier))
+    if found.data["requires_verification"]:
+        return
+    change = moves.change_data(run, found, {"requires_verification": True})
+    unit.record(
+        found, "reported", SYSTEM_ACTOR,
+        payload={**change, "reason": "its lease ran out after it had reported a submission"},
+    )  # fmt: skip
+    evidence = {"board": found.data["board"], "job": found.data["job_id"], "agent": found.data["agent"]}
+    moves.open_review(unit, found, "requires_verification", VERIFY, state=SUBMITTED, evidence=evidence)
+
+
+def _show(mirror: leases.Mirror, name: str, holder: str) -> None:
+    mirror.take(name, holder, VERIFYING)
+
+
+# -- leases that ran out
+
+
+def over(conn: sa.Connection, now: int, limit: int = 200) -> list[str]:
+    """Names of apply locks that somebody held and did not renew."""
+    query = sa.select(L.c.name).where(L.c.holder.is_not(None), L.c.until <= now).order_by(L.c.until).limit(limit)
+    ours = sa.or_(L.c.name.startswith("lock:apply:", autoescape=True), L.c.name.like("lock@%:apply:%"))
+    return list(conn.execute(query.where(ours)).scalars())
+
+
+def expire(unit: Unit, name: str) -> bool:
+    """What happens to a run whose lease ran out; False when it was renewed or ended meanwhile."""
+    row = unit.conn.execute(sa.select(L).where(L.c.name == name)).first()
+    if row is None or row.instance_id is None:
+        return False
+    parent = unit.conn.execute(sa.select(I.c.parent).where(I.c.id == row.instance_id)).scalar()
+    unit.lock_many([i for i in (parent, row.instance_id) if i is not None])
+    row = unit.conn.execute(sa.select(L).where(L.c.name == name).with_for_update()).one()
+    if row.holder is None or row.until > unit.now or row.instance_id not in unit.known:
+        return False
+    found = unit.lock(row.instance_id)
+    if found.state == PENDING:
+        _lose(unit, found)
+    elif found.state == SUBMITTED:
+        _ask(unit, found)
+    else:
+        unit.conn.execute(sa.update(L).where(L.c.name == name).values(holder=None, until=None, instance_id=None))
+    return True
+
+
+def sweep(engine: Engine) -> bool:
+    """A duty of every worker: runs whose agent is gone are lost, or asked about."""
+    names = engine.read(lambda conn: over(conn, engine.clock.now()))
+    for name in names:
+        engine.write(partial(expire, name=name), name="expire_lease")
+    return len(names) == 200
+
+
+def retag(unit: Unit, posting: Instance, tags: list[str]) -> None:
+    """Find it by these tags from now on."""
+    unit.conn.execute(sa.delete(job_tag).where(job_tag.c.instance_id == posting.id))
+    rows = [{"workspace": posting.workspace, "tag": tag, "instance_id": posting.id} for tag in sorted(set(tags))]
+    if rows:
+        dialect = postgresql if unit.conn.dialect.name == "postgresql" else sqlite
+        unit.conn.execute(dialect.insert(job_tag).on_conflict_do_nothing(), rows)
+
+
+# -- the same lock in Redis, for agents that know only that
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A lock as it is shown to others; the database decides, this only keeps them away."""
+
+    engine: Engine
+    workspace: str
+    name: str
+    run_id: str
+
+    def take(self) -> str | None:
+        """The other holder, if there is one and it is not a run that is known to be over."""
+        mirror = self.engine.leases.mirror
+        assert mirror is not None
+        other = mirror.take(self.name, self.run_id, LEASE)
+        if other is None or not self._over(other):
+            return other
+        return None if mirror.replace(self.name, other, self.run_id, LEASE) else "another agent"
+
+    def _over(self, holder: str) -> bool:
+        found = self.engine.find(run.name, holder.removeprefix("verify:"), workspace=self.workspace)
+        return found is not None and found.state not in LIVE
+
+    def give_back(self) -> None:
+        """The claim came to nothing: show whoever has it instead."""
+        mirror = self.engine.leases.mirror
+        assert mirror is not None
+        held = self.engine.leases.find(self.name)
+        if held is None:
+            mirror.release(self.name, self.run_id)
+        elif held.holder != self.run_id:
+            left = timedelta(microseconds=held.until - self.engine.clock.now())
+            mirror.replace(self.name, self.run_id, held.holder, left)

@@ -1,0 +1,22 @@
+"""Tables of the jobs applications: where a job is found by its board, its number and its tags."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from interlock.store.columns import id_, metadata, text
+
+# The job's instance has all of it; these rows only find it.
+job_index = sa.Table(
+    "job_index", metadata, id_("instance_id", primary=True), text("workspace"), text("board"), text("job_id")
+)
+sa.Index("ix_job_index_board", job_index.c.workspace, job_index.c.board, job_index.c.instance_id)
+sa.Index("ix_job_index_job_id", job_index.c.workspace, job_index.c.job_id, job_index.c.instance_id)
+
+job_tag = sa.Table(
+    "job_tag",
+    metadata,
+    text("workspace", primary=True),
+    text("tag", primary=True),
+    id_("instance_id", primary=True),
+)
