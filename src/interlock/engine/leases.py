@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -17,6 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from interlock.engine.core import Core
 from interlock.engine.errors import LeaseTaken
 from interlock.store import Micros, moment, span
+from interlock.store.prepared import Prepared
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -47,25 +48,39 @@ class Lease:
     until: Micros
 
 
+def _take(dialect: str) -> sa.sql.dml.ReturningInsert[Any]:
+    """One statement, so that two who find no row meet at the primary key and one of them waits for the other."""
+    new = (postgresql if dialect == "postgresql" else sqlite).insert(L)
+    given = {name: new.excluded[name] for name in ("holder", "taken_at", "until", "instance_id")}
+    return (
+        new.values(
+            name=sa.bindparam("name"), fence=1, holder=sa.bindparam("holder"), taken_at=sa.bindparam("taken_at"),
+            until=sa.bindparam("until"), instance_id=sa.bindparam("instance_id"),
+        )
+        .on_conflict_do_update(
+            index_elements=[L.c.name],
+            set_={**given, "fence": L.c.fence + 1},
+            where=sa.or_(L.c.holder.is_(None), L.c.until <= sa.bindparam("now"), L.c.holder == sa.bindparam("mine")),
+        )
+        .returning(L.c.fence)
+    )  # fmt: skip
+
+
+TAKE = Prepared(_take)
+
+
 def take(
     conn: sa.Connection, now: Micros, name: str, holder: str, ttl: timedelta, instance_id: UUID | None = None
 ) -> Lease:
     """Take a free or run-out lease; LeaseTaken tells who has it. Its own holder gets it anew, with a new fence."""
     until = now + span(ttl)
-    values = {"holder": holder, "taken_at": now, "until": until, "instance_id": instance_id}
-    # One statement, so that two who find no row meet at the primary key and one of them waits for the other.
-    new = (postgresql if conn.dialect.name == "postgresql" else sqlite).insert(L).values(name=name, fence=1, **values)
-    fence = conn.execute(
-        new.on_conflict_do_update(
-            index_elements=[L.c.name],
-            set_={**values, "fence": L.c.fence + 1},
-            where=sa.or_(L.c.holder.is_(None), L.c.until <= now, L.c.holder == holder),
-        ).returning(L.c.fence)
-    ).scalar()
+    fence = TAKE.first(
+        conn, name=name, holder=holder, taken_at=now, until=until, instance_id=instance_id, now=now, mine=holder
+    )  # fmt: skip
     if fence is None:
         row = conn.execute(sa.select(L.c.holder, L.c.until).where(L.c.name == name)).one()
         raise LeaseTaken(f"{name!r} is held by {row.holder} until {moment(row.until):%H:%M:%S} UTC")
-    return Lease(name, holder, fence, until)
+    return Lease(name, holder, fence[0], until)
 
 
 def renew(conn: sa.Connection, now: Micros, held: Lease, ttl: timedelta) -> Lease:
@@ -118,12 +133,13 @@ def held(conn: sa.Connection, now: Micros, *, workspaces: frozenset[str] | None 
     return [Held(*tuple(row)) for row in conn.execute(query)]
 
 
+FIND = Prepared(sa.select(L.c.name, L.c.holder, L.c.fence, L.c.until).where(L.c.name == sa.bindparam("name")))
+
+
 def find(conn: sa.Connection, now: Micros, name: str) -> Lease | None:
     """Who holds it now, if anybody."""
-    row = conn.execute(sa.select(L).where(L.c.name == name)).first()
-    if row is None or row.holder is None or row.until <= now:
-        return None
-    return Lease(row.name, row.holder, row.fence, row.until)
+    row = FIND.first(conn, name=name)
+    return Lease(*row) if row is not None and row[1] is not None and row[3] > now else None
 
 
 class Leases:

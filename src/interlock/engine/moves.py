@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import pydantic
 import sqlalchemy as sa
@@ -17,6 +18,7 @@ from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
+from interlock.store.prepared import Prepared
 
 
 def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,24 +204,27 @@ def take_key(unit: Unit, instance: Instance) -> None:
         return
     other = key_holder(unit, instance.workspace, instance.machine, instance.key)
     if other is not None:
-        raise KeyTaken(instance.machine, instance.key, other.id)
+        raise KeyTaken(instance.machine, instance.key, other)
     instance.unique_key = instance.key
 
 
-def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> Any:
+KEY_HOLDER = Prepared(
+    sa.select(t.instance.c.id).where(
+        t.instance.c.workspace == sa.bindparam("workspace"),
+        t.instance.c.machine == sa.bindparam("machine"),
+        t.instance.c.unique_key == sa.bindparam("key"),
+    )
+)
+
+
+def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | None:
     for created in unit.new:
-        if (created.workspace, created.machine, created.unique_key) == (workspace, machine, key):
-            return created
-    row = unit.conn.execute(
-        sa.select(t.instance.c.id, t.instance.c.state).where(
-            t.instance.c.workspace == workspace,
-            t.instance.c.machine == machine,
-            t.instance.c.unique_key == key,
-        )
-    ).first()
-    if row is not None and row.id in unit.known and unit.known[row.id].unique_key is None:
-        return None  # it gives the key back in this very transaction
-    return row
+        if created.unique_key == key and (created.workspace, created.machine) == (workspace, machine):
+            return created.id
+    row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key)
+    if row is None or (row[0] in unit.known and unit.known[row[0]].unique_key is None):
+        return None  # or it gives the key back in this very transaction
+    return row[0]
 
 
 def open_review(

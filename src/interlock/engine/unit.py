@@ -24,6 +24,7 @@ from interlock.engine.text import BESIDE, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
+from interlock.store.prepared import Prepared
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -34,7 +35,7 @@ HISTORY = (
     "instance_id", "seq", "kind", "from_state", "to_state", "event", "actor", "at", "payload", "digest", "hash",
     "dwell", "waited",
 )  # fmt: skip
-LOCK = sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update()
+LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
 LOCK_MANY = (
     sa.select(t.instance)
     .where(t.instance.c.id.in_(sa.bindparam("ids", expanding=True)))
@@ -77,10 +78,10 @@ class Unit:
         found = self.known.get(instance_id)
         if found is not None:
             return found
-        row = self.conn.execute(LOCK, {"id": instance_id}).first()
-        if row is None:
+        rows = LOCK.rows(self.conn, id=instance_id)
+        if not rows:
             raise NotFound(f"there is no instance {instance_id}")
-        return self._know([row])[0]
+        return self._know(rows)[0]
 
     def also(self, instance_id: UUID) -> Instance:
         """Another instance that changes together with the one that moves; undone together with it, too."""
@@ -95,13 +96,13 @@ class Unit:
             self._know(self.conn.execute(LOCK_MANY, {"ids": sorted(wanted)}).all())
         return self.known
 
-    def _know(self, rows: Sequence[sa.Row[Any]]) -> list[Instance]:
+    def _know(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
         instances = load(self.conn, rows)
         for found in instances:
             self.known[found.id] = found
         return instances
 
-    def adopt(self, rows: Sequence[sa.Row[Any]]) -> list[Instance]:
+    def adopt(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
         """Rows that the caller has locked in a statement of its own."""
         return self._know(rows)
 
@@ -260,7 +261,7 @@ class Unit:
         self.touch(instance)
 
 
-def load(conn: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Instance]:
+def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:
     """Rows of the table as instances, with the data that lies beside them."""
     instances = []
     for row in rows:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, ExceptionHandler
 from interlock import __version__
 from interlock.http import problems
 from interlock.http.api import (
+    ai_calls,
     alerts,
     bulk,
     dead_letters,
@@ -33,6 +34,7 @@ from interlock.http.api import (
 )
 from interlock.http.asgi import Surroundings
 from interlock.http.description import described
+from interlock.http.direct import wrapped
 from interlock.http.problems import MEDIA_TYPE
 from interlock.http.service import Service
 from interlock.watch import prometheus
@@ -40,9 +42,9 @@ from interlock.watch.tracing import Tracing
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 ROUTERS: tuple[APIRouter, ...] = (
-    overview.router, machines.router, instances.router, moving.router, reviews.router, dead_letters.router,
-    bulk.router, holding.router, events.router, workers.router, schedules.router, outbox.router, alerts.router,
-    login.router, users.router, tokens.router, health.router,
+    overview.router, machines.router, instances.router, ai_calls.router, moving.router, reviews.router,
+    dead_letters.router, bulk.router, holding.router, events.router, workers.router, schedules.router, outbox.router,
+    alerts.router, login.router, users.router, tokens.router, health.router,
 )  # fmt: skip
 DESCRIPTION = """
 One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header
@@ -90,12 +92,13 @@ def create_app(
     problems.install(app, shown.error_page)
     for kind, handler in shown.handlers.items():
         app.add_exception_handler(kind, handler)
-    for router in (*ROUTERS, *shown.routers, *routers):
+    every = (*routers, *ROUTERS, *shown.routers)
+    for router in every:
         app.include_router(router)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     limits = service.settings.http
     return Surroundings(
-        app,
+        app if tracing else wrapped(app, every),  # spans are the framework's
         max_body=limits.max_body,
         longer=(("/artifacts/", limits.max_artifact),),
         observe=prometheus.observe_request,

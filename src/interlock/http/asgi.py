@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import random
 import time
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ class Surroundings:
             await self._app(scope, receive, send)
             return
         limit = next((size for part, size in self._longer if part in scope["path"]), self._max_body)
-        trace = secrets.token_hex(8)
+        trace = f"{random.getrandbits(64):016x}"
         scope.setdefault("state", {})["trace"] = trace
         began, status = time.perf_counter(), 500
         seen = 0

@@ -150,6 +150,19 @@ def _kind(error: InterlockError) -> str:
     return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")
 
 
+def plain(error: HTTPException) -> Refusal:
+    """An error of the framework's own."""
+    kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
+    return problem(error.status_code, kind, str(error.detail), headers=error.headers)
+
+
+def unexpected(request: Request, error: Exception) -> Refusal:
+    """An error that nobody foresaw: the log has it, and the answer says where to look."""
+    trace = getattr(request.state, "trace", "")
+    log.error("%s %s failed (trace %s)", request.method, request.url.path, trace, exc_info=error)
+    return problem(500, "internal", "Something went wrong here; the log says what.", trace=trace)
+
+
 ErrorPage = Callable[[Request, Problem], Response]
 
 
@@ -173,19 +186,14 @@ def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
         first = f"{places[0].place}: {places[0].message}" if places else "the request cannot be read"
         return answered(request, problem(422, "invalid", first, errors=places))
 
-    async def plain(request: Request, error: Exception) -> Response:
+    async def frameworks(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        detail = str(error.detail)
-        kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
-        return answered(request, problem(error.status_code, kind, detail, headers=error.headers))
+        return answered(request, plain(error))
 
-    async def unexpected(request: Request, error: Exception) -> Response:
-        trace = getattr(request.state, "trace", "")
-        log.error("%s %s failed (trace %s)", request.method, request.url.path, trace, exc_info=error)
-        told = problem(500, "internal", "Something went wrong here; the log says what.", trace=trace)
-        return answered(request, told)
+    async def any_other(request: Request, error: Exception) -> Response:
+        return answered(request, unexpected(request, error))
 
     app.add_exception_handler(InterlockError, ours)
     app.add_exception_handler(RequestValidationError, malformed)
-    app.add_exception_handler(HTTPException, plain)
-    app.add_exception_handler(Exception, unexpected)
+    app.add_exception_handler(HTTPException, frameworks)
+    app.add_exception_handler(Exception, any_other)

@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from interlock import ai
 from interlock.config import Settings
 from interlock.engine import Engine, secrets
 from interlock.engine.leases import Mirror
@@ -66,6 +67,7 @@ class Process:
             store, machines(store), mirror=_mirror(settings),
             secrets={name: value.get_secret_value() for name, value in settings.secrets.items()},
         )  # fmt: skip
+        ai.configure(self.engine, settings.ai)
         self.people = People(self.engine)
         self.service = Service(self.engine, settings) if serve else None
         self.worker = self._make_worker() if work else None
@@ -164,7 +166,7 @@ class Process:
 
 def _secrets(settings: Settings) -> list[str]:
     """Every value of the configuration that must not be seen."""
-    found = [settings.token, settings.mail.password if settings.mail else None, settings.redis_url]
+    found = [settings.token, settings.mail.password if settings.mail else None, settings.redis_url, settings.ai.api_key]
     for one in settings.webhooks.values():
         found += [one.secret, *one.headers.values()]
     known = [value.get_secret_value() for value in found if value is not None]

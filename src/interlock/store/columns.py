@@ -25,10 +25,10 @@ class Id(sa.Uuid[UUID]):
     cache_ok = True
 
     def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any] | None:
-        return _read_id if dialect.name == "sqlite" else None  # psycopg gives UUIDs by itself
+        return read_id if dialect.name == "sqlite" else None  # psycopg gives UUIDs by itself
 
 
-def _read_id(text: str | None) -> UUID | None:
+def read_id(text: str | None) -> UUID | None:
     if text is None:
         return None
     made = object.__new__(UUID)

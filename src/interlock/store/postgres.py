@@ -138,7 +138,7 @@ class PostgresStore(Store):
         """One round trip for all of them: each costs as much as the work that it carries."""
         pending = self._pending.updates = []
         try:
-            with _told_as_ours(conn), _raw(conn).pipeline():
+            with told_as_ours(conn), _raw(conn).pipeline():
                 yield
         finally:
             self._pending.updates = None
@@ -155,7 +155,7 @@ class PostgresStore(Store):
             arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
             statement = f"INSERT INTO {table.name} ({', '.join(columns)}) SELECT * FROM unnest({arrays})"
             values = tuple(map(list, zip(*rows, strict=True)))
-        with _told_as_ours(conn):
+        with told_as_ours(conn):
             _raw(conn).execute(statement.encode(), values)
 
     def update_many(
@@ -173,7 +173,7 @@ class PostgresStore(Store):
                 f"WHERE old.{columns[0]} = new.{columns[0]}"
             )
             values = tuple(map(list, zip(*rows, strict=True)))
-        with _told_as_ours(conn):
+        with told_as_ours(conn):
             cursor = _raw(conn).execute(statement.encode(), values)
         pending = getattr(self._pending, "updates", None)
         if pending is None:
@@ -293,7 +293,7 @@ def _raw(conn: sa.Connection) -> psycopg.Connection[Any]:
 
 
 @contextmanager
-def _told_as_ours(conn: sa.Connection) -> Iterator[None]:
+def told_as_ours(conn: sa.Connection) -> Iterator[None]:
     """An error of the driver, as SQLAlchemy would have told it; a connection that broke is not used again."""
     try:
         yield

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Query
+from fastapi import Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.bodies import (
+    PATCHED,
+    POSTED,
     AddBody,
     AddedOut,
     ClaimedOut,
@@ -29,20 +31,22 @@ from interlock.apps.jobs.claims.bodies import (
     RunsOut,
     Seen,
     Strict,
+    read,
 )
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.engine import Instance, NotFound, firing, lineage, moves
 from interlock.engine.unit import Unit, load
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, need, require
+from interlock.http.direct import Router
 from interlock.http.problems import BadRequest
-from interlock.http.writing import Write, Writer
+from interlock.http.writing import Write, Writer, writer
 from interlock.machine import AGENT, Actor
 from interlock.people import Principal
 from interlock.store.jobs import job_index, job_tag
 from interlock.store.tables import instance as I
 
-router = APIRouter(prefix="/api/crawler", tags=["claims"], route_class=Strict)
+router = Router(prefix="/api/crawler", tags=["claims"], route_class=Strict)
 EVENTS = {"expired": "expire", "rejected": "reject"}
 LEASE_SECONDS = int(steps.LEASE.total_seconds())
 
@@ -69,6 +73,18 @@ async def post_jobs(write: Write, body: Posted) -> Response:
             return await _answer(write, lambda unit: _report(unit, workspace, body, actor), name="heartbeat")
         case _:
             return await _answer(write, lambda unit: _add(unit, workspace, body, actor), name="add_jobs")
+
+
+@router.directly("POST", "/jobs")
+async def post_directly(request: Request) -> Response:
+    who = await writer(request)
+    return await post_jobs(who, read(POSTED, await request.body()))
+
+
+@router.directly("PATCH", "/jobs")
+async def patch_directly(request: Request) -> Response:
+    who = await writer(request)
+    return await patch_jobs(who, read(PATCHED, await request.body()))
 
 
 async def _answer(write: Writer, make: Callable[[Unit], BaseModel], *, name: str, status: int = 200) -> Response:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter, ValidationError, field_validator
 
 from interlock.apps.jobs.claims.models import Artifacts
 from interlock.engine import Instance
@@ -199,7 +199,18 @@ def _about(given: Any) -> str:
 
 Posted = Annotated[RunBody | HeartbeatBody | AddBody, Field(discriminator="action")]
 Patched = Annotated[Annotated[ReportBody, Tag("run")] | Annotated[DecideBody, Tag("job")], Discriminator(_about)]
+POSTED: TypeAdapter[RunBody | HeartbeatBody | AddBody] = TypeAdapter(Posted)
+PATCHED: TypeAdapter[ReportBody | DecideBody] = TypeAdapter(Patched)
+T = TypeVar("T")
 TAGS = {"body", "run", "add", "heartbeat", "job"}
+
+
+def read(body: TypeAdapter[T], given: bytes) -> T:
+    """The body; 400 names each field that is not what it should be."""
+    try:
+        return body.validate_json(given)
+    except ValidationError as error:
+        raise _refused(error.errors()) from None
 
 
 class Strict(APIRoute):
@@ -212,9 +223,13 @@ class Strict(APIRoute):
             try:
                 return await handle(request)
             except RequestValidationError as error:
-                raise BadRequest("; ".join(map(_said, error.errors()[:10])), status=400) from None
+                raise _refused(error.errors()) from None
 
         return answer
+
+
+def _refused(errors: Sequence[Any]) -> BadRequest:
+    return BadRequest("; ".join(map(_said, errors[:10])), status=400)
 
 
 def _said(error: Any) -> str:

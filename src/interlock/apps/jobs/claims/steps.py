@@ -49,6 +49,7 @@ from interlock.machine import AGENT, WORKER, Actor, Edge
 from interlock.people import OPERATORS
 from interlock.store import moment, span
 from interlock.store.jobs import job_index, job_tag
+from interlock.store.prepared import Prepared
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -101,20 +102,19 @@ def _verifier(run_id: str) -> str:
     return f"verify:{run_id}"
 
 
-BY_KEY = sa.select(I).where(
+_BY_KEY = sa.select(I).where(
     I.c.workspace == sa.bindparam("workspace"),
     I.c.machine == sa.bindparam("machine"),
     I.c.unique_key == sa.bindparam("key"),
 )
-LOCKED = BY_KEY.with_for_update()
+BY_KEY, LOCKED = Prepared(_BY_KEY), Prepared(_BY_KEY.with_for_update())
 
 
 def find(unit: Unit, workspace: str, machine: str, key: str, *, lock: bool = True) -> Instance | None:
     for known in unit.known.values():
         if (known.machine, known.key, known.workspace) == (machine, key, workspace):
             return known
-    asked = {"workspace": workspace, "machine": machine, "key": key}
-    row = unit.conn.execute(LOCKED if lock else BY_KEY, asked).first()
+    row = (LOCKED if lock else BY_KEY).first(unit.conn, workspace=workspace, machine=machine, key=key)
     if row is None:
         return None
     return unit.adopt([row])[0] if lock else Instance(*row)
@@ -230,11 +230,19 @@ def _add(unit: Unit, found: Instance, data: Mapping[str, Any], agent: Actor) -> 
         unit.record(found, "reported", agent, payload=change)
 
 
+RENEW = Prepared(
+    sa.update(L)
+    .where(
+        L.c.name == sa.bindparam("name_"), L.c.holder == sa.bindparam("holder_"), L.c.until > sa.bindparam("now")
+    )
+    .values(until=sa.bindparam("until"))
+)  # fmt: skip
+
+
 def heartbeat(unit: Unit, found: Instance) -> None:
     """Hold the lease longer; Conflict when it is not this run's any more."""
     name, holder = lock_of(found), str(found.key)
-    held = sa.and_(L.c.name == name, L.c.holder == holder, L.c.until > unit.now)
-    if unit.conn.execute(sa.update(L).where(held).values(until=unit.now + span(LEASE))).rowcount != 1:
+    if RENEW.count(unit.conn, name_=name, holder_=holder, now=unit.now, until=unit.now + span(LEASE)) != 1:
         raise Conflict(f"run {holder!r} does not hold the lease {name!r} any more; nothing was changed")
     if mirror := unit.core.mirror:
         unit.afterwards.append(partial(mirror.renew, name, holder, LEASE))
