@@ -13,7 +13,9 @@ import pytest
 
 from interlock.apps.sample import parcel
 from interlock.engine import Engine
+from interlock.store import migrate
 
+NEWEST = migrate.revisions()[-1]
 MACHINES = ("company", "source", "listing", "job", "run", "application", "session", "loan", "contract")
 
 
@@ -114,11 +116,11 @@ def test_a_wrong_option_is_exit_code_2(tmp_path: Path) -> None:
 
 
 def test_db_migrate_and_status(tmp_path: Path) -> None:
-    assert "migrated: empty → 0002" in interlock("db", "migrate", cwd=tmp_path).stdout
+    assert f"migrated: empty → {NEWEST}" in interlock("db", "migrate", cwd=tmp_path).stdout
     assert "nothing to do" in interlock("db", "migrate", cwd=tmp_path).stdout
     done = interlock("db", "status", cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stdout.split() == ["database", "0002", "code", "0002"]
+    assert done.stdout.split() == ["database", NEWEST, "code", NEWEST]
 
 
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:

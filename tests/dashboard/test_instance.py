@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 
+from interlock.ai.calls import Ended, Question, note
 from interlock.dashboard import evidence, timeline
 from interlock.engine import Result
 from interlock.engine.artifacts import Artifact
@@ -303,20 +304,25 @@ def test_changes_go_down_to_the_fields_inside_and_hide_secrets() -> None:
     assert found == {("fields.term", "12", "24"), ("fields.new", None, "true"), ("gone", "x", None)}
 
 
-def test_calls_of_a_model_are_shown_with_model_tokens_cost_and_time(site: Site) -> None:
-    """A call that costs money is an effect; what its answer says of itself is shown."""
-    from uuid import uuid4
-
-    from interlock.worker.task import EnginePort, make_task
-
+def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(site: Site) -> None:
     it = site.desk.new()
-    [claim] = [c for c in site.desk.engine.claim(uuid4(), ["order"], 10) if c.id == it]
-    task = make_task(claim, EnginePort(site.desk.engine, claim))
-    answer = {"model": "some-model", "input_tokens": 1234, "output_tokens": 56, "cost": 0.0123, "output": {"x": EVIL}}
-    task.once("model_call", {"prompt": "p"}, lambda _: answer)
+    asked = Question(it, "default", "ann", None, "read_terms", "v1", "strong", "anthropic", "some-model", 1, "h", None)
+    told = (
+        Ended("some-model", input_tokens=1234, output_tokens=56, cost=12_300_000, took=2_000_000),
+        Ended("some-model", cached=True, input_tokens=0, output_tokens=0, cost=0),
+        Ended("some-model", attempt=2, error_type="ModelTimeout", error=f"{EVIL} no answer"),
+        Ended("rules", input_tokens=0, output_tokens=0, cost=0),
+    )
+    site.desk.engine.write(lambda unit: [note(unit, None, asked, one) for one in told])
     page = site.get(f"/ui/instances/{it}?tab=ai").text
-    assert "AI calls" in page
-    for shown in ("some-model", "1,234, 56", "$0.0123"):
-        assert shown in page
+    shown = words(page)
+    for text in ("AI calls 4", "read terms", "for ann", "some-model strong", "1,234, 56", "$0.0123", "2.0 s"):
+        assert text in shown
+    for text in ("kept answer", "ModelTimeout", "second try", "unknown", "no answer"):
+        assert text in shown
     assert "<script>alert" not in page
     assert "some-model" not in site.get(f"/ui/instances/{it}?tab=effects").text
+
+
+def test_an_instance_for_which_no_model_was_asked_has_no_tab_for_it(site: Site) -> None:
+    assert "AI calls" not in site.get(f"/ui/instances/{site.desk.new()}").text

@@ -6,10 +6,12 @@ does not exist is refused by name, because a setting that is silently ignored is
 
 from interlock.config.loading import ConfigError, load, shown
 from interlock.config.settings import (
+    AiSettings,
     AlertSettings,
     HttpSettings,
     LogSettings,
     MailSettings,
+    PriceSettings,
     Settings,
     TelemetrySettings,
     WebhookSettings,
@@ -17,6 +19,6 @@ from interlock.config.settings import (
 )
 
 __all__ = [
-    "AlertSettings", "ConfigError", "HttpSettings", "LogSettings", "MailSettings", "Settings", "TelemetrySettings",
-    "WebhookSettings", "WorkerSettings", "load", "shown",
+    "AiSettings", "AlertSettings", "ConfigError", "HttpSettings", "LogSettings", "MailSettings", "PriceSettings",
+    "Settings", "TelemetrySettings", "WebhookSettings", "WorkerSettings", "load", "shown",
 ]  # fmt: skip

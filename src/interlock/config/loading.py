@@ -16,10 +16,11 @@ from interlock.config.settings import Settings
 from interlock.machine import InterlockError
 
 DEFAULT_FILE = Path("interlock.toml")
-OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_SOAK"}
-"""Variables of ours that are not settings: the file itself, whoever is at the command line, long tests."""
+OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_URL", "INTERLOCK_SOAK"}
+"""Variables of ours that are not settings: the file itself, whoever is at the command line, where an agent finds the
+service, long tests."""
 HIDDEN = "********"
-SECRET = re.compile(r"secret|password|token|headers|redis_url")
+SECRET = re.compile(r"secret|password|token$|headers|redis_url|api_key")
 IN_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^/\s]+(?=@)|([?&]\w*password=)[^&\s]+")
 """A password in an address: before the host, or among the options."""
 

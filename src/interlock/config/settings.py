@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -96,6 +96,78 @@ class AlertSettings(Table):
         return value
 
 
+class PriceSettings(Table):
+    """What a model costs; its table's name is the model's."""
+
+    input: float = Field(ge=0, le=1e6, description="Dollars for a million tokens that go in.")
+    output: float = Field(ge=0, le=1e6, description="Dollars for a million tokens that come out.")
+
+
+class AiSettings(Table):
+    """Models for the tasks that can use one; needs the extra `ai`. Without a provider rules do the work."""
+
+    provider: Literal["none", "anthropic", "openai"] = Field(
+        "none", description="`openai` is any server that speaks its protocol; with `none` nothing is called."
+    )
+    base_url: str | None = Field(None, description="Where the models are, if not at the provider's own address.")
+    api_key: SecretStr | None = Field(
+        None, validate_default=True, description="Must be given, except for `openai` with a `base_url`."
+    )
+    cheap: str | None = Field(None, validate_default=True, description="The model for simple tasks.")
+    strong: str | None = Field(None, validate_default=True, description="The model for hard ones.")
+    timeout: float = Field(60.0, gt=0, le=600, description="Seconds to wait for one answer.")
+    max_tokens: int = Field(4096, ge=1, le=1_000_000, description="Tokens that one answer may have.")
+    max_input: int = Field(400_000, ge=1, le=100_000_000, description="Characters that one question may have.")
+    cache: bool = Field(True, description="Whether the same question is answered from what was kept.")
+    budget_dollars: float | None = Field(None, ge=0, le=1e9, description="What one user may spend in a day (UTC).")
+    budget_tokens: int | None = Field(None, ge=0, description="Tokens in and out that one user may use in a day.")
+    prices: dict[str, PriceSettings] = Field(
+        default_factory=dict,
+        validate_default=True,
+        description="Prices of models, where the bundled ones are wrong or missing.",
+    )
+
+    @field_validator("base_url")
+    @classmethod
+    def _url(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/") if value else None
+
+    @field_validator("api_key")
+    @classmethod
+    def _key(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        provider, elsewhere = info.data.get("provider", "none"), info.data.get("base_url") is not None
+        if provider != "none" and not (provider == "openai" and elsewhere) and not (value and value.get_secret_value()):
+            raise ValueError(f"must be given with the provider {provider}")
+        return value
+
+    @field_validator("cheap", "strong")
+    @classmethod
+    def _model(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if info.data.get("provider", "none") != "none" and not value:
+            raise ValueError(f"must name a model of the provider {info.data['provider']}")
+        return value
+
+    @field_validator("prices")
+    @classmethod
+    def _countable(cls, value: dict[str, PriceSettings], info: ValidationInfo) -> dict[str, PriceSettings]:
+        """Elsewhere the bundled prices do not hold, and what costs nobody knows what cannot be counted."""
+        if info.data.get("budget_dollars") is not None and info.data.get("base_url") is not None:
+            for model in filter(None, (info.data.get("cheap"), info.data.get("strong"))):
+                if model not in value:
+                    raise ValueError(
+                        f"must have a price for {model!r}, or budget_dollars cannot count it; budget_tokens can"
+                    )
+        return value
+
+    def model(self, tier: Literal["cheap", "strong"]) -> str:
+        """The model for tasks of this tier; only with a provider."""
+        named = self.cheap if tier == "cheap" else self.strong
+        assert named is not None, "a provider comes with a model for each tier"
+        return named
+
+
 class LogSettings(Table):
     """What the process says."""
 
@@ -132,6 +204,7 @@ class Settings(BaseSettings):
     mail: MailSettings | None = None
     webhooks: dict[str, WebhookSettings] = Field(default_factory=dict)
     alerts: AlertSettings = AlertSettings()
+    ai: AiSettings = AiSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
 

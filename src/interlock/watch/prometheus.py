@@ -17,7 +17,7 @@ from interlock.store import SECOND, Micros
 from interlock.watch import alerts, measures
 from interlock.watch.measures import MachineView, Overview
 
-__all__ = ["CONTENT_TYPE", "exposition", "observe_handler", "observe_request"]
+__all__ = ["CONTENT_TYPE", "exposition", "observe_handler", "observe_model", "observe_request"]
 
 WINDOW = timedelta(hours=1)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -39,6 +39,27 @@ _runs = Counter(
 _run_seconds = Histogram(
     "interlock_handler_seconds", "How long handlers ran.", ["machine", "step"], buckets=SLOW, registry=_process
 )
+_model_calls = Counter(
+    "interlock_model_calls", "Questions to models by this process, by how they ended.", ["task", "model", "outcome"],
+    registry=_process,
+)  # fmt: skip
+_model_tokens = Counter(
+    "interlock_model_tokens", "Tokens that models used for this process.", ["task", "model", "direction"],
+    registry=_process,
+)  # fmt: skip
+_model_dollars = Counter(
+    "interlock_model_dollars", "What models cost, where it is known.", ["task", "model"], registry=_process
+)
+
+
+def observe_model(
+    task: str, model: str, outcome: str, tokens_in: int | None, tokens_out: int | None, cost: int | None
+) -> None:
+    """Count a question; the outcome is `answered`, `cached` or the type of the error, the cost in billionths."""
+    _model_calls.labels(task, model, outcome).inc()
+    _model_tokens.labels(task, model, "in").inc(tokens_in or 0)
+    _model_tokens.labels(task, model, "out").inc(tokens_out or 0)
+    _model_dollars.labels(task, model).inc((cost or 0) / 1_000_000_000)
 
 
 def observe_request(method: str, route: str, status: int, seconds: float) -> None:

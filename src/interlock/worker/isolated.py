@@ -34,13 +34,16 @@ class PipePort:
 
     def __init__(self, pipe: Connection, flag: Any) -> None:
         self._pipe, self._flag = pipe, flag
+        self._lock = threading.Lock()
+        """One question at a time: an `async def` asks from several threads."""
 
     def cancelled(self) -> bool:
         return bool(self._flag.is_set())
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        self._pipe.send(("call", name, args, kwargs))
-        good, value = self._pipe.recv()
+        with self._lock:
+            self._pipe.send(("call", name, args, kwargs))
+            good, value = self._pipe.recv()
         if good:
             return value
         raise value

@@ -12,6 +12,7 @@ from interlock.engine import Claim, Effect, Engine, Instance, audit, finishing
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
+from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn, WorkError
 from interlock.store import Micros, StoreError
 
@@ -70,16 +71,19 @@ class EnginePort:
     def do_settle(self, effect_id: UUID, status: str, answer: Any, error: str | None) -> Effect:
         """Waits for a database that is away: what was learnt is never thrown away, and telling it twice is harmless."""
         actor = Actor(WORKER, str(self.claim.worker))
+        return self._patiently(
+            lambda unit: effect_functions.settle(
+                unit, effect_id, status, answer=answer, error=error, actor=actor, claim=self.claim
+            ),
+            "settle",
+        )
+
+    def _patiently(self, job: Callable[[Unit], T], name: str) -> T:
         deadline = time.monotonic() + PATIENCE
         wait = 0.05
         while True:
             try:
-                return self.engine.write(
-                    lambda unit: effect_functions.settle(
-                        unit, effect_id, status, answer=answer, error=error, actor=actor, claim=self.claim
-                    ),
-                    name="settle",
-                )
+                return self.engine.write(job, name=name)
             except StoreError as trouble:
                 if not trouble.retryable or time.monotonic() > deadline:
                     raise
@@ -115,6 +119,18 @@ class EnginePort:
             lambda unit: artifact_functions.keep_fenced(unit, self.claim, name, content, media_type=media_type),
             name="artifact",
         )
+
+    def do_write(self, function: Callable[..., Any], args: tuple[Any, ...], patient: bool) -> Any:
+        def job(unit: Unit) -> Any:
+            return function(unit, self.claim, *args)
+
+        return self._patiently(job, function.__name__) if patient else self.engine.write(job, name=function.__name__)
+
+    def do_read(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        return self.engine.read(lambda conn: function(conn, *args))
+
+    def do_setting(self, name: str) -> Any:
+        return self.engine.core.settings.get(name)
 
     def do_secret(self, name: str) -> str:
         found = self.engine.core.secrets.get(name)
@@ -209,6 +225,23 @@ class Task(Generic[D]):
     def secret(self, name: str) -> str:
         """A secret by its name. Its value is hidden wherever it would be stored or shown."""
         found: str = self._port.call("secret", name)
+        return found
+
+    def setting(self, name: str) -> Any:
+        """What a layer above the engine has set for handlers under this name; None if nothing."""
+        return self._port.call("setting", name)
+
+    def write(self, function: Callable[..., T], /, *args: Any, patient: bool = False) -> T:
+        """Run a function of a module in one transaction: `function(unit, claim, *args)`. It minds the fence itself.
+
+        A patient one waits for a database that is away, so it must be harmless to do twice.
+        """
+        made: T = self._port.call("write", function, args, patient)
+        return made
+
+    def read(self, function: Callable[..., T], /, *args: Any) -> T:
+        """Run a function of a module that looks at the database: `function(connection, *args)`."""
+        found: T = self._port.call("read", function, args)
         return found
 
     # -- effects
@@ -331,6 +364,9 @@ class AsyncTask(Generic[D]):
     keep = _awaited(Task.keep)
     artifact = _awaited(Task.artifact)
     secret = _awaited(Task.secret)
+    setting = _awaited(Task.setting)
+    write = _awaited(Task.write)
+    read = _awaited(Task.read)
     intend = _awaited(Task.intend)
     sent = _awaited(Task.sent)
     confirm = _awaited(Task.confirm)

@@ -8,11 +8,13 @@ import pytest
 from pydantic import BaseModel
 
 from interlock.config import (
+    AiSettings,
     AlertSettings,
     ConfigError,
     HttpSettings,
     LogSettings,
     MailSettings,
+    PriceSettings,
     Settings,
     TelemetrySettings,
     WebhookSettings,
@@ -172,7 +174,17 @@ def test_what_is_not_set_is_shown_as_not_set(plain: Settings) -> None:
 
 @pytest.mark.parametrize(
     "table",
-    [AlertSettings, HttpSettings, LogSettings, MailSettings, TelemetrySettings, WebhookSettings, WorkerSettings],
+    [
+        AiSettings,
+        AlertSettings,
+        HttpSettings,
+        LogSettings,
+        MailSettings,
+        PriceSettings,
+        TelemetrySettings,
+        WebhookSettings,
+        WorkerSettings,
+    ],
 )
 def test_every_setting_says_what_it_means(table: type[BaseModel]) -> None:
     assert table.__doc__
@@ -182,7 +194,7 @@ def test_every_setting_says_what_it_means(table: type[BaseModel]) -> None:
 
 
 def test_every_setting_outside_a_table_says_what_it_means() -> None:
-    tables = {"http", "worker", "mail", "webhooks", "alerts", "log", "telemetry"}
+    tables = {"http", "worker", "mail", "webhooks", "alerts", "ai", "log", "telemetry"}
     without = {name for name, field in Settings.model_fields.items() if not field.description}
     assert without <= tables
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from interlock.config import ConfigError, Settings, load
+from interlock.config import ConfigError, PriceSettings, Settings, load
 
 from .conftest import Write
 
@@ -47,12 +47,34 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("alerts", "review_age_hours", "1", "2", 1.0, 2.0),
     ("alerts", "dead_letters", "1", "2", 1, 2),
     ("alerts", "off", '["no_worker"]', "[]", ["no_worker"], []),
+    ("ai", "provider", '"anthropic"', "openai", "anthropic", "openai"),
+    ("ai", "base_url", '"http://a/v1/"', "http://b", "http://a/v1", "http://b"),
+    ("ai", "api_key", '"ka"', "kb", SecretStr("ka"), SecretStr("kb")),
+    ("ai", "cheap", '"a"', "b", "a", "b"),
+    ("ai", "strong", '"a"', "b", "a", "b"),
+    ("ai", "timeout", "5", "6", 5.0, 6.0),
+    ("ai", "max_tokens", "5", "6", 5, 6),
+    ("ai", "max_input", "5", "6", 5, 6),
+    ("ai", "cache", "false", "true", False, True),
+    ("ai", "budget_dollars", "5", "6.5", 5.0, 6.5),
+    ("ai", "budget_tokens", "5", "6", 5, 6),
+    (
+        "ai",
+        "prices",
+        "{ m = { input = 1, output = 2 } }",
+        '{"m": {"output": 4, "input": 3}}',
+        {"m": PriceSettings(input=1, output=2)},
+        {"m": PriceSettings(input=3, output=4)},
+    ),
     ("log", "format", '"json"', "console", "json", "console"),
     ("log", "level", '"debug"', "error", "debug", "error"),
     ("telemetry", "endpoint", '"http://a:4318"', "http://b:4318", "http://a:4318", "http://b:4318"),
     ("telemetry", "service", '"a"', "b", "a", "b"),
 ]
 MAIL = 'host = "m.org"\nsender = "i@m.org"\n'
+AI = 'api_key = "k"\ncheap = "c"\nstrong = "s"\n'
+BESIDE = {"mail": MAIL, "ai": AI}
+"""What a table must have, or its other settings mean nothing."""
 
 
 def leaves() -> set[tuple[str, str]]:
@@ -75,7 +97,7 @@ def value(settings: Settings, table: str, key: str) -> Any:
 
 
 def toml(table: str, key: str, text: str) -> str:
-    rest = "\n".join(line for line in MAIL.splitlines() if not line.startswith(f"{key} ")) if table == "mail" else ""
+    rest = "\n".join(line for line in BESIDE.get(table, "").splitlines() if not line.startswith(f"{key} "))
     return (f"[{table}]\n" if table else "") + f"{key} = {text}\n{rest}\n"
 
 

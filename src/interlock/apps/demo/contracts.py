@@ -9,6 +9,8 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
+from interlock.ai.calls import Ended, Question, note
+from interlock.ai.prices import nanos
 from interlock.apps.contracts.errors import NotRetryable
 from interlock.apps.contracts.machine import (
     COMPARING,
@@ -25,6 +27,7 @@ from interlock.apps.demo import papers
 from interlock.apps.demo.part import IVO, MARA, Pace, Part, Scene
 from interlock.engine import Engine, Instance
 from interlock.machine import USER, Actor, Go, Message, Outcome, WorkError
+from interlock.store import SECOND
 from interlock.worker import Task
 
 SUPPLIERS = ("Nordwind Energie GmbH", "Aurora Power Ltd", "Rheinstrom AG", "Solveig Kraft AS", "Tidewater Gas plc")
@@ -119,13 +122,24 @@ def extract(task: Task[Contract], luck: random.Random) -> Outcome:
 
     asked = {"filename": task.data.filename, "fields": sorted(agreed.fields)}
     tokens = 900 + 40 * len(task.data.filename)
-    call = task.once(
+    call: dict[str, Any] = task.once(
         "model_call",
         asked,
         lambda _: {
             "model": "demo-model", "input_tokens": tokens, "output_tokens": 240, "cost": round(tokens * 3e-6, 5),
             "output": answer(),
         },
+    )  # fmt: skip
+    asked_for = Question(
+        task.id, task.workspace, None, task.trace_id, "extract", "demo", "strong", "demo", "demo-model", 1, "", None
+    )
+    task.write(
+        note,
+        asked_for,
+        Ended(
+            "demo-model", input_tokens=call["input_tokens"], output_tokens=call["output_tokens"],
+            cost=nanos(call["cost"]), took=tokens * SECOND // 500,
+        ),
     )  # fmt: skip
     read = call["output"]
     task.keep("fields.json", json.dumps(read, indent=2).encode(), media_type="application/json")

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
+from interlock.ai import calls
 from interlock.dashboard import diagram, evidence, schema, timeline, words
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.kinds import kind_of
@@ -38,6 +39,7 @@ from interlock.http.problems import BadRequest
 from interlock.machine import Actor, Machine
 from interlock.store import Micros, micros
 from interlock.store import tables as t
+from interlock.store.ai import ai_call
 
 router = APIRouter(include_in_schema=False)
 TABS = ("timeline", "data", "artifacts", "effects", "family", "messages", "ai")
@@ -45,8 +47,6 @@ MOST_RELATIVES = 200
 MOST_PREVIEWS = 8
 MOST_REPLAYED = 2_000
 MOST_MOVES = 500
-AI_KINDS = ("ai_call", "model_call")
-"""Kinds of effects that are calls of a model; they get a tab of their own."""
 WHO = {
     "user": "people of the workspace",
     "owner": "owners",
@@ -102,8 +102,10 @@ async def instance(
                 found["line"] = timeline.make(span, it, machine, why, v.now, _data_before(conn, id, span.first))
             case "artifacts":
                 found["artifacts"] = _previews(conn, id)
-            case "effects" | "ai":
-                found["effects"] = [e for e in effects.of(conn, id) if (e.kind in AI_KINDS) == (chosen == "ai")]
+            case "effects":
+                found["effects"] = [e for e in effects.of(conn, id) if e.kind != calls.KIND]
+            case "ai":
+                found["calls"] = calls.of(conn, id)
             case "family":
                 found["family"], found["whole"] = _family(conn, v, it)
             case "messages":
@@ -201,11 +203,10 @@ def _counts(conn: sa.Connection, it: Instance) -> dict[str, int]:
         few = sa.select(sa.literal(1)).select_from(table).where(*where).limit(100).subquery()
         return int(conn.execute(sa.select(sa.func.count()).select_from(few)).scalar_one())
 
-    ai = t.effect.c.kind.in_(AI_KINDS)
     return {
         "artifacts": many(t.artifact_ref, t.artifact_ref.c.instance_id == it.id),
-        "effects": many(t.effect, t.effect.c.instance_id == it.id, ~ai),
-        "ai": many(t.effect, t.effect.c.instance_id == it.id, ai),
+        "effects": many(t.effect, t.effect.c.instance_id == it.id, t.effect.c.kind != calls.KIND),
+        "ai": many(ai_call, ai_call.c.instance_id == it.id),
         "family": many(t.instance, t.instance.c.root == it.root) - 1,
         "messages": many(t.outbox, t.outbox.c.instance_id == it.id),
     }

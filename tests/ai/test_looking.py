@@ -1,0 +1,89 @@
+"""Looking at what was asked and spent: through the API, and as metrics."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from interlock import ai
+from interlock.ai import calls
+from interlock.ai.calls import Ended, Question, note
+from interlock.testing.model import FakeModel
+from interlock.watch.prometheus import exposition
+from tests.ai.lab import JUDGE, Lab
+from tests.http.desk import Desk, opened
+
+
+@pytest.fixture
+def desk(store: Any) -> Any:
+    with opened(store) as made:
+        yield made
+
+
+def asked(desk: Desk, *told: Ended, task: str = "judge", workspace: str = "default", it: Any = None) -> None:
+    question = Question(it, workspace, "ann", "t1", task, "v1", "cheap", "openai", "m", 1, "h", None)
+    desk.engine.write(lambda unit: [note(unit, None, question, one) for one in told])
+
+
+ANSWERED = Ended("m", input_tokens=100, output_tokens=20, cost=600_001, took=1_500_000)
+FAILED = Ended("m", attempt=2, error_type="ModelTimeout", error="no answer", took=3_000_000)
+KEPT = Ended("m", input_tokens=0, output_tokens=0, cost=0, cached=True)
+
+
+def test_the_calls_of_an_instance_are_told_in_order(desk: Desk) -> None:
+    it = desk.new()
+    asked(desk, ANSWERED, FAILED, KEPT, it=it)
+    asked(desk, ANSWERED, it=desk.new())
+    first, second, third = desk.get(f"/api/instances/{it}/ai-calls", "viewer").json()["calls"]
+    assert {name: first[name] for name in ("task", "model", "tier", "user", "trace_id", "prompt_version")} == {
+        "task": "judge", "model": "m", "tier": "cheap", "user": "ann", "trace_id": "t1", "prompt_version": "v1",
+    }  # fmt: skip
+    assert (first["input_tokens"], first["output_tokens"], first["cost"], first["seconds"]) == (
+        100,
+        20,
+        "0.000600001",
+        1.5,
+    )
+    assert (second["error_type"], second["error"], second["cost"], second["attempt"]) == (
+        "ModelTimeout", "no answer", None, 2,
+    )  # fmt: skip
+    assert (first["cached"], third["cached"]) == (False, True)
+
+
+def test_what_was_spent_is_told_by_day_task_and_model(desk: Desk) -> None:
+    asked(desk, ANSWERED)
+    desk.clock.advance(timedelta(days=1))
+    asked(desk, ANSWERED, FAILED, KEPT)
+    asked(desk, ANSWERED, task="weigh")
+    asked(desk, ANSWERED, workspace="north")
+    told = desk.get("/api/ai-spend?workspace=default", "viewer").json()
+    assert [(s["task"], s["calls"], s["cached"], s["failed"], s["unpriced"]) for s in told["spend"]] == [
+        ("judge", 3, 1, 1, 1), ("weigh", 1, 0, 0, 0), ("judge", 1, 0, 0, 0),
+    ]  # fmt: skip
+    today = told["spend"][0]
+    assert (today["input_tokens"], today["output_tokens"], today["cost"]) == (100, 20, "0.000600001")
+    assert today["day"] > told["spend"][2]["day"]
+    assert today["day"].endswith("T00:00:00Z")
+    assert len(desk.get("/api/ai-spend?workspace=default&days=1", "viewer").json()["spend"]) == 2
+
+
+def test_calls_tokens_and_cost_are_metrics(lab: Lab) -> None:
+    task = ai.ModelTask("measured", JUDGE.prompt, JUDGE.output)
+    with FakeModel({"score": 1}) as model:
+        lab.use(model.settings(prices={"fake-small": {"input": 3, "output": 15}}))
+        lab.ask(task)
+        lab.ask(task)
+    engine = lab.trial.engine
+    text = engine.read(lambda conn: exposition(conn, engine.registry, engine.clock.now())).decode()
+    of = 'model="fake-small"'
+    assert f'interlock_model_calls_total{{{of},outcome="answered",task="measured"}} 1.0' in text
+    assert f'interlock_model_calls_total{{{of},outcome="cached",task="measured"}} 1.0' in text
+    assert f'interlock_model_tokens_total{{direction="in",{of},task="measured"}} 100.0' in text
+    assert f'interlock_model_dollars_total{{{of},task="measured"}} 0.0006' in text
+
+
+def test_a_day_begins_at_midnight_in_utc() -> None:
+    assert calls.day_of(5 * calls.DAY) == 5 * calls.DAY
+    assert calls.day_of(6 * calls.DAY - 1) == 5 * calls.DAY
