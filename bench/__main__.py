@@ -19,7 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 from tests.servers import Postgres
 
-from bench import pages, raw, service
+from bench import pages, raw, reading, service
 from bench.items import interlock
 
 
@@ -28,9 +28,10 @@ def main() -> None:
     options.add_argument("--items", type=int, default=20_000, help="work items a run")
     options.add_argument("--runs", type=int, default=3, help="runs of each; the median counts")
     options.add_argument("--batch", type=int, default=200, help="claims a batch, and hands of the worker")
-    options.add_argument("--only", choices=("items", "service", "pages"), help="only this part")
+    options.add_argument("--only", choices=("items", "service", "pages", "reading"), help="only this part")
     options.add_argument("--instances", type=int, default=1_000_000, help="instances behind the pages")
     options.add_argument("--seconds", type=float, default=5.0, help="how long each round of requests lasts")
+    options.add_argument("--pdfs", type=Path, help="a folder with contracts as PDF files, to read them")
     options.add_argument("--json", type=Path, help="write the figures to this file")
     given = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="il-bench-"))
@@ -46,6 +47,9 @@ def main() -> None:
         if given.only in {None, "pages"}:
             figures["pages"] = measure_pages(folder, given.instances)
             report_pages(figures["pages"], given.instances)
+        if given.only == "reading" or (given.only is None and given.pdfs):
+            figures["reading"] = reading.measure(given.pdfs or Path("../shared/data/cuad"), given.runs)
+            report_reading(figures["reading"])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if given.json:
@@ -145,6 +149,13 @@ def report_pages(found: Any, instances: int) -> None:
     table = Table("page", "SQLite, ms", "PostgreSQL, ms", title=f"pages with {instances:,} instances")
     for path, took in found["SQLite"].items():
         table.add_row(path, f"{took:.0f}", f"{found['PostgreSQL'][path]:.0f}")
+    Console().print(table)
+
+
+def report_reading(found: Any) -> None:
+    table = Table("", "pages/s (median)", "of PDFium", title=f"{found['pages']} pages of {found['files']} contracts")
+    for name, one in found["rates"].items():
+        table.add_row(name, f"{one['median']:,.0f}", f"{one['ratio']:.2f}")
     Console().print(table)
 
 

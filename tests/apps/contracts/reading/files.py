@@ -31,12 +31,13 @@ def pdf(pages: Sequence[Sequence[str]], password: str | None = None, turn: int =
 
 
 def scan(lines: Sequence[str], turn: int = 0, size: float = 14) -> bytes:
-    """A PDF of one page that is only an image of these lines, scanned turned by so many degrees."""
+    """A PDF of one small page that is only an image of these lines, scanned turned by so many degrees."""
     out = io.BytesIO()
-    c = canvas.Canvas(out, pagesize=(WIDTH, HEIGHT), invariant=1)
+    height = 40 + 30 * len(lines)
+    c = canvas.Canvas(out, pagesize=(360, height), invariant=1)
     c.setFont("Helvetica", size)
     for at, line in enumerate(lines):
-        c.drawString(72, 700 - 30 * at, line)
+        c.drawString(40, height - 40 - 30 * at, line)
     c.save()
     image = pdfium.PdfDocument(out.getvalue())[0].render(scale=2).to_pil().convert("RGB").rotate(turn, expand=True)
     return image_pdf([image])
@@ -61,7 +62,7 @@ def image_pdf(images: Sequence[object], texts: Sequence[str] = ()) -> bytes:
 
 def raw_pdf(objects: Sequence[bytes]) -> bytes:
     """A PDF of these objects, numbered from 1; the first is its catalogue."""
-    out = b"%PDF-1.7\n"
+    out = bytearray(b"%PDF-1.7\n")
     places = []
     for number, one in enumerate(objects, 1):
         places.append(len(out))
@@ -70,7 +71,7 @@ def raw_pdf(objects: Sequence[bytes]) -> bytes:
     out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
     for place in places:
         out += b"%010d 00000 n \n" % place
-    return out + b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, table)
+    return bytes(out) + b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, table)
 
 
 def stream(data: bytes) -> bytes:
@@ -88,3 +89,19 @@ def saved(file: object) -> bytes:
     out = io.BytesIO()
     file.save(out)  # type: ignore[attr-defined]
     return out.getvalue()
+
+
+def long_pdf(pages: int, lines: Sequence[str]) -> bytes:
+    """A PDF with these lines on each of so many pages, each page with a text of its own."""
+    kids = b" ".join(b"%d 0 R" % (4 + 2 * at) for at in range(pages))
+    text = b"".join(b"0 -14 Td (" + line.encode() + b") Tj " for line in lines)
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count %d/Kids[" % pages + kids + b"]>>",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for at in range(pages):
+        resources = b"/Resources<</Font<</F1 3 0 R>>>>/MediaBox[0 0 612 792]"
+        objects.append(b"<</Type/Page/Parent 2 0 R/Contents %d 0 R" % (5 + 2 * at) + resources + b">>")
+        objects.append(stream(b"BT /F1 9 Tf 72 760 Td (Page %d) Tj " % (at + 1) + text + b"ET"))
+    return raw_pdf(objects)

@@ -26,7 +26,7 @@ from interlock.apps.contracts.reading import (
     render,
     span_at,
 )
-from tests.apps.contracts.reading.files import HEIGHT, WIDTH, pdf, raw_pdf, stream
+from tests.apps.contracts.reading.files import HEIGHT, WIDTH, long_pdf, pdf, raw_pdf, stream
 
 LINES = ["AGREEMENT of 1 March 2020", "between Alpha GmbH and Beta Inc.", "Price: 29,90 \u20ac"]
 
@@ -262,28 +262,33 @@ def test_the_text_is_the_same_as_pdfium_gives() -> None:
     assert [page.text for page in read(data).pages] == [text.replace("\r\n", "\n") for text in raw]
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of one process is read from /proc")
 def test_a_thousand_pages_need_little_memory(tmp_path: Path) -> None:
     lines = [f"{at}. The licensor grants the licensee what is written in section {at}." for at in range(50)]
-    (tmp_path / "big.pdf").write_bytes(pdf([lines] * 1000))
+    (tmp_path / "big.pdf").write_bytes(long_pdf(1000, lines))
     script = textwrap.dedent(
         """
-        import resource, sys
-        from interlock.apps.contracts.reading import Document, read, ground
-        data = open(sys.argv[1], "rb").read()
-        from tests.apps.contracts.reading.files import pdf
-        read(pdf([["warm"]]))
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        import re, sys
+        from pathlib import Path
+        from interlock.apps.contracts.reading import Document, ground, read
+
+        def peak():  # the one of getrusage begins with the peak of the process that started this one
+            return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+        data = Path(sys.argv[1]).read_bytes()
+        read(b"warm")
+        before = peak()
         document = read(data)
         stored = document.dump()
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        after = peak()
         assert Document.load(stored) == document
         assert ground(document, "49.  The licensor grants the licensee what", near_page=1000).spans[0].page == 1000
         print(len(document.pages), (after - before) // 1024, len(stored))
         """
     )
     command = [sys.executable, "-c", script, str(tmp_path / "big.pdf")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=Path.cwd())
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     pages, megabytes, stored = map(int, done.stdout.split())
     assert pages == 1000
-    assert megabytes < 100
+    assert 1 <= megabytes < 60
     assert stored < 1_000_000
