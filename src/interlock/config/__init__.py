@@ -8,6 +8,7 @@ from interlock.config.loading import ConfigError, load, shown
 from interlock.config.settings import (
     AiSettings,
     AlertSettings,
+    ContractSettings,
     HttpSettings,
     LogSettings,
     MailSettings,
@@ -19,6 +20,6 @@ from interlock.config.settings import (
 )
 
 __all__ = [
-    "AiSettings", "AlertSettings", "ConfigError", "HttpSettings", "LogSettings", "MailSettings", "PriceSettings",
-    "Settings", "TelemetrySettings", "WebhookSettings", "WorkerSettings", "load", "shown",
+    "AiSettings", "AlertSettings", "ConfigError", "ContractSettings", "HttpSettings", "LogSettings", "MailSettings",
+    "PriceSettings", "Settings", "TelemetrySettings", "WebhookSettings", "WorkerSettings", "load", "shown",
 ]  # fmt: skip

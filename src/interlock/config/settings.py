@@ -182,6 +182,20 @@ class TelemetrySettings(Table):
     service: str = Field("interlock", description="The service's name in the spans.")
 
 
+class ContractSettings(Table):
+    """How contracts are processed."""
+
+    verticals: Path | None = Field(None, description="A folder with verticals of your own, as YAML files.")
+    templates: Path | None = Field(None, description="A folder with templates and offers of your own, as YAML files.")
+    review_uncalibrated: bool = Field(
+        True, description="Contracts of a vertical with too few known answers go to a person, however sure."
+    )
+    notify: list[str] = Field(
+        default_factory=list, description="Who is told when one waits for a review, as mail:who@example.org."
+    )
+    wait: float = Field(110.0, ge=0, le=3600, description="Seconds that a step's endpoint waits before it answers 202.")
+
+
 class Settings(BaseSettings):
     """All of it."""
 
@@ -205,6 +219,7 @@ class Settings(BaseSettings):
     webhooks: dict[str, WebhookSettings] = Field(default_factory=dict)
     alerts: AlertSettings = AlertSettings()
     ai: AiSettings = AiSettings()
+    contracts: ContractSettings = ContractSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
 

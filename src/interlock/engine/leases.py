@@ -48,7 +48,7 @@ class Lease:
     until: Micros
 
 
-def _take(dialect: str) -> sa.sql.dml.ReturningInsert[Any]:
+def _take(dialect: str) -> Any:
     """One statement, so that two who find no row meet at the primary key and one of them waits for the other."""
     new = (postgresql if dialect == "postgresql" else sqlite).insert(L)
     given = {name: new.excluded[name] for name in ("holder", "taken_at", "until", "instance_id")}

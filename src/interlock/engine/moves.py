@@ -224,7 +224,8 @@ def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | Non
     row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key)
     if row is None or (row[0] in unit.known and unit.known[row[0]].unique_key is None):
         return None  # or it gives the key back in this very transaction
-    return row[0]
+    found: UUID = row[0]
+    return found
 
 
 def open_review(

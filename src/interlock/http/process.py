@@ -68,6 +68,7 @@ class Process:
             secrets={name: value.get_secret_value() for name, value in settings.secrets.items()},
         )  # fmt: skip
         ai.configure(self.engine, settings.ai)
+        self.engine.core.settings["contracts"] = settings.contracts
         self.people = People(self.engine)
         self.service = Service(self.engine, settings) if serve else None
         self.worker = self._make_worker() if work else None

@@ -56,7 +56,7 @@ class _Compiled:
         compiled = statement.compile(dialect=dialect)
         self.text = str(compiled)
         self.fixed = dict(compiled.params)
-        self.order = tuple(compiled.positiontup or ())  # type: ignore[attr-defined]
+        self.order = tuple(compiled.positiontup or ())
         self.sqlite = dialect.name == "sqlite"
         columns = list(statement.exported_columns)
         self.ids = [n for n, c in enumerate(columns) if isinstance(c.type, sa.Uuid)] if self.sqlite else []

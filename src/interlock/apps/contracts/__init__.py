@@ -4,9 +4,23 @@ Only workers run a step. The step endpoints arm a step that is held and wait for
 attaches to it, and a disconnect cancels nothing.
 """
 
-from interlock.apps.contracts.machine import contract
-from interlock.machine import Registry
+from typing import TYPE_CHECKING, Any
 
-registry = Registry([contract])
+if TYPE_CHECKING:
+    from interlock.apps.contracts.application import registry
+    from interlock.apps.contracts.machine import contract
 
 __all__ = ["contract", "registry"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when it is asked for: the process that opens files needs the reading alone, and is started often."""
+    if name == "registry":
+        from interlock.apps.contracts.application import registry
+
+        return registry
+    if name == "contract":
+        from interlock.apps.contracts.machine import contract
+
+        return contract
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -39,6 +39,7 @@ TIMED_OUT = "timed_out"
 FAILED = "failed"
 
 REVIEW_WINDOW = timedelta(hours=24)
+DECIDED = ("decisions", "review_note")
 IN_REVIEW = {"reject_reason": RejectReason.REJECTED_IN_REVIEW}
 GIVEN_UP = {"reject_reason": RejectReason.GIVEN_UP}
 BACKOFF = exponential(timedelta(seconds=10), cap=timedelta(minutes=5), jitter=0.2)
@@ -83,8 +84,8 @@ contract = Machine(
         Transition(VALIDATING, VALIDATED, on="pass", by=WORKER),
         Transition(VALIDATING, REVIEW_REQUIRED, on="ask", by=WORKER),
         Transition(VALIDATING, FAILED, on="fail", by=(WORKER, SYSTEM)),
-        Transition(REVIEW_REQUIRED, VALIDATED, on="approve", by=USER, accepts=("corrections", "review_note")),
-        Transition(REVIEW_REQUIRED, REJECTED, on="reject", by=USER, accepts=("review_note",), sets=IN_REVIEW),
+        Transition(REVIEW_REQUIRED, VALIDATED, on="approve", by=USER, accepts=DECIDED),
+        Transition(REVIEW_REQUIRED, REJECTED, on="reject", by=USER, accepts=DECIDED, sets=IN_REVIEW),
         # By the system's clock alone: a client cannot time a review out.
         Transition(REVIEW_REQUIRED, TIMED_OUT, on="time_out", by=SYSTEM),
         Transition(VALIDATED, COMPARING, on="compare", by=WORKER, pick_up=True),

@@ -24,6 +24,8 @@ _KNOWN = (
     (b"<!doctype html", "a web page"),
     (b"<html", "a web page"),
 )
+PDF = "application/pdf"
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _PROGRAMS = (
     b"\x7fELF",
@@ -45,22 +47,30 @@ def read(
     progress: Progress | None = None,
 ) -> Document:
     """The document in these bytes: PDF, Word (DOCX) or plain text. A `ReadingError` says why not."""
+    kind = media_type(data, filename, limits)
+    if kind == PDF:
+        return read_pdf(data, limits, ocr, progress)
+    return read_word(data, limits) if kind == WORD else read_plain(data, limits)
+
+
+def media_type(data: bytes, filename: str = "", limits: Limits = DEFAULT) -> str:
+    """What the file seems to be, by its first bytes and never by its name; a `ReadingError` for what is not taken."""
     name = repr(filename[:200]) if filename else "the file"
     if len(data) > limits.bytes:
         raise TooLarge(f"{name} has {len(data)} bytes, and the limit is {limits.bytes}")
     if not data.strip(b" \t\r\n\f\x00"):
         raise EmptyDocument(f"{name} is empty")
     if is_pdf(data):
-        return read_pdf(data, limits, ocr, progress)
+        return PDF
     if data.startswith(_ZIP):
-        return read_word(data, limits)
+        return WORD
     head = data[:64].lstrip().lower()
     for magic, what in _KNOWN:
         if data.startswith(magic) or (magic.startswith(b"<") and head.startswith(magic)):
             raise UnsupportedType(f"{name} is {what}; send a PDF, DOCX or text file")
     if data.startswith(_PROGRAMS):
         raise NotADocument(f"{name} is no document; send a PDF, DOCX or text file")
-    return read_plain(data, limits)
+    return "text/plain"
 
 
 def boxes_of(document: Document, spans: Sequence[Span], data: bytes) -> list[list[Box]]:

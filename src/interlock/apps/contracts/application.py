@@ -1,0 +1,24 @@
+"""The application as it plugs in: the machine with its handlers, its endpoints, its pages, what it looks after."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from importlib.util import find_spec
+
+from interlock.apps.contracts.machine import contract
+from interlock.machine import Duty, Registry
+
+NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz")
+"""What the extra `contracts` brings; without it there is the life cycle, and nobody who does the work."""
+
+if all(find_spec(name) for name in NEEDED):
+    from interlock.apps.contracts import api, calibrating, pages, reviewing, steps  # noqa: F401 - they register
+
+    registry = Registry(
+        [contract],
+        views={contract.name: pages.ContractView()},
+        routers=[api.router, api.flows, *pages.routers],
+        duties=[Duty("calibration", timedelta(hours=1), calibrating.recount)],
+    )
+else:
+    registry = Registry([contract])

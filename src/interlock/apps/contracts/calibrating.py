@@ -1,0 +1,93 @@
+"""Providers and calibrations as the database has them, beside those that come with the package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.apps.contracts.fields.calibration import Calibration, Label, Table, features, refit, shipped_table
+from interlock.apps.contracts.fields.providers import ListedProviders, Provider, shipped_providers
+from interlock.apps.contracts.fields.signals import Signals
+from interlock.apps.contracts.fields.vertical import Vertical
+from interlock.engine import Engine
+from interlock.engine.unit import Unit
+from interlock.machine import Actor
+from interlock.store import SECOND
+from interlock.store.contracts import contract_calibration as C
+from interlock.store.contracts import contract_label as L
+from interlock.store.contracts import contract_provider as P
+
+DAY = 24 * 3600 * SECOND
+FEWEST = 10
+"""So many new decisions make it worth to count again."""
+
+
+def providers(conn: sa.Connection, vertical: Vertical) -> ListedProviders | None:
+    """Whom contracts of this vertical may name: the shipped list, and what was put into the database, which wins."""
+    if vertical.providers is None:
+        return None
+    rows = conn.execute(sa.select(P).where(P.c.list == vertical.providers)).all()
+    mine = [
+        Provider(name=row.name, aliases=tuple(json.loads(row.aliases)), ranges=json.loads(row.ranges)) for row in rows
+    ]
+    named = {one.name for one in mine}
+    shipped = shipped_providers(vertical.providers).providers
+    # The last to claim an alias has it.
+    return ListedProviders([*(one for one in shipped if one.name not in named), *mine])
+
+
+def put_provider(unit: Unit, list_name: str, provider: Provider, actor: Actor) -> None:
+    unit.conn.execute(sa.delete(P).where(P.c.list == list_name, P.c.name == provider.name))
+    told = provider.model_dump(mode="json")
+    unit.insert(
+        P, list=list_name, name=provider.name, aliases=json.dumps(told["aliases"]), ranges=json.dumps(told["ranges"]),
+        changed_by=str(actor), changed_at=unit.now,
+    )  # fmt: skip
+
+
+def calibration(conn: sa.Connection, vertical: str) -> Calibration:
+    """The newest table for the vertical."""
+    row = conn.execute(sa.select(C.c.counts).where(C.c.vertical == vertical).order_by(C.c.at.desc()).limit(1)).first()
+    return Calibration(Table.model_validate_json(row.counts) if row is not None else shipped_table(vertical))
+
+
+def learn(
+    unit: Unit, instance_id: UUID, vertical: str, field: str, signals: Mapping[str, Any], right: bool, actor: Actor
+) -> None:
+    """Keep what a person's decision says about values with these signals."""
+    seen = Signals(**{**signals, "extractors": tuple(signals["extractors"])})
+    unit.insert(
+        L, instance_id=instance_id, vertical=vertical, field=field, features=json.dumps(features(seen)),
+        right=int(right), actor=str(actor), at=unit.now,
+    )  # fmt: skip
+
+
+def recount(engine: Engine) -> bool:
+    """A duty: once a day, where reviewers decided enough, the counts are made anew and get a version of their own."""
+    known = sa.select(L.c.vertical, sa.func.count().label("n")).group_by(L.c.vertical)
+    for vertical, count in engine.read(lambda conn: conn.execute(known).all()):
+        engine.write(partial(_recount, vertical=vertical, count=count), name="calibrate")
+    return False
+
+
+def _recount(unit: Unit, vertical: str, count: int) -> None:
+    last = unit.conn.execute(
+        sa.select(C.c.at, C.c.labels).where(C.c.vertical == vertical).order_by(C.c.at.desc()).limit(1)
+    ).first()
+    if count - (last.labels if last else 0) < FEWEST or (last is not None and unit.now - last.at < DAY):
+        return
+    rows = unit.conn.execute(sa.select(L).where(L.c.vertical == vertical).order_by(L.c.id)).all()
+    labels = [Label(row.field, json.loads(row.features), bool(row.right)) for row in rows]
+    shipped = shipped_table(vertical)
+    documents = len({row.instance_id for row in rows})
+    version = f"{vertical}-{len(rows)}-{unit.now // SECOND}"
+    made = refit(shipped, labels, version=version, documents=shipped.documents + documents)
+    unit.insert(
+        C, vertical=vertical, version=version, counts=made.model_dump_json(), documents=made.documents,
+        labels=len(rows), at=unit.now,
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""What a rule finds: a value, what it means, and the very text that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from interlock.apps.contracts.fields.flat import Flat
+from interlock.apps.contracts.reading.document import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One value that one rule found."""
+
+    extractor: str
+    value: str
+    """As it is shown."""
+    normalised: Any
+    """As it is compared: a string, or a list of strings for parties."""
+    quote: str
+    span: Span
+    score: float = 1.0
+    """How good a hit this is among those of the same rule."""
+    strong: bool = True
+    """False for a rule that only guesses."""
+    usual: bool = True
+    """False for a hit in a form that is more often wrong: a date without "made" or "dated", a party's name without
+    a legal form."""
+    at: int = 0
+    """Where in the flat text the value stands."""
+
+    @property
+    def key(self) -> str:
+        """What two candidates have in common when they say the same."""
+        return "|".join(self.normalised) if isinstance(self.normalised, list) else str(self.normalised)
+
+
+@dataclass(slots=True)
+class Setting:
+    """What a rule may look at: the text, the field's own options, and the values of fields read before."""
+
+    flat: Flat
+    options: dict[str, Any] = field(default_factory=dict)
+    known: dict[str, Any] = field(default_factory=dict)
+    """Normalised values of fields that were read before this one."""
+    memo: dict[str, Any] = field(default_factory=dict)
+    """Shared by all rules of one document, for what is costly to find."""
+
+
+Extractor = Callable[[Setting], list[Candidate]]
+
+
+def candidate(
+    flat: Flat,
+    extractor: str,
+    value: str,
+    normalised: Any,
+    quoted: tuple[int, int],
+    core: tuple[int, int] | None = None,
+    *,
+    score: float = 1.0,
+    strong: bool = True,
+    usual: bool = True,
+) -> Candidate | None:
+    """A candidate whose quote is the stored text of `quoted`, cut to the page that holds `core`."""
+    span = flat.place(*quoted, core=core)
+    if span is None or span.end <= span.start:
+        return None
+    at = core[0] if core is not None else quoted[0]
+    return Candidate(extractor, value, normalised, flat.quote(span), span, score, strong, usual, at)

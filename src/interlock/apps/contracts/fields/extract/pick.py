@@ -1,0 +1,74 @@
+"""The choice between candidates: those that say the same count together, each by the trust in its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from interlock.apps.contracts.fields.extract import dates, generic, law, parties, term, title
+from interlock.apps.contracts.fields.extract.candidate import Candidate, Extractor
+
+RULES: Mapping[str, Extractor] = {
+    rule.__name__: rule
+    for rule in (
+        law.law_clause, law.law_reverse, law.law_heading, law.law_mention,
+        dates.date_opening, dates.date_cover, dates.date_witness, dates.date_signature, dates.date_repeated,
+        dates.date_early,
+        dates.effective_definition, dates.effective_opening, dates.effective_term, dates.effective_same,
+        parties.party_alias, parties.party_list, parties.party_cover, parties.party_signature,
+        title.title_line, title.title_opening,
+        term.end_date, term.end_after, term.end_never, term.renewal, term.renewal_notice,
+        generic.clause, generic.label, generic.pattern, generic.provider,
+    )
+}  # fmt: skip
+_TRUST = {
+    "law_clause": 2.0, "law_reverse": 1.2, "law_heading": 0.9, "law_mention": 0.2,
+    "date_opening": 2.4, "date_cover": 1.1, "date_witness": 1.2, "date_signature": 0.8,
+    "date_repeated": 0.3, "date_early": 0.2,
+    "effective_definition": 2.0, "effective_opening": 1.5, "effective_term": 1.2, "effective_same": 0.5,
+    "party_alias": 1.5, "party_list": 1.2, "party_cover": 0.9, "party_signature": 0.4,
+    "title_line": 1.2, "title_opening": 1.0,
+    "end_date": 1.4, "end_after": 1.2, "end_never": 0.8,
+}  # fmt: skip
+DEPENDENT = frozenset({"law_mention", "date_early", "effective_same"})
+"""Rules that read the same words as others: that they agree says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The candidate that was taken, those that say the same, and those that do not."""
+
+    taken: Candidate
+    supporters: tuple[Candidate, ...]
+    others: tuple[Candidate, ...]
+
+
+def pick(candidates: Sequence[Candidate]) -> Choice | None:
+    """The value that the most trusted rules agree on; `None` without candidates."""
+    best: dict[str, Candidate] = {}
+    for found in candidates:
+        best.setdefault(found.extractor, found)
+    if not best:
+        return None
+    weights: dict[str, float] = {}
+    for found in best.values():
+        trust = _TRUST.get(found.extractor, 1.0) * (1.0 if found.strong else 0.6)
+        weights[found.key] = weights.get(found.key, 0.0) + trust
+    chosen = max(weights, key=lambda key: weights[key])
+    same = [c for c in best.values() if c.key == chosen]
+    taken = max(same, key=lambda c: (c.strong, _TRUST.get(c.extractor, 1.0)))
+    supporters = tuple(c for c in same if c.extractor not in DEPENDENT or c is taken)
+    # Second thoughts of a rule are kept as alternatives for the reviewer, but do not count as a rule that differs.
+    alternatives: dict[str, Candidate] = {}
+    for found in [*best.values(), *candidates]:
+        if found.key != chosen:
+            alternatives.setdefault(found.key, found)
+    return Choice(taken, supporters, tuple(alternatives.values())[:6])
+
+
+def opposed(choice: Choice, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The first choices of strong rules that say something else."""
+    best: dict[str, Candidate] = {}
+    for found in candidates:
+        best.setdefault(found.extractor, found)
+    return tuple(c for c in best.values() if c.strong and c.key != choice.taken.key)

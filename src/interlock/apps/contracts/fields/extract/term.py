@@ -1,0 +1,294 @@
+"""How long a contract lasts: its end, its renewal, and the notice that stops a renewal.
+
+- `end_date`: a day is written: "shall expire on December 31, 2005".
+- `end_after`: a duration is written and the start is known: "continue for five (5) years".
+- `end_never`: it goes on until somebody ends it.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
+from interlock.apps.contracts.fields.normalise.dates import PERPETUAL, add_months, as_date, find_dates
+from interlock.apps.contracts.fields.normalise.numbers import days_of, find_durations, months_of
+
+_KIND = r"(?:agreement|contract|license|licence|amendment|addendum|lease|letter|arrangement|engagement|appointment)"
+_OWN_TERM = re.compile(
+    rf"\b(?:term|duration|period) of (?:this|the|such|your) (?:[\w-]+ ){{0,3}}{_KIND}\b(?![^.;]{{0,40}}\bfollowing)"
+    rf"|\bthis (?:[\w-]+ ){{0,3}}{_KIND}(?: \([^)]{{0,60}}\))?,?(?: [^.;]{{0,90}}?,)? (?:shall|"
+    rf"will|is|becomes?|commences?|begins?|has|and shall|may)\b[^.;]{{0,60}}?"
+    r"\b(?:effective|effect|force|commence|begin|start|continue|remain|have|expire|terminate|run|last|extend|for)"
+    r"|\b(?:the|initial|original) term (?:shall|will|is|of)\b|\bterm: |\bterm shall mean|"
+    r"\bterm means|\bcontract period\W+(?:shall|means|is)",
+    re.IGNORECASE,
+)
+_DEFINES = re.compile(
+    r"\(?[^()]{0,30}\"(?:the )?(?:initial |original |primary |contract |license |agreement )?(?:term|period)\"",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(
+    r"(?:^|[.\d] )(?:TERM|Term|DURATION|Duration|TERM OF AGREEMENT|Term of Agreement|"
+    r"TERM AND TERMINATION|Term and Termination|INITIAL TERM|Initial Term)\b[ .:;-]"
+)
+_OTHER_PERIOD = re.compile(
+    r"\bduring the (?:\w+ )?(?:term|period)|\bterm of (?:this|the) \w+ and (?:for|the)|"
+    r"(?:after|following|upon) (?:the |any |such )?(?:\w+ ){0,2}(?:terminat|expir)|"
+    r"\bfor each\b|\bwithin\b|\bevent this|\bif this|\bin the event\b|\bhaving a term|"
+    r"\bwarrant|\bconfidential|\bexisting\b|\brecords\b|\baudit",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"\b(?:until|through|thru|expir\w{0,4}(?: on| at| as of)?|terminat\w{0,5}(?: on| at|"
+    r" as of)?|end(?:s|ing)?(?: on| at| as of)?|conclud\w{0,4}(?: on)?|to and including|up to|"
+    r""
+    r"expiration date|termination date|no later than|midnight(?: on)?|close of business(?: on)?)\b[^.;]{0,45}?$"
+    r"|\b(?:19|20)\d\d,? (?:to|-) $",
+    re.IGNORECASE,
+)
+_NEVER = re.compile(
+    r"\b(?:continue|remain|be|is|are|shall continue|effect|"
+    r"force)\b[^.;]{0,70}\b(?:until (?:such time as )?(?:it is |they are |this agreement is |"
+    r"either party |the agreement is )?"
+    r"(?:terminat|cancel)|indefinite|in perpetuity|perpetual|unless (?:and until )?(?:sooner |"
+    r"earlier |otherwise )?terminat)"
+    r"|\bperpetual (?:term|and|until)|\bterm of this agreement (?:is|shall be) (?:perpetual|"
+    r"indefinite)|\bof indefinite duration|\bfor an (?:indefinite|unlimited) (?:term|period)",
+    re.IGNORECASE,
+)
+_RENEW = re.compile(
+    r"\b(?:renew\w{0,4}|extend(?:ed|s)?|extension|successive|additional (?:term|period)s?)\b", re.IGNORECASE
+)
+_NOTICE_END = re.compile(
+    r"\b(?:not (?:to )?(?:renew|extend)|non-?renew\w*|terminat\w+|cancel\w*|notif\w+|notice|intention|elect\w*)\b",
+    re.IGNORECASE,
+)
+
+
+def end_date(setting: Setting) -> list[Candidate]:
+    """A day on which the contract ends, as it is written."""
+    flat = setting.flat
+    found = []
+    for start, end, weight in _term_sentences(setting):
+        for date in find_dates(flat.text, start, end):
+            before = flat.text[start : date.start]
+            if not _END.search(before[-70:]):
+                continue
+            score = weight + 0.5 - (1.0 if _RENEW.search(before[-120:]) else 0.0) - (0.5 if not date.full else 0.0)
+            made = candidate(
+                flat, "end_date", flat.text[date.start : date.end], date.value,
+                (_last_date_before(flat.text, max(start, date.start - 250), date.start), date.end),
+                (date.start, date.end), score=score,
+            )  # fmt: skip
+            if made and score >= 1.0:
+                found.append(made)
+    return _sorted(found)
+
+
+def end_after(setting: Setting) -> list[Candidate]:
+    """The start plus the duration that is written."""
+    flat = setting.flat
+    start_value = setting.known.get("effective_date") or setting.known.get("agreement_date")
+    if not isinstance(start_value, str):
+        return []
+    found = []
+    for start, end, weight in _term_sentences(setting):
+        text = flat.text[start:end]
+        for duration, first, last in sorted([*find_durations(text), *_anniversaries(text)], key=lambda d: d[1]):
+            before, after = text[:first], text[last:]
+            if duration.endswith("D") or re.search(
+                r"\b(?:notice|prior|within|every|each)\b[^.;]{0,25}$|\b(?:first|last) $", before[-50:], re.IGNORECASE
+            ):
+                continue
+            if _RENEW.search(before[-150:]) or re.match(
+                r"[^.;]{0,25}\b(?:notice|prior|before|(?:after|following) (?:the |any )?(?:terminat|expir))",
+                after,
+                re.IGNORECASE,
+            ):
+                continue
+            begins = re.search(r"\b(?:begin|commenc|start|effective)\w*[^.;]{0,40}$", before[:200], re.IGNORECASE)
+            own = find_dates(before[-120:]) if begins else []
+            value = _after(own[-1].value if own and own[-1].full else start_value, duration)
+            if value is None:
+                continue
+            score = weight + (
+                0.6
+                if re.search(
+                    r"\b(?:for|period of|term of|term:|of|is|be|until the|on the|date that is)\b[^.;]{0,30}$",
+                    before,
+                    re.IGNORECASE,
+                )
+                else 0.0
+            )
+            made = candidate(flat, "end_after", value, value, (start, end), (start + first, start + last), score=score)
+            if made and score >= 1.2:
+                found.append(made)
+            break
+    return _sorted(found)
+
+
+def end_never(setting: Setting) -> list[Candidate]:
+    """No end: it goes on until somebody terminates it."""
+    flat = setting.flat
+    found = []
+    for start, end, weight in _term_sentences(setting):
+        text = flat.text[start:end]
+        match = _NEVER.search(text)
+        if (
+            match is None
+            or weight < 0.8
+            or find_durations(text)
+            or any(_END.search(text[: d.start][-70:]) for d in find_dates(text))
+        ):
+            continue
+        surely = re.search(r"indefinit|perpetu", match.group(), re.IGNORECASE)
+        made = candidate(
+            flat, "end_never", PERPETUAL, PERPETUAL, (start, end), score=weight + (0.5 if surely else 0.0),
+            strong=bool(surely) or weight >= 1.4,
+        )  # fmt: skip
+        if made:
+            found.append(made)
+    return _sorted(found)
+
+
+def renewal(setting: Setting) -> list[Candidate]:
+    """How long a renewal lasts: "shall automatically renew for successive one (1) year terms"."""
+    flat = setting.flat
+    found = []
+    for start, end in _sentences_with(setting, "renew", "extend", "extension", "successive"):
+        text = flat.text[start:end]
+        word = _RENEW.search(text)
+        if word is None or not re.search(r"\b(?:term|agreement|contract|license)\b", text, re.IGNORECASE):
+            continue
+        for duration, first, last in find_durations(text, word.start()):
+            after = text[last : last + 50]
+            if re.match(
+                r"[^.;]{0,25}\b(?:notice|prior|before|in advance|written)", after, re.IGNORECASE
+            ) or duration.endswith("D"):
+                continue
+            score = 1.0 + (
+                0.8 if re.search(r"automatic|successive|renew", text[word.start() : first], re.IGNORECASE) else 0.0
+            )
+            score += 0.4 if re.search(r"\bthis agreement|the term", text, re.IGNORECASE) else 0.0
+            score -= (first - word.start()) / 300
+            made = candidate(
+                flat, "renewal", text[first:last], duration, (start, end), (start + first, start + last), score=score
+            )
+            if made and score >= 1.3:
+                found.append(made)
+            break
+    return _sorted(found)
+
+
+def renewal_notice(setting: Setting) -> list[Candidate]:
+    """How long before the end a party must say that it does not renew."""
+    flat = setting.flat
+    found = []
+    for start, end in _sentences_with(setting, "renew", "extend", "then-current", "then current", "expiration"):
+        text = flat.text[start:end]
+        if not _NOTICE_END.search(text) or not re.search(r"renew|extend|successive", text, re.IGNORECASE):
+            continue
+        for duration, first, last in find_durations(text):
+            around = text[max(first - 90, 0) : last + 90]
+            if not re.search(r"\b(?:prior|before|advance|preceding|notice)\b", around, re.IGNORECASE):
+                continue
+            if not re.search(
+                r"\b(?:end|expir|terminat|renew|anniversary|term|conclusion)\w*", text[last : last + 120], re.IGNORECASE
+            ):
+                continue
+            days = days_of(duration)
+            if days is None or days > 740:
+                continue
+            score = 1.0 + (0.6 if re.search(r"unless|not (?:to )?renew|non-?renew", text, re.IGNORECASE) else 0.0)
+            score += (
+                0.4
+                if re.search(r"at least|less than|fewer than", text[max(first - 30, 0) : first], re.IGNORECASE)
+                else 0.0
+            )
+            score += 0.2 if duration.endswith("D") else 0.0
+            made = candidate(
+                flat,
+                "renewal_notice",
+                text[first:last],
+                duration,
+                (start, end),
+                (start + first, start + last),
+                score=score,
+            )
+            if made and score >= 1.5:
+                found.append(made)
+    return _sorted(found)
+
+
+def _anniversaries(text: str) -> list[tuple[str, int, int]]:
+    words = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+    found = []
+    for match in re.finditer(
+        rf"\b({'|'.join(words)}|\d{{1,2}}(?:st|nd|rd|th))(?: \(\w{{1,5}}\))? (?:year )?anniversary\b",
+        text,
+        re.IGNORECASE,
+    ):
+        word = match[1].lower()
+        count = words.index(word) + 1 if word in words else int(re.sub(r"\D", "", word))
+        found.append((f"P{count}Y", match.start(), match.end()))
+    return found
+
+
+def _after(start: str, duration: str) -> str | None:
+    months = months_of(duration)
+    day = as_date(start)
+    if day is None:
+        match = re.fullmatch(r"(\d{4})-(\d\d|XX)-XX", start)
+        if match is None or months is None or months % 12:
+            return None
+        return f"{int(match[1]) + months // 12:04d}-{match[2]}-XX"
+    if months is not None:
+        try:
+            end = add_months(day, months)
+        except ValueError:
+            return None
+        # Whole years from New Year's Day are calendar years.
+        if months % 12 == 0 and (day.month, day.day) == (1, 1):
+            end -= timedelta(days=1)
+        return end.isoformat()
+    days = days_of(duration)
+    return (day + timedelta(days=int(days))).isoformat() if days is not None and days < 40_000 else None
+
+
+def _last_date_before(text: str, start: int, end: int) -> int:
+    """From behind the last date before `end`, so that a quote has the one date that it is about."""
+    others = find_dates(text, start, end)
+    return others[-1].end if others else start
+
+
+def _sentences_with(setting: Setting, *words: str) -> list[tuple[int, int]]:
+    flat = setting.flat
+    return [
+        (start, min(end, start + 1_500))
+        for start, end in flat.sentences()
+        if any(flat.lower.find(word, start, end) >= 0 for word in words)
+    ]
+
+
+def _term_sentences(setting: Setting) -> list[tuple[int, int, float]]:
+    """Sentences about how long the contract lasts, each with how surely it is about that."""
+    if "term_sentences" not in setting.memo:
+        flat = setting.flat
+        found = []
+        for start, end in _sentences_with(setting, "term", "effect", "expire", "period", "continue", "duration"):
+            text = flat.text[start:end]
+            own = _OWN_TERM.search(text)
+            defines = _DEFINES.search(text)
+            heading = _HEADING.search(flat.text, max(start - 40, 0), min(start + 60, len(flat.text)))
+            weight = (0.8 if own else 0.0) + (0.7 if defines else 0.0) + (0.5 if heading else 0.0)
+            weight -= 0.6 if _OTHER_PERIOD.search(text[: own.start() + 40 if own else 200]) else 0.0
+            if weight >= 0.5:
+                found.append((start, end, weight))
+        setting.memo["term_sentences"] = found
+    cached: list[tuple[int, int, float]] = setting.memo["term_sentences"]
+    return cached
+
+
+def _sorted(found: list[Candidate]) -> list[Candidate]:
+    return sorted(found, key=lambda c: (-c.score, c.at))

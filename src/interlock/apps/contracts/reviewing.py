@@ -1,0 +1,164 @@
+"""What a reviewer's decision does: values are checked and put beside the machine's, in the decision's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.apps.contracts import calibrating, stored
+from interlock.apps.contracts.fields.normalise import normalise
+from interlock.apps.contracts.fields.validate import validate
+from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
+from interlock.apps.contracts.machine import REJECTED, REVIEW_REQUIRED, VALIDATED, contract
+from interlock.apps.contracts.models import FieldDecision
+from interlock.apps.contracts.reading import Box, Document
+from interlock.apps.contracts.steps import DEFAULTS, short, vertical_of
+from interlock.engine import Instance, InvalidData, artifacts, moves
+from interlock.engine.unit import Unit
+from interlock.machine import Actor, Edge
+from interlock.store import moment
+
+EVIDENCE = ("value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals", "words")
+HARD = {"type", "choice"}
+"""What no reviewer can mean: a word where a date belongs."""
+
+
+@contract.entering(VALIDATED, REJECTED)
+def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
+    """The reviewer's word on each field; what the machine had read stays beside it, and the counts learn from both."""
+    if edge.source != REVIEW_REQUIRED or not instance.data.get("fields"):
+        return
+    data = instance.data
+    settings = unit.core.settings.get("contracts") or DEFAULTS
+    vertical = vertical_of(data["vertical"], settings)
+    read = stored.fields(unit.conn, data)
+    before = {name: dict(one) for name, one in read.items()}
+    decisions = {one.field: one for one in map(FieldDecision.model_validate, data["decisions"])}
+    document = stored.document(unit.conn, data) if any(one.evidence for one in decisions.values()) else None
+    for one in decisions.values():
+        _decide(unit, instance, vertical, read, one, actor, document)
+    if edge.to == VALIDATED:
+        _check(unit, vertical, data, read, decisions)
+    _learn(unit, instance, vertical, before, decisions, actor, approved=edge.to == VALIDATED)
+    digest = artifacts.keep(
+        unit, instance.id, stored.FIELDS, stored.packed(read), media_type=stored.JSON, actor=actor, step=REVIEW_REQUIRED
+    )
+    change = moves.change_data(contract, instance, {"fields": digest, "values": short(vertical, read)})
+    unit.record(instance, "amended", actor, payload=change)
+    if edge.to == VALIDATED and not data["drive"]:  # whoever drives it says when it goes on
+        instance.wake = instance.due_at = None
+
+
+def _decide(
+    unit: Unit,
+    instance: Instance,
+    vertical: Vertical,
+    read: dict[str, dict[str, Any]],
+    one: FieldDecision,
+    actor: Actor,
+    document: Document | None,
+) -> None:
+    definition = next((f for f in vertical.fields if f.name == one.field), None)
+    if definition is None:
+        raise InvalidData(f"fields: {one.field!r} is no field of {vertical.name}; it has {_names(vertical)}")
+    field = read.setdefault(one.field, {})
+    machine = field.get("machine") or {name: field[name] for name in EVIDENCE if name in field}
+    human: dict[str, Any] = {"action": one.action, "by": str(actor), "at": moment(unit.now).isoformat()}
+    if one.action == "accept":
+        if not machine:
+            raise InvalidData(f"{definition.label}: there is no value to accept; correct it or mark it absent")
+    elif one.action == "correct":
+        human |= _value(definition, vertical, one.value)
+        field |= {"value": human["value"], "normalised": human["normalised"]}
+    else:
+        field |= {"value": None, "normalised": None}
+    if one.evidence is not None:
+        assert document is not None
+        human["evidence"] = _place(unit, instance, document, one)
+        field |= human["evidence"]
+    field |= {"human": human, "verified": True, "machine": machine or None}
+
+
+def _value(definition: FieldDefinition, vertical: Vertical, value: Any) -> dict[str, Any]:
+    text = "; ".join(map(str, value)) if isinstance(value, list) else str(value if value is not None else "").strip()
+    meaning = normalise(definition.type, text, vertical.locale) if text else None
+    if meaning is None:
+        raise InvalidData(f"{definition.label}: {text[:80]!r} is not a {definition.type}; nothing was decided")
+    return {"value": text, "normalised": meaning}
+
+
+def _place(unit: Unit, instance: Instance, document: Document, one: FieldDecision) -> dict[str, Any]:
+    """Where the reviewer saw it, as text and boxes."""
+    from interlock.apps.contracts.reading import Span
+
+    assert one.evidence is not None
+    evidence, data = one.evidence, instance.data
+    if evidence.page > len(document.pages):
+        raise InvalidData(f"{one.field}: page {evidence.page} is not in the document, which has {len(document.pages)}")
+    original = artifacts.read(unit.conn, data["pdf"])
+    if evidence.box is not None:
+        span = stored.reader().span_at(document, evidence.page, Box(*evidence.box), original)
+        if span is None:
+            raise InvalidData(f"{one.field}: there is no text under the rectangle on page {evidence.page}")
+    else:
+        start, end = evidence.start or 0, evidence.end or 0
+        if not start < end <= len(document.page(evidence.page).text):
+            raise InvalidData(f"{one.field}: characters {start} to {end} are not on page {evidence.page}")
+        span = Span(evidence.page, start, end)
+    shown: dict[str, Any] = {
+        "quote": document.page(span.page).text[span.start : span.end], "page": span.page, "start": span.start,
+        "end": span.end,
+    }  # fmt: skip
+    stored.with_boxes(data, document, original, {one.field: shown})
+    return shown
+
+
+def _check(
+    unit: Unit,
+    vertical: Vertical,
+    data: Mapping[str, Any],
+    read: Mapping[str, Mapping[str, Any]],
+    decisions: Mapping[str, FieldDecision],
+) -> None:
+    """The rules of the vertical once more; what a person insisted on may be unusual, but not of the wrong kind."""
+    values = {name: one.get("normalised") for name, one in read.items()}
+    today = moment(unit.now).date()
+    for problem in validate(vertical, values, today=today, providers=calibrating.providers(unit.conn, vertical)):
+        decided = decisions.get(problem.field)
+        if problem.code in HARD and decided is not None and decided.action == "correct":
+            raise InvalidData(f"{problem.message}; nothing was decided")
+
+
+def _learn(
+    unit: Unit,
+    instance: Instance,
+    vertical: Vertical,
+    before: Mapping[str, Mapping[str, Any]],
+    decisions: Mapping[str, FieldDecision],
+    actor: Actor,
+    *,
+    approved: bool,
+) -> None:
+    """Each word about a field is one more answer that is known; to approve is to accept the required ones."""
+    for definition in vertical.fields:
+        machine = before.get(definition.name)
+        if not machine or "signals" not in machine:
+            continue
+        decision = decisions.get(definition.name)
+        if decision is None and not (approved and definition.required):
+            continue
+        right = decision is None or decision.action == "accept"
+        if decision is not None and decision.action == "correct":
+            meant = normalise(definition.type, _text(decision.value), vertical.locale)
+            right = meant == machine.get("normalised")
+        calibrating.learn(
+            unit, instance.id, vertical.name, definition.name, machine["signals"], right, actor
+        )  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _names(vertical: Vertical) -> str:
+    return ", ".join(f.name for f in vertical.fields)

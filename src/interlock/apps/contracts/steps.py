@@ -1,0 +1,243 @@
+"""What is done in each state: read the file, read the fields, judge them, compare. Only workers do it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock import ai
+from interlock.apps.contracts import asking, calibrating, stored
+from interlock.apps.contracts.compare import (
+    Source,
+    compare_amendments,
+    compare_offers,
+    compare_template,
+    compare_versions,
+    current_from_fields,
+    load_offers,
+    load_template,
+    page,
+    shipped_offers,
+    shipped_template,
+)
+from interlock.apps.contracts.errors import NotRetryable
+from interlock.apps.contracts.fields.confidence import score
+from interlock.apps.contracts.fields.extraction import extract
+from interlock.apps.contracts.fields.validate import validate, values_of
+from interlock.apps.contracts.fields.vertical import Vertical, load_verticals
+from interlock.apps.contracts.machine import (
+    COMPARING,
+    COMPLETED,
+    EXTRACTING,
+    PARSING_PDF,
+    REVIEW_REQUIRED,
+    VALIDATED,
+    VALIDATING,
+    contract,
+)
+from interlock.apps.contracts.models import Contract
+from interlock.config import ContractSettings
+from interlock.engine import artifacts
+from interlock.machine import Go, Message, Outcome
+from interlock.store import moment
+from interlock.store.tables import instance as I
+from interlock.worker import Task
+
+DEFAULTS = ContractSettings()
+
+
+class ModelSaysNo(NotRetryable):
+    """The model refused: a wrong key, a wrong request, or what it will not read. No retry can help."""
+
+
+class NoVertical(NotRetryable):
+    """There is no vertical of that name here any more."""
+
+
+class NothingToCompare(NotRetryable):
+    """What it should be compared with is not there."""
+
+
+def vertical_of(name: str, settings: ContractSettings) -> Vertical:
+    known = load_verticals(settings.verticals)
+    if name not in known:
+        raise NoVertical(f"there is no vertical {name!r}; there are {', '.join(sorted(known))}")
+    return known[name]
+
+
+def settings_of(task: Task[Contract]) -> ContractSettings:
+    found = task.setting("contracts")
+    return found if isinstance(found, ContractSettings) else DEFAULTS
+
+
+def _content(task: Task[Contract], digest: str | None) -> bytes:
+    assert digest is not None, "a step comes after those that make what it needs"
+    return task.read(artifacts.read, digest)
+
+
+@contract.work(PARSING_PDF, timeout=timedelta(minutes=30))
+def parse_pdf(task: Task[Contract]) -> Outcome:
+    """The file becomes pages of text, once; a workflow that is done again finds them there."""
+    held = not task.data.drive
+    if task.data.text is not None:
+        return Go(EXTRACTING, reason="the pages were stored before", hold=held)
+    original = _content(task, task.data.pdf)
+
+    def said(number: int, of: int) -> None:
+        task.check()
+        task.progress(number / max(of, 1), f"page {number} of {of}")
+
+    document = stored.reader().read(original, task.data.filename, said)
+    digest = task.keep(stored.DOCUMENT, document.dump(), media_type="application/octet-stream")
+    return Go(
+        EXTRACTING, data={"text": digest, "pages": len(document.pages), "media_type": document.media_type}, hold=held
+    )
+
+
+@contract.work(EXTRACTING, timeout=timedelta(minutes=30))
+def extract_fields(task: Task[Contract]) -> Outcome:
+    """Rules read the stored text, and a model where one is configured; every value has its place in the text."""
+    vertical = vertical_of(task.data.vertical, settings_of(task))
+    document = task.read(stored.document, task.data.model_dump())
+    try:
+        more = asking.candidates(task, document, vertical)
+    except ai.ModelRefused as error:
+        raise ModelSaysNo(str(error)) from error
+    found = extract(document, vertical, providers=task.read(calibrating.providers, vertical), more=more)
+    digest = task.keep(stored.EXTRACTION, stored.packed(found.json()), media_type=stored.JSON)
+    return Go(VALIDATING, data={"extraction": digest})
+
+
+@contract.work(VALIDATING, timeout=timedelta(minutes=10))
+def validate_fields(task: Task[Contract]) -> Outcome:
+    """How sure it is that all required fields are right; what is not sure enough goes to a person."""
+    settings = settings_of(task)
+    vertical = vertical_of(task.data.vertical, settings)
+    document = task.read(stored.document, task.data.model_dump())
+    extraction = stored.extraction(_content(task, task.data.extraction))
+    today = moment(task.read(_now, task.id)).date()
+    problems = validate(
+        vertical, values_of(extraction), today=today, providers=task.read(calibrating.providers, vertical)
+    )
+    table = task.read(calibrating.calibration, vertical.name)
+    told = score(document, vertical, extraction, problems, table, cap_uncalibrated=settings.review_uncalibrated)
+    read = told.json()["fields"]
+    stored.with_boxes(task.data.model_dump(), document, _content(task, task.data.pdf), read)
+    digest = task.keep(stored.FIELDS, stored.packed(read), media_type=stored.JSON)
+    data: dict[str, Any] = {
+        "fields": digest,
+        "values": short(vertical, read),
+        "problems": [problem.message for problem in told.problems],
+        "reasons": list(told.reasons),
+        "needs_review": told.needs_review,
+        "final_confidence": told.final_confidence,
+        "calibration": told.calibration_version,
+    }
+    if not told.needs_review:
+        return Go(VALIDATED, data=data, reason=f"{told.final_confidence} % sure", hold=not task.data.drive)
+    why = f"{told.final_confidence} % sure, {vertical.threshold} % are needed"
+    return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *told.reasons][:4]), messages=_asked(task, settings))
+
+
+def _now(conn: sa.Connection, instance_id: UUID) -> int:
+    """When it came into its present state: by that day it is judged, however late the step runs."""
+    found: int = conn.execute(sa.select(I.c.entered_at).where(I.c.id == instance_id)).scalar_one()
+    return found
+
+
+def _asked(task: Task[Contract], settings: ContractSettings) -> tuple[Message, ...]:
+    body = {"contract": task.data.filename, "workflow": str(task.id)}
+    subject = f"{task.data.filename} waits for a review"
+    return tuple(
+        Message(channel, whom, subject, body)
+        for channel, _, whom in (one.partition(":") for one in settings.notify)
+    )  # fmt: skip
+
+
+def short(vertical: Vertical, read: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The required fields as lists show them."""
+    return {f.name: read[f.name]["normalised"] for f in vertical.required if f.name in read}
+
+
+# -- comparing
+
+
+@contract.work(COMPARING, timeout=timedelta(minutes=30))
+def compare(task: Task[Contract]) -> Outcome:
+    settings = settings_of(task)
+    mine = task.read(source_of, task.id, task.workspace)
+    wanted = task.data.compare_with or ""
+    today = moment(task.read(_now, task.id)).date()
+    told: Any
+    if wanted and wanted not in {"template", "offers"} and not wanted.startswith(("template:", "offers:")):
+        other = task.read(source_of, _id(wanted), task.workspace)
+        told = _with_other(mine, other)
+    elif wanted.startswith("offers") or (not wanted and task.data.vertical == "energy"):
+        offers = load_offers(*_file(settings, wanted)) if ":" in wanted else shipped_offers()
+        told = compare_offers(current_from_fields(mine.fields, mine.name), offers, today)
+    else:
+        template = load_template(*_file(settings, wanted)) if ":" in wanted else shipped_template(task.data.vertical)
+        if template is None:
+            raise NothingToCompare(
+                f"there is no template for the vertical {task.data.vertical!r}; name what to compare it with"
+            )
+        told = compare_template(mine, template)
+    digest = task.keep(stored.COMPARISON, told.model_dump_json(indent=1).encode(), media_type=stored.JSON)
+    task.keep("comparison.html", page(told).encode(), media_type="text/html")
+    return Go(COMPLETED, data={"comparison": digest, "comparison_kind": told.kind, "verdict": told.summary.verdict})
+
+
+def _with_other(mine: Source, other: Source) -> Any:
+    """Two versions of one contract, or an amendment over its base, whichever of the two it is."""
+    if _amends(mine) and not _amends(other):
+        return compare_amendments(other, [mine])
+    if _amends(other) and not _amends(mine):
+        return compare_amendments(mine, [other])
+    return compare_versions(other, mine)
+
+
+def _amends(one: Source) -> bool:
+    title = str(one.fields.get("document_name", {}).get("value") or "") + " " + one.name
+    return "amendment" in title.lower()
+
+
+def _file(settings: ContractSettings, wanted: str) -> tuple[str, str]:
+    """A user's own template or list of offers, from the folder of the configuration."""
+    name = wanted.partition(":")[2]
+    path = settings.templates / f"{name}.yaml" if settings.templates else None
+    if path is None or not name.replace("-", "").replace("_", "").isalnum() or not path.is_file():
+        raise NothingToCompare(f"there is no file {name!r} among the templates of the configuration")
+    return path.read_text("utf-8"), name
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NothingToCompare(f"{text!r} is no workflow's id, nor `template` or `offers`") from None
+
+
+def source_of(conn: sa.Connection, instance_id: UUID, workspace: str) -> Source:
+    """A contract as it takes part in a comparison."""
+    row = conn.execute(
+        sa.select(I.c.id).where(I.c.id == instance_id, I.c.workspace == workspace, I.c.machine == contract.name)
+    ).first()
+    data = _data(conn, instance_id) if row is not None else {}
+    if not data.get("text"):
+        raise NothingToCompare(f"there is no contract {instance_id} whose text was read")
+    return Source(data["filename"], stored.document(conn, data), stored.fields(conn, data))
+
+
+def _data(conn: sa.Connection, instance_id: UUID) -> dict[str, Any]:
+    from interlock.engine.unit import load
+
+    return load(conn, conn.execute(sa.select(I).where(I.c.id == instance_id)).all())[0].data
+
+
+def as_json(conn: sa.Connection, digest: str) -> Any:
+    return json.loads(artifacts.read(conn, digest))

@@ -1,0 +1,73 @@
+"""What lies in artifacts, read back: the file, the document, the extraction, the fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.apps.contracts.fields.extract.candidate import Candidate
+from interlock.apps.contracts.fields.result import Extraction, Found
+from interlock.apps.contracts.fields.signals import Signals
+from interlock.apps.contracts.reading import Document, Reader, Span
+from interlock.engine import artifacts
+
+DOCUMENT, EXTRACTION, FIELDS, COMPARISON = "document", "extraction.json", "fields.json", "comparison.json"
+JSON = "application/json"
+
+_readers: list[Reader] = []
+
+
+def reader() -> Reader:
+    """The process beside this one that opens files; started when it is first needed."""
+    if not _readers:
+        _readers.append(Reader())
+    return _readers[0]
+
+
+def document(conn: sa.Connection, data: Mapping[str, Any]) -> Document:
+    return Document.load(artifacts.read(conn, data["text"]))
+
+
+def fields(conn: sa.Connection, data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The fields as they are shown, or what was read so far."""
+    digest = data.get("fields") or data.get("extraction")
+    found = json.loads(artifacts.read(conn, digest)) if digest else {}
+    known: dict[str, dict[str, Any]] = found.get("fields", found)
+    return known
+
+
+def packed(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=1).encode()
+
+
+def extraction(content: bytes) -> Extraction:
+    """An extraction as `Extraction.json` wrote it."""
+    told = json.loads(content)
+    read = {name: _found(name, one) for name, one in told["fields"].items()}
+    return Extraction(told["vertical"], read, told["signs"], told["fits"])
+
+
+def _found(name: str, one: Mapping[str, Any]) -> Found:
+    others = tuple(
+        Candidate(o["extractor"], o["value"], o["normalised"], o["quote"], Span(o["page"], o["start"], o["end"]))
+        for o in one["alternatives"]
+    )
+    signals = {**one["signals"], "extractors": tuple(one["signals"]["extractors"])}
+    return Found(
+        name, one["value"], one["normalised"], one["quote"], one["page"], one["start"], one["end"], Signals(**signals),
+        one["confidence"], others,
+    )  # fmt: skip
+
+
+def with_boxes(data: Mapping[str, Any], doc: Document, original: bytes, read: dict[str, dict[str, Any]]) -> None:
+    """Add to each field the boxes of its evidence on the page; a Word file or plain text has none."""
+    places = {name: Span(one["page"], one["start"], one["end"]) for name, one in read.items() if one.get("page")}
+    if data["media_type"] != "application/pdf" or not places:
+        boxes: list[list[Any]] = [[] for _ in places]
+    else:
+        boxes = [list(found) for found in reader().boxes_of(doc, list(places.values()), original)]
+    for name, found in zip(places, boxes, strict=True):
+        read[name]["boxes"] = [[box.left, box.top, box.right, box.bottom] for box in found]
