@@ -29,6 +29,7 @@ from interlock.apps.jobs.autoapply.machine import (
     application,
 )
 from interlock.apps.jobs.autoapply.models import Application
+from interlock.apps.jobs.claims.holding import held
 from interlock.engine import Engine, Instance
 from interlock.machine import SYSTEM, USER, Actor, Go, Message, Outcome
 from interlock.worker import Task
@@ -98,7 +99,12 @@ def submit(task: Task[Application], luck: random.Random) -> Outcome:
         return {"confirmation_url": f"{data.job_url}/received/{luck.randrange(10**6)}"}
 
     asked = {"board": data.board, "job": data.job_id, "packet": data.packet_hash}
-    answer = task.once("submit_application", asked, send, takes=LIMITS)
+    posting = {"title": data.title, "company": data.company, "url": data.job_url}
+    with held(task, data.board, data.job_id, posting=posting) as claim:
+        task.save({"run_id": claim.run_id})
+        claim.submitted({"cover_letter": f"packet {data.packet_hash}"})
+        answer = task.once("submit_application", asked, send, takes=LIMITS)
+        claim.succeeded({"confirmation_url": answer["confirmation_url"]})
     return Go(SUBMITTED, data={"confirmation_url": answer["confirmation_url"]})
 
 

@@ -4,6 +4,7 @@ Nothing is submitted before the packet that the user saw was approved, unless th
 wanted; and nothing is submitted twice: an unknown outcome rests in `requires_review` until somebody looked.
 """
 
+from interlock.apps.jobs.autoapply import claiming  # noqa: F401 - it registers
 from interlock.apps.jobs.autoapply.machine import application
 from interlock.machine import Registry
 

@@ -1,0 +1,267 @@
+"""What the review page shows: the fields by risk, with evidence, doubts and alternatives, and what was decided so far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.apps.contracts import calibrating, stored
+from interlock.apps.contracts.answers import open_review
+from interlock.apps.contracts.fields.confidence import grade
+from interlock.apps.contracts.fields.validate import validate
+from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
+from interlock.apps.contracts.machine import REVIEW_REQUIRED
+from interlock.apps.contracts.pages.given import Given
+from interlock.apps.contracts.reading import Document, Span
+from interlock.apps.contracts.steps import DEFAULTS, vertical_of
+from interlock.config import ContractSettings
+from interlock.engine import Instance, artifacts, reviews
+from interlock.store import moment
+
+LOW = 0.9
+"""Below this a required field needs a person's word."""
+MOST_ALTERNATIVES = 6
+SHORT = 80
+PDF = "application/pdf"
+GRADES = {"poor": "failed", "review": "person", "good": "done", "excellent": "done"}
+Boxes = Sequence[Sequence[float]]
+_boxes: dict[str, dict[str, list[Boxes]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another value that was found, with its own place."""
+
+    value: str
+    quote: str
+    page: int
+    place: str
+    boxes: Boxes = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One field as a reviewer sees it."""
+
+    name: str
+    label: str
+    type: str
+    help: str
+    required: bool
+    value: str
+    """As the document has it; empty where nothing was found."""
+    meaning: str
+    """What the value was understood as, where that differs from how it is written."""
+    quote: str
+    page: int | None
+    start: int
+    end: int
+    boxes: Boxes
+    confidence: float | None
+    """0 to 100."""
+    words: str
+    problems: Sequence[str]
+    alternatives: Sequence[Alternative]
+    choices: Sequence[str]
+    flagged: bool
+    """Nobody may approve before this one has a decision."""
+    human: Mapping[str, Any] | None
+    machine: str
+    """What the machine had read, where a person said otherwise."""
+    given: Given
+
+    @property
+    def short(self) -> str:
+        text = " ".join(self.value.split())
+        return text if len(text) <= SHORT else text[: SHORT - 2] + " …"
+
+    @property
+    def long(self) -> bool:
+        return self.type == "parties" or len(self.value) > SHORT
+
+    @property
+    def open(self) -> bool:
+        return self.flagged or bool(self.given.error)
+
+    @property
+    def marks(self) -> str:
+        return json.dumps(self.boxes, separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The whole page."""
+
+    instance: Instance
+    review: reviews.OpenReview | None
+    """The open one, else the last that there was."""
+    vertical: Vertical
+    rows: Sequence[Row]
+    grade: str
+    tone: str
+    calibrated_with: int
+    """Documents whose answers the calibration knows."""
+    sizes: Sequence[tuple[float, float]]
+    text: str
+    """The text of the page, where there is no image to show."""
+    page: int
+    chosen: Row | None
+    form: Given = field(default_factory=Given)
+
+    @property
+    def pdf(self) -> bool:
+        return self.instance.data["media_type"] == PDF
+
+    @property
+    def pages(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def open(self) -> bool:
+        return self.review is not None and self.review.status == "open"
+
+    @property
+    def groups(self) -> list[tuple[str, list[Row]]]:
+        flagged = [r for r in self.rows if r.flagged]
+        found = [r for r in self.rows if not r.flagged and (r.value or r.human)]
+        rest = [r for r in self.rows if not r.flagged and not r.value and not r.human]
+        named = (("Needs a decision" if self.open else "Was doubtful", flagged), ("Other fields", found))
+        return [(name, some) for name, some in (*named, ("Not found in the document", rest)) if some]
+
+    @property
+    def undecided(self) -> list[Row]:
+        return [r for r in self.rows if r.flagged and not r.given.action]
+
+    @property
+    def lit(self) -> Boxes:
+        return self.chosen.boxes if self.chosen is not None and self.chosen.page == self.page else ()
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """The text before, in and after the chosen field's quote."""
+        row = self.chosen
+        if row is None or row.page != self.page:
+            return self.text, "", ""
+        return self.text[: row.start], self.text[row.start : row.end], self.text[row.end :]
+
+    def size(self) -> tuple[float, float]:
+        return self.sizes[self.page - 1] if self.sizes else (0.0, 0.0)
+
+
+def sheet(
+    conn: sa.Connection,
+    instance: Instance,
+    settings: ContractSettings = DEFAULTS,
+    *,
+    field: str = "",
+    page: int | None = None,
+    given: Mapping[str, Given] | None = None,
+) -> Sheet:
+    """All that the page needs, in one read; `given` is what a reviewer has entered already."""
+    data = instance.data
+    vertical = vertical_of(data["vertical"], settings)
+    read = stored.fields(conn, data)
+    document = stored.document(conn, data)
+    boxes = _alternatives_boxes(conn, data, document, read)
+    problems = _problems(conn, instance, vertical, read)
+    rows = [
+        _row(one, read.get(one.name, {}), problems.get(one.name, []), boxes.get(one.name, []), (given or {}))
+        for one in vertical.fields
+    ]
+    rows.sort(key=lambda r: (not r.required, r.confidence if r.confidence is not None else (0 if r.required else 101)))
+    ordered = sorted(rows, key=lambda r: not r.flagged)
+    chosen = next((r for r in ordered if r.name == field), None) or next(
+        (r for r in ordered if r.given.error), next((r for r in ordered if r.page), None)
+    )
+    shown = page or (chosen.page if chosen is not None else None) or 1
+    shown = min(max(shown, 1), max(len(document.pages), 1))
+    stands = grade(data["final_confidence"] or 0)
+    return Sheet(
+        instance, review_of(conn, instance), vertical, ordered, stands, GRADES[stands],
+        round(calibrating.calibration(conn, vertical.name).table.documents),
+        [(p.width, p.height) for p in document.pages],
+        "" if data["media_type"] == PDF else document.page(shown).text, shown, chosen,
+    )  # fmt: skip
+
+
+def review_of(conn: sa.Connection, instance: Instance) -> reviews.OpenReview | None:
+    found = open_review(conn, instance)
+    if found is not None:
+        return found
+    past = reviews.decided(conn, reviews.Wanted(instance_id=instance.id), limit=20)
+    return next((one for one in past if one.state == REVIEW_REQUIRED), None)
+
+
+def _problems(
+    conn: sa.Connection, instance: Instance, vertical: Vertical, read: Mapping[str, Mapping[str, Any]]
+) -> dict[str, list[str]]:
+    values = {name: one.get("normalised") for name, one in read.items()}
+    today = moment(instance.entered_at).date()
+    found: dict[str, list[str]] = {}
+    for one in validate(vertical, values, today=today, providers=calibrating.providers(conn, vertical)):
+        found.setdefault(one.field, []).append(one.message)
+    return found
+
+
+def _row(
+    definition: FieldDefinition,
+    one: Mapping[str, Any],
+    problems: Sequence[str],
+    boxes: Sequence[Boxes],
+    given: Mapping[str, Given],
+) -> Row:
+    value, human = _text(one.get("value")), one.get("human")
+    meaning = _text(one.get("normalised"))
+    confidence = one.get("confidence")
+    low = definition.required and (confidence is None or confidence < LOW)
+    alternatives = [
+        Alternative(
+            _text(other["value"]), other["quote"] or "", other["page"],
+            f"{other['page']}:{other['start']}-{other['end']}", boxes[at] if at < len(boxes) else (),
+        )
+        for at, other in enumerate((one.get("alternatives") or [])[:MOST_ALTERNATIVES])
+    ]  # fmt: skip
+    return Row(
+        name=definition.name, label=definition.label, type=definition.type, help=definition.help,
+        required=definition.required, value=value, meaning="" if meaning.casefold() == value.casefold() else meaning,
+        quote=one.get("quote") or "", page=one.get("page"), start=one.get("start") or 0, end=one.get("end") or 0,
+        boxes=one.get("boxes") or (), confidence=None if confidence is None else 100 * confidence,
+        words=one.get("words") or "", problems=problems, alternatives=alternatives,
+        choices=("yes", "no") if definition.type == "clause" else definition.choices,
+        flagged=bool(low or problems), human=human, machine=_text((one.get("machine") or {}).get("value")),
+        given=given.get(definition.name) or Given(value=value),
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _alternatives_boxes(
+    conn: sa.Connection, data: Mapping[str, Any], document: Document, read: Mapping[str, Mapping[str, Any]]
+) -> dict[str, list[Boxes]]:
+    """Where the alternatives stand on their pages; looked up in the file once, and kept."""
+    digest = str(data.get("fields"))
+    if digest in _boxes or data["media_type"] != PDF:
+        return _boxes.get(digest, {})
+    places = [
+        (name, Span(other["page"], other["start"], other["end"]))
+        for name, one in read.items()
+        for other in (one.get("alternatives") or [])[:MOST_ALTERNATIVES]
+    ]
+    found: dict[str, list[Boxes]] = {}
+    if places:
+        original = artifacts.read(conn, data["pdf"])
+        lines = stored.reader().boxes_of(document, [span for _, span in places], original)
+        for (name, _), boxes in zip(places, lines, strict=True):
+            found.setdefault(name, []).append([[b.left, b.top, b.right, b.bottom] for b in boxes])
+    if len(_boxes) >= 200:
+        _boxes.clear()
+    _boxes[digest] = found
+    return found

@@ -1,0 +1,74 @@
+"""What the dashboard shows of a contract: its fields with how sure each is, and the sentences they were read from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from interlock.apps.contracts.machine import REVIEW_REQUIRED
+from interlock.dashboard.views import Block, Looking, View
+from interlock.engine import Instance, OpenReview
+
+SURE = 0.9
+MOST = 40
+LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ContractView(View):
+    """What the contract is called, why a person is asked, and where it is looked at beside its pages."""
+
+    def title(self, instance: Instance) -> str:
+        return str(instance.data.get("filename") or View.title(self, instance))
+
+    def summary(self, review: OpenReview, instance: Instance) -> str:
+        reasons = instance.data.get("reasons") or []
+        sure = f"{instance.data.get('final_confidence') or 0} % sure that all required fields are right"
+        return "; ".join([sure, *reasons][:3])
+
+    def desk(self, review: OpenReview, instance: Instance) -> str:
+        return f"/ui/contracts/{instance.id}/review" if review.state == REVIEW_REQUIRED else ""
+
+    def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
+        found = []
+        if instance.data.get("fields"):
+            found.append(("Open with the page", f"/ui/contracts/{instance.id}/review"))
+        if instance.data.get("comparison"):
+            found.append(("Comparison", f"/ui/contracts/{instance.id}/comparison"))
+        return found
+
+    def evidence(self, looking: Looking) -> list[Block]:
+        digest = looking.instance.data.get("fields")
+        fields: Mapping[str, Mapping[str, Any]] = json.loads(looking.content(digest) or b"{}") if digest else {}
+        read = {name: one for name, one in fields.items() if one.get("value") not in (None, "")}
+        ordered = sorted(read.items(), key=lambda item: item[1].get("confidence") or 0.0)[:MOST]
+        found = []
+        if ordered:
+            rows = [(_named(name), _short(one["value"]), 100 * (one.get("confidence") or 0.0)) for name, one in ordered]
+            found.append(Block("Fields, the least sure first", rows=rows))
+        text, marks = "", []
+        for name, one in ordered:
+            if quote := _short(one.get("quote") or ""):
+                text += f"{_named(name)}, page {one.get('page')}: "
+                sure = "sure" if (one.get("confidence") or 0.0) >= SURE else "doubtful"
+                marks.append((len(text), len(text) + len(quote), sure))
+                text += f"{quote}\n"
+        if text:
+            found.append(Block("Where they stand", kind="quote", text=text, marks=marks))
+        if looking.instance.data.get("verdict"):
+            found.append(Block("Comparison", rows=[("verdict", str(looking.instance.data["verdict"]), None)]))
+        originals = [a for a in looking.artifacts if a.hash == looking.instance.data.get("pdf")]
+        return found + [Block(a.name, kind="artifact", artifact=a.name) for a in originals[-1:]]
+
+
+def _named(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 2] + " …"
+
+
