@@ -50,6 +50,12 @@ class Trial:
         self._turn = 0
         self.worker = self.new_worker()
 
+    def look_after(self) -> None:
+        """Let the applications' duties do what is to be done now."""
+        for duty in self.engine.registry.duties:
+            while duty.do(self.engine):
+                pass
+
     def new_worker(self) -> UUID:
         """Another worker's row: claims with its id are its own."""
         worker = uuid4()

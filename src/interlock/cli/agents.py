@@ -1,0 +1,51 @@
+"""`interlock mcp`: the tools with which a model takes part as an agent."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Url = Annotated[
+    str,
+    typer.Option("--url", envvar="INTERLOCK_URL", help="Where the service is.", show_default="http://127.0.0.1:8420"),
+]
+Token = Annotated[
+    str,
+    typer.Option(
+        "--token",
+        envvar="INTERLOCK_TOKEN",
+        help="An agent's token with the scope claims; better given as a variable, as others see a command line.",
+        show_default=False,
+    ),
+]
+
+
+def mcp(
+    url: Url = "http://127.0.0.1:8420",
+    token: Token = "",
+    workspace: Annotated[str | None, typer.Option("--workspace", help="Where the jobs belong.")] = None,
+    by_http: Annotated[
+        bool,
+        typer.Option("--http", help="Serve on http://127.0.0.1:PORT/mcp instead of the standard input and output."),
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port for --http; 0 takes a free one.")
+    ] = 8421,
+) -> None:
+    """Serve the tools find, claim, patch and finish to a model, by the Model Context Protocol."""
+    from interlock.machine import InterlockError
+
+    if not token:
+        raise InterlockError(
+            "there is no token; make one with: interlock token create NAME --scope claims, "
+            "and give it as INTERLOCK_TOKEN"
+        )
+    try:
+        from interlock.agents.serving import over_http, over_stdio
+    except ImportError as error:
+        raise InterlockError(f"this needs the extra mcp: pip install 'interlock[mcp]' ({error})") from error
+    if by_http:
+        over_http(url, token, workspace, port, ready=lambda where: typer.echo(f"tools on {where}", err=True))
+    else:
+        over_stdio(url, token, workspace)
