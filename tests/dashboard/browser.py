@@ -18,7 +18,7 @@ from interlock.engine import Engine
 from interlock.http.app import create_app
 from interlock.http.server import InThread
 from interlock.http.service import Service
-from interlock.machine import Machine
+from interlock.machine import Machine, Registry
 from interlock.people import People, Role
 from interlock.store import open_store
 from interlock.worker import Worker
@@ -45,7 +45,7 @@ class Town:
 
 
 @contextmanager
-def town(path: Path, machines: list[Machine], *, work: bool = True) -> Iterator[Town]:
+def town(path: Path, machines: list[Machine] | Registry, *, work: bool = True) -> Iterator[Town]:
     """With an owner, the reviewers mara and ivo, and the viewer guest."""
     settings = Settings()
     with open_store(f"sqlite:///{path}", durability="normal") as store, Engine(store, machines) as engine:
@@ -61,7 +61,8 @@ def town(path: Path, machines: list[Machine], *, work: bool = True) -> Iterator[
         ):
             people.add(name, role=role, by=BY)
         loops = serving(engine, settings) + [x for x in working(engine, settings) if x.name not in {"roller"}]
-        with InThread(create_app(service, pages=dashboard()), service) as server, Duties(loops):
+        app = create_app(service, routers=engine.registry.routers, pages=dashboard())
+        with InThread(app, service) as server, Duties(loops):
             worker = Worker(engine).start() if work else None
             try:
                 yield Town(engine, people, server.url)

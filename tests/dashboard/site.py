@@ -26,7 +26,7 @@ class Site:
     browsers: dict[str, TestClient] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.app = create_app(self.desk.service, pages=dashboard())
+        self.app = create_app(self.desk.service, routers=self.desk.engine.registry.routers, pages=dashboard())
 
     def browser(self, who: str = "owner") -> TestClient:
         """Logged in by a link; the names are those of the desk's people: owner, member, viewer, north-owner, …"""

@@ -19,15 +19,15 @@ TITLES = {
 static_files = APIRouter(include_in_schema=False)
 
 
-@static_files.get("/ui/static/{digest}/{name}")
+@static_files.get("/ui/static/{digest}/{name:path}")
 async def static_file(digest: str, name: str) -> Response:
     """A file that never changes under its address."""
     kind = TYPES.get(name.rpartition(".")[2])
-    if kind is None or "/" in name or name.startswith("."):
+    if kind is None:
         return Response(status_code=404)
     try:
         content = static_bytes(name)
-    except FileNotFoundError:
+    except (OSError, ValueError):
         return Response(status_code=404)
     return Response(content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
 

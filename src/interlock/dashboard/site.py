@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 from uuid import uuid4
@@ -30,7 +31,7 @@ from interlock.watch import alerts, measures
 THEME = "interlock_theme"
 FRAME_FOR = 0.5
 """Seconds that the numbers around a page are good for."""
-_STATIC = files("interlock.dashboard") / "static"
+DASHBOARD = "interlock.dashboard"
 
 
 class LogIn(Exception):
@@ -144,21 +145,40 @@ def _query(base: Mapping[str, Any], **changes: Any) -> str:
     return "?" + urlencode(kept, quote_via=quote) if kept else "?"
 
 
+_static: dict[str, Traversable] = {"": files(DASHBOARD) / "static"}
+_templates: dict[str, jinja2.BaseLoader] = {}
+
+
+def bring(name: str, package: str, *, templates: str | None = "templates", static: str | None = "static") -> None:
+    """Make an application's own templates and static files known here, as `name/file`.
+
+    They are folders of the package; `None` where it has none of that kind. A template of it is rendered like one of
+    ours (`render(v, "name/page.html")`), with the same frame, filters and escapes.
+    """
+    if templates is not None:
+        _templates[name] = jinja2.PackageLoader(package, templates)
+    if static is not None:
+        _static[name] = files(package) / static
+
+
 @cache
 def static(name: str) -> str:
     """The address of a static file, with a part of its hash, so that browsers may keep it for ever."""
-    digest = hashlib.sha256((_STATIC / name).read_bytes()).hexdigest()[:12]
-    return f"/ui/static/{digest}/{name}"
+    return f"/ui/static/{hashlib.sha256(static_bytes(name)).hexdigest()[:12]}/{name}"
 
 
 def static_bytes(name: str) -> bytes:
-    return (_STATIC / name).read_bytes()
+    """The content of a static file, ours or an application's; FileNotFoundError where there is none."""
+    folder, _, file = name.rpartition("/")
+    if folder not in _static or file.startswith("."):
+        raise FileNotFoundError(name)
+    return (_static[folder] / file).read_bytes()
 
 
 @cache
 def environment() -> jinja2.Environment:
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("interlock.dashboard"),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(DASHBOARD), jinja2.PrefixLoader(_templates)]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -181,7 +201,7 @@ def environment() -> jinja2.Environment:
 @cache
 def _icons() -> dict[str, str]:
     """Each line of the file: a name, and the paths of a 16 px icon."""
-    text = (_STATIC / "icons.txt").read_text()
+    text = (_static[""] / "icons.txt").read_text()
     return dict(line.split(" ", 1) for line in text.splitlines() if line.strip())
 
 

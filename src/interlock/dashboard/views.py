@@ -6,7 +6,7 @@ It returns blocks, which are plain values; the pages draw them, so nothing of an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -45,6 +45,8 @@ class Looking:
     instance: Instance
     review: OpenReview | None
     artifacts: Sequence[Artifact] = ()
+    content: Callable[[str], bytes] = lambda digest: b""
+    """The content of an artifact, by its hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,14 @@ class View:
     def summary(self, review: OpenReview, instance: Instance) -> str:
         """Why a person is asked, in one line."""
         return review.title
+
+    def desk(self, review: OpenReview, instance: Instance) -> str:
+        """The address where this review is decided, if the application has a page of its own for it."""
+        return ""
+
+    def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
+        """Pages of the application's own about an instance: what each is called, and its address."""
+        return ()
 
     def evidence(self, looking: Looking) -> list[Block]:
         """What a person should see before deciding."""

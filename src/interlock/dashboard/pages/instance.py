@@ -29,6 +29,7 @@ from interlock.engine import (
     firing,
     outbox,
     pausing,
+    reviews,
     secrets,
 )
 from interlock.engine.firing import allowed
@@ -114,14 +115,18 @@ async def instance(
 
     found = await v.service.read(look)
     verdict = await v.service.call(v.service.engine.verify, id) if verify else None
-    choices = _choices(v, it, machine)
     view = view_of(v.service.engine.registry, it.machine)
+    choices = _choices(v, it, machine)
+    if found["review"] is not None and view.desk(found["review"], it):
+        # It is decided where its evidence is; the same events here would go past that.
+        choices = [c for c in choices if c.event not in found["review"].decisions.values()]
     actor = v.who.actor_in(it.workspace)
     operate = v.may("operate", it.workspace, it.machine)
     cancels = any(machine is not None and c.to == machine.cancel for c in choices)
     return await render(
         v, "instance.html", it=it, machine=machine, why=why, tab=chosen, choices=choices, title=view.title(it),
-        told=timeline.plainly(why, v.now), tone=_tone(why, machine, it), who_may=_who_may(why, choices),
+        links=view.links(it), told=timeline.plainly(why, v.now), tone=_tone(why, machine, it),
+        who_may=_who_may(why, choices),
         coming=[(timeline.by_itself(c.what), micros(c.at)) for c in why.by_itself if micros(c.at) > v.now],
         labels=json.loads(it.labels) if it.labels else {}, verdict=verdict, before=before,
         picture=diagram.for_instance(machine, found.pop("moves"), it) if machine is not None else None,
@@ -238,11 +243,10 @@ def _open_letters(conn: sa.Connection, id: UUID) -> list[deadletters.DeadLetter]
     return [deadletters.get(conn, one) for one in conn.execute(query.limit(5)).scalars()]
 
 
-def _open_review(conn: sa.Connection, id: UUID) -> Any:
-    query = sa.select(t.review.c.id, t.review.c.title, t.review.c.role).where(
-        t.review.c.instance_id == id, t.review.c.status == "open"
-    )
-    return conn.execute(query.order_by(t.review.c.id).limit(1)).first()
+def _open_review(conn: sa.Connection, id: UUID) -> reviews.OpenReview | None:
+    query = sa.select(t.review.c.id).where(t.review.c.instance_id == id, t.review.c.status == "open")
+    found = conn.execute(query.order_by(t.review.c.id).limit(1)).scalar()
+    return reviews.get(conn, found) if found is not None else None
 
 
 def _load(conn: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Instance]:

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from interlock.dashboard import schema, timeline
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
-from interlock.dashboard.views import Looking, view_of
+from interlock.dashboard.views import Block, Looking, view_of
 from interlock.dashboard.words import ago, title
 from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, reviews
 from interlock.engine.unit import Unit, load
@@ -85,19 +85,23 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
     engine = v.service.engine
     instance: Instance = await v.service.call(engine.get, chosen.instance_id)
     why = await v.service.call(engine.explain, chosen.instance_id)
-    kept = await v.service.read(lambda conn: artifacts.of(conn, chosen.instance_id))
     view = view_of(engine.registry, chosen.machine)
+
+    def look(conn: sa.Connection) -> list[Block]:
+        kept = artifacts.of(conn, chosen.instance_id)
+        return view.evidence(Looking(instance, chosen, kept, lambda digest: artifacts.read(conn, digest)))
+
     machine = engine.registry.get(chosen.machine)
     names = list(chosen.decisions)
     good = [n for n in names if n not in TURNS and chosen.decisions[n] not in TURNS]
     return {
         "instance": instance, "machine": machine, "why": why, "title": view.title(instance),
-        "summary": view.summary(chosen, instance), "blocks": view.evidence(Looking(instance, chosen, kept)),
+        "summary": view.summary(chosen, instance), "blocks": await v.service.read(look),
         "fields": schema.fields(chosen.form, {**instance.data, **(chosen.answer or {})}),
         "primary": good[0] if good else None, "turned": next((n for n in names if n not in good), None),
         "decisions": names, "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
         "coming": [f"{timeline.by_itself(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.by_itself],
-        "may": _may(v, chosen), "held": _held(v, chosen),
+        "may": _may(v, chosen), "held": _held(v, chosen), "desk": view.desk(chosen, instance),
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from interlock.apps.contracts.compare.offers import (
     load_offers,
     shipped_offers,
 )
+from interlock.apps.contracts.compare.pair import compare_pair
 from interlock.apps.contracts.compare.result import AnyComparison, Comparison, load
 from interlock.apps.contracts.compare.template import Template, compare_template, load_template, shipped_template
 from interlock.apps.contracts.compare.versions import Source, accept_all, compare_versions, reject_all
@@ -31,6 +32,7 @@ __all__ = [
     "accept_all",
     "compare_amendments",
     "compare_offers",
+    "compare_pair",
     "compare_template",
     "compare_versions",
     "current_from_fields",

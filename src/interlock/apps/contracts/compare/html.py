@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from interlock.apps.contracts.compare.clauses import shortened
@@ -32,15 +33,21 @@ def style() -> str:
 
 
 def _render(comparison: AnyComparison, *, whole: bool) -> str:
-    source = (files(__package__) / "templates" / "comparison.html").read_text("utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"named": named, "shown": shown, "money": money, "shortened": shortened}
-    environment.globals |= {"words": words, "pages": _pages}
     names = {document.key: document.name for document in comparison.documents}
     titles = {one.key: one.title for one in getattr(comparison, "instruments", ())}
     # The sheet is our own file, and a style element takes no escapes.
     css = Markup(style())  # noqa: S704
-    return environment.from_string(source).render(c=comparison, names=names, titles=titles, css=css, whole=whole)
+    return _template().render(c=comparison, names=names, titles=titles, css=css, whole=whole)
+
+
+@lru_cache(maxsize=1)
+def _template() -> Template:
+    """Compiled once: that takes 35 ms, and filling it in 3."""
+    source = (files(__package__) / "templates" / "comparison.html").read_text("utf-8")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"named": named, "shown": shown, "money": money, "shortened": shortened}
+    environment.globals |= {"words": words, "pages": _pages}
+    return environment.from_string(source)
 
 
 def words(pieces: list[Words], *, cut: bool = True) -> Markup:

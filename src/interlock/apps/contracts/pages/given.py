@@ -17,8 +17,9 @@ PLACE = re.compile(r"(\d{1,6}):(\d{1,9})-(\d{1,9})")
 BOX = re.compile(r"(\d{1,6})@(\d{1,6}(?:\.\d{1,6})?(?:,\d{1,6}(?:\.\d{1,6})?){3})")
 LONGEST = 10_000
 KINDS = {
-    "date": "a date, such as 2024-05-31", "money": "a sum, such as 1200 EUR", "duration": "a duration, such as 12 months",
-    "number": "a number", "clause": "yes or no", "law": "a state or country", "parties": "names, with ; between them",
+    "date": "a date, such as 2024-05-31", "money": "a sum, such as 1200 EUR",
+    "duration": "a duration, such as 12 months", "number": "a number", "clause": "yes or no",
+    "law": "a state or country", "parties": "names, with ; between them",
 }  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def read(vertical: Vertical, fields: Mapping[str, str], before: Mapping[str, str
 def _wrong(one: FieldDefinition, vertical: Vertical, given: Given, before: Mapping[str, str]) -> str:
     if len(given.value) > LONGEST:
         return f"{one.label}: a value has at most {LONGEST:,} characters"
-    if given.place and _evidence(given.place) is None:
+    if given.place and evidence(given.place) is None:
         return f"{one.label}: the place on the page cannot be read; mark it once more"
     if given.action == "accept" and not before.get(one.name):
         return f"{one.label}: there is no value to accept; correct it or mark it absent"
@@ -73,8 +74,8 @@ def decisions(given: Mapping[str, Given]) -> list[FieldDecision]:
     """What goes to the workflow."""
     return [
         FieldDecision(
-            field=name, action=one.action, value=one.value if one.action == "correct" else None,  # type: ignore[arg-type]
-            evidence=_evidence(one.place) if one.action in {"accept", "correct"} else None,
+            field=name, action=one.action, value=one.value if one.action == "correct" else None,
+            evidence=evidence(one.place) if one.action in {"accept", "correct"} else None,
         )
         for name, one in given.items()
         if one.action
@@ -112,7 +113,8 @@ def lost(given: Mapping[str, Given], vertical: Vertical) -> list[str]:
     ]
 
 
-def _evidence(place: str) -> Evidence | None:
+def evidence(place: str) -> Evidence | None:
+    """A place as the form carries it; None for what is none."""
     if found := PLACE.fullmatch(place):
         page, start, end = (int(part) for part in found.groups())
         return Evidence(page=page, start=start, end=end) if page and start < end else None

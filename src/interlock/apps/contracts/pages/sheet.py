@@ -1,4 +1,4 @@
-"""What the review page shows: the fields by risk, with evidence, doubts and alternatives, and what was decided so far."""
+"""What the review page shows: the fields by risk, with evidence, doubts, alternatives, and what was decided so far."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from interlock.store import moment
 LOW = 0.9
 """Below this a required field needs a person's word."""
 MOST_ALTERNATIVES = 6
+UNDERSTOOD = {"date", "money", "duration", "number", "law"}
+"""Kinds whose comparable form says more to a person than how it is written."""
 SHORT = 80
 PDF = "application/pdf"
 GRADES = {"poor": "failed", "review": "person", "good": "done", "excellent": "done"}
@@ -114,7 +116,7 @@ class Sheet:
 
     @property
     def pdf(self) -> bool:
-        return self.instance.data["media_type"] == PDF
+        return bool(self.instance.data["media_type"] == PDF)
 
     @property
     def pages(self) -> int:
@@ -215,12 +217,12 @@ def _row(
     given: Mapping[str, Given],
 ) -> Row:
     value, human = _text(one.get("value")), one.get("human")
-    meaning = _text(one.get("normalised"))
+    meaning = _text(one.get("normalised")) if definition.type in UNDERSTOOD else ""
     confidence = one.get("confidence")
     low = definition.required and (confidence is None or confidence < LOW)
     alternatives = [
         Alternative(
-            _text(other["value"]), other["quote"] or "", other["page"],
+            _text(other["value"]), _spaced(other["quote"]), other["page"],
             f"{other['page']}:{other['start']}-{other['end']}", boxes[at] if at < len(boxes) else (),
         )
         for at, other in enumerate((one.get("alternatives") or [])[:MOST_ALTERNATIVES])
@@ -228,13 +230,18 @@ def _row(
     return Row(
         name=definition.name, label=definition.label, type=definition.type, help=definition.help,
         required=definition.required, value=value, meaning="" if meaning.casefold() == value.casefold() else meaning,
-        quote=one.get("quote") or "", page=one.get("page"), start=one.get("start") or 0, end=one.get("end") or 0,
+        quote=_spaced(one.get("quote")), page=one.get("page"), start=one.get("start") or 0, end=one.get("end") or 0,
         boxes=one.get("boxes") or (), confidence=None if confidence is None else 100 * confidence,
         words=one.get("words") or "", problems=problems, alternatives=alternatives,
         choices=("yes", "no") if definition.type == "clause" else definition.choices,
         flagged=bool(low or problems), human=human, machine=_text((one.get("machine") or {}).get("value")),
         given=given.get(definition.name) or Given(value=value),
     )  # fmt: skip
+
+
+def _spaced(quote: str | None) -> str:
+    """With spaces that a line may break at."""
+    return (quote or "").replace("\u00a0", " ")
 
 
 def _text(value: Any) -> str:

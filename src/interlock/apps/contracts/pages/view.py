@@ -70,5 +70,3 @@ def _named(name: str) -> str:
 def _short(value: Any) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= LONGEST else text[: LONGEST - 2] + " …"
-
-

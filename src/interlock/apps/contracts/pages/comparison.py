@@ -1,0 +1,36 @@
+"""The stored comparison of a contract, inside the dashboard's frame."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter
+from fastapi.responses import Response
+from markupsafe import Markup
+
+from interlock.apps.contracts.compare import load
+from interlock.apps.contracts.compare.html import fragment
+from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.pages.review import seen
+from interlock.dashboard.site import Reader, render
+from interlock.engine import Instance, artifacts
+
+router = APIRouter(include_in_schema=False)
+NOT_YET = "It was not compared yet. The comparison is shown here as soon as the worker has it."
+
+
+@router.get("/ui/contracts/{id}/comparison")
+async def comparison(v: Reader, id: UUID) -> Response:
+    def look(conn: sa.Connection) -> tuple[Instance, str]:
+        instance = seen(conn, id, v)
+        digest = instance.data.get("comparison")
+        return instance, fragment(load(artifacts.read(conn, digest).decode())) if digest else ""
+
+    instance, html = await v.service.read(look)
+    machine = v.service.engine.registry.get(contract.name)
+    if not html:
+        return await render(v, "contracts/later.html", it=instance, machine=machine, sentence=NOT_YET)
+    # Made by a template of ours that escapes all that comes from documents.
+    body = Markup(html)  # noqa: S704
+    return await render(v, "contracts/comparison.html", it=instance, machine=machine, body=body)

@@ -1,0 +1,141 @@
+"""A signed link in a browser: the same review page without a login, for that one review alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from interlock.apps.contracts import links, stored
+from interlock.apps.contracts.api import decide_as
+from interlock.apps.contracts.calling import settings_of
+from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.pages.deciding import Asked, asked
+from interlock.apps.contracts.pages.review import BoxText, FieldName, PageNumber, Place, holder, shown, under
+from interlock.apps.contracts.pages.sheet import PDF, Sheet
+from interlock.dashboard.site import plain
+from interlock.engine import EngineError, Instance, NotFound, artifacts
+from interlock.engine.unit import Unit, load
+from interlock.http.caller import TheService
+from interlock.http.problems import BadRequest
+from interlock.http.service import Service
+from interlock.machine import Actor, InterlockError
+from interlock.people import NotAllowed
+from interlock.store.tables import instance as I
+
+router = APIRouter(prefix="/workflows", include_in_schema=False)
+BIGGEST = 200_000
+
+
+@router.get("/{id}/resume")
+async def opened(
+    service: TheService, request: Request, id: UUID, field: FieldName = "", page: PageNumber = None
+) -> Response:
+    """The page of the review that the link is for; a link that is not good says so."""
+    return await _shown(service, request, id, Asked(field=field, page=page))
+
+
+@router.post("/{id}/resume/form")
+async def posted(service: TheService, request: Request, id: UUID) -> Response:
+    """The form of that page: the signature in its address is its only right, and no cookie counts."""
+    form = await request.form(max_files=0, max_fields=500, max_part_size=BIGGEST)
+    fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+    given = fields.get("seq", "")
+    seq = int(given) if given.isdecimal() and len(given) < 18 else None
+    settings = settings_of(service)
+    try:
+        link = links.Link.of(request.query_params)
+        want = await service.read(
+            lambda conn: asked(conn, _instance(conn, service, id, link)[0], settings, fields, seq)
+        )  # fmt: skip
+    except (NotAllowed, NotFound) as error:
+        return refused(request, error)
+    body = want.body
+    if body is None:
+        return await _shown(service, request, id, want)
+
+    def job(unit: Unit) -> None:
+        instance, actor = links.checked(unit, id, link.review, link.by, link.until, link.signature)
+        decide_as(unit, instance, body, actor)
+
+    try:
+        await service.write(job, "review")
+    except NotAllowed as error:
+        return refused(request, error)
+    except (EngineError, BadRequest) as error:
+        return await _shown(service, request, id, want, error)
+    return RedirectResponse(f"/workflows/{id}/resume?{link.query}", 303)
+
+
+@router.get("/{id}/resume/pages/{number}")
+async def image(
+    service: TheService, request: Request, id: UUID, number: Annotated[int, Path(ge=1, le=100_000)]
+) -> Response:
+    link = links.Link.of(request.query_params)
+
+    def look(conn: sa.Connection) -> bytes:
+        instance, _ = _instance(conn, service, id, link)
+        if instance.data["media_type"] != PDF or number > (instance.data["pages"] or 0):
+            raise NotFound(f"workflow {id} has no page {number} that could be shown")
+        return artifacts.read(conn, instance.data["pdf"])
+
+    original = await service.read(look)
+    made = await service.call(stored.reader().render, original, number, 2.0)
+    return Response(made, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
+
+
+@router.get("/{id}/resume/text")
+async def text(
+    service: TheService, request: Request, id: UUID, page: Annotated[int, Query(ge=1, le=100_000)], box: BoxText
+) -> Response:
+    link = links.Link.of(request.query_params)
+    instance = await service.read(lambda conn: _instance(conn, service, id, link)[0])
+    return await under(service, instance, page, box)
+
+
+def _instance(conn: sa.Connection, service: Service, id: UUID, link: links.Link) -> tuple[Instance, Actor]:
+    actor = links.valid(conn, id, link, service.engine.clock.now())
+    found = load(conn, conn.execute(sa.select(I).where(I.c.id == id, I.c.machine == contract.name)).all())
+    if not found or not found[0].data.get("fields"):
+        raise NotFound(f"there is no workflow {id} to review")
+    return found[0], actor
+
+
+async def _shown(
+    service: Service, request: Request, id: UUID, want: Asked, error: InterlockError | None = None
+) -> Response:
+    settings = settings_of(service)
+    now = service.engine.clock.now()
+
+    def look(conn: sa.Connection) -> tuple[Instance, Actor, Sheet, Mapping[str, Any]]:
+        instance, actor = _instance(conn, service, id, link)
+        return (instance, actor, *shown(conn, instance, settings, want, error))
+
+    try:
+        link = links.Link.of(request.query_params)
+        instance, actor, made, more = await service.read(look)
+    except (NotAllowed, NotFound) as wrong:
+        return refused(request, wrong)
+    place = Place(
+        layout="contracts/alone.html", action=f"/workflows/{id}/resume/form?{link.query}",
+        images=f"/workflows/{id}/resume/pages/", query=f"?{link.query}",
+        text=f"/workflows/{id}/resume/text?{link.query}&",
+        may=made.open and made.review is not None and made.review.id == link.review,
+        held=holder(made, str(actor), now),
+    )  # fmt: skip
+    return plain(
+        request, "contracts/review.html", layout=place.layout, s=made, p=place, it=instance, now=now, me=str(actor),
+        machine=service.engine.registry.get(contract.name), csrf="", said="", **more,
+    )  # fmt: skip
+
+
+def refused(request: Request, error: InterlockError) -> Response:
+    """A page that says why the link opens nothing."""
+    told = str(error)
+    status = 403 if isinstance(error, NotAllowed) else 404
+    title = "This link does not open anything" if status == 403 else "Not found"
+    return plain(request, "contracts/refused.html", status=status, title=title, detail=f"{told[:1].upper()}{told[1:]}.")

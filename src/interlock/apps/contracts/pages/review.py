@@ -1,0 +1,199 @@
+"""The review beside the page: fields by risk on the right, what they were read from lit on the left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from interlock.apps.contracts import stored
+from interlock.apps.contracts.answers import open_review
+from interlock.apps.contracts.api import decide
+from interlock.apps.contracts.calling import seen as workflow_of
+from interlock.apps.contracts.calling import settings_of
+from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.pages import given as entering
+from interlock.apps.contracts.pages.deciding import Asked, asked, told
+from interlock.apps.contracts.pages.sheet import PDF, Sheet, sheet
+from interlock.dashboard.forms import Done, posted
+from interlock.dashboard.site import Reader, Visitor, render
+from interlock.dashboard.views import view_of
+from interlock.dashboard.words import title
+from interlock.engine import AlreadyDecided, EngineError, Instance, NotFound, ReviewHeld, artifacts, reviews
+from interlock.engine.unit import Unit
+from interlock.http.problems import BadRequest
+from interlock.http.service import Service
+from interlock.machine import InterlockError
+from interlock.store import SECOND
+
+router = APIRouter(include_in_schema=False)
+NOT_YET = "Its fields were not read yet. They are shown here as soon as the worker has them."
+ALMOST_OVER = 15 * 60 * SECOND
+"""A claim that ends so soon is taken anew when its holder looks again."""
+FieldName = Annotated[str, Query(max_length=100)]
+PageNumber = Annotated[int | None, Query(ge=1, le=100_000)]
+BoxText = Annotated[str, Query(max_length=100)]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the page stands, and what whoever looks may do there."""
+
+    layout: str
+    action: str
+    images: str
+    """What comes before and after the number in the address of a page's image."""
+    query: str
+    text: str
+    """Where the text under a rectangle is asked for."""
+    may: bool
+    held: str
+    """Who else is at it."""
+
+
+def seen(conn: sa.Connection, id: UUID, v: Visitor) -> Instance:
+    return workflow_of(conn, id, v.who)
+
+
+@router.get("/ui/contracts/{id}/review")
+async def review(v: Reader, id: UUID, field: FieldName = "", page: PageNumber = None) -> Response:
+    """Whoever may decide holds it from now on, so that others see that somebody is at it."""
+    await _claim(v, id)
+    return await _show(v, id, Asked(field=field, page=page))
+
+
+@router.post("/ui/contracts/{id}/review")
+async def post(request: Request, id: UUID) -> Response:
+    form = await posted(request)
+    v = form.v
+    settings = settings_of(v.service)
+    want = await v.service.read(lambda conn: asked(conn, _ready(seen(conn, id, v)), settings, form.fields, form.seq))
+    body = want.body
+    if body is None:
+        return await _show(v, id, want)
+
+    def job(unit: Unit) -> Done:
+        decide(unit, id, body, v.who)
+        after = unit.lock(id)
+        name = view_of(v.service.engine.registry, contract.name).title(after)
+        return Done(said=f"{name}: {title(after.state)} now.", to="/ui/reviews")
+
+    try:
+        return await form.do(job, "review")
+    except (EngineError, BadRequest) as error:
+        return await _show(v, id, want, error)
+
+
+@router.get("/ui/contracts/{id}/text")
+async def text(v: Reader, id: UUID, page: Annotated[int, Query(ge=1, le=100_000)], box: BoxText) -> Response:
+    """The text under a rectangle that somebody dragged on a page."""
+    return await under(v.service, await v.service.read(lambda conn: seen(conn, id, v)), page, box)
+
+
+async def under(service: Service, instance: Instance, page: int, box: str) -> Response:
+    """Points from the top left corner in, words and their exact boxes out."""
+    from interlock.apps.contracts.reading import Box
+
+    wanted = entering.evidence(f"{page}@{box}")
+    if wanted is None or wanted.box is None:
+        raise BadRequest(f"{box[:60]!r} is no rectangle; give left,top,right,bottom in points")
+    data = instance.data
+
+    def look(conn: sa.Connection) -> tuple[Any, bytes]:
+        if data["media_type"] != PDF or not data["text"]:
+            raise NotFound(f"contract {instance.id} has no pages to drag on")
+        document = stored.document(conn, data)
+        if page > len(document.pages):
+            raise NotFound(f"contract {instance.id} has no page {page}")
+        return document, artifacts.read(conn, data["pdf"])
+
+    document, original = await service.read(look)
+    reader = stored.reader()
+    span = await service.call(reader.span_at, document, page, Box(*wanted.box), original)
+    if span is None:
+        return JSONResponse({"quote": "", "place": "", "page": page, "boxes": []})
+    boxes = (await service.call(reader.boxes_of, document, [span], original))[0]
+    return JSONResponse({
+        "quote": document.page(page).text[span.start : span.end], "place": f"{page}:{span.start}-{span.end}",
+        "page": page, "boxes": [[b.left, b.top, b.right, b.bottom] for b in boxes],
+    })  # fmt: skip
+
+
+async def _claim(v: Visitor, id: UUID) -> None:
+    if v.request.headers.get("x-live") or "prefetch" in v.request.headers.get("sec-purpose", ""):
+        return  # nobody has opened it
+
+    def look(conn: sa.Connection) -> reviews.OpenReview | None:
+        return open_review(conn, seen(conn, id, v))
+
+    task = await v.service.read(look)
+    if task is None or not v.may("review", task.workspace, contract.name):
+        return
+    actor = v.who.actor_in(task.workspace)
+    if task.claimed_by == str(actor) and (task.claimed_until or 0) > v.now + ALMOST_OVER:
+        return
+
+    def take(unit: Unit) -> None:
+        with suppress(ReviewHeld, AlreadyDecided):
+            reviews.claim(unit, task.id, actor)
+
+    await v.service.write(take, "review")
+
+
+def _ready(instance: Instance) -> Instance:
+    if not instance.data.get("fields"):
+        raise NotFound(NOT_YET)
+    return instance
+
+
+async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None = None) -> Response:
+    settings = settings_of(v.service)
+
+    def look(conn: sa.Connection) -> tuple[Instance, Sheet | None, Mapping[str, Any]]:
+        instance = seen(conn, id, v)
+        if not instance.data.get("fields"):
+            return instance, None, {}
+        return (instance, *shown(conn, instance, settings, want, error))
+
+    instance, made, more = await v.service.read(look)
+    machine = v.service.engine.registry.get(contract.name)
+    if made is None:
+        return await render(v, "contracts/later.html", it=instance, machine=machine, sentence=NOT_YET)
+    me = str(v.who.actor_in(instance.workspace))
+    place = Place(
+        layout="base.html", action=f"/ui/contracts/{id}/review", images=f"/workflows/{id}/pages/", query="?scale=2",
+        text=f"/ui/contracts/{id}/text?", may=made.open and v.may("review", instance.workspace, contract.name),
+        held=holder(made, me, v.now),
+    )  # fmt: skip
+    return await render(
+        v, "contracts/review.html", layout=place.layout, s=made, p=place, it=instance, machine=machine, me=me, **more
+    )
+
+
+def shown(
+    conn: sa.Connection, instance: Instance, settings: Any, want: Asked, error: InterlockError | None
+) -> tuple[Sheet, dict[str, Any]]:
+    """The sheet with what was entered, and what is said about it."""
+    given, message, status = want.given, want.message, want.status
+    made = sheet(conn, instance, settings, field=want.field, page=want.page, given=given)
+    lost: list[str] = []
+    if error is not None:
+        message, status = told(error, still_open=made.open)
+        blamed = entering.blamed(given, made.vertical, str(error))
+        made = sheet(conn, instance, settings, field=want.field, page=want.page, given=blamed)
+        lost = [] if made.open else entering.lost(given, made.vertical)
+    return made, {"message": message, "status": status, "lost": lost, "notes": want.notes}
+
+
+def holder(made: Sheet, me: str, now: int) -> str:
+    """Who is at it, if that is somebody else."""
+    review = made.review
+    if review is None or not made.open or review.claimed_by in {None, me} or (review.claimed_until or 0) <= now:
+        return ""
+    return str(review.claimed_by)
