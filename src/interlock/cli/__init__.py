@@ -8,8 +8,10 @@ import sys
 import typer
 
 from interlock.cli import (
+    agents,
     audit,
     configuration,
+    contracts,
     database,
     dead_letters,
     exporting,
@@ -44,6 +46,8 @@ app.add_typer(machines.app, name="machine")
 app.add_typer(database.app, name="db")
 app.add_typer(audit.app, name="audit")
 app.add_typer(configuration.app, name="config")
+app.add_typer(contracts.app, name="contracts")
+app.command("mcp")(agents.mcp)
 app.command("export")(exporting.export)
 app.command("sample")(sample.run)
 

@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
+    from interlock.config import Settings
     from interlock.engine import Engine
     from interlock.machine import Registry
     from interlock.store import Store
@@ -43,6 +44,19 @@ def address(database: str) -> str:
     from interlock.config import load
 
     return load().database_url
+
+
+def contract_settings(config: Path | None) -> Settings:
+    """The settings; one clear line where the extra is not installed."""
+    from interlock.config import load
+    from interlock.machine import InterlockError
+
+    try:
+        import interlock.apps.contracts.fields.vertical
+        import interlock.apps.contracts.reading  # noqa: F401 - only whether they can be
+    except ImportError as error:
+        raise InterlockError(f"this needs the extra contracts: pip install 'interlock[contracts]' ({error})") from error
+    return load(config)
 
 
 def parsed(where: str) -> URL:

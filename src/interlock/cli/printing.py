@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from interlock.engine import Instance
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -22,9 +24,29 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Plain columns: nothing is cut, so that an id can be copied and a line found with grep."""
     from interlock.machine.drawing import columns
 
-    # What comes from outside must not move the cursor or colour the terminal.
-    clean = [tuple("".join(c if c.isprintable() else "·" for c in cell) for cell in row) for row in rows]
-    typer.echo(columns(tuple(header), clean), nl=False)
+    shown = [tuple(map(clean, row)) for row in rows]
+    typer.echo(columns(tuple(header), shown), nl=False)
+
+
+def clean(text: str) -> str:
+    """What comes from outside must not move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else "·" for c in text)
+
+
+def short(text: str, most: int = 60) -> str:
+    """On one line, and cut where it is long."""
+    flat = clean(" ".join(text.split()))
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def bars(quiet: bool = False) -> Progress:
+    """Progress bars on the standard error, so that the standard output has the result alone."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
 
 
 def as_json(value: Any) -> None:

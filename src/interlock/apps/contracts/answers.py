@@ -13,14 +13,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from interlock.apps.contracts import stored
 from interlock.apps.contracts.errors import NotRetryable
 from interlock.apps.contracts.machine import FAILED, REJECTED, REVIEW_REQUIRED
+from interlock.apps.contracts.models import RejectReason
 from interlock.apps.contracts.reading.errors import ReadingError
 from interlock.engine import Instance, reviews
 from interlock.http import problems
-from interlock.machine import InterlockError
+from interlock.machine import InterlockError, WorkError
 from interlock.store import moment
 
 SHOWN = ("value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals")
@@ -49,17 +51,21 @@ def envelope(data: Any, status: int = 200, error: ErrorOut | None = None) -> Res
     return JSONResponse(told, status)
 
 
-def refused(error: Exception, data: Any = None) -> Response:
+def refused(error: InterlockError) -> Response:
     """One of our errors in the envelope, with the status that the rest of the API would give it."""
-    if isinstance(error, ReadingError):
-        return envelope(data, 422, ErrorOut(code=error.code, message=str(error), retryable=error.retryable))
-    assert isinstance(error, InterlockError)
-    told = problems.of(error)
+    if isinstance(error, WorkError):
+        retryable = error.retryable if isinstance(error, ReadingError) else not isinstance(error, NotRetryable)
+        told = ErrorOut(code=code_of(type(error)), message=str(error), retryable=retryable)
+        return envelope(None, 503 if retryable else 422, told)
+    return of_problem(problems.of(error))
+
+
+def of_problem(told: problems.Refusal) -> Response:
     details = told.problem.model_dump(exclude_none=True, exclude={"type", "title", "status", "detail"}) or None
     code = re.sub(r"\W+", "_", told.problem.type).upper()
-    retryable = told.status_code in {429, 503}
+    retryable = told.status_code in {429, 500, 503}
     made = envelope(
-        data, told.status_code, ErrorOut(code=code, message=told.problem.detail, details=details, retryable=retryable)
+        None, told.status_code, ErrorOut(code=code, message=told.problem.detail, details=details, retryable=retryable)
     )
     for name in ("www-authenticate", "retry-after"):
         if name in told.headers:
@@ -82,6 +88,10 @@ class Enveloped(APIRoute):
                 return envelope(None, 422, told)
             except InterlockError as error:
                 return refused(error)
+            except HTTPException as error:
+                return of_problem(problems.plain(error))
+            except Exception as error:
+                return of_problem(problems.unexpected(request, error))
 
         return answer
 
@@ -117,7 +127,7 @@ def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
         told["comparison"] = json.loads(_artifact(conn, data["comparison"]))
     if data["reject_reason"]:
         told["rejectReason"] = data["reject_reason"]
-    if instance.state == FAILED or (instance.state == REJECTED and instance.error):
+    if instance.state == FAILED or given_up(instance):
         told |= {"failedAtStep": instance.failed_step, "lastError": failure(instance).model_dump()}
     if data["origin"]:
         told["origin"] = data["origin"]
@@ -143,17 +153,32 @@ def open_review(conn: sa.Connection, instance: Instance) -> reviews.OpenReview |
     return next((one for one in found if one.state == REVIEW_REQUIRED), None)
 
 
+def given_up(instance: Instance) -> bool:
+    """Whether it was rejected because a step failed, and not by a reviewer."""
+    why = instance.data.get("reject_reason")
+    return instance.state == REJECTED and why is not None and why != RejectReason.REJECTED_IN_REVIEW
+
+
 def failure(instance: Instance) -> ErrorOut:
     """Why the last step failed, and whether trying again can help."""
     error = instance.error or {}
     kind = str(error.get("type", "Error"))
-    known = next((c for c in _all(ReadingError) if c.__name__ == kind), None)
-    code = known.code if known is not None else re.sub(r"(?<!^)(?=[A-Z])", "_", kind).upper()
-    hopeless = {c.__name__ for c in _all(NotRetryable)}
+    known = next((c for c in _all(WorkError) if c.__name__ == kind), None)
+    hopeless = known is not None and issubclass(known, NotRetryable)
     return ErrorOut(
-        code=code, message=str(error.get("message", "")), details={"step": instance.failed_step},
-        retryable=kind not in hopeless and instance.state != REJECTED,
+        code=code_of(known) if known is not None else _words(kind), message=str(error.get("message", "")),
+        details={"step": instance.failed_step, "attempts": instance.failures_of(instance.failed_step or "")},
+        retryable=instance.state == FAILED and not hopeless,
     )  # fmt: skip
+
+
+def code_of(kind: type[Exception]) -> str:
+    """The error's name for a program."""
+    return str(getattr(kind, "code", "") or _words(kind.__name__))
+
+
+def _words(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
 
 
 def _all(kind: type[Any]) -> list[type[Any]]:

@@ -21,6 +21,7 @@ from interlock.store import SECOND
 from interlock.store.contracts import contract_calibration as C
 from interlock.store.contracts import contract_label as L
 from interlock.store.contracts import contract_provider as P
+from interlock.watch.rollups import dialect_insert
 
 DAY = 24 * 3600 * SECOND
 FEWEST = 10
@@ -42,12 +43,14 @@ def providers(conn: sa.Connection, vertical: Vertical) -> ListedProviders | None
 
 
 def put_provider(unit: Unit, list_name: str, provider: Provider, actor: Actor) -> None:
-    unit.conn.execute(sa.delete(P).where(P.c.list == list_name, P.c.name == provider.name))
+    """Add it, or change what was there under its name."""
     told = provider.model_dump(mode="json")
-    unit.insert(
-        P, list=list_name, name=provider.name, aliases=json.dumps(told["aliases"]), ranges=json.dumps(told["ranges"]),
-        changed_by=str(actor), changed_at=unit.now,
-    )  # fmt: skip
+    values = {
+        "aliases": json.dumps(told["aliases"]), "ranges": json.dumps(told["ranges"]), "changed_by": str(actor),
+        "changed_at": unit.now,
+    }  # fmt: skip
+    new = dialect_insert(unit.conn.dialect.name, P).values(list=list_name, name=provider.name, **values)
+    unit.conn.execute(new.on_conflict_do_update(index_elements=[P.c.list, P.c.name], set_=values))
 
 
 def calibration(conn: sa.Connection, vertical: str) -> Calibration:
@@ -85,9 +88,10 @@ def _recount(unit: Unit, vertical: str, count: int) -> None:
     labels = [Label(row.field, json.loads(row.features), bool(row.right)) for row in rows]
     shipped = shipped_table(vertical)
     documents = len({row.instance_id for row in rows})
-    version = f"{vertical}-{len(rows)}-{unit.now // SECOND}"
+    version = f"{vertical}-{len(rows)}-reviewed"  # the same for two processes that count at once
     made = refit(shipped, labels, version=version, documents=shipped.documents + documents)
-    unit.insert(
-        C, vertical=vertical, version=version, counts=made.model_dump_json(), documents=made.documents,
+    new = dialect_insert(unit.conn.dialect.name, C).values(
+        vertical=vertical, version=version, counts=made.model_dump_json(), documents=made.documents,
         labels=len(rows), at=unit.now,
     )  # fmt: skip
+    unit.conn.execute(new.on_conflict_do_nothing())

@@ -6,129 +6,135 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
+HOPELESS = r"""/"retryable": false/.test(error?.message ?? "")"""
+"""A script's error reaches the flow as its message, which is the error of the envelope."""
 RETRY = {
     "exponential": {"attempts": 3, "multiplier": 2, "seconds": 5, "random_factor": 20},
-    "retry_if": {"expr": "error?.retryable !== false"},
+    "retry_if": {"expr": f"error?.retryable !== false && !{HOPELESS}"},
 }
-CALL = """import json, urllib.error, urllib.request
+ASK = '''import json
+import urllib.error
+import urllib.request
 
 
-def main(base: str, token: str, path: str, body: dict | None = None) -> dict:
-    request = urllib.request.Request(
-        base + path,
-        data=json.dumps(body or {}).encode() if METHOD == "POST" else None,
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-        method=METHOD,
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=600) as answer:
-            told = json.load(answer)
-    except urllib.error.HTTPError as error:
-        told = json.load(error)
+def ask(method: str, url: str, token: str, body: dict | None = None) -> tuple[int, dict]:
+    """The status and the envelope; 202 is asked again, for the step still runs."""
+    while True:
+        request = urllib.request.Request(
+            url,
+            data=None if method == "GET" else json.dumps(body or {}).encode(),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=600) as answer:
+                status, told = answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            status, told = error.code, json.load(error)
+        if status != 202:
+            return status, told
+
+
+def data_of(told: dict) -> dict:
     if not told["success"]:
-        raise Exception(json.dumps(told["error"]))
+        raise RuntimeError(json.dumps(told["error"]))
     return told["data"]
+'''
+CALL = f"""{ASK}
+
+def main(base: str, token: str, path: str, body: dict | None = None, method: str = "POST") -> dict:
+    return data_of(ask(method, base + path, token, body)[1])
 """
-APPROVAL = """import json, urllib.request, wmill
+APPROVAL = f"""import wmill
 
+{ASK}
 
-def main(base: str, token: str, workflow: str) -> dict:
-    request = urllib.request.Request(
-        f"{base}/workflows/{workflow}/resume-link", headers={"Authorization": f"Bearer {token}"}
-    )
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        link = json.load(answer)["data"]["url"]
-    return {**wmill.get_resume_urls("reviewer"), "review": link}
+def main(base: str, token: str, path: str) -> dict:
+    link = data_of(ask("GET", base + path, token)[1])["url"]
+    return {{**wmill.get_resume_urls("reviewer"), "review": link}}
 """
+DECISION = f'''{ASK}
+
+def main(base: str, token: str, path: str, resume: dict | None = None) -> dict:
+    """Tell the service what was decided here, unless it knows better: it may have been decided there, or be over."""
+    resume = resume or {{}}
+    error = resume.get("error") or {{}}
+    if error.get("name") == "SuspendedTimedOut":
+        return {{"told": False}}
+    body = {{"action": resume.get("action", "reject"), "fields": resume.get("fields") or []}}
+    body["notes"] = resume.get("notes") or error.get("message") or ""
+    status, told = ask("POST", base + path, token, body)
+    if status == 409:
+        return {{"told": False}}
+    return data_of(told)
+'''
+WORKFLOW = "results.ingest.workflowId"
 
 
-def _call(id: str, summary: str, path: str, body: str | None = None, method: str = "POST") -> dict[str, Any]:
-    inputs = {
-        "base": {"type": "javascript", "expr": "flow_input.base"},
-        "token": {"type": "javascript", "expr": "flow_input.token"},
-        "path": {"type": "javascript", "expr": path},
-    }
-    if body is not None:
-        inputs["body"] = {"type": "javascript", "expr": body}
+def _script(id: str, summary: str, content: str, path: str, **inputs: str) -> dict[str, Any]:
+    """A module that runs Python; each input is an expression of JavaScript."""
+    given = {"base": "flow_input.base", "token": "flow_input.token", "path": path, **inputs}
     return {
         "id": id,
         "summary": summary,
         "value": {
-            "type": "rawscript", "language": "python3", "content": f'METHOD = "{method}"\n{CALL}',
-            "input_transforms": inputs,
+            "type": "rawscript",
+            "language": "python3",
+            "content": content,
+            "input_transforms": {name: {"type": "javascript", "expr": expr} for name, expr in given.items()},
         },
         "retry": RETRY,
-        "timeout": {"type": "static", "value": 660},
-    }  # fmt: skip
+        "timeout": {"type": "static", "value": 3600},
+    }
+
+
+def _of_workflow(rest: str = "") -> str:
+    return f"`/workflows/${{{WORKFLOW}}}{rest}`"
 
 
 def openflow(base: str) -> dict[str, Any]:
     """Ingest, extract, a person where one is needed, compare."""
-    workflow = "results.ingest.workflowId"
     given = ", ".join(f"{name}: flow_input.{name}" for name in ("pdfBase64", "filename", "vertical"))
     approval = {
-        "id": "approval",
-        "summary": "A person looks at the fields",
-        "value": {
-            "type": "rawscript", "language": "python3", "content": APPROVAL,
-            "input_transforms": {
-                "base": {"type": "javascript", "expr": "flow_input.base"},
-                "token": {"type": "javascript", "expr": "flow_input.token"},
-                "workflow": {"type": "javascript", "expr": workflow},
-            },
-        },
+        **_script("approval", "A person looks at the fields", APPROVAL, _of_workflow("/resume-link")),
         "suspend": {
-            "required_events": 1, "timeout": 86400, "continue_on_disapprove_timeout": True, "user_auth_required": True,
-            "resume_form": {
-                "schema": {
-                    "type": "object", "required": ["action"],
-                    "properties": {
-                        "action": {"type": "string", "enum": ["approve", "reject", "correct"]},
-                        "fields": {"type": "array", "items": {"type": "object"}},
-                        "notes": {"type": "string"},
-                    },
-                }
-            },
+            "required_events": 1,
+            "timeout": 86400,
+            "continue_on_disapprove_timeout": True,
+            "user_auth_required": True,
+            "hide_cancel": False,
+            "resume_form": {"schema": _resume_form()},
         },
-    }  # fmt: skip
-    decide = (
-        "resume?.action ? {action: resume.action, fields: resume.fields ?? [], notes: resume.notes ?? ''} "
-        ": {action: 'reject', notes: resume?.error?.message ?? 'disapproved'}"
-    )
-    tell = _call("review", "Tell the service", f"`/workflows/${{{workflow}}}/review`", decide)
+    }
+    review = _script("review", "Tell the service", DECISION, _of_workflow("/review"), resume="resume")
+    look = _script("look", "Where it is now", CALL, _of_workflow(), method="'GET'")
+    route = {
+        "id": "route",
+        "summary": "Is a person needed?",
+        "value": {
+            "type": "branchone",
+            "branches": [
+                {
+                    "summary": "review",
+                    "expr": "results.extract.needsReview === true",
+                    "modules": [approval, review],
+                }
+            ],
+            "default": [],
+        },
+    }
     return {
         "summary": "Process Contract",
         "description": "Interlock owns the state of the workflow; this flow only decides what is called next.",
         "value": {
             "modules": [
-                _call("ingest", "Take the contract in", "'/workflows/ingest'", f"{{{given}, drive: false}}"),
-                _call("extract", "Read its fields", f"`/workflows/${{{workflow}}}/extract`"),
-                {
-                    "id": "route",
-                    "summary": "Is a person needed?",
-                    "value": {
-                        "type": "branchone",
-                        "branches": [
-                            {
-                                "summary": "review",
-                                "expr": "results.extract.needsReview === true",
-                                "modules": [
-                                    approval,
-                                    {
-                                        **tell,
-                                        "skip_if": {"expr": "resume?.error?.name === 'SuspendedTimedOut'"},
-                                    },
-                                ],
-                            }
-                        ],
-                        "default": [],
-                    },
-                },
-                {
-                    **_call("look", "Where it is now", f"`/workflows/${{{workflow}}}`", method="GET"),
-                    "stop_after_if": {"expr": "result.state !== 'validated'", "skip_if_stopped": False},
-                },
-                _call("compare", "Compare it", f"`/workflows/${{{workflow}}}/compare`"),
+                _script(
+                    "ingest", "Take the contract in", CALL, "'/workflows/ingest'", body=f"({{{given}, drive: false}})"
+                ),
+                _script("extract", "Read its fields", CALL, _of_workflow("/extract")),
+                route,
+                {**look, "stop_after_if": {"expr": "result.state !== 'validated'", "skip_if_stopped": False}},
+                _script("compare", "Compare it", CALL, _of_workflow("/compare")),
             ],
         },
         "schema": {
@@ -146,6 +152,32 @@ def openflow(base: str) -> dict[str, Any]:
     }
 
 
+def _resume_form() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["action"],
+        "properties": {
+            "action": {"type": "string", "enum": ["approve", "reject", "correct"]},
+            "fields": {"type": "array", "items": {"type": "object"}},
+            "notes": {"type": "string"},
+        },
+    }
+
+
+class _Readable(yaml.SafeDumper):  # type: ignore[misc]
+    """Scripts as blocks, and nothing by reference."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Readable.add_representer(str, _text)
+
+
 def text(base: str) -> str:
-    made: str = yaml.safe_dump(openflow(base), sort_keys=False, allow_unicode=True, width=120)
+    made: str = yaml.dump(openflow(base), Dumper=_Readable, sort_keys=False, allow_unicode=True, width=120)
     return made

@@ -19,6 +19,15 @@ from interlock.machine import Actor, Edge
 from interlock.store import moment
 
 EVIDENCE = ("value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals", "words")
+NOTHING: dict[str, Any] = {
+    "value": None,
+    "normalised": None,
+    "quote": None,
+    "page": None,
+    "start": None,
+    "end": None,
+    "boxes": [],
+}
 HARD = {"type", "choice"}
 """What no reviewer can mean: a word where a date belongs."""
 
@@ -33,18 +42,22 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
     vertical = vertical_of(data["vertical"], settings)
     read = stored.fields(unit.conn, data)
     before = {name: dict(one) for name, one in read.items()}
-    decisions = {one.field: one for one in map(FieldDecision.model_validate, data["decisions"])}
+    said = [FieldDecision.model_validate(one) for one in data["decisions"]]
+    decisions = {one.field: one for one in said}
+    if len(decisions) < len(said):
+        raise InvalidData("fields: a field is named twice; nothing was decided")
     document = stored.document(unit.conn, data) if any(one.evidence for one in decisions.values()) else None
     for one in decisions.values():
         _decide(unit, instance, vertical, read, one, actor, document)
+    change: dict[str, Any] = {}
     if edge.to == VALIDATED:
-        _check(unit, vertical, data, read, decisions)
+        change["problems"] = _check(unit, vertical, read, decisions)
     _learn(unit, instance, vertical, before, decisions, actor, approved=edge.to == VALIDATED)
     digest = artifacts.keep(
         unit, instance.id, stored.FIELDS, stored.packed(read), media_type=stored.JSON, actor=actor, step=REVIEW_REQUIRED
     )
-    change = moves.change_data(contract, instance, {"fields": digest, "values": short(vertical, read)})
-    unit.record(instance, "amended", actor, payload=change)
+    change |= {"fields": digest, "values": short(vertical, read)}
+    unit.record(instance, "amended", actor, payload=moves.change_data(contract, instance, change))
     if edge.to == VALIDATED and not data["drive"]:  # whoever drives it says when it goes on
         instance.wake = instance.due_at = None
 
@@ -71,7 +84,7 @@ def _decide(
         human |= _value(definition, vertical, one.value)
         field |= {"value": human["value"], "normalised": human["normalised"]}
     else:
-        field |= {"value": None, "normalised": None}
+        field |= NOTHING
     if one.evidence is not None:
         assert document is not None
         human["evidence"] = _place(unit, instance, document, one)
@@ -116,17 +129,23 @@ def _place(unit: Unit, instance: Instance, document: Document, one: FieldDecisio
 def _check(
     unit: Unit,
     vertical: Vertical,
-    data: Mapping[str, Any],
     read: Mapping[str, Mapping[str, Any]],
     decisions: Mapping[str, FieldDecision],
-) -> None:
+) -> list[str]:
     """The rules of the vertical once more; what a person insisted on may be unusual, but not of the wrong kind."""
     values = {name: one.get("normalised") for name, one in read.items()}
     today = moment(unit.now).date()
-    for problem in validate(vertical, values, today=today, providers=calibrating.providers(unit.conn, vertical)):
+    gone = {name for name, one in decisions.items() if one.action == "absent"}
+    left = [
+        problem
+        for problem in validate(vertical, values, today=today, providers=calibrating.providers(unit.conn, vertical))
+        if not (problem.code == "missing" and problem.field in gone)
+    ]
+    for problem in left:
         decided = decisions.get(problem.field)
         if problem.code in HARD and decided is not None and decided.action == "correct":
             raise InvalidData(f"{problem.message}; nothing was decided")
+    return [problem.message for problem in left]
 
 
 def _learn(

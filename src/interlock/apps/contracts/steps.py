@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -14,10 +13,9 @@ from interlock import ai
 from interlock.apps.contracts import asking, calibrating, stored
 from interlock.apps.contracts.compare import (
     Source,
-    compare_amendments,
     compare_offers,
+    compare_pair,
     compare_template,
-    compare_versions,
     current_from_fields,
     load_offers,
     load_template,
@@ -42,8 +40,9 @@ from interlock.apps.contracts.machine import (
 )
 from interlock.apps.contracts.models import Contract
 from interlock.config import ContractSettings
-from interlock.engine import artifacts
-from interlock.machine import Go, Message, Outcome
+from interlock.engine import Instance, artifacts
+from interlock.engine.unit import load
+from interlock.machine import Go, Message, Outcome, WorkError
 from interlock.store import moment
 from interlock.store.tables import instance as I
 from interlock.worker import Task
@@ -57,6 +56,10 @@ class ModelSaysNo(NotRetryable):
 
 class NoVertical(NotRetryable):
     """There is no vertical of that name here any more."""
+
+
+class NotReadYet(WorkError):
+    """What it should be compared with is still being read."""
 
 
 class NothingToCompare(NotRetryable):
@@ -176,7 +179,7 @@ def compare(task: Task[Contract]) -> Outcome:
     told: Any
     if wanted and wanted not in {"template", "offers"} and not wanted.startswith(("template:", "offers:")):
         other = task.read(source_of, _id(wanted), task.workspace)
-        told = _with_other(mine, other)
+        told = compare_pair(other, mine)
     elif wanted.startswith("offers") or (not wanted and task.data.vertical == "energy"):
         offers = load_offers(*_file(settings, wanted)) if ":" in wanted else shipped_offers()
         told = compare_offers(current_from_fields(mine.fields, mine.name), offers, today)
@@ -192,18 +195,14 @@ def compare(task: Task[Contract]) -> Outcome:
     return Go(COMPLETED, data={"comparison": digest, "comparison_kind": told.kind, "verdict": told.summary.verdict})
 
 
-def _with_other(mine: Source, other: Source) -> Any:
-    """Two versions of one contract, or an amendment over its base, whichever of the two it is."""
-    if _amends(mine) and not _amends(other):
-        return compare_amendments(other, [mine])
-    if _amends(other) and not _amends(mine):
-        return compare_amendments(mine, [other])
-    return compare_versions(other, mine)
-
-
-def _amends(one: Source) -> bool:
-    title = str(one.fields.get("document_name", {}).get("value") or "") + " " + one.name
-    return "amendment" in title.lower()
+def comparable(conn: sa.Connection, wanted: str, workspace: str, settings: ContractSettings) -> None:
+    """NothingToCompare when there is no such thing, before anything is done for it."""
+    if wanted in {"template", "offers"}:
+        return
+    if wanted.startswith(("template:", "offers:")):
+        _file(settings, wanted)
+        return
+    _contract(conn, _id(wanted), workspace)
 
 
 def _file(settings: ContractSettings, wanted: str) -> tuple[str, str]:
@@ -224,20 +223,17 @@ def _id(text: str) -> UUID:
 
 def source_of(conn: sa.Connection, instance_id: UUID, workspace: str) -> Source:
     """A contract as it takes part in a comparison."""
-    row = conn.execute(
-        sa.select(I.c.id).where(I.c.id == instance_id, I.c.workspace == workspace, I.c.machine == contract.name)
-    ).first()
-    data = _data(conn, instance_id) if row is not None else {}
-    if not data.get("text"):
-        raise NothingToCompare(f"there is no contract {instance_id} whose text was read")
-    return Source(data["filename"], stored.document(conn, data), stored.fields(conn, data))
+    found = _contract(conn, instance_id, workspace)
+    if not found.data.get("text"):
+        if found.finished_at is None:
+            raise NotReadYet(f"the contract {instance_id} was not read yet")
+        raise NothingToCompare(f"the contract {instance_id} could not be read")
+    return Source(found.data["filename"], stored.document(conn, found.data), stored.fields(conn, found.data))
 
 
-def _data(conn: sa.Connection, instance_id: UUID) -> dict[str, Any]:
-    from interlock.engine.unit import load
-
-    return load(conn, conn.execute(sa.select(I).where(I.c.id == instance_id)).all())[0].data
-
-
-def as_json(conn: sa.Connection, digest: str) -> Any:
-    return json.loads(artifacts.read(conn, digest))
+def _contract(conn: sa.Connection, instance_id: UUID, workspace: str) -> Instance:
+    mine = (I.c.id == instance_id, I.c.workspace == workspace, I.c.machine == contract.name)
+    found = load(conn, conn.execute(sa.select(I).where(*mine)).all())
+    if not found:
+        raise NothingToCompare(f"there is no workflow {instance_id} to compare it with")
+    return found[0]

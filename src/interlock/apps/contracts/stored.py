@@ -3,25 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import sqlalchemy as sa
 
+from interlock.apps.contracts import reading
 from interlock.apps.contracts.fields.extract.candidate import Candidate
 from interlock.apps.contracts.fields.result import Extraction, Found
 from interlock.apps.contracts.fields.signals import Signals
-from interlock.apps.contracts.reading import Document, Reader, Span
+from interlock.apps.contracts.reading import Box, Document, Reader, Span
+from interlock.apps.contracts.reading.pdf import Progress
 from interlock.engine import artifacts
 
 DOCUMENT, EXTRACTION, FIELDS, COMPARISON = "document", "extraction.json", "fields.json", "comparison.json"
 JSON = "application/json"
 
 _readers: list[Reader] = []
+_own: ContextVar[Here | None] = ContextVar("own", default=None)
 
 
-def reader() -> Reader:
-    """The process beside this one that opens files; started when it is first needed."""
+class Here:
+    """Opens files in this process, for those that are surely harmless."""
+
+    def read(self, data: bytes, filename: str = "", progress: Progress | None = None) -> Document:
+        return reading.read(data, filename, progress=progress)
+
+    def render(self, pdf: bytes, page: int, scale: float = 2.0) -> bytes:
+        return reading.render(pdf, page, scale)
+
+    def boxes_of(self, document: Document, spans: Sequence[Span], data: bytes) -> list[list[Box]]:
+        return reading.boxes_of(document, spans, data)
+
+    def span_at(self, document: Document, page: int, box: Box, data: bytes) -> Span | None:
+        return reading.span_at(document, page, box, data)
+
+
+@contextmanager
+def opened_here() -> Iterator[None]:
+    """Files that we wrote ourselves need no process of their own to be opened in."""
+    before = _own.set(Here())
+    try:
+        yield
+    finally:
+        _own.reset(before)
+
+
+def reader() -> Reader | Here:
+    """What opens files: a process beside this one, started when it is first needed."""
+    if (own := _own.get()) is not None:
+        return own
     if not _readers:
         _readers.append(Reader())
     return _readers[0]

@@ -7,6 +7,8 @@ import json
 import random
 from uuid import UUID
 
+from interlock.ai.calls import Ended, Question, note
+from interlock.ai.prices import nanos
 from interlock.apps.demo.names import company_name, slug, title
 from interlock.apps.demo.part import MARA, Pace, Part, Scene
 from interlock.apps.jobs.autoapply.errors import (
@@ -32,6 +34,7 @@ from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.claims.holding import held
 from interlock.engine import Engine, Instance
 from interlock.machine import SYSTEM, USER, Actor, Go, Message, Outcome
+from interlock.store import SECOND
 from interlock.worker import Task
 
 LIMITS = (USER_DAY, USER_WEEK, COMPANY_COOLDOWN, GLOBAL_HOUR)
@@ -74,11 +77,26 @@ def prepare(task: Task[Application], luck: random.Random) -> Outcome:
         f"Dear people of {data.company},\n\nyour opening for a {data.title} reads like what I have done with joy "
         f"for years. I would like to tell you more.\n\nKind regards,\n{data.user_id.title()}\n"
     )
+    _asked(task, letter)
     kept = task.keep("cover-letter.txt", letter.encode(), media_type="text/plain")
     packet = json.dumps({"letter": letter, "answers": {"notice": "4 weeks", "visa": "not needed"}}, indent=2)
     task.keep("packet.json", packet.encode(), media_type="application/json")
     digest = hashlib.sha256(packet.encode()).hexdigest()
     return Go(READY_TO_SUBMIT, data={"cover_letter": kept, "packet_hash": digest, "packet_inputs": digest[:16]})
+
+
+def _asked(task: Task[Application], letter: str) -> None:
+    """The call that would have written the letter, as the list of calls shows one."""
+    tokens = 900 + 40 * len(task.data.title)
+    question = Question(
+        task.id, task.workspace, None, task.trace_id, "write_letter", "demo", "strong", "demo", "demo-model", 1, "",
+        None,
+    )  # fmt: skip
+    ended = Ended(
+        "demo-model", input_tokens=tokens, output_tokens=len(letter) // 4, cost=nanos(tokens * 3e-6),
+        took=tokens * SECOND // 500,
+    )  # fmt: skip
+    task.write(note, question, ended)
 
 
 def ready(task: Task[Application], luck: random.Random) -> Outcome:
@@ -105,7 +123,12 @@ def submit(task: Task[Application], luck: random.Random) -> Outcome:
         claim.submitted({"cover_letter": f"packet {data.packet_hash}"})
         answer = task.once("submit_application", asked, send, takes=LIMITS)
         claim.succeeded({"confirmation_url": answer["confirmation_url"]})
-    return Go(SUBMITTED, data={"confirmation_url": answer["confirmation_url"]})
+    told = Message("webhook", "ledger", "application submitted", {"application": task.key or str(task.id)})
+    return Go(
+        SUBMITTED,
+        data={"confirmation_url": answer["confirmation_url"]},
+        messages=(told,) if luck.random() < 0.25 else (),
+    )
 
 
 def react(engine: Engine, instance: Instance, luck: random.Random) -> None:

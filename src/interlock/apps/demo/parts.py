@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interlock.apps.contracts.machine import contract
 from interlock.apps.demo import views
 from interlock.apps.demo.applications import APPLICATIONS
 from interlock.apps.demo.claims import CLAIMS
@@ -15,6 +16,8 @@ from interlock.machine import Machine, Registry
 
 PARTS = (PARCELS, CONTRACTS, APPLICATIONS, SESSIONS, FINDER, CLAIMS)
 PART_OF = {machine: part for part in PARTS for machine in part.acts}
+OWN = {machine.name: machine for machine in (parcel, contract)}
+"""Machines whose own handlers do the work in the demo, too."""
 
 
 def played(registry: Registry) -> Registry:
@@ -23,12 +26,13 @@ def played(registry: Registry) -> Registry:
     if parcel.name not in registry:
         there.append(parcel)
     shown = {name: view for name, view in views.VIEWS.items() if name in registry} | registry.views
-    return Registry([_with_acts(registry, one) for one in there], views=shown, routers=registry.routers)
+    machines = [_with_acts(registry, one) for one in there]
+    return Registry(machines, views=shown, routers=registry.routers, duties=registry.duties)
 
 
 def _with_acts(registry: Registry, machine: Machine) -> Machine:
     part = PART_OF.get(machine.name)
-    if part is None or machine.handlers or not registry.missing(machine):
+    if part is None or machine is OWN.get(machine.name) or machine.handlers or not registry.missing(machine):
         return machine
     acts = part.acts[machine.name]
     if not machine.states.keys() >= acts.keys():
@@ -37,11 +41,14 @@ def _with_acts(registry: Registry, machine: Machine) -> Machine:
 
 
 def parts_of(registry: Registry) -> list[Part]:
-    """The parts whose machines are all here, and played by the demo."""
-    return [part for part in PARTS if all(_is_ours(registry.get(name), name) for name in part.acts)]
+    """The parts whose machines are all here, and played by the demo or worked by their own handlers."""
+    return [part for part in PARTS if all(_is_ours(registry, name) for name in part.acts)]
 
 
-def _is_ours(machine: Machine | None, name: str) -> bool:
-    if machine is None or machine is parcel:
-        return machine is parcel
+def _is_ours(registry: Registry, name: str) -> bool:
+    machine = registry.get(name)
+    if machine is None:
+        return False
+    if name in OWN:
+        return machine is OWN[name] and not registry.missing(machine)
     return not PART_OF[name].acts[name] or all(is_played(work.handler) for work in machine.handlers.values())

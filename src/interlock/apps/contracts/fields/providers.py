@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.resources import files
 from typing import Protocol
 
@@ -80,6 +81,7 @@ def parse_providers(text: str, source: str) -> list[Provider]:
         raise BadVertical(f"{source}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from error
 
 
+@lru_cache(maxsize=8)
 def shipped_providers(name: str) -> ListedProviders:
     """The list of providers that comes with the package under this name."""
     entry = files("interlock.apps.contracts.fields").joinpath("providers_data", f"{name}.yaml")

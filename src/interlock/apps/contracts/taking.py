@@ -1,0 +1,72 @@
+"""Taking a file in: what it is, and the workflow that begins with it. Endpoint, command line and demo share this."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from uuid import UUID
+
+from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.models import Contract
+from interlock.apps.contracts.reading.file import media_type
+from interlock.apps.contracts.steps import vertical_of
+from interlock.config import ContractSettings
+from interlock.engine import KeyTaken, artifacts, lineage
+from interlock.engine.unit import Unit
+from interlock.machine import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """A file that can be taken in."""
+
+    content: bytes
+    filename: str
+    vertical: str
+    media_type: str
+    digest: str
+
+    @property
+    def key(self) -> str:
+        """The same file for the same vertical is the same workflow."""
+        return f"{self.digest}:{self.vertical}"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The workflow of a file, and whether it is new."""
+
+    id: UUID
+    new: bool
+
+
+def inspect(content: bytes, filename: str, vertical: str, settings: ContractSettings) -> Intake:
+    """Refuse at once what no worker could read: an unknown vertical, or a kind of file that is not taken."""
+    vertical_of(vertical, settings)
+    return Intake(
+        content, filename, vertical, media_type(content, filename), hashlib.sha256(content).hexdigest()
+    )  # fmt: skip
+
+
+def take_in(
+    unit: Unit,
+    file: Intake,
+    actor: Actor,
+    *,
+    workspace: str = "default",
+    drive: bool = True,
+    compare_with: str | None = None,
+) -> Taken:
+    """Begin a workflow for the file; the one that is there when it was taken in before."""
+    data = Contract(
+        filename=file.filename, vertical=file.vertical, drive=drive, compare_with=compare_with,
+        media_type=file.media_type, size=len(file.content), pdf=file.digest,
+    )  # fmt: skip
+    try:
+        made = lineage.create(
+            unit, contract, data, actor, key=file.key, workspace=workspace, labels={"vertical": file.vertical}
+        )
+    except KeyTaken as taken:
+        return Taken(taken.existing, False)
+    artifacts.keep(unit, made.id, "original", file.content, media_type=file.media_type, actor=actor)
+    return Taken(made.id, True)

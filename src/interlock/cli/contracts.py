@@ -1,0 +1,251 @@
+"""`interlock contracts`: take files in, compare two, measure how well they are read, look at the kinds of contract."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from interlock.cli import comparing, evaluating
+from interlock.cli.options import (
+    DEFAULT_DATABASE,
+    App,
+    Config,
+    Database,
+    contract_settings,
+    parsed,
+    registry_of,
+    with_demo,
+)
+from interlock.cli.printing import As, Json, as_json, bars, clean, login, short, table
+
+if TYPE_CHECKING:
+    from interlock.apps.contracts.taking import Intake
+    from interlock.config import Settings
+    from interlock.engine import Engine, Instance
+
+app = typer.Typer(rich_markup_mode=None, help="Contracts: process, compare, evaluate.", no_args_is_help=True)
+app.command("compare")(comparing.compare)
+app.command("evaluate")(evaluating.evaluate)
+Files = Annotated[list[Path], typer.Argument(help="PDF, Word or text files.", show_default=False)]
+Vertical = Annotated[str, typer.Option("--vertical", help="The kind of contract; see: interlock contracts verticals.")]
+LOOK_EVERY = 0.1
+
+
+@app.command()
+def process(
+    files: Files,
+    vertical: Vertical = "commercial",
+    wait: Annotated[bool, typer.Option("--wait", help="Stay until each is done or waits for a person.")] = False,
+    compare_with: Annotated[
+        str | None, typer.Option("--compare-with", help="A workflow's id, `template` or `offers`.", show_default=False)
+    ] = None,
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+    config: Config = None,
+) -> None:
+    """Take contracts in; a file that was taken in before is the same workflow. Exit code 1 if one was rejected."""
+    settings = contract_settings(config)
+    from interlock.machine import USER, Actor
+
+    intakes = _intakes(files, vertical, settings)  # before a database is touched: all of them, or none
+    with _engine(database, apps, settings) as engine:
+        ids = _taken(engine, intakes, compare_with, Actor(USER, user or login()), settings)
+        if wait:
+            _wait(engine, ids, [one.filename for one in intakes], quiet=in_json)
+        found = engine.read(lambda conn: _workflows(conn, ids))
+        working = _somebody_works(engine)
+    if in_json:
+        as_json(found)
+    else:
+        _table([one.filename for one in intakes], found, settings)
+        if not wait and not working:
+            typer.echo("nobody works on this database now; start: interlock up, or say --wait")
+    if any(one["state"] in {"rejected", "timed_out"} for one in found):
+        raise typer.Exit(1)
+
+
+def _intakes(files: Sequence[Path], vertical: str, settings: Settings) -> list[Intake]:
+    from interlock.apps.contracts import taking
+    from interlock.machine import InterlockError
+
+    found = []
+    for path in files:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InterlockError(f"{path} cannot be read: {error.strerror}") from None
+        found.append(taking.inspect(content, path.name, vertical, settings.contracts))
+    return found
+
+
+@contextmanager
+def _engine(database: str, apps: list[str] | None, settings: Settings) -> Iterator[Engine]:
+    """An engine that can do the work, too; a database that is not there yet is made."""
+    from interlock import ai
+    from interlock.engine import Engine
+    from interlock.store import migrate, open_store
+
+    where = database or settings.database_url
+    parsed(where)
+    with open_store(where) as store:
+        migrate.upgrade(store)
+        engine = Engine(store, with_demo(store, registry_of(apps)))
+        ai.configure(engine, settings.ai)
+        engine.core.settings["contracts"] = settings.contracts
+        yield engine
+
+
+def _taken(
+    engine: Engine, files: Sequence[Intake], compare_with: str | None, actor: Any, settings: Settings
+) -> list[UUID]:
+    from interlock.apps.contracts import taking
+    from interlock.apps.contracts.steps import comparable
+    from interlock.engine.unit import Unit
+
+    def take(unit: Unit) -> list[UUID]:
+        if compare_with:
+            comparable(unit.conn, compare_with, "default", settings.contracts)
+        return [taking.take_in(unit, one, actor, compare_with=compare_with).id for one in files]
+
+    return engine.write(take, name="create")
+
+
+def _workflows(conn: Any, ids: Sequence[UUID]) -> list[dict[str, Any]]:
+    from interlock.apps.contracts.answers import workflow
+
+    return [workflow(conn, one) for one in _instances(conn, ids)]
+
+
+def _instances(conn: Any, ids: Sequence[UUID]) -> list[Instance]:
+    import sqlalchemy as sa
+
+    from interlock.engine.unit import load
+    from interlock.store.tables import instance as I
+
+    found = {one.id: one for one in load(conn, conn.execute(sa.select(I).where(I.c.id.in_(ids))).all())}
+    return [found[id] for id in ids]
+
+
+def _somebody_works(engine: Engine) -> bool:
+    """Whether a live process does the work of contracts."""
+    from interlock.apps.contracts.machine import contract
+    from interlock.engine import workers
+
+    now = engine.clock.now()
+    return any(contract.queue in one.queues and one.until > now for one in engine.read(workers.alive))
+
+
+# -- waiting
+
+
+def _wait(engine: Engine, ids: Sequence[UUID], names: Sequence[str], *, quiet: bool) -> None:
+    """Until all are at rest; where nobody else works on the database, the work is done here meanwhile."""
+    from interlock.apps.contracts.machine import contract
+    from interlock.worker import Worker
+
+    with ExitStack() as stack:
+        progress = stack.enter_context(bars(quiet))
+        whole = progress.add_task("contracts", total=len(ids))
+        rows: dict[UUID, Any] = {}
+        while True:
+            if not _somebody_works(engine):  # now, or no more: whoever did it may stop while we wait
+                stack.enter_context(Worker(engine, queues=[contract.queue]))
+            found = engine.read(lambda conn: _instances(conn, ids))
+            for one, name in zip(found, names, strict=True):
+                if not _at_rest(one) or one.id in rows:
+                    if one.id not in rows:
+                        rows[one.id] = progress.add_task(short(name, 40), total=len(STEPS))
+                    progress.update(rows[one.id], completed=_done(one), description=f"{short(name, 40)}  {one.state}")
+            progress.update(whole, completed=sum(map(_at_rest, found)))
+            if all(map(_at_rest, found)):
+                return
+            time.sleep(LOOK_EVERY)
+
+
+STEPS = ("pending", "parsing_pdf", "extracting", "validating", "validated", "comparing")
+
+
+def _at_rest(one: Instance) -> bool:
+    """Finished, or waiting for a person: a review, a pause, a step that is held."""
+    by_itself = one.wake is not None or one.held_wake is not None
+    return one.finished_at is not None or one.state == "review_required" or one.paused_at is not None or not by_itself
+
+
+def _done(one: Instance) -> int:
+    if one.state == "failed":
+        return STEPS.index((one.failed_step or STEPS[0]).partition(":")[0])
+    return STEPS.index(one.state) if one.state in STEPS else len(STEPS) - 2 * (one.state == "review_required")
+
+
+def _table(names: Sequence[str], found: Sequence[Mapping[str, Any]], settings: Settings) -> None:
+    from interlock.apps.contracts.fields.vertical import load_verticals
+
+    required = {
+        name: [field.name for field in one.required]
+        for name, one in load_verticals(settings.contracts.verticals).items()
+    }
+    rows = []
+    for name, one in zip(names, found, strict=True):
+        sure, fields = one.get("finalConfidence"), one.get("fields") or {}
+        values = [f"{field}: {_value(fields.get(field))}" for field in required.get(one["vertical"], ()) if fields]
+        rows.append(
+            (name, one["workflowId"], one["state"], "" if sure is None else f"{sure} %", "; ".join(values))
+        )  # fmt: skip
+    table(("file", "workflow", "state", "confidence", "required values"), rows)
+    for name, one in zip(names, found, strict=True):
+        if error := one.get("lastError"):
+            typer.echo(f"error: {clean(name)}: {error['code']}: {clean(error['message'])}", err=True)
+
+
+def _value(field: Mapping[str, Any] | None) -> str:
+    value = None if field is None else field["value"]
+    return "none" if value is None else " ".join(str(value).split())
+
+
+# -- verticals
+
+
+@app.command()
+def verticals(
+    check: Annotated[
+        Path | None, typer.Option("--check", help="Only check this YAML file.", show_default=False)
+    ] = None,
+    in_json: Json = False,
+    config: Config = None,
+) -> None:
+    """List the kinds of contract with their fields, or check a file that describes one."""
+    settings = contract_settings(config)
+    from interlock.apps.contracts.fields.calibration import shipped_table
+    from interlock.apps.contracts.fields.vertical import load_verticals, parse_vertical
+    from interlock.machine import InterlockError
+
+    if check is not None:
+        try:
+            found = [parse_vertical(check.read_text("utf-8"), str(check))]
+        except (OSError, UnicodeDecodeError) as error:
+            raise InterlockError(f"{check} cannot be read: {error}") from None
+    else:
+        found = list(load_verticals(settings.contracts.verticals).values())
+    if in_json:
+        as_json([one.model_dump(mode="json") for one in found])
+        return
+    table(
+        ("name", "label", "fields", "required", "calibrated with"),
+        [
+            (
+                one.name, one.label, str(len(one.fields)), ", ".join(f.name for f in one.required),
+                f"{shipped_table(one.name).documents} documents",
+            )
+            for one in found
+        ],
+    )  # fmt: skip
+    if check is not None:
+        typer.echo(f"{check} is sound")

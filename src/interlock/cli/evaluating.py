@@ -1,0 +1,98 @@
+"""`interlock contracts evaluate`: how well contracts are read, measured where the answers are known."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interlock.cli.options import Config, contract_settings
+from interlock.cli.printing import Json, as_json, bars, clean, short, table
+
+if TYPE_CHECKING:
+    from interlock.apps.contracts.fields.evaluate import Report
+
+
+def evaluate(
+    pdfs: Annotated[Path, typer.Option("--pdfs", help="The folder with the PDFs.", show_default=False)],
+    labels: Annotated[Path, typer.Option("--labels", help="The known answers, as CUAD's CSV.", show_default=False)],
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many files.", show_default=False)] = None,
+    in_json: Json = False,
+    config: Config = None,
+) -> None:
+    """Measure how well contracts are read where the answers are known: fields, calibration, what would be approved."""
+    contract_settings(config)
+    from interlock.apps.contracts.fields.evaluate import evaluate as measure
+    from interlock.machine import InterlockError
+
+    if not pdfs.is_dir():
+        raise InterlockError(f"there is no folder {pdfs}; --pdfs names the one with the PDFs")
+    with ExitStack() as stack:
+        progress = stack.enter_context(bars(in_json))
+        bar = progress.add_task("reading", total=None)
+
+        def said(number: int, of: int, name: str) -> None:
+            progress.update(bar, completed=number, total=of, description=short(name or "done"))
+
+        report = measure(pdfs, _limited(labels, limit, pdfs, stack), said)
+    if not report.documents:
+        raise InterlockError(f"none of the files that {labels} names is in {pdfs}")
+    if in_json:
+        as_json(report.json())
+    else:
+        _print_report(report)
+
+
+def _limited(labels: Path, limit: int | None, pdfs: Path, stack: ExitStack) -> Path:
+    """The labels, or a copy with the first rows whose files are there."""
+    if limit is None:
+        return labels
+    import csv
+    import tempfile
+
+    from interlock.apps.contracts.fields.evaluate import by_name, name_letters, read_labels
+    from interlock.apps.contracts.fields.vertical import shipped
+
+    there = by_name(pdfs)
+    rows = [row for row in read_labels(labels, shipped()["commercial"]) if name_letters(row["Filename"]) in there]
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    path = Path(folder) / labels.name
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else ["Filename"])
+        writer.writeheader()
+        writer.writerows(rows[:limit])
+    return path
+
+
+def _print_report(report: Report) -> None:
+    typer.echo(f"{report.vertical}, calibration {report.calibration_version}: {report.note}")
+    typer.echo(f"values that stand in the text where they are said to: {100 * report.grounded:.1f} %\n")
+    table(
+        ("field", "known", "answered", "right", "coverage", "accuracy", "calibration error", "Brier"),
+        [
+            (
+                f"{row.field}{' *' if row.required else ''}", str(row.known), str(row.answered), str(row.right),
+                f"{row.coverage:.3f}", f"{row.accuracy:.3f}", f"{row.calibration_error:.3f}", f"{row.brier:.3f}",
+            )
+            for row in report.fields
+        ],
+    )  # fmt: skip
+    typer.echo("* required: a document is right when all of these are\n")
+    table(
+        ("threshold", "approved", "right", "precision", "coverage", "stated"),
+        [
+            (
+                f"{row.threshold} %", str(row.approved), str(row.right),
+                f"{row.precision:.3f}" if row.approved else "", f"{row.coverage:.3f}",
+                f"{row.stated:.3f}" if row.approved else "",
+            )
+            for row in report.thresholds
+        ],
+    )  # fmt: skip
+    typer.echo("approved: documents that no person would look at; stated: how sure the score says it is of them")
+    for line in report.skipped[:10]:
+        typer.echo(f"left out: {clean(line)}", err=True)
+    if len(report.skipped) > 10:
+        typer.echo(f"left out: {len(report.skipped) - 10} more", err=True)
