@@ -14,6 +14,8 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from interlock.apps import contracts
+from interlock.apps.jobs import claims
 from interlock.cli import app as command_line
 from interlock.config import Settings
 from interlock.http import problems
@@ -149,7 +151,7 @@ def test_the_page_has_no_command_that_does_not_exist() -> None:
 
 def endpoints() -> list[tuple[str, str]]:
     app = FastAPI()
-    for router in ROUTERS:
+    for router in (*ROUTERS, *claims.registry.routers, *contracts.registry.routers):
         app.include_router(router)
     return sorted((m.upper(), path) for path, methods in app.openapi()["paths"].items() for m in methods)
 
@@ -161,7 +163,7 @@ def documented() -> dict[tuple[str, str], str]:
     """Method and path of each endpoint on the page, with what it needs."""
     found = {}
     for name, needs, _ in rows(page("http"), 3):
-        if match := re.fullmatch(r"`(GET|POST|PUT|DELETE) (\S+)`", name):
+        if match := re.fullmatch(r"`(GET|POST|PUT|PATCH|DELETE) (\S+)`", name):
             found[match[1], match[2]] = needs
     return found
 

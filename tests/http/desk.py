@@ -13,6 +13,7 @@ from argon2 import PasswordHasher
 from pydantic import BaseModel
 from starlette.testclient import TestClient
 
+from interlock.apps import contracts
 from interlock.apps.jobs import claims
 from interlock.config import Settings
 from interlock.engine import Engine, Instance, Result
@@ -50,7 +51,7 @@ QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """The tests are not about how long a password takes to guess."""
 
 
-EVERY = (claims.registry,)
+EVERY = (claims.registry, contracts.registry)
 """The applications with endpoints of their own."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -110,6 +110,17 @@ def held(desk: Desk) -> str:
     return "/api/holds/order"
 
 
+def workflow(state: str, rest: str = "") -> Place:
+    """A contract, put where it is needed."""
+
+    def place(desk: Desk) -> str:
+        made = desk.engine.create("contract", {"filename": "a.pdf"})
+        desk.engine.force(made.id, state, actor=BY, reason="a test needs it there")
+        return f"/workflows/{made.id}{rest}"
+
+    return place
+
+
 def alert(desk: Desk) -> str:
     return f"/api/alerts/{uuid4()}/acknowledge"
 
@@ -119,6 +130,7 @@ READ = {"viewer": 200, "agent": 200, "owner": 200}
 OPERATORS = {"viewer": 200, "agent": 200, "owner": 200, "north": 403}
 MANAGE = {"viewer": 403, "agent": 403, "north": 403}
 PEOPLE_READ = {"viewer": 200, "agent": 403, "owner": 200, "north": 200, "north_agent": 403}
+STEP = {"viewer": 403, "member": 202, "agent": 202, "north": 404}
 NEW_RULE = {"metric": "dead_letters", "threshold": 5}
 NEW_SCHEDULE = {"machine": "order", "cron": "0 2 * * *"}
 BULK = {"action": "pause", "filter": {"machine": "order"}}
@@ -149,6 +161,90 @@ TABLE = [
         north_owner=404,
         north_agent=404,
     ),
+    row("GET /workflows/{id}", workflow("extracting"), **READ, north=404),
+    row("GET /workflows/{id}/log", workflow("extracting", "/log"), **READ, north=404),
+    row(
+        "GET /workflows/{id}/pages/{number}",
+        workflow("extracting", "/pages/1"),
+        viewer=404,
+        agent=404,
+        owner=404,
+        north=404,
+    ),
+    row(
+        "GET /workflows/{id}/pages/{number}/text",
+        workflow("extracting", "/pages/1/text"),
+        viewer=404,
+        agent=404,
+        owner=404,
+        north=404,
+    ),
+    row(
+        "POST /workflows/ingest",
+        "/workflows/ingest?wait=0",
+        {"pdfBase64": "QW4gYWdyZWVtZW50"},
+        viewer=403,
+        member=202,
+        agent=202,
+        owner=202,
+        north=403,
+        north_owner=202,
+        north_agent=202,
+    ),
+    row("POST /workflows/{id}/extract", workflow("extracting", "/extract?wait=0"), {}, **STEP, owner=202),
+    row("POST /workflows/{id}/compare", workflow("validated", "/compare?wait=0"), {}, **STEP, owner=202),
+    row(
+        "POST /workflows/{id}/retry",
+        workflow("failed", "/retry"),
+        {},
+        viewer=403,
+        member=409,
+        agent=403,
+        owner=409,
+        north=404,
+    ),
+    row(
+        "POST /workflows/{id}/reprocess",
+        workflow("rejected", "/reprocess"),
+        {},
+        viewer=403,
+        member=201,
+        agent=201,
+        owner=201,
+        north=404,
+    ),
+    row(
+        "POST /workflows/{id}/review",
+        workflow("review_required", "/review"),
+        {"action": "approve"},
+        viewer=403,
+        reviewer=200,
+        agent=403,
+        owner=200,
+        north=404,
+    ),
+    row(
+        "GET /workflows/{id}/resume-link",
+        workflow("review_required", "/resume-link"),
+        viewer=403,
+        reviewer=200,
+        agent=403,
+        owner=200,
+        north=404,
+    ),
+    row(
+        "POST /workflows/{id}/resume",
+        workflow("review_required", f"/resume?by=owner:owner&until=1&review={UUID(int=1)}&signature=x"),
+        {"action": "approve"},
+        nobody=403,
+        viewer=403,
+        agent=403,
+        owner=403,
+        north=403,
+    ),
+    row("GET /workflows/providers/{vertical}", "/workflows/providers/energy", **READ, north=200),
+    row("PUT /workflows/providers/{vertical}/{name}", "/workflows/providers/energy/X", {}, **MANAGE, owner=200),
+    row("GET /flows/process-contract.yaml", "/flows/process-contract.yaml", **READ, north=200),
     row("GET /healthz", "/healthz", nobody=200, **READ, north=200),
     row("GET /readyz", "/readyz", nobody=200, **READ, north=200),
     row("GET /metrics", "/metrics", **OPERATORS),
@@ -333,6 +429,17 @@ def operations(desk: Desk) -> set[str]:
     return {f"{method.upper()} {path}" for path, methods in found.items() for method in methods}
 
 
+def assert_refused(path: str, answer: Any) -> None:
+    """A refusal is a problem document; of a contract's workflow, an envelope."""
+    told = answer.json()
+    if path.startswith("/workflows"):
+        assert (told["success"], set(told["error"])) == (False, {"code", "message", "details", "retryable"})
+        assert told["error"]["message"]
+        return
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert told["detail"]
+
+
 def test_every_operation_has_a_row_here(fresh: Desk) -> None:
     assert operations(fresh) == {operation for operation, *_ in TABLE} | {STREAM}
 
@@ -350,8 +457,7 @@ def test_each_is_answered_as_their_role_says(
         answer = fresh.call(None if who == "nobody" else who, method, path, **how)
         found[who] = answer.status_code
         if answer.status_code >= 400:
-            assert answer.headers["content-type"] == "application/problem+json"
-            assert answer.json()["detail"]
+            assert_refused(path, answer)
     assert found == wanted
 
 

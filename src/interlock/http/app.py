@@ -34,7 +34,7 @@ from interlock.http.api import (
 )
 from interlock.http.asgi import Surroundings
 from interlock.http.description import described
-from interlock.http.direct import wrapped
+from interlock.http.direct import Router, wrapped
 from interlock.http.problems import MEDIA_TYPE
 from interlock.http.service import Service
 from interlock.watch import prometheus
@@ -100,6 +100,9 @@ def create_app(
     return Surroundings(
         app if tracing else wrapped(app, every),  # spans are the framework's
         max_body=limits.max_body,
-        longer=(("/artifacts/", limits.max_artifact),),
+        longer=(
+            ("/artifacts/", limits.max_artifact),
+            *(pair for router in every if isinstance(router, Router) for pair in router.longer.items()),
+        ),
         observe=prometheus.observe_request,
     )

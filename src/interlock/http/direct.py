@@ -30,6 +30,16 @@ class Router(APIRouter):
         found: dict[tuple[str, str], Handler] = self.__dict__.setdefault("_direct", {})
         return found
 
+    @property
+    def longer(self) -> dict[str, int]:
+        """Paths whose requests may have a longer body than others."""
+        found: dict[str, int] = self.__dict__.setdefault("_longer", {})
+        return found
+
+    def takes(self, path: str, size: int) -> None:
+        """Bodies of so many bytes are taken under this path, whatever holds elsewhere."""
+        self.longer[self.prefix + path] = size
+
     def directly(self, method: str, path: str) -> Callable[[Handler], Handler]:
         """Declares the function that answers this method and path, which has no parts that vary."""
 

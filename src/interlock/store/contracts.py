@@ -27,7 +27,7 @@ contract_label = sa.Table(
     text("vertical"),
     text("field"),
     text("features"),
-    number("right"),
+    number("was_right"),
     text("actor"),
     at("at"),
 )

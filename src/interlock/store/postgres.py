@@ -148,12 +148,13 @@ class PostgresStore(Store):
     def insert_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
+        named = '"' + '", "'.join(columns) + '"'  # a column may have the name of a keyword
         if len(rows) == 1:
             marks = ", ".join(["%s"] * len(columns))
-            statement, values = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({marks})", tuple(rows[0])
+            statement, values = f"INSERT INTO {table.name} ({named}) VALUES ({marks})", tuple(rows[0])
         else:
             arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
-            statement = f"INSERT INTO {table.name} ({', '.join(columns)}) SELECT * FROM unnest({arrays})"
+            statement = f"INSERT INTO {table.name} ({named}) SELECT * FROM unnest({arrays})"
             values = tuple(map(list, zip(*rows, strict=True)))
         with told_as_ours(conn):
             _raw(conn).execute(statement.encode(), values)

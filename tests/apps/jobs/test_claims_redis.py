@@ -90,6 +90,16 @@ def test_a_claim_that_is_refused_leaves_no_key(town: Crawled, shown: redis_clien
     assert shown.get(KEY) is None
 
 
+def test_a_key_of_somebody_who_asks_as_well_does_not_hide_that_the_job_is_over(
+    town: Crawled, shown: redis_client.Redis
+) -> None:
+    """Many who ask for the same job would else tell each other for ever that it is being applied for."""
+    town.patch("owner", board="ramp", job_id="1", status="rejected")
+    shown.set(KEY, "another-who-asks", ex=300)
+    assert town.claim("1").status_code == 400
+    assert shown.get(KEY) == "another-who-asks"
+
+
 def test_a_job_that_waits_for_verification_stays_locked_in_redis(town: Crawled, shown: redis_client.Redis) -> None:
     """An agent that knows only Redis would apply a second time."""
     name = str(uuid4())

@@ -318,6 +318,7 @@ def failed_and_back(state: str) -> dict[By, Step | From]:
     }
 
 
+CORRECTION = {"field": "parties", "action": "correct", "value": ["A", "B"], "evidence": None}
 CONTRACT = Recipes(
     contract,
     {
@@ -341,7 +342,7 @@ CONTRACT = Recipes(
         ("validating", "validated"): {WORKER: goes("validated")},
         ("validating", "review_required"): {WORKER: goes("review_required")},
         ("validating", "failed"): fails(Outage()),
-        ("review_required", "validated"): {USER: fires("approve", ANN, corrections={"parties": ["A", "B"]})},
+        ("review_required", "validated"): {USER: fires("approve", ANN, decisions=[CORRECTION])},
         ("review_required", "rejected"): {USER: fires("reject", ANN, review_note="not ours")},
         ("review_required", "timed_out"): {SYSTEM: waits(hours=24)},
         ("validated", "comparing"): {WORKER: picks_up},

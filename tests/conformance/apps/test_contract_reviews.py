@@ -16,7 +16,7 @@ from interlock.engine import AlreadyDecided, EngineError, Forbidden, InvalidData
 from interlock.machine import AGENT, SYSTEM, USER, Actor, DataTooBig, Go
 from interlock.store import Store
 from tests.conformance.apps.play import ANN, BOSS, CLOCK, HAND, ROBOT, Play
-from tests.conformance.apps.recipes import CONTRACT
+from tests.conformance.apps.recipes import CONTRACT, CORRECTION
 
 MICRO = timedelta(microseconds=1)
 REVIEWERS = 6
@@ -35,7 +35,7 @@ def asked(play: Play) -> tuple[UUID, UUID]:
     ("decision", "answer", "to"),
     [
         ("approve", {}, "validated"),
-        ("correct", {"corrections": {"parties": ["A", "B"]}, "review_note": "page 3"}, "validated"),
+        ("correct", {"decisions": [CORRECTION], "review_note": "page 3"}, "validated"),
         ("reject", {"review_note": "not a contract"}, "rejected"),
     ],
 )
@@ -60,11 +60,12 @@ def test_a_form_that_is_filled_in_wrongly_changes_nothing(play: Play) -> None:
     """Trap B12: what cannot be stored has no state to go to, so it is as if it had not been tried."""
     it, review = asked(play)
     before = play.get(it)
-    for answer in ({"corrections": "all of it"}, {"final_confidence": 100}):
+    for answer in ({"decisions": "all of it"}, {"final_confidence": 100}, {"review_note": "n" * 10_001}):
         with pytest.raises(InvalidData, match="not filled in rightly"):
             play.engine.reviews.decide(review, "correct", actor=ANN, answer=answer)
+    much = {"decisions": [{**CORRECTION, "value": "n" * 1_000_000}]}
     with pytest.raises(DataTooBig):
-        play.engine.reviews.decide(review, "correct", actor=ANN, answer={"review_note": "n" * 1_000_000})
+        play.engine.reviews.decide(review, "correct", actor=ANN, answer=much)
     assert play.get(it) == before
     assert play.reviews(it)["review_required"].id == review
 

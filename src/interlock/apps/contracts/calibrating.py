@@ -66,7 +66,7 @@ def learn(
     seen = Signals(**{**signals, "extractors": tuple(signals["extractors"])})
     unit.insert(
         L, instance_id=instance_id, vertical=vertical, field=field, features=json.dumps(features(seen)),
-        right=int(right), actor=str(actor), at=unit.now,
+        was_right=int(right), actor=str(actor), at=unit.now,
     )  # fmt: skip
 
 
@@ -85,11 +85,11 @@ def _recount(unit: Unit, vertical: str, count: int) -> None:
     if count - (last.labels if last else 0) < FEWEST or (last is not None and unit.now - last.at < DAY):
         return
     rows = unit.conn.execute(sa.select(L).where(L.c.vertical == vertical).order_by(L.c.id)).all()
-    labels = [Label(row.field, json.loads(row.features), bool(row.right)) for row in rows]
+    labels = [Label(row.field, json.loads(row.features), bool(row.was_right)) for row in rows]
     shipped = shipped_table(vertical)
     documents = len({row.instance_id for row in rows})
     version = f"{vertical}-{len(rows)}-reviewed"  # the same for two processes that count at once
-    made = refit(shipped, labels, version=version, documents=shipped.documents + documents)
+    made = refit(shipped, labels, version=version, documents=documents)
     new = dialect_insert(unit.conn.dialect.name, C).values(
         vertical=vertical, version=version, counts=made.model_dump_json(), documents=made.documents,
         labels=len(rows), at=unit.now,

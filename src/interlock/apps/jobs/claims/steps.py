@@ -169,12 +169,15 @@ def _claimed_before(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> 
 def _expire_if_over(unit: Unit, posting: Instance) -> None:
     """A claim that comes after the lease ran out and before the sweeper does the sweeper's work."""
     held = leases.find(unit.conn, unit.now, lock_of(posting))
-    other = find(unit, posting.workspace, run.name, posting.data["run_id"] or "")
     if held is not None:
         raise Conflict(
             f"Job already has an active application: run {held.holder} holds it until "
             f"{moment(held.until):%H:%M:%S} UTC unless it renews"
         )
+    # Only looked at: whoever decides about a run has locked it and waits for the job, which is locked here.
+    other = find(unit, posting.workspace, run.name, posting.data["run_id"] or "", lock=False)
+    if other is not None and other.state == PENDING:
+        other = unit.lock(other.id)
     if other is not None and other.state == SUBMITTED:
         raise Conflict(
             f"Job already has an active application: run {other.key} reported a submission and vanished, "
@@ -423,17 +426,24 @@ class Shown:
     run_id: str
 
     def take(self) -> str | None:
-        """The other holder, if there is one and it is not a run that is known to be over."""
+        """The other holder, if it may be one: not a run that is known to be over, nor one for a job that is."""
         mirror = self.engine.leases.mirror
         assert mirror is not None
         other = mirror.take(self.name, self.run_id, LEASE)
-        if other is None or not self._over(other):
+        if other is None or self._settled():
+            return None
+        if not self._over(other):
             return other
         return None if mirror.replace(self.name, other, self.run_id, LEASE) else "another agent"
 
     def _over(self, holder: str) -> bool:
         found = self.engine.find(run.name, holder.removeprefix("verify:"), workspace=self.workspace)
         return found is not None and found.state not in LIVE
+
+    def _settled(self) -> bool:
+        """Who asks for such a job shows a key until they are refused; others would take that for an application."""
+        found = self.engine.find(job.name, self.name.partition(":apply:")[2], workspace=self.workspace)
+        return found is not None and found.state not in {DISCOVERED, QUEUED}
 
     def give_back(self) -> None:
         """The claim came to nothing: show whoever has it instead."""

@@ -25,7 +25,7 @@ def upgrade() -> None:
         sa.Column("vertical", sa.Text(), nullable=False),
         sa.Column("field", sa.Text(), nullable=False),
         sa.Column("features", sa.Text(), nullable=False),
-        sa.Column("right", sa.BigInteger(), nullable=False),
+        sa.Column("was_right", sa.BigInteger(), nullable=False),
         sa.Column("actor", sa.Text(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_contract_label")),

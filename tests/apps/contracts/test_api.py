@@ -1,0 +1,379 @@
+"""The workflow endpoints as a caller meets them: the envelope, each step when called early, once and again."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.request import Request, urlopen
+from uuid import UUID, uuid4
+
+import pytest
+
+from tests.apps.contracts.house import CLEAR, DOUBTFUL, ENERGY, House, served
+from tests.apps.contracts.reading.files import pdf, word
+
+FIELD = {"value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals"}
+
+
+def error_of(answer: Any) -> dict[str, Any]:
+    """The error of a refusal, after the envelope was looked at."""
+    told = answer.json()
+    assert (told["success"], answer.headers["content-type"]) == (False, "application/json")
+    assert set(told["error"]) == {"code", "message", "details", "retryable"}
+    error: dict[str, Any] = told["error"]
+    assert error["message"]
+    return error
+
+
+# -- the whole way
+
+
+def test_the_worker_goes_all_the_way_by_itself(both: House) -> None:
+    with both.hand.working():
+        made = both.upload(pdf(CLEAR), vertical="commercial")
+        assert made.status_code == 201
+        told = made.json()
+        assert (told["success"], told["error"]) == (True, None)
+        it = told["data"]["workflowId"]
+        read = both.call(it, "extract").json()["data"]
+        assert (read["needsReview"], read["vertical"], read["pages"]) == (False, "commercial", 2)
+        compared = both.call(it, "compare").json()["data"]
+    assert (compared["state"], compared["comparisonKind"]) == ("completed", "template")
+    assert compared["comparison"]["kind"] == "template"
+    assert both.path(it) == [
+        "pending", "parsing_pdf", "extracting", "validating", "validated", "comparing", "completed",
+    ]  # fmt: skip
+    assert both.engine.verify().problems == ()
+
+
+def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(house: House) -> None:
+    it = house.taken(CLEAR)
+    told = house.look(it)
+    assert (told["finalConfidence"], told["calibrationVersion"]) == (81, "commercial-1")
+    law = told["fields"]["governing_law"]
+    assert set(law) >= FIELD
+    assert (law["value"], law["normalised"], law["page"]) == ("New York", "New York", 2)
+    text = house.desk.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
+    assert text[law["start"] : law["end"]] == law["quote"]
+    assert "New York" in law["quote"]
+    assert 0 < law["confidence"] <= 1
+    for left, top, right, bottom in law["boxes"]:
+        assert 72 <= left < right <= 612
+        assert 92 <= top < bottom <= 792
+    assert "reviewTaskId" not in told
+
+
+def test_what_waits_for_a_person_says_so_and_names_the_task(house: House) -> None:
+    it = house.in_review()
+    told = house.look(it)
+    assert (told["needsReview"], told["finalConfidence"] < 80) == (True, True)
+    (task,) = house.engine.reviews.waiting(instance_id=it)
+    assert told["reviewTaskId"] == str(task.id)
+    assert told["reviewDueAt"] == "2026-01-06T09:00:00+00:00"
+
+
+def test_a_workflow_shows_only_what_exists_by_then(house: House) -> None:
+    it = house.taken(CLEAR, read=False)
+    told = house.look(it)
+    assert (told["state"], told["vertical"], told["filename"]) == ("pending", "commercial", "contract.pdf")
+    assert not {"fields", "needsReview", "finalConfidence", "reviewTaskId", "comparison", "pages"} & set(told)
+
+
+def test_the_log_has_each_move_with_who_and_when(house: House) -> None:
+    it = house.in_review()
+    house.review(it, "reject", notes="not ours")
+    log = house.desk.get(f"/workflows/{it}/log").json()["data"]["log"]
+    assert [row["seq"] for row in log] == list(range(1, len(log) + 1))
+    last = next(row for row in log if row["to"] == "rejected")
+    assert (last["from"], last["event"], last["actor"]) == ("review_required", "reject", "user:reviewer/t")
+    assert last["at"].startswith("2026-01-05T09:00")
+    assert last["metadata"]["reason"] == "not ours"
+
+
+# -- taking files in
+
+
+def test_a_file_comes_as_json_too(house: House) -> None:
+    made = house.send(pdf(CLEAR), query="?wait=0", filename="lease.pdf", vertical="energy")
+    assert made.json()["data"]["filename"] == "lease.pdf"
+    assert made.json()["data"]["vertical"] == "energy"
+
+
+def test_the_same_file_is_the_same_workflow_and_another_vertical_is_another(both: House) -> None:
+    with both.hand.working():
+        first = both.upload(pdf(CLEAR))
+        again = both.upload(pdf(CLEAR), filename="other-name.pdf")
+        other = both.upload(pdf(CLEAR), vertical="energy")
+    assert [one.status_code for one in (first, again, other)] == [201, 200, 201]
+    ids = [one.json()["data"]["workflowId"] for one in (first, again, other)]
+    assert (ids[0] == ids[1], ids[0] == ids[2]) == (True, False)
+
+
+def test_the_same_file_in_another_workspace_is_another_workflow(house: House) -> None:
+    mine = house.taken(CLEAR)
+    theirs = house.send(pdf(CLEAR), who="north-owner", query="?wait=0").json()["data"]["workflowId"]
+    assert str(mine) != theirs
+    assert house.desk.get(f"/workflows/{mine}", "north-owner").status_code == 404
+
+
+def test_the_same_file_twice_at_once_is_one_workflow(both: House) -> None:
+    content = pdf(CLEAR)
+    with ThreadPoolExecutor(2) as pool:
+        made = list(pool.map(lambda _: both.send(content, query="?wait=0"), range(2)))
+    assert len({one.json()["data"]["workflowId"] for one in made}) == 1
+    both.hand.settle()
+
+
+@pytest.mark.parametrize(
+    ("content", "filename"),
+    [
+        (word("SUPPLY AGREEMENT", "governed by the laws of the State of New York."), "a.docx"),
+        (b"SUPPLY AGREEMENT\n\nThis is governed by the laws of the State of New York.\n", "a.txt"),
+    ],
+    ids=["docx", "text"],
+)
+def test_word_and_plain_text_are_read_too(house: House, content: bytes, filename: str) -> None:
+    it = house.upload(content, filename, query="?wait=0").json()["data"]["workflowId"]
+    house.hand.settle()
+    law = house.look(it)["fields"]["governing_law"]
+    assert (law["normalised"], law["page"], law["boxes"]) == ("New York", 1, [])
+    assert house.desk.get(f"/workflows/{it}/pages/1").status_code == 404, "no picture of it"
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "EMPTY_DOCUMENT"),
+        (b"\x89PNG\r\n\x1a\n0000", "UNSUPPORTED_TYPE"),
+        (b"\x7fELF\x02\x01\x01", "NOT_A_DOCUMENT"),
+        (b"%PDF-1.7\n" + b"0" * 50_000_001, "TOO_LARGE"),
+    ],
+    ids=["empty", "image", "program", "too large"],
+)
+def test_what_can_be_no_contract_is_refused_at_once(house: House, content: bytes, code: str) -> None:
+    refused = house.upload(content)
+    error = error_of(refused)
+    assert (refused.status_code, error["code"], error["retryable"]) == (422, code, False)
+    assert house.desk.get("/api/instances?machine=contract").json()["instances"] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"%PDF-1.7\nthis is no PDF at all", "CORRUPT_PDF"),
+        (pdf([["secret"]], password="x"), "ENCRYPTED_PDF"),
+        (b"PK\x03\x04 not a word file", "CORRUPT_DOCUMENT"),
+    ],
+    ids=["corrupt", "encrypted", "bad docx"],
+)
+def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(both: House, content: bytes, code: str) -> None:
+    with both.hand.working():
+        refused = both.upload(content)
+        again = both.upload(content)
+    for answer in (refused, again):
+        error = error_of(answer)
+        assert (answer.status_code, error["code"], error["retryable"]) == (422, code, False)
+        assert error["details"]["step"] == "parsing_pdf"
+    data = refused.json()["data"]
+    assert (data["state"], data["rejectReason"], data["failedAtStep"]) == ("rejected", "not_retryable", "parsing_pdf")
+    assert data["lastError"]["code"] == code
+    assert both.path(data["workflowId"])[-2:] == ["failed", "rejected"]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"pdfBase64": "not base64!"}, "pdfBase64: it is not base64"),
+        ({"pdfBase64": ""}, "pdfBase64: String should have at least 1 character"),
+        ({}, "pdfBase64: Field required"),
+        ({"pdfBase64": "aGk=", "colour": "red"}, "colour: Extra inputs are not permitted"),
+        ({"pdfBase64": "aGk=", "drive": "perhaps"}, "drive: Input should be a valid boolean"),
+        ({"pdfBase64": "aGk=", "vertical": "poems"}, "there is no vertical 'poems'; there are commercial, energy"),
+        ({"pdfBase64": "aGk=", "compareWith": "a poem"}, "'a poem' is no workflow's id"),
+        ({"pdfBase64": "aGk=", "compareWith": str(UUID(int=7))}, "there is no workflow"),
+        ({"pdfBase64": "aGk=", "compareWith": "template:../x"}, "there is no file '../x' among the templates"),
+    ],
+    ids=["not base64", "empty", "no file", "extra", "drive", "vertical", "no id", "unknown", "outside"],
+)
+def test_a_wrong_request_is_refused_and_the_error_names_what_is_wrong(house: House, body: Any, said: str) -> None:
+    refused = house.desk.post("/workflows/ingest", body)
+    error = error_of(refused)
+    assert (refused.status_code, error["retryable"]) == (422, False)
+    assert said in error["message"]
+    assert house.desk.get("/api/instances?machine=contract").json()["instances"] == []
+
+
+def test_a_form_without_a_file_is_refused(house: House) -> None:
+    refused = house.desk.call("owner", "POST", "/workflows/ingest", files={"paper": ("a.pdf", b"x")})
+    assert (refused.status_code, "no file" in error_of(refused)["message"]) == (422, True)
+
+
+def test_a_form_that_is_none_is_refused_in_the_envelope(house: House) -> None:
+    kind = {"content-type": "multipart/form-data; boundary=x"}
+    refused = house.desk.call("owner", "POST", "/workflows/ingest", content=b"nothing of the kind", headers=kind)
+    assert (refused.status_code, error_of(refused)["retryable"]) == (400, False)
+
+
+def test_a_file_longer_than_other_requests_may_be_is_taken(house: House) -> None:
+    """Of base64 too, which is a third longer."""
+    content = pdf(CLEAR) + b"\n%" + b"x" * 5_000_000
+    assert house.upload(content, query="?wait=0").status_code == 202
+    assert house.send(content, query="?wait=0").status_code == 202
+
+
+# -- driving it
+
+
+def test_with_drive_off_each_step_waits_for_its_endpoint(both: House) -> None:
+    it = both.taken(CLEAR, drive=False)
+    assert both.state(it) == "extracting"
+    both.wait(hours=2)
+    assert both.state(it) == "extracting", "nobody called"
+    read = both.done(it, "extract")
+    assert (read.status_code, read.json()["data"]["state"], read.json()["data"]["needsReview"]) == (
+        200, "validated", False,
+    )  # fmt: skip
+    both.wait(hours=2)
+    assert both.state(it) == "validated"
+    assert both.done(it, "compare").json()["data"]["state"] == "completed"
+
+
+def test_after_a_review_whoever_drives_it_says_when_it_goes_on(both: House) -> None:
+    it = both.taken(DOUBTFUL, drive=False)
+    assert both.done(it, "extract").json()["data"]["needsReview"] is True
+    assert both.review(it, "approve").json()["data"]["state"] == "validated"
+    both.wait(hours=2)
+    assert both.state(it) == "validated"
+    assert both.done(it, "compare").json()["data"]["state"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("pages", "step"), [(None, "extract"), (None, "compare"), (DOUBTFUL, "compare")], ids=["early", "earlier", "review"]
+)
+def test_a_step_that_comes_later_is_refused_with_409(house: House, pages: Any, step: str) -> None:
+    it = house.taken(pages or CLEAR, read=pages is not None)
+    refused = house.call(it, step)
+    error = error_of(refused)
+    assert (refused.status_code, error["code"], error["retryable"]) == (409, "WRONG_STATE", False)
+
+
+@pytest.mark.parametrize("end", ["reject", "time"])
+def test_what_was_rejected_or_timed_out_in_review_cannot_be_compared(house: House, end: str) -> None:
+    it = house.in_review()
+    if end == "reject":
+        house.review(it, "reject")
+    else:
+        house.wait(hours=24)
+    assert house.call(it, "compare").status_code == 409
+    read = house.call(it, "extract")
+    assert (read.status_code, read.json()["data"]["needsReview"]) == (200, False), "that step was done"
+
+
+def test_a_step_that_is_done_gives_its_stored_answer(house: House) -> None:
+    it = house.taken(CLEAR)
+    seq = house.engine.get(it).seq
+    first, second = house.call(it, "extract"), house.call(it, "compare")
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert house.call(it, "compare").json() == second.json()
+    assert house.engine.get(it).seq == seq, "nothing was done for it"
+
+
+def test_a_call_waits_for_the_step_that_runs(both: House) -> None:
+    it = both.taken(CLEAR, drive=False)
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(both.call, it, "extract") for _ in range(2)]
+        while both.engine.get(it).wake != "work":
+            assert not any(call.done() for call in calls)
+        with both.hand.working():
+            answers = [call.result(30) for call in calls]
+    assert [answer.json()["data"]["state"] for answer in answers] == ["validated"] * 2
+    assert both.path(it).count("validating") == 1
+
+
+def test_without_waiting_it_says_202_and_what_is_known(house: House) -> None:
+    it = house.taken(CLEAR, drive=False)
+    first = house.call(it, "extract", query="?wait=0")
+    assert (first.status_code, first.json()["success"], first.json()["data"]["state"]) == (202, True, "extracting")
+    again = house.call(it, "extract", query="?wait=0.05")
+    assert again.status_code == 202
+    assert [row.kind for row in house.engine.history(it)].count("armed") == 1
+
+
+def test_how_long_a_call_waits_is_a_setting(house: House) -> None:
+    from interlock.config import ContractSettings
+
+    house.engine.core.settings["contracts"] = ContractSettings(wait=0)
+    assert house.upload(pdf(CLEAR)).status_code == 202
+
+
+def test_a_caller_who_hangs_up_cancels_nothing(house: House) -> None:
+    it = house.taken(CLEAR, drive=False)
+    with served(house) as base:
+        asked = Request(
+            f"{base}/workflows/{it}/extract", b"{}", {"Authorization": f"Bearer {house.desk.tokens['owner']}"}
+        )
+        with pytest.raises(TimeoutError):
+            urlopen(asked, timeout=1)
+        assert house.engine.get(it).wake == "work"
+        house.hand.settle()
+    assert house.state(it) == "validated"
+
+
+def test_an_agent_drives_it_all_but_the_review(both: House) -> None:
+    it = both.taken(DOUBTFUL, drive=False, who="agent")
+    assert both.done(it, "extract", who="agent").json()["data"]["needsReview"] is True
+    assert both.call(it, "review", {"action": "approve"}, "agent").status_code == 403
+    assert both.desk.get(f"/workflows/{it}/resume-link", "agent").status_code == 403
+    both.review(it, "approve")
+    assert both.done(it, "compare", who="agent").json()["data"]["state"] == "completed"
+
+
+@pytest.mark.parametrize("step", ["extract", "compare", "retry", "reprocess", "review"])
+def test_what_is_no_workflow_is_404(house: House, step: str) -> None:
+    order = house.desk.asked().id
+    for it in (uuid4(), order):
+        refused = house.call(it, step, {"action": "approve"} if step == "review" else {})
+        error = error_of(refused)
+        assert (refused.status_code, error["code"], "workflow" in error["message"]) == (404, "NOT_FOUND", True)
+
+
+def test_an_error_of_ours_comes_in_the_envelope_too(house: House) -> None:
+    it = house.taken(CLEAR, read=False)
+    house.engine.store.write(
+        lambda conn: conn.exec_driver_sql("UPDATE instance SET data = '{\"vertical\": 1' WHERE machine = 'contract'")
+    )
+    broken = house.desk.get(f"/workflows/{it}")
+    error = error_of(broken)
+    assert (broken.status_code, error["code"], error["retryable"]) == (500, "INTERNAL", True)
+    assert error["details"]["trace"]
+
+
+# -- pages
+
+
+def test_a_page_is_shown_as_an_image(house: House) -> None:
+    it = house.taken(ENERGY, vertical="energy")
+    image = house.desk.get(f"/workflows/{it}/pages/1?scale=1")
+    assert (image.headers["content-type"], image.content[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")
+    assert house.desk.get(f"/workflows/{it}/pages/2").status_code == 404
+    assert house.desk.get(f"/workflows/{it}/pages/2/text").status_code == 404
+    assert house.desk.get(f"/workflows/{it}/pages/1", "north-owner").status_code == 404
+
+
+# -- the same request again
+
+
+def test_under_one_key_a_request_is_done_once(both: House) -> None:
+    it = both.in_review()
+
+    def approve(key: str) -> Any:
+        return both.desk.call(
+            "reviewer", "POST", f"/workflows/{it}/review", {"action": "approve"}, headers={"Idempotency-Key": key}
+        )
+
+    assert [approve(key).status_code for key in ("k1", "k1", "k2")] == [200, 200, 409]
+    assert both.path(it).count("validated") == 1
+    refused = both.desk.call(
+        "reviewer", "POST", f"/workflows/{it}/review", {"action": "reject"}, headers={"Idempotency-Key": "k1"}
+    )
+    assert (refused.status_code, error_of(refused)["code"]) == (422, "KEY_REUSED")
