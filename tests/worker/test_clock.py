@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from interlock.engine import Fenced
 from interlock.machine import Again, Go, Work
-from interlock.store import SystemClock
+from interlock.store import SECOND, SystemClock
 from interlock.testing import VirtualClock
 from interlock.worker import Task
 from tests.worker.conftest import Opener
@@ -136,3 +139,14 @@ def test_within_a_process_time_never_goes_back() -> None:
     assert clock.now() >= before
     clock.correct(0)
     assert clock.now() > before
+
+
+def test_when_the_machines_clock_jumps_the_databases_stays_the_one_of_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SystemClock()
+    before, real, hour = clock.now(), time.time_ns, 3600 * SECOND
+    monkeypatch.setattr("interlock.store.clock.time.time_ns", lambda: real() + hour * 1000)
+    assert clock.now() - before < 60 * SECOND
+    clock.correct(-hour)  # as the database says at the next look
+    assert clock.now() - before < 60 * SECOND
+    clock.correct(0)
+    assert clock.now() - before >= hour

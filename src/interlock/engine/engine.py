@@ -82,7 +82,10 @@ class Engine:
     ) -> None:
         registry = machines if isinstance(machines, Registry) else Registry(machines)
         self.store = open_store(store) if isinstance(store, str) else store
-        self.core = Core(self.store, registry, clock or SystemClock(), seed=seed)
+        if clock is None:
+            clock = SystemClock()
+            clock.correct(self.store.clock_offset())  # before it is first read, for it never steps back
+        self.core = Core(self.store, registry, clock, seed=seed)
         self.core.secrets = dict(secrets or {})
         secrets_module.learn(self.core.secrets.values())
         if migrate_schema:

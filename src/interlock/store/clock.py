@@ -24,17 +24,22 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock, corrected to the database's; within a process it never steps back."""
+    """The machine's clock, corrected to the database's; within a process it never steps back.
+
+    Between two corrections it runs by the clock that cannot be set: when the machine's jumps ahead, leases of others
+    are not over.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._offset: Micros = 0
+        self._begin: Micros = 0
         self._last: Micros = 0
+        self.correct(0)
 
     def now(self) -> Micros:
         with self._lock:
             # A step back would make leases and due times lie in the future, so time stands still instead.
-            self._last = max(self._last, time.time_ns() // 1000 + self._offset)
+            self._last = max(self._last, self._begin + time.monotonic_ns() // 1000)
             return self._last
 
     def steady(self) -> float:
@@ -43,7 +48,7 @@ class SystemClock:
     def correct(self, offset: Micros) -> None:
         """Follow the database's clock, which is `offset` ahead of this machine's."""
         with self._lock:
-            self._offset = offset
+            self._begin = time.time_ns() // 1000 + offset - time.monotonic_ns() // 1000
 
 
 def micros(moment: datetime) -> Micros:

@@ -9,6 +9,7 @@ from interlock.engine import Engine
 from interlock.engine.outbox import OutboxMessage
 from interlock.machine.registry import Duty
 from interlock.people import People
+from interlock.store import SystemClock
 from interlock.worker.alerter import Alerter
 from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Channel, Deliverer
@@ -31,6 +32,22 @@ class Cleaner(Loop):
 
     def once(self) -> bool:
         return self._people.clean_up() > 0
+
+
+class Timekeeper(Loop):
+    """Follows the database's clock: servers on several machines agree about when a lease is over."""
+
+    name = "timekeeper"
+    pause = 5.0
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine = engine
+
+    def once(self) -> bool:
+        if isinstance(self._engine.clock, SystemClock):
+            self._engine.clock.correct(self._engine.store.clock_offset())
+        return False
 
 
 class Reminders:
@@ -112,7 +129,7 @@ def channels(settings: Settings) -> dict[str, Channel]:
 
 def serving(engine: Engine, settings: Settings) -> list[Loop]:
     """What a process that answers requests does beside: it also notices when no worker is left."""
-    return [Roller(engine), Alerter(engine, settings.alerts), Cleaner(engine)]
+    return [Timekeeper(engine), Roller(engine), Alerter(engine, settings.alerts), Cleaner(engine)]
 
 
 def working(engine: Engine, settings: Settings) -> list[Loop]:
