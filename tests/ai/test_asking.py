@@ -88,10 +88,10 @@ def test_the_intent_is_an_effect_before_anything_is_sent_and_its_end_is_in_the_h
         both.use(model.settings())
         claim = both.claim(lambda task: ai.ask(task, JUDGE, GIVEN))
         running = pool.submit(both.trial.run, claim)
-        assert waiting.came.wait(10)
+        assert waiting.came.wait(60)
         assert [e.status for e in both.trial.engine.effects(claim.id)] == ["sent"]
         waiting.release.set()
-        both.trial.finish(claim, running.result(10))
+        both.trial.finish(claim, running.result(60))
     [effect] = both.trial.engine.effects(claim.id)
     assert (effect.status, effect.kind, effect.answer["call"]) == ("confirmed", "ai_call", str(both.calls()[0].id))
     told = [row.payload["status"] for row in both.trial.engine.history(claim.id) if row.kind == "effect"]

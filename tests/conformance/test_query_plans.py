@@ -21,6 +21,7 @@ from interlock.engine import Engine, due, finishing, limits, lineage, moves, pic
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import micros, open_store
+from interlock.store.prepared import _Compiled
 from interlock.testing import START, VirtualClock
 from tests.conformance.gates import parcel, shared_database, visit
 
@@ -141,10 +142,18 @@ def catch(engine: Engine, job: Callable[[Unit], Any]) -> list[Asked]:
         job(unit)
         raise TakenBack
 
+    went = _Compiled.run
+
+    def straight(self: _Compiled, conn: sa.Connection, values: dict[str, Any]) -> Any:
+        note(conn, None, self.text, self.bound(values))
+        return went(self, conn, values)
+
     sa.event.listen(sa.Engine, "before_cursor_execute", note)
     try:
-        with pytest.raises(TakenBack):
-            engine.write(run)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_Compiled, "run", straight)
+            with pytest.raises(TakenBack):
+                engine.write(run)
     finally:
         sa.event.remove(sa.Engine, "before_cursor_execute", note)
     assert asked
@@ -152,7 +161,7 @@ def catch(engine: Engine, job: Callable[[Unit], Any]) -> list[Asked]:
 
 
 def sqlite_plan(conn: sa.Connection, asked: Asked) -> list[str]:
-    return [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked.statement}", asked.parameters)]
+    return [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked.statement}", tuple(asked.parameters))]
 
 
 def postgres_plan(conn: sa.Connection, asked: Asked, mode: str) -> dict[str, Any]:

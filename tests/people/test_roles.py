@@ -32,8 +32,8 @@ def test_each_role_may_what_the_specification_says() -> None:
     assert dict(PERMISSIONS) == {
         Role.VIEWER: {"read"},
         Role.REVIEWER: {"read", "review"},
-        Role.MEMBER: {"read", "review", "create", "fire", "operate"},
-        Role.OWNER: {"read", "review", "create", "fire", "operate", "manage", "force"},
+        Role.MEMBER: {"read", "review", "create", "fire", "operate", "claims"},
+        Role.OWNER: {"read", "review", "create", "fire", "operate", "claims", "manage", "force"},
     }
 
 

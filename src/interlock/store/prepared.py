@@ -7,7 +7,6 @@ for what runs with every request.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -61,18 +60,21 @@ class _Compiled:
         columns = list(statement.exported_columns)
         self.ids = [n for n, c in enumerate(columns) if isinstance(c.type, sa.Uuid)] if self.sqlite else []
 
+    def bound(self, values: dict[str, Any]) -> Any:
+        """The values as the driver takes them: by name for psycopg, in order and with ids as text for SQLite."""
+        given = self.fixed | values
+        if not self.sqlite:
+            return given
+        return [value.hex if isinstance(value := given[name], UUID) else value for name in self.order]
+
     def run(self, conn: sa.Connection, values: dict[str, Any]) -> Any:
         raw: Any = conn.connection.dbapi_connection
-        if not self.sqlite:
-            from interlock.store.postgres import told_as_ours
+        if self.sqlite:
+            return raw.execute(self.text, self.bound(values))
+        from interlock.store.postgres import told_as_ours
 
-            with told_as_ours(conn):
-                return raw.execute(self.text, self.fixed | values)
-        assert isinstance(raw, sqlite3.Connection)
-        given = self.fixed | values
-        return raw.execute(
-            self.text, [v.hex if isinstance(v := given[name], UUID) else v for name in self.order]
-        )  # fmt: skip
+        with told_as_ours(conn):
+            return raw.execute(self.text, self.bound(values))
 
     def read(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         read = []

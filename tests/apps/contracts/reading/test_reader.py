@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
@@ -56,12 +55,13 @@ def test_an_error_of_who_hears_the_progress_leaves_no_stale_answer(reader: Reade
 
 def test_after_its_process_died_the_next_file_has_another(reader: Reader) -> None:
     assert reader.read(DATA).pages
-    [child] = [one for one in multiprocessing.active_children() if one.is_alive()]
-    assert child.pid is not None
-    os.kill(child.pid, signal.SIGKILL)
+    child = reader._child
+    first = child.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
     child.join(10)
     assert reader.read(DATA).pages
-    assert [one for one in multiprocessing.active_children() if one.is_alive()] != [child]
+    assert reader._child.pid != first
 
 
 def test_a_file_that_ends_its_process_is_an_error_that_may_be_tried_again() -> None:
