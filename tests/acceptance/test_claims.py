@@ -26,7 +26,9 @@ RUNS, PATCHES = (100, 100) if SOAK else (12, 50)
 EACH = 8 if SOAK else 1
 """How often each kind of harm is done."""
 CROWDS = 8 if SOAK else 3
-BOTH = pytest.mark.parametrize("town", ["postgresql", "postgresql and redis"], indirect=True)
+KINDS = ["postgresql and redis", *(["postgresql"] if SOAK else [])]
+"""With Redis everything is tried that is tried without; without it, in the long run only."""
+BOTH = pytest.mark.parametrize("town", KINDS, indirect=True)
 
 
 @pytest.fixture

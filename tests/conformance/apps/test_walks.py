@@ -13,7 +13,7 @@ from interlock.store import open_store
 from interlock.testing import random_walk
 from tests.conformance.apps.recipes import MACHINES
 
-SEEDS = (1, 3, 4)
+SEEDS = (1, 2)
 STEPS = 200
 STAGES = {
     "company": ["FETCH", "EXTRACT", "ANALYZE", "SAVE"],
@@ -35,7 +35,8 @@ def test_no_law_breaks_whatever_happens(url: str, machine: Machine) -> None:
         return {"stage": chance.choice(stages)} if stages and to == "PENDING" else None
 
     taken: Counter[tuple[str, str]] = Counter()
-    for seed in SEEDS:
+    # Most ways of a job end at once, so it takes more walks to see the others.
+    for seed in (*SEEDS, 3, 4) if machine.name == "job" else SEEDS:
         with open_store(url, durability="normal", wakeup="poll") as store:
             walk = random_walk(
                 machine, store=store, seed=seed, steps=STEPS, data=starting_data(machine), patch=next_stage

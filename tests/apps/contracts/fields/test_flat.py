@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.apps.contracts.fields.flat import Flat, squeeze, tidy
+from interlock.apps.contracts.fields.flat import Flat, _without_furniture, squeeze, tidy
 from tests.apps.contracts.fields.texts import document
 
 PAGES = st.lists(st.text(alphabet="ab \n\t\u201c\u00a0.;A1", max_size=60), min_size=1, max_size=4)
@@ -33,7 +33,8 @@ def test_a_quote_is_a_piece_of_one_page_and_says_what_was_read(pages: list[str],
     quote = flat.quote(span)
     assert quote == flat.document.page(span.page).text[span.start : span.end]
     assert quote == quote.strip()
-    assert squeeze(quote) in flat.text
+    if _without_furniture(flat.raw) == flat.raw:  # a page number inside a passage is in the quote, and not in the text
+        assert squeeze(quote) in flat.text
 
 
 @given(st.text(max_size=200))
