@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 
@@ -26,6 +27,9 @@ PAGES = (
     "/ui/instances/{instance}?tab=family", "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules",
     "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause", "/ui/logout",
 )  # fmt: skip
+
+SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
+"""The other two of four combinations are looked at in the long run."""
 
 
 class Broken(WorkError):
@@ -69,8 +73,9 @@ async def browser() -> AsyncIterator[Browser]:
         await made.close()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1440, "light"), (390, "dark"), *([(1440, "dark"), (390, "light")] if SOAK else [])]
+)
 async def test_no_page_has_an_error_or_a_barrier(place: Town, browser: Browser, theme: str, width: int) -> None:
     instance = next(i for i in place.engine.page(limit=100).instances if i.machine == "parcel")
     options = {"color_scheme": theme, "viewport": {"width": width, "height": 900}}

@@ -40,12 +40,13 @@ class Registry:
         views: Mapping[str, Any] | None = None,
         routers: Sequence[Any] = (),
         duties: Sequence[Duty] = (),
+        shows: Callable[[], tuple[Mapping[str, Any], Sequence[Any]]] | None = None,
     ) -> None:
         self._machines: dict[str, Machine] = {}
-        self.views: dict[str, Any] = dict(views or {})
-        """How a machine's instances look to people: machine → a `View` of the dashboard."""
-        self.routers: list[Any] = list(routers)
-        """Endpoints of the application's own, as FastAPI routers."""
+        self._views: dict[str, Any] = dict(views or {})
+        self._routers: list[Any] = list(routers)
+        self._shows = [shows] if shows is not None else []
+        """Give views and routers when they are asked for: a command that shows nothing loads neither."""
         self.duties: list[Duty] = list(duties)
         for machine in machines:
             self.add(machine)
@@ -54,9 +55,28 @@ class Registry:
         """Take in all that another registry has."""
         for machine in other:
             self.add(machine)
-        self.views |= other.views
+        self._shows += [one for one in other._shows if one not in self._shows]
+        self._views |= other._views
         self.duties += [duty for duty in other.duties if duty not in self.duties]
-        self.routers += [router for router in other.routers if router not in self.routers]
+        self._routers += [router for router in other._routers if router not in self._routers]
+
+    @property
+    def views(self) -> dict[str, Any]:
+        """How a machine's instances look to people: machine → a `View` of the dashboard."""
+        self._show()
+        return self._views
+
+    @property
+    def routers(self) -> list[Any]:
+        """Endpoints of the application's own, as FastAPI routers."""
+        self._show()
+        return self._routers
+
+    def _show(self) -> None:
+        while self._shows:
+            views, routers = self._shows.pop(0)()
+            self._views |= views
+            self._routers += [router for router in routers if router not in self._routers]
 
     def add(self, machine: Machine) -> Machine:
         if machine.name in self._machines and self._machines[machine.name] is not machine:

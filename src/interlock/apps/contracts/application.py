@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from importlib.util import find_spec
+from typing import Any
 
 from interlock.apps.contracts.machine import contract
 from interlock.machine import Duty, Registry
@@ -12,12 +14,16 @@ NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz")
 """What the extra `contracts` brings; without it there is the life cycle, and nobody who does the work."""
 
 if all(find_spec(name) for name in NEEDED):
-    from interlock.apps.contracts import api, calibrating, pages, reviewing, steps  # noqa: F401 - they register
+    from interlock.apps.contracts import calibrating, reviewing, steps  # noqa: F401 - they register
+
+    def _shows() -> tuple[Mapping[str, Any], Sequence[Any]]:
+        from interlock.apps.contracts import api, pages
+
+        return {contract.name: pages.ContractView()}, [api.router, api.flows, *pages.routers]
 
     registry = Registry(
         [contract],
-        views={contract.name: pages.ContractView()},
-        routers=[api.router, api.flows, *pages.routers],
+        shows=_shows,
         duties=[Duty("calibration", timedelta(hours=1), calibrating.recount)],
     )
 else:
