@@ -17,9 +17,9 @@ import psycopg
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from tests.servers import Postgres
+from tests.servers import Postgres, Redis
 
-from bench import pages, raw, reading, service
+from bench import claims, pages, raw, reading, service
 from bench.items import interlock
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     options.add_argument("--items", type=int, default=20_000, help="work items a run")
     options.add_argument("--runs", type=int, default=3, help="runs of each; the median counts")
     options.add_argument("--batch", type=int, default=200, help="claims a batch, and hands of the worker")
-    options.add_argument("--only", choices=("items", "service", "pages", "reading"), help="only this part")
+    options.add_argument("--only", choices=("items", "service", "claims", "pages", "reading"), help="only this part")
     options.add_argument("--instances", type=int, default=1_000_000, help="instances behind the pages")
     options.add_argument("--seconds", type=float, default=5.0, help="how long each round of requests lasts")
     options.add_argument("--pdfs", type=Path, help="a folder with contracts as PDF files, to read them")
@@ -44,6 +44,9 @@ def main() -> None:
         if given.only in {None, "service"}:
             figures["service"] = measure_service(folder, given.seconds, given.runs)
             report_service(figures["service"])
+        if given.only in {None, "claims"}:
+            figures["claims"] = measure_claims(folder, given.seconds, given.runs)
+            report_claims(figures["claims"])
         if given.only in {None, "pages"}:
             figures["pages"] = measure_pages(folder, given.instances)
             report_pages(figures["pages"], given.instances)
@@ -135,6 +138,39 @@ def report_service(found: Any) -> None:
         ]
         second.add_row(name, *shown)
     Console().print(table, second)
+
+
+def measure_claims(folder: Path, seconds: float, rounds: int) -> dict[str, Any]:
+    """Claims through the agents' endpoint against a bare endpoint that does `SET NX`; on both databases."""
+    found: dict[str, Any] = {}
+    with (
+        Postgres(folder / "pg-claims") as server,
+        Redis(folder / "redis") as redis,
+        Progress(console=Console(stderr=True), transient=True) as progress,
+    ):
+        bar = progress.add_task("measuring claims", total=4)
+        with psycopg.connect(server.url(), autocommit=True) as conn:
+            for name in ("alone", "mirrored"):
+                conn.execute(f"CREATE DATABASE {name}".encode())
+        for kind, name in (("alone", "alone"), ("with redis", "mirrored")):
+            for database, url in (("SQLite", f"sqlite:///{folder}/{name}.db"), ("PostgreSQL", server.url(name))):
+                found[f"{database}, {kind}"] = claims.claims(url, redis.url, kind, seconds, rounds)
+                progress.advance(bar)
+    return found
+
+
+def report_claims(found: Any) -> None:
+    table = Table(
+        "", "bare FastAPI + Redis SET NX", "a claim", "of bare", "p50 / p99 ms",
+        title=f"claims per second, {service.CLIENTS} clients, one server process",
+    )  # fmt: skip
+    for name, one in found.items():
+        ours = one["interlock"]
+        table.add_row(
+            name, f"{one['bare']['rate']:,.0f}", f"{ours['rate']:,.0f}", f"{one['ratio']:.2f}",
+            f"{ours['p50_ms']:.1f} / {ours['p99_ms']:.1f}",
+        )  # fmt: skip
+    Console().print(table)
 
 
 def measure_pages(folder: Path, instances: int) -> dict[str, dict[str, float]]:

@@ -115,6 +115,10 @@ def _add(unit: Any, number: int) -> None:
 
 def claims(url: str, redis_url: str, kind: str, seconds: float, rounds: int) -> dict[str, Any]:
     """Claims a second through our API and through the bare endpoint, in turns; `kind` is "alone" or "with redis"."""
+    import redis
+
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushall()
     most = int(6000 * seconds * rounds)
     _jobs(url, most)
     context = multiprocessing.get_context("spawn")
