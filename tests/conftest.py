@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from interlock.store import Store, migrate, open_store
 from tests.databases import Databases
 from tests.servers import Postgres, Redis
+
+# The same examples each time, and no limit on a busy machine's time; the long run looks elsewhere.
+settings.register_profile("same", derandomize=True, deadline=None, database=None)
+settings.register_profile("long", deadline=None)
+settings.load_profile("long" if os.environ.get("INTERLOCK_SOAK") else "same")
 
 
 @pytest.fixture(scope="session")
