@@ -34,6 +34,7 @@ from interlock.apps.jobs.claims.bodies import (
     read,
 )
 from interlock.apps.jobs.claims.machine import job, run
+from interlock.apps.jobs.claims.showing import Shown
 from interlock.engine import Instance, NotFound, firing, lineage, moves
 from interlock.engine.unit import Unit, load
 from interlock.http.api.instances import workspace_of
@@ -107,7 +108,7 @@ async def _claim(write: Writer, workspace: str, body: RunBody, actor: Actor) -> 
     mirror = write.service.engine.leases.mirror
     if mirror is None:
         return await _answer(write, make, name="claim_job", status=201)
-    shown = steps.Shown(write.service.engine, workspace, name, body.run_id)
+    shown = Shown(write.service.engine, workspace, name, body.run_id)
     other = await write.service.call(shown.take)
     if other is not None:
         raise steps.Conflict(f"Job already has an active application: {name!r} is held by {other} in Redis")
