@@ -14,11 +14,15 @@ from uuid import UUID
 from interlock.store import Micros
 
 START = b""
-_encode = json.JSONEncoder().encode
+_text = json.encoder.encode_basestring_ascii
 
 
 def digest(payload: str | None) -> bytes | None:
     return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).digest() if payload is not None else None
+
+
+def _maybe(text: str | None) -> str:
+    return "null" if text is None else _text(text)
 
 
 def link(
@@ -33,5 +37,7 @@ def link(
     at: Micros,
     payload_digest: bytes | None,
 ) -> bytes:
-    head = _encode([seq, kind, from_state, to_state, event, actor, at])
+    # The JSON of a list, spelled out: an encoder takes three times as long.
+    before_after = f"{_maybe(from_state)}, {_maybe(to_state)}, {_maybe(event)}"
+    head = f"[{seq}, {_text(kind)}, {before_after}, {_text(actor)}, {at}]"
     return hashlib.sha256(before + instance.bytes + head.encode() + (payload_digest or b"")).digest()

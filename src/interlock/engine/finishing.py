@@ -47,13 +47,31 @@ class Result:
 
     claim: Claim
     outcome: Outcome
+    untouched: bool = False
+    """Whether the handler has written nothing for its instance, so that it should be as the claim left it."""
 
 
 def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
-    """Apply each outcome; False for one that came too late."""
-    unit.lock_many([result.claim.id for result in results])
+    """Apply each outcome; False for one that came too late.
+
+    RowChanged when an untouched one is not as its claim left it; then nothing is written, and it is to be read first.
+    """
+    to_read = []
+    for result in results:
+        row = result.claim.instance.loaded
+        if result.untouched and row is not None and _stands_alone(result.claim):
+            unit.assume(row)
+        else:
+            to_read.append(result.claim.id)
+    unit.lock_many(to_read)
     limits.lock_windows(unit, filter(None, map(partial(_takes, unit), results)))
     return [_apply(unit, result) for result in results]
+
+
+def _stands_alone(claim: Claim) -> bool:
+    """Whether nothing else has to be locked: then its row need not be read again, 25 µs a row; its update proves it."""
+    machine = claim.machine
+    return not machine.limits and not machine.followers and claim.instance.stored_data is not None
 
 
 def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | None:

@@ -135,17 +135,16 @@ def _retry_due(unit: Unit, machine: Machine) -> tuple[Micros, str] | None:
 def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, passing: bool = False) -> Edge:
     """The one transition that the event means now; otherwise why there is none, and what would be allowed."""
     edges = machine.edges_on(instance.state, event)
-    where = f"{machine.name} {instance.id} is in {instance.state!r}"
     if not edges:
-        raise Refused(f"{where}, where {event!r} means nothing", allowed(instance, machine))
+        raise Refused(f"{_where(instance)}, where {event!r} means nothing", allowed(instance, machine))
     resting = rests(instance, machine) and not passing
     mine = [e for e in edges if actor.may(who_may(e, resting=resting))]
     if not mine:
         if resting and not any(who_may(e, resting=True) for e in edges):
-            raise Refused(f"{where}, which is final", allowed(instance, machine))
+            raise Refused(f"{_where(instance)}, which is final", allowed(instance, machine))
         who = ", ".join(sorted({b.value for e in edges for b in who_may(e, resting=resting)}))
         raise Forbidden(
-            f"{where}, where {event!r} is for {who}, not for {actor.kind.value}", allowed(instance, machine)
+            f"{_where(instance)}, where {event!r} is for {who}, not for {actor.kind.value}", allowed(instance, machine)
         )
     whys = []
     for edge in mine:
@@ -153,7 +152,11 @@ def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, pa
         if verdict is True:
             return edge
         whys.append(verdict if isinstance(verdict, str) else getattr(edge.guard, "__name__", "its guard"))
-    raise Refused(f"{where}, where {event!r} does not pass: {'; '.join(whys)}", allowed(instance, machine))
+    raise Refused(f"{_where(instance)}, where {event!r} does not pass: {'; '.join(whys)}", allowed(instance, machine))
+
+
+def _where(instance: Instance) -> str:
+    return f"{instance.machine} {instance.id} is in {instance.state!r}"
 
 
 def _accept(accepts: tuple[str, ...], patch: Mapping[str, Any] | None, place: str) -> None:
@@ -172,7 +175,7 @@ def _arm(
     patch: Mapping[str, Any] | None,
     payload: Mapping[str, Any],
 ) -> None:
-    where = f"{machine.name} {instance.id} is in {instance.state!r}"
+    where = _where(instance)
     if not actor.may(arm.by):
         who = ", ".join(sorted(by.value for by in arm.by))
         raise Forbidden(

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
-from interlock.engine.text import canonical, fitting
+from interlock.engine.text import canonical, fitting, parsed
 from interlock.machine import Machine
 from interlock.store import Micros
 from interlock.store.tables import instance as table
@@ -74,7 +74,7 @@ class Instance:
     def data(self) -> dict[str, Any]:
         if self._data is None:
             assert self.stored_data is not None, "data that lies beside the row is loaded with it"
-            self._data = json.loads(self.stored_data)
+            self._data = parsed(self.stored_data)
         return self._data
 
     def staged(self, machine: Machine) -> Mapping[str, Any]:

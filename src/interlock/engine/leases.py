@@ -6,6 +6,7 @@ know only Redis see and respect the lease; the mirror may be emptied, or be gone
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -27,6 +28,10 @@ class Mirror(Protocol):
 
     def take(self, name: str, holder: str, ttl: timedelta) -> str | None:
         """The other holder, if there is one; None when taken, or when the mirror does not answer."""
+        ...
+
+    def take_many(self, wanted: Sequence[tuple[str, str]], ttl: timedelta) -> list[bool]:
+        """Of each (name, holder), in one round trip, whether it is shown now; True for all when there is no answer."""
         ...
 
     def replace(self, name: str, over: str, holder: str, ttl: timedelta) -> bool:
@@ -81,6 +86,46 @@ def take(
         row = conn.execute(sa.select(L.c.holder, L.c.until).where(L.c.name == name)).one()
         raise LeaseTaken(f"{name!r} is held by {row.holder} until {moment(row.until):%H:%M:%S} UTC")
     return Lease(name, holder, fence[0], until)
+
+
+def _take_many() -> Any:
+    """In the order of their names, as everybody locks them."""
+    text = postgresql.ARRAY(sa.Text)
+    given = sa.func.unnest(
+        sa.bindparam("names", type_=text), sa.bindparam("holders", type_=text),
+        sa.bindparam("ids", type_=postgresql.ARRAY(sa.Uuid)),
+    ).table_valued("name", "holder", "instance_id").render_derived(name="given")  # fmt: skip
+    now, until = sa.bindparam("now", type_=sa.BigInteger), sa.bindparam("until", type_=sa.BigInteger)
+    columns = ["name", "fence", "holder", "taken_at", "until", "instance_id"]
+    rows = sa.select(given.c.name, sa.literal(1), given.c.holder, now, until, given.c.instance_id)
+    new = postgresql.insert(L).from_select(columns, rows.order_by(given.c.name))
+    return new.on_conflict_do_update(
+        index_elements=[L.c.name],
+        set_={**{name: new.excluded[name] for name in columns[2:]}, "fence": L.c.fence + 1},
+        where=sa.or_(L.c.holder.is_(None), L.c.until <= now, L.c.holder == new.excluded.holder),
+    ).returning(L.c.name, L.c.fence)
+
+
+TAKE_MANY = Prepared(_take_many())
+
+
+def take_many(
+    conn: sa.Connection, now: Micros, wanted: Sequence[tuple[str, str, UUID]], ttl: timedelta
+) -> dict[str, Lease]:
+    """Take those of the leases (name, holder, instance) that are free; whoever is missing in the answer has none."""
+    until = now + span(ttl)
+    holders = {name: holder for name, holder, _ in wanted}
+    if conn.dialect.name == "postgresql":
+        names, whose, ids = (list(column) for column in zip(*wanted, strict=True))
+        rows = TAKE_MANY.rows(conn, names=names, holders=whose, ids=ids, now=now, until=until)
+    else:
+        rows = []
+        for name, holder, instance_id in wanted:
+            fence = TAKE.first(
+                conn, name=name, holder=holder, taken_at=now, until=until, instance_id=instance_id, now=now, mine=holder
+            )
+            rows += [(name, fence[0])] if fence is not None else []
+    return {name: Lease(name, holders[name], fence, until) for name, fence in rows}
 
 
 def renew(conn: sa.Connection, now: Micros, held: Lease, ttl: timedelta) -> Lease:

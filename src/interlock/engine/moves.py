@@ -221,6 +221,8 @@ def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | Non
     for created in unit.new:
         if created.unique_key == key and (created.workspace, created.machine) == (workspace, machine):
             return created.id
+    if (workspace, machine, key) in unit.vacant:
+        return None
     row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key)
     if row is None or (row[0] in unit.known and unit.known[row[0]].unique_key is None):
         return None  # or it gives the key back in this very transaction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -50,6 +51,16 @@ class RedisMirror:
             self.renew(name, holder, ttl)
             return None
         return str(other)
+
+    def take_many(self, wanted: Sequence[tuple[str, str]], ttl: timedelta) -> list[bool]:
+        try:
+            with self._redis.pipeline(transaction=False) as pipeline:
+                for name, holder in wanted:
+                    pipeline.set(name, holder, nx=True, px=_millis(ttl))
+                return [bool(done) for done in pipeline.execute()]
+        except self._error as error:
+            log.warning("redis did not answer, the database alone decides about %d leases: %s", len(wanted), error)
+            return [True] * len(wanted)
 
     def replace(self, name: str, over: str, holder: str, ttl: timedelta) -> bool:
         try:

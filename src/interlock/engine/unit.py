@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import compress
+from operator import ne
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -35,6 +37,9 @@ HISTORY = (
     "instance_id", "seq", "kind", "from_state", "to_state", "event", "actor", "at", "payload", "digest", "hash",
     "dwell", "waited",
 )  # fmt: skip
+EACH = range(len(COLUMNS))
+GUARDS = ("seq", "fence", "holder")
+"""An instance with the same seq, fence and holder is the same: nothing changes without a history row."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
 LOCK_MANY = (
     sa.select(t.instance)
@@ -68,6 +73,10 @@ class Unit:
         """What is to be done once it is committed; it may be lost in a crash, so nothing may depend on it."""
         self.leases: dict[str, Lease] = {}
         """Named leases that this transaction has taken."""
+        self.vacant: set[tuple[str, str, str]] = set()
+        """Keys (workspace, machine, key) that this transaction has looked up and nobody had."""
+        self.assumed: dict[UUID, tuple[int, int, UUID | None]] = {}
+        """Instances that are taken to be as they were at their claim: its seq, fence and holder. Proven by `flush`."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction holds."""
 
@@ -101,6 +110,14 @@ class Unit:
         for found in instances:
             self.known[found.id] = found
         return instances
+
+    def assume(self, row: tuple[Any, ...]) -> Instance:
+        """An instance as this worker's claim left it, without a look; `flush` raises RowChanged if that is not so."""
+        instance = Instance(*row)
+        instance.loaded = row
+        self.known[instance.id] = instance
+        self.assumed[instance.id] = (instance.seq, instance.fence, instance.holder)
+        return instance
 
     def adopt(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
         """Rows that the caller has locked in a statement of its own."""
@@ -226,20 +243,23 @@ class Unit:
         """What is written is written; the unit can go on with more."""
         self.known, self.changed = {}, {}
         self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.beside = [], [], [], [], [], []
+        self.assumed = {}
 
     def _update(self, instances: list[Instance]) -> None:
         """Write what differs from the rows as they were read. A column that is not named costs no index."""
-        groups: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
+        groups: dict[tuple[bool, tuple[int, ...]], list[tuple[Any, ...]]] = {}
         for instance in sorted(instances, key=lambda i: i.id.int):
             before, after = instance.loaded, row_of(instance)
             assert before is not None, "an instance is read before it is changed"
-            pairs = enumerate(zip(before, after, strict=True))
-            which = tuple([n for n, (old, new) in pairs if old is not new and old != new])
+            which = tuple(compress(EACH, map(ne, before, after)))
             if which:
-                groups.setdefault(which, []).append((instance.id, *[after[n] for n in which]))
+                guard = self.assumed.get(instance.id)
+                group = groups.setdefault((guard is not None, which), [])
+                group.append((instance.id, *[after[n] for n in which], *(guard or ())))
                 instance.loaded = after
-        for which, rows in groups.items():
-            self.core.store.update_many(self.conn, t.instance, ("id", *(COLUMNS[n] for n in which)), rows)
+        for (guarded, which), rows in groups.items():
+            columns = ("id", *[COLUMNS[n] for n in which])
+            self.core.store.update_many(self.conn, t.instance, columns, rows, GUARDS if guarded else ())
 
     def _place_data(self, instance: Instance) -> None:
         """Small data goes into the row, big data beside it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -53,6 +53,7 @@ class Service:
         self.callers: Callers = Callers(self.people)
         self.hub: Hub = Hub(engine)
         self.stopping = False
+        self._rooms: dict[Callable[[Service], Any], Any] = {}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -66,6 +67,13 @@ class Service:
     async def write(self, job: Callable[[Unit], T], name: str) -> T:
         """Run the job in one transaction; no thread of ours waits for the disk."""
         return await asyncio.wrap_future(self.engine.submit(job, name))
+
+    def room(self, kind: Callable[[Service], T]) -> T:
+        """What an application keeps for as long as this service lives; made when it is first asked for."""
+        found: T | None = self._rooms.get(kind)
+        if found is None:
+            found = self._rooms[kind] = kind(self)
+        return found
 
     def close(self) -> None:
         self.hub.close()

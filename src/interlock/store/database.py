@@ -70,9 +70,17 @@ class Store(ABC):
 
     @abstractmethod
     def update_many(
-        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+        self,
+        conn: sa.Connection,
+        table: sa.Table,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        guards: Sequence[str] = (),
     ) -> None:
-        """Set the columns of each row, found by `columns[0]`; it is an error when one is not there."""
+        """Set the columns of each row, found by `columns[0]`; it is an error when one is not there.
+
+        With guards each row ends with their values, and is written only where they still hold: RowChanged otherwise.
+        """
 
     @abstractmethod
     def hold_lock(self, name: UUID) -> str | None:

@@ -33,6 +33,12 @@ class StoreFull(StoreError):
     retryable = True
 
 
+class RowChanged(StoreError):
+    """Rows are not as they were when they were last seen; nothing was written. Read them first, then try again."""
+
+    retryable = True
+
+
 class StoreClosed(StoreError):
     """The store was closed."""
 

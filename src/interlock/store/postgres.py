@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -27,7 +28,7 @@ import sqlalchemy as sa
 from interlock.store import points
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
-from interlock.store.errors import StoreBusy, StoreClosed, StoreGone, is_conflict, sort
+from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, is_conflict, sort
 
 T = TypeVar("T")
 CHANNEL = "interlock"
@@ -142,45 +143,39 @@ class PostgresStore(Store):
                 yield
         finally:
             self._pending.updates = None
-        for cursor, table, count in pending:
-            _all_there(cursor, table, count)
+        for update in pending:
+            _all_there(*update)
 
     def insert_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
-        named = '"' + '", "'.join(columns) + '"'  # a column may have the name of a keyword
-        if len(rows) == 1:
-            marks = ", ".join(["%s"] * len(columns))
-            statement, values = f"INSERT INTO {table.name} ({named}) VALUES ({marks})", tuple(rows[0])
-        else:
-            arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
-            statement = f"INSERT INTO {table.name} ({named}) SELECT * FROM unnest({arrays})"
-            values = tuple(map(list, zip(*rows, strict=True)))
+        statement = _insert(table, tuple(columns), len(rows) > 1)
+        values = tuple(map(list, zip(*rows, strict=True))) if len(rows) > 1 else tuple(rows[0])
         with told_as_ours(conn):
-            _raw(conn).execute(statement.encode(), values)
+            _raw(conn).execute(statement, values)
 
     def update_many(
-        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+        self,
+        conn: sa.Connection,
+        table: sa.Table,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        guards: Sequence[str] = (),
     ) -> None:
         if len(rows) == 1:
-            sets = ", ".join(f"{name} = %s" for name in columns[1:])
-            statement = f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = %s"
-            values = (*rows[0][1:], rows[0][0])
+            statement = _update_one(table.name, tuple(columns), tuple(guards))
+            values = (*rows[0][1 : len(columns)], rows[0][0], *rows[0][len(columns) :])
         else:
-            arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
-            sets = ", ".join(f"{name} = new.{name}" for name in columns[1:])
-            statement = (
-                f"UPDATE {table.name} AS old SET {sets} FROM unnest({arrays}) AS new ({', '.join(columns)}) "
-                f"WHERE old.{columns[0]} = new.{columns[0]}"
-            )
+            statement = _update_many(table, tuple(columns), tuple(guards))
             values = tuple(map(list, zip(*rows, strict=True)))
         with told_as_ours(conn):
-            cursor = _raw(conn).execute(statement.encode(), values)
+            cursor = _raw(conn).execute(statement, values)
         pending = getattr(self._pending, "updates", None)
+        update = (cursor, table, len(rows), bool(guards))
         if pending is None:
-            _all_there(cursor, table, len(rows))
+            _all_there(*update)
         else:
-            pending.append((cursor, table, len(rows)))
+            pending.append(update)
 
     def join(self, conn: sa.Connection) -> None:
         return None  # psycopg begins by itself
@@ -281,7 +276,34 @@ class PostgresStore(Store):
             self._vital.dispose()
 
 
-def _all_there(cursor: psycopg.Cursor[Any], table: sa.Table, count: int) -> None:
+@lru_cache(1000)
+def _insert(table: sa.Table, columns: tuple[str, ...], many: bool) -> bytes:
+    named = '"' + '", "'.join(columns) + '"'  # a column may have the name of a keyword
+    if not many:
+        return f"INSERT INTO {table.name} ({named}) VALUES ({', '.join(['%s'] * len(columns))})".encode()
+    arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
+    return f"INSERT INTO {table.name} ({named}) SELECT * FROM unnest({arrays})".encode()
+
+
+@lru_cache(1000)
+def _update_one(table: str, columns: tuple[str, ...], guards: tuple[str, ...]) -> bytes:
+    sets = ", ".join(f"{name} = %s" for name in columns[1:])
+    where = " AND ".join(f"{name} = %s" for name in (columns[0], *guards))
+    return f"UPDATE {table} SET {sets} WHERE {where}".encode()
+
+
+@lru_cache(1000)
+def _update_many(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, ...]) -> bytes:
+    arrays = ", ".join(f"%s::{array_type(table, name)}" for name in (*columns, *guards))
+    names = ", ".join((*columns, *(f"was_{name}" for name in guards)))
+    sets = ", ".join(f"{name} = new.{name}" for name in columns[1:])
+    where = " AND ".join((f"old.{columns[0]} = new.{columns[0]}", *(f"old.{name} = new.was_{name}" for name in guards)))
+    return f"UPDATE {table.name} AS old SET {sets} FROM unnest({arrays}) AS new ({names}) WHERE {where}".encode()
+
+
+def _all_there(cursor: psycopg.Cursor[Any], table: sa.Table, count: int, guarded: bool) -> None:
+    if cursor.rowcount != count and guarded:
+        raise RowChanged(f"{count - cursor.rowcount} of {count} rows of {table.name} were changed by others meanwhile")
     if cursor.rowcount != count:
         raise StoreGone(f"{count} rows of {table.name} were to be updated, {cursor.rowcount} were there")
 

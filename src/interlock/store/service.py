@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.store import ai, contracts, jobs, tables  # noqa: F401 - so that the metadata has them all
+from interlock.store import ai, contracts, jobs, keeping, tables  # noqa: F401 - so that the metadata has them all
 from interlock.store.columns import at, id_, metadata, number, text
 
 # -- people

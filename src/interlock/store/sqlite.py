@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from interlock.store import points
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
-from interlock.store.errors import StoreBusy, StoreClosed, StoreError, StoreGone, sort
+from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, sort
 
 try:
     import fcntl
@@ -228,9 +228,17 @@ class SqliteStore(Store):
         self._raw(conn).executemany(_insert(table, tuple(columns)), plain(table, columns, rows))
 
     def update_many(
-        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+        self,
+        conn: sa.Connection,
+        table: sa.Table,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        guards: Sequence[str] = (),
     ) -> None:
-        done = self._raw(conn).executemany(_update(table, tuple(columns)), plain(table, columns, rows))
+        statement = _update(table, tuple(columns), tuple(guards))
+        done = self._raw(conn).executemany(statement, plain(table, (*columns, *guards), rows))
+        if done.rowcount != len(rows) and guards:
+            raise RowChanged(f"{len(rows) - done.rowcount} of {len(rows)} rows of {table.name} were changed meanwhile")
         if done.rowcount != len(rows):
             raise StoreError(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
 
@@ -335,9 +343,10 @@ def _insert(table: sa.Table, columns: tuple[str, ...]) -> str:
 
 
 @lru_cache(1000)
-def _update(table: sa.Table, columns: tuple[str, ...]) -> str:
+def _update(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, ...]) -> str:
     sets = ", ".join(f"{name} = ?{n}" for n, name in enumerate(columns[1:], 2))
-    return f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = ?1"
+    still = "".join(f" AND {name} = ?{n}" for n, name in enumerate(guards, len(columns) + 1))
+    return f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = ?1{still}"
 
 
 @lru_cache(1000)

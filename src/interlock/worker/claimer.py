@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import UUID
 
 from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, picking
 from interlock.engine.failing import message_of
 from interlock.engine.unit import Unit
 from interlock.machine import Fail, HandlerNonsense, Outcome
-from interlock.store import StoreClosed, StoreError
+from interlock.store import RowChanged, StoreClosed, StoreError
 from interlock.worker.loop import Identity, Loop
 from interlock.worker.runner import Runner, Running
 
@@ -87,19 +88,23 @@ class Claimer(Loop):
         return bool(claims) and len(claims) == free
 
     def _commit(self, batch: list[tuple[Running, Outcome]], free: int) -> tuple[list[bool], list[Claim]]:
-        results = [Result(running.claim, outcome) for running, outcome in batch]
+        results = [Result(running.claim, outcome, not running.port.wrote) for running, outcome in batch]
         self._turn += 1
         if not results and free <= 0:
             return [], []
         if not results and not self._anything_ready():
             return [], []
 
-        def job(unit: Unit) -> tuple[list[bool], list[Claim]]:
+        def job(unit: Unit, results: Sequence[Result]) -> tuple[list[bool], list[Claim]]:
             done = finishing.finish(unit, results) if results else []
             unit.flush()  # what became ready just now can be claimed just now
             return done, claiming.claim(unit, self._me.id, self._queues, free, self._turn)
 
-        return self._engine.write(job, name="finish")
+        try:
+            return self._engine.write(partial(job, results=results), name="finish")
+        except RowChanged:
+            read_first = [Result(result.claim, result.outcome) for result in results]
+            return self._engine.write(partial(job, results=read_first), name="finish")
 
     def _anything_ready(self) -> bool:
         """Looking costs no write lock, so idle workers do not stand in each other's way."""

@@ -20,6 +20,8 @@ D = TypeVar("D")
 P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 300.0
+LOOKS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact"}
+"""What a handler asks for and that writes nothing."""
 
 
 class Cancelled(Fenced):
@@ -44,6 +46,8 @@ class EnginePort:
     def __init__(self, engine: Engine, claim: Claim) -> None:
         self.engine, self.claim = engine, claim
         self._cancelled = False
+        self.wrote = False
+        """Whether the handler may have written something for its instance."""
         self.until: Micros = claim.until
 
     def cancelled(self) -> bool:
@@ -54,6 +58,7 @@ class EnginePort:
         self._cancelled = True
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        self.wrote = self.wrote or name not in LOOKS
         return getattr(self, f"do_{name}")(*args, **kwargs)
 
     def do_intend(self, kind: str, request: Any, key: str | None, takes: tuple[str, ...]) -> Effect:

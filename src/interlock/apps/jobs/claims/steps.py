@@ -7,7 +7,7 @@ for an event that a person fires or a review that a person decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -83,6 +83,23 @@ class Wish:
     artifacts: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A wish, with whose it is and where."""
+
+    workspace: str
+    wish: Wish
+    agent: Actor
+
+    @property
+    def lock(self) -> str:
+        return lock_name(self.workspace, self.wish.board, self.wish.job_id)
+
+
+class Apart(Exception):
+    """These claims cannot be made in one transaction; each has to be made alone."""
+
+
 def job_key(board: str, job_id: str) -> str:
     """Ids are scoped by board; a board has no colon."""
     return f"{board}:{job_id}"
@@ -120,7 +137,78 @@ def find(unit: Unit, workspace: str, machine: str, key: str, *, lock: bool = Tru
     return unit.adopt([row])[0] if lock else Instance(*row)
 
 
+def _those(machine: str, *columns: Any) -> Any:
+    """Instances of a machine by their keys; SQLite, where a statement costs next to nothing, asks for each alone."""
+    many = I.c.unique_key == sa.any_(sa.bindparam("keys", type_=postgresql.ARRAY(sa.Text)))
+    one = I.c.unique_key == sa.bindparam("key")
+    return lambda dialect: sa.select(*columns).where(
+        I.c.workspace == sa.bindparam("workspace"), I.c.machine == machine, many if dialect == "postgresql" else one
+    )
+
+
+POSTINGS = Prepared(lambda dialect: _those(job.name, I)(dialect).order_by(I.c.id).with_for_update())
+USED = Prepared(_those(run.name, I.c.unique_key))
+
+
+def _rows(unit: Unit, statement: Prepared, workspace: str, keys: list[str]) -> list[tuple[Any, ...]]:
+    if unit.conn.dialect.name == "postgresql":
+        return statement.rows(unit.conn, workspace=workspace, keys=keys)
+    return [row for key in keys for row in statement.rows(unit.conn, workspace=workspace, key=key)]
+
+
 # -- the agent's side
+
+
+def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
+    """Claims of many agents in one transaction; None for whoever has to be looked at alone.
+
+    They are made only where nothing stands against them. Apart when it turns out after the first write that something
+    does: then none of them is made.
+    """
+    postings: dict[tuple[str, str | None], Instance] = {}
+    used: set[tuple[str, str]] = set()
+    for workspace in sorted({one.workspace for one in asked}):
+        mine = [one.wish for one in asked if one.workspace == workspace]
+        keys = list({job_key(wish.board, wish.job_id): None for wish in mine})
+        rows = _rows(unit, POSTINGS, workspace, keys)
+        postings |= {(workspace, found.key): found for found in unit.adopt(rows)}
+        used |= {(workspace, row[0]) for row in _rows(unit, USED, workspace, [wish.run_id for wish in mine])}
+    begun: list[tuple[Instance, Instance] | None] = []
+    for one in asked:
+        posting = postings.pop((one.workspace, job_key(one.wish.board, one.wish.job_id)), None)
+        if posting is None or posting.state != DISCOVERED or (one.workspace, one.wish.run_id) in used:
+            begun.append(None)
+            continue
+        used.add((one.workspace, one.wish.run_id))
+        unit.vacant.add((one.workspace, run.name, one.wish.run_id))
+        mark = unit.mark(posting)
+        try:
+            begun.append((posting, _begin(unit, posting, one.wish, one.agent)))
+        except EngineError:
+            unit.revert(posting, mark)
+            begun.append(None)
+    made = [(one, *pair) for one, pair in zip(asked, begun, strict=True) if pair is not None]
+    if made:
+        unit.leases |= leases.take_many(
+            unit.conn, unit.now, [(one.lock, one.wish.run_id, its.id) for one, _, its in made], LEASE
+        )
+    for one, posting, its in made:
+        if one.lock not in unit.leases:
+            raise Apart
+        _claimed(unit, posting, its, one.agent)
+    return [pair[1] if pair is not None else None for pair in begun]
+
+
+def _begin(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance:
+    data = {
+        "run_id": wish.run_id, "board": wish.board, "job_id": wish.job_id, "agent": agent.name,
+        "variant_id": wish.variant_id, "artifacts": dict(wish.artifacts),
+    }  # fmt: skip
+    return lineage.create(unit, run, data, agent, key=wish.run_id, workspace=posting.workspace, parent=posting)
+
+
+def _claimed(unit: Unit, posting: Instance, begun: Instance, agent: Actor) -> None:
+    firing.fire(unit, posting.id, "claim", agent, data={"run_id": begun.key}, payload={"run": str(begun.id)})
 
 
 def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
@@ -137,12 +225,8 @@ def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
         raise NotOpen(
             f"job {wish.job_id!r} on board {wish.board!r} is {posting.state}; only a discovered one can be claimed"
         )
-    data = {
-        "run_id": wish.run_id, "board": wish.board, "job_id": wish.job_id, "agent": agent.name,
-        "variant_id": wish.variant_id, "artifacts": dict(wish.artifacts),
-    }  # fmt: skip
     try:
-        begun = lineage.create(unit, run, data, agent, key=wish.run_id, workspace=workspace, parent=posting)
+        begun = _begin(unit, posting, wish, agent)
     except KeyTaken as taken:
         other = unit.lock(taken.existing)
         what = f"for job {other.data['job_id']!r} on board {other.data['board']!r}, and is {other.state}"
@@ -152,7 +236,7 @@ def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
         unit.leases[name] = leases.take(unit.conn, unit.now, name, wish.run_id, LEASE, begun.id)
     except LeaseTaken as taken:
         raise Conflict(f"Job already has an active application: {taken}") from None
-    firing.fire(unit, posting.id, "claim", agent, data={"run_id": wish.run_id}, payload={"run": str(begun.id)})
+    _claimed(unit, posting, begun, agent)
     return begun
 
 

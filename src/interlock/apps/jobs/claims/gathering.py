@@ -1,0 +1,102 @@
+"""Claims that arrive while others are being committed are made together, in the next transaction.
+
+There is no timer: a lone claim is made at once. Under load one transaction carries many, so a claim pays for a small
+part of its round trips and of its commit. Whoever cannot be served plainly (the job is held, the run id was used, the
+data does not fit) is looked at alone, exactly as if there were no others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from interlock.apps.jobs.claims import steps
+from interlock.apps.jobs.claims.showing import Shown
+from interlock.engine import Instance
+from interlock.http.service import Service
+
+MOST = 64
+AT_ONCE = {"sqlite": 1, "postgresql": 2}
+"""Transactions under way in a process: while one waits for the disk, the next is prepared."""
+
+Waiting = tuple[steps.Asked, "asyncio.Future[Instance | None]"]
+
+
+class Gathering:
+    """What waits for the next transaction, in one process."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._waiting: list[Waiting] = []
+        self._under_way = 0
+        self._called = False
+        self._at_once = AT_ONCE[service.engine.store.dialect]
+
+    async def claim(self, asked: steps.Asked) -> Instance | None:
+        """The run that holds the job, after the commit; None when it has to be looked at alone."""
+        loop = asyncio.get_running_loop()
+        made: asyncio.Future[Instance | None] = loop.create_future()
+        self._waiting.append((asked, made))
+        self._soon(loop)
+        return await made
+
+    def _soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        """After whatever else arrived in this turn of the loop."""
+        if not self._called and self._under_way < self._at_once:
+            self._called = True
+            loop.call_soon(self._begin, loop)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._called = False
+        group = self._waiting[:MOST]
+        del self._waiting[:MOST]
+        if not group:
+            return
+        self._under_way += 1
+        wishes = [asked for asked, _ in group]
+        if self._service.engine.leases.mirror is None:
+            made = asyncio.wrap_future(
+                self._service.engine.submit(partial(steps.claim_many, asked=wishes), "claim_job")
+            )
+        else:
+            made = asyncio.ensure_future(self._service.call(self._shown, wishes))
+        made.add_done_callback(partial(self._end, loop, group))
+        if self._waiting:
+            self._soon(loop)
+
+    def _shown(self, wishes: Sequence[steps.Asked]) -> list[Instance | None]:
+        """With Redis: shown there first, all in one round trip."""
+        engine = self._service.engine
+        mirror = engine.leases.mirror
+        assert mirror is not None
+        names = [(asked.lock, asked.wish.run_id) for asked in wishes]
+        free = mirror.take_many(names, steps.LEASE)
+        open_ = [asked for asked, mine in zip(wishes, free, strict=True) if mine]
+        try:
+            made = iter(engine.write(partial(steps.claim_many, asked=open_), "claim_job") if open_ else [])
+        except steps.Apart:
+            return [None] * len(wishes)
+        except BaseException:
+            for asked in open_:
+                Shown(engine, asked.workspace, asked.lock, asked.wish.run_id).give_back()
+            raise
+        return [next(made) if mine else None for mine in free]
+
+    def _end(
+        self, loop: asyncio.AbstractEventLoop, group: Sequence[Waiting], made: asyncio.Future[list[Instance | None]]
+    ) -> None:
+        self._under_way -= 1
+        error = made.exception()
+        results: list[Instance | None] = [None] * len(group) if error is not None else made.result()
+        if isinstance(error, steps.Apart):
+            error = None
+        for (_, waits), result in zip(group, results, strict=True):
+            if waits.done():
+                continue
+            if error is not None:
+                waits.set_exception(error)
+            else:
+                waits.set_result(result)
+        if self._waiting:
+            self._soon(loop)

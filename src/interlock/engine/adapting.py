@@ -1,0 +1,252 @@
+"""What becomes of one instance under another version of its machine: where it goes, and what of it changes.
+
+Nothing here writes. The plan and the real thing ask the same questions, so that a plan cannot promise anything else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pydantic
+import sqlalchemy as sa
+
+from interlock.engine import moves
+from interlock.engine.errors import EngineError, InvalidData, NotFound
+from interlock.engine.failing import message_of
+from interlock.engine.instance import Instance
+from interlock.engine.text import canonical, shortened
+from interlock.machine import SYSTEM, Kind, Machine, Reminder, Timer
+from interlock.store import Micros, span
+from interlock.store import tables as t
+
+R = t.review
+Dated = tuple[str, int, str]
+"""A timer as a version's specification has it: Timer or Reminder, seconds, event."""
+
+
+class Unfit(EngineError):
+    """The instance cannot be moved to the other version; it stays as it is."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason = reason
+        """The same for all instances with the same trouble."""
+        super().__init__(detail or reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a machine, as the database knows it."""
+
+    number: int
+    digest: str
+    spec: Mapping[str, Any]
+    kinds: Mapping[str, str]
+    registered_at: Micros
+
+    def timers(self, state: str) -> list[Dated]:
+        named = next((one for one in self.spec["states"] if one["name"] == state), {"timers": []})
+        return sorted(((kind, after, fire) for kind, after, fire in named["timers"]), key=lambda timer: timer[1])
+
+
+def versions(conn: sa.Connection, machine: str) -> dict[int, Version]:
+    """All versions of a machine that the database knows, by number."""
+    D = t.definition  # noqa: N806
+    rows = conn.execute(sa.select(D).where(D.c.machine == machine).order_by(D.c.version))
+    found = {}
+    for row in rows:
+        spec = json.loads(row.spec)
+        kinds = {state["name"]: state["kind"] for state in spec["states"]}
+        found[row.version] = Version(row.version, row.digest, spec, kinds, row.registered_at)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """From which versions to which, and which states have other names there."""
+
+    machine: Machine
+    to: Version
+    current: bool
+    """Whether that is the version which the code here declares: then its upgrades apply."""
+    sources: Mapping[int, Version]
+    renamed: Mapping[str, str]
+    workspace: str | None = None
+
+    def __post_init__(self) -> None:
+        known = {state for source in self.sources.values() for state in source.kinds}
+        for old, new in self.renamed.items():
+            if self.sources and old not in known:
+                raise NotFound(f"none of the versions to leave has a state {old!r}; they have {', '.join(sorted(known))}")
+            if new not in self.to.kinds:
+                raise NotFound(f"version {self.to.number} has no state {new!r}; it has {', '.join(self.to.kinds)}")
+
+    def place(self, source: Version, state: str) -> str:
+        """Where instances in this state go; Unfit where nobody has said it."""
+        to = self.renamed.get(state, state)
+        if to not in self.to.kinds:
+            raise Unfit(f"state {state!r} is gone; say where its instances go with --map {state}=…")
+        was, is_ = source.kinds[state], self.to.kinds[to]
+        if was != is_ and state not in self.renamed:
+            raise Unfit(f"state {state!r} was {was} and is {is_}; say that this is meant with --map {state}={to}")
+        return to
+
+    def step(self, name: str) -> str:
+        """A step's name there; it is the state's, and the stage's where there is one."""
+        state, colon, stage = name.partition(":")
+        return self.renamed.get(state, state) + colon + stage
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """An instance as it would be under the other version."""
+
+    state: str
+    enters: bool
+    """Whether it enters the state anew, because something else happens there; else it goes on where it was."""
+    data: dict[str, Any]
+    sets: Mapping[str, Any]
+    gone: Sequence[str]
+    timer: tuple[int, Micros | None] | None = None
+    """The number and the moment of the timer that it waits for now; None where that stays."""
+    timers: str = ""
+    """What is different about the timers, in words."""
+
+
+def adapt(route: Route, instance: Instance) -> Adapted:
+    """What would become of it; Unfit says why it cannot be."""
+    source = route.sources[instance.version]
+    state = route.place(source, instance.state)
+    data = _data(route, source, instance)
+    before = instance.data
+    sets = {name: value for name, value in data.items() if name not in before or before[name] != value}
+    gone = sorted(name for name in before if name not in data)
+    enters = source.kinds[instance.state] != route.to.kinds[state]
+    if enters:
+        return Adapted(state, True, data, sets, gone)
+    _can_go_on(route.machine, instance, state)
+    return Adapted(state, False, data, sets, gone, *_timer(route.machine, instance, source, state))
+
+
+def _data(route: Route, source: Version, instance: Instance) -> dict[str, Any]:
+    upgrade = route.machine.upgrade_from(source.number, source.digest) if route.current else None
+    data: Any = instance.data
+    if upgrade is not None:
+        try:
+            data = upgrade(json.loads(canonical(data)))  # its own copy, to do with as it likes
+        except Exception as error:
+            said = shortened(message_of(error), 300)
+            raise Unfit(f"the upgrade of its data failed: {type(error).__name__}", f"{type(error).__name__}: {said}") from error
+        if not isinstance(data, Mapping):
+            raise Unfit(f"the upgrade of its data gave {type(data).__name__} instead of a mapping")
+    try:
+        return moves.validated(route.machine, data)
+    except InvalidData as error:
+        raise Unfit(_shape(error), str(error)) from error
+
+
+def _shape(error: InvalidData) -> str:
+    """Which fields do not fit and how, without their values."""
+    cause = error.__cause__
+    if not isinstance(cause, pydantic.ValidationError):
+        return "the data cannot be kept as JSON"
+    places = sorted({f"{'.'.join(map(str, e['loc'])) or 'data'}: {e['msg']}" for e in cause.errors()})
+    return f"the data does not fit: {'; '.join(places)}"
+
+
+def _can_go_on(machine: Machine, instance: Instance, state: str) -> None:
+    """What it waits for must still be there."""
+    if instance.due_event and not any(SYSTEM in edge.by for edge in machine.edges_on(state, instance.due_event)):
+        raise Unfit(f"it is to be resumed with {instance.due_event!r}, which the system cannot fire in {state!r}")
+    ready = instance.wake in {"work", "blocked"} or instance.held_wake == "work"
+    if ready and machine.states[state].kind is not Kind.WORK and not machine.runs_when_armed(state):
+        raise Unfit(f"its work was started by an event, and {state!r} has no such work any more")
+
+
+def _timer(
+    machine: Machine, instance: Instance, source: Version, state: str
+) -> tuple[tuple[int, Micros | None] | None, str]:
+    """The next of the new timers: those that went off under the old ones do not go off again."""
+    old = source.timers(instance.state)
+    timers = machine.states[state].ordered_timers
+    new = [(type(timer).__name__, int(timer.after.total_seconds()), getattr(timer, "fire", "")) for timer in timers]
+    if old == new or instance.finished_at is not None:
+        return None, ""
+    passed = old[min(instance.timer_no, len(old)) - 1][1] if instance.timer_no and old else -1
+    number = next(
+        (n for n, timer in enumerate(timers) if isinstance(timer, Timer) or timer.after.total_seconds() > passed),
+        len(timers),
+    )
+    at = instance.entered_at + span(timers[number].after) if number < len(timers) else None
+    return (number, at), f"{_told(old)} → {_told(new)}"
+
+
+def _told(timers: Sequence[Dated]) -> str:
+    return ", ".join(
+        f"{'reminder' if kind == Reminder.__name__ else fire} after {_length(after)}" for kind, after, fire in timers
+    ) or "none"
+
+
+def _length(seconds: int) -> str:
+    for size, name in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds // size} {name}"
+    return f"{seconds} s"
+
+
+# -- what people are asked
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What becomes of the question that a state asks: opened, closed, or asked in other words."""
+
+    what: str
+    review: sa.Row[Any] | None
+    values: Mapping[str, Any]
+
+
+WORDING = ("name", "state", "title", "role", "form", "decisions", "settles", "due_at")
+
+
+def reviews_of(conn: sa.Connection, instances: Iterable[Instance]) -> dict[Any, list[sa.Row[Any]]]:
+    """Every review that a state of theirs has opened, by instance."""
+    found: dict[Any, list[sa.Row[Any]]] = {}
+    ids = [instance.id for instance in instances]
+    if ids:
+        for row in conn.execute(sa.select(R).where(R.c.instance_id.in_(ids), R.c.state.is_not(None))):
+            found.setdefault(row.instance_id, []).append(row)
+    return found
+
+
+def asked(
+    machine: Machine, instance: Instance, adapted: Adapted, reviews: Sequence[sa.Row[Any]], now: Micros
+) -> list[Asked]:
+    """What changes about the state's review, for an instance that goes on where it was."""
+    declared = machine.states[adapted.state].review
+    open_ = [row for row in reviews if row.status == "open"]
+    if declared is None:
+        return [Asked("closed", row, {"status": "closed", "decided_at": now}) for row in open_]
+    if not open_:
+        # One that was answered, or that armed work has closed, is not asked again.
+        over = any(row.state == instance.state and row.opened_at >= instance.entered_at for row in reviews)
+        started = instance.wake in {"work", "blocked"} or instance.held_wake == "work"
+        return [] if over or started or instance.finished_at is not None else [Asked("opened", None, {})]
+    changes = []
+    for row in open_:
+        values = {
+            "name": adapted.state,
+            "state": adapted.state,
+            "title": declared.title,
+            "role": declared.role,
+            "form": canonical(declared.form.model_json_schema()) if declared.form else None,
+            "decisions": canonical(dict(declared.decisions)),
+            "settles": canonical(dict(declared.settles)) if declared.settles else None,
+            "due_at": row.opened_at + span(declared.due) if declared.due else None,
+        }
+        different = {name: value for name, value in values.items() if getattr(row, name) != value}
+        if different:
+            changes.append(Asked("changed", row, different))
+    return changes

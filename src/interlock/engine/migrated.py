@@ -1,0 +1,191 @@
+"""One instance moved to another version, and back: the history row `migrated`, written and undone.
+
+The row keeps, under `was`, all that the move changes beside the state: data, due times, what people were asked. What
+can go wrong goes wrong before the first statement is sent, so that a unit can undo it in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import failing, moves
+from interlock.engine.adapting import WORDING, Adapted, Asked, Route, Unfit, asked
+from interlock.engine.audit import Row
+from interlock.engine.errors import KeyTaken
+from interlock.engine.instance import Instance
+from interlock.engine.unit import Unit
+from interlock.machine import SYSTEM, Actor, Edge, Machine
+from interlock.store import tables as t
+
+L, R = t.dead_letter, t.review
+KIND = "migrated"
+KEPT = (
+    "wake", "due_at", "due_event", "timer_at", "timer_no", "blocked_on", "held_wake", "held_due", "entered_at",
+    "finished_at", "unique_key", "previous", "failed_step", "stored_failures",
+)  # fmt: skip
+
+
+def move(
+    unit: Unit,
+    instance: Instance,
+    way: Route,
+    adapted: Adapted,
+    reviews: Sequence[sa.Row[Any]],
+    actor: Actor,
+    reason: str,
+) -> list[Asked]:
+    """Put it under the other version; what changed for those who are asked."""
+    machine, came_from = way.machine, instance.state
+    letters = _open_letters(unit, instance)
+    was: dict[str, Any] = {"row": {name: value for name in KEPT if (value := getattr(instance, name)) is not None}}
+    was["data"] = {name: instance.data[name] for name in (*adapted.sets, *adapted.gone) if name in instance.data}
+    questions = [] if adapted.enters else asked(machine, instance, adapted, reviews, unit.now)
+    opened = [r for r in reviews if r.status == "open"] if adapted.enters else []
+    was["reviews"] = [_before(one) for one in questions if one.review is not None]
+    was["closed"] = [str(r.id) for r in opened]
+    was["letters"] = [[str(row.id), row.state, row.step] for row in letters]
+    payload = {
+        "from_version": instance.version, "to_version": way.to.number, "reason": reason,
+        "set": dict(adapted.sets), "unset": list(adapted.gone), "was": was,
+    }  # fmt: skip
+    moved = adapted.state != came_from or adapted.enters
+    if adapted.sets or adapted.gone:
+        instance.set_data(dict(adapted.data))
+    instance.version = way.to.number
+    dwell = max(unit.now - instance.entered_at, 0) or None if adapted.enters else None
+    unit.record(
+        instance, KIND, actor, from_state=came_from if moved else None, to_state=adapted.state if moved else None,
+        payload=payload, dwell=dwell,
+    )  # fmt: skip
+    instance.state = adapted.state
+    _rename(instance, way)
+    after: list[Callable[[], object]] = []
+    if adapted.enters:
+        had_rested = instance.finished_at is not None
+        instance.previous = way.renamed.get(came_from, came_from)
+        unit.closed_reviews.append(instance.id)
+        moves.enter(unit, instance, machine)
+        if had_rested and instance.finished_at is None:
+            after.append(lambda: failing.taken_up(unit, instance, actor, "resolved"))
+    else:
+        if adapted.timer is not None:
+            instance.timer_no, instance.timer_at = adapted.timer
+        if instance.wake == "blocked":  # the limit may be another by now; the next claim asks it
+            instance.wake, instance.blocked_on = "work", None
+        after += [lambda one=one: _ask(unit, instance, machine, one) for one in questions]  # type: ignore[misc]
+    if adapted.state != came_from and adapted.state in machine.followers:
+        moves.follow(unit, instance, machine, Edge(came_from, adapted.state, KIND, frozenset({SYSTEM}), None), actor)
+    for row in letters:
+        state, step = way.renamed.get(row.state, row.state), way.step(row.step)
+        if (state, step) != (row.state, row.step):
+            after.append(lambda row=row, s=state, p=step: _letter(unit, row.id, state=s, step=p))  # type: ignore[misc]
+    for do in after:
+        do()
+    return questions
+
+
+def _rename(instance: Instance, way: Route) -> None:
+    """Failures are counted by the names of steps."""
+    if instance.previous is not None:
+        instance.previous = way.renamed.get(instance.previous, instance.previous)
+    if instance.failed_step is not None:
+        instance.failed_step = way.step(instance.failed_step)
+    if instance.stored_failures:
+        counters: dict[str, int] = {}
+        for name, n in instance.failures.items():
+            step, bar, rule = name.partition("|")
+            new = way.step(step) + bar + rule
+            counters[new] = counters.get(new, 0) + n
+        instance.set_failures(counters)
+
+
+def _open_letters(unit: Unit, instance: Instance) -> Sequence[sa.Row[Any]]:
+    if instance.failed_step is None:
+        return ()
+    query = sa.select(L.c.id, L.c.state, L.c.step).where(L.c.instance_id == instance.id, L.c.status == "open")
+    return unit.conn.execute(query).all()
+
+
+def _letter(unit: Unit, letter: UUID, **values: Any) -> None:
+    unit.conn.execute(sa.update(L).where(L.c.id == letter).values(**values))
+
+
+def _before(one: Asked) -> dict[str, Any]:
+    """A review as it was."""
+    assert one.review is not None
+    names = WORDING if one.what == "changed" else ()
+    return {"id": str(one.review.id), "status": "open", **{name: getattr(one.review, name) for name in names}}
+
+
+def _ask(unit: Unit, instance: Instance, machine: Machine, one: Asked) -> None:
+    if one.review is not None:
+        unit.conn.execute(sa.update(R).where(R.c.id == one.review.id).values(**one.values))
+        return
+    declared = machine.states[instance.state].review
+    assert declared is not None
+    moves.open_review(unit, instance, instance.state, declared, state=instance.state)
+
+
+# -- and back
+
+
+def undoable(instance: Instance, row: Row, machine: Machine | None) -> None:
+    """Unfit where going back would not give what was there."""
+    if row.seq != instance.seq:
+        raise Unfit("something has happened to it since", f"it was migrated at seq {row.seq} and is at seq {instance.seq}")
+    if row.erased or "was" not in row.payload:
+        raise Unfit("what was there before has been erased from its history")
+    entered = row.to_state if row.to_state != row.from_state else None
+    if machine is not None and entered in machine.followers:
+        raise Unfit(f"what was done when it entered {entered!r} cannot be undone")
+
+
+def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) -> None:
+    """Put it where it was before this row."""
+    was: Mapping[str, Any] = row.payload["was"]
+    before: Mapping[str, Any] = was.get("data", {})
+    added = [name for name in row.payload.get("set", {}) if name not in before]
+    if before or added:
+        instance.set_data({name: value for name, value in instance.data.items() if name not in added} | dict(before))
+    kept = was.get("row", {})
+    if kept.get("unique_key") and instance.unique_key is None:
+        try:
+            moves.take_key(unit, instance)
+        except KeyTaken as error:
+            raise Unfit("another instance has its key by now", str(error)) from error
+    here = instance.state
+    there = row.from_state or here
+    left, instance.version = instance.version, row.payload["from_version"]
+    unit.record(
+        instance, KIND, actor, from_state=here if row.to_state else None, to_state=there if row.to_state else None,
+        payload={
+            "from_version": left, "to_version": instance.version, "back": True, "undoes": row.seq, "reason": reason,
+            "set": dict(before), "unset": added,
+        },
+    )  # fmt: skip
+    instance.state = there
+    for name in KEPT:
+        setattr(instance, name, kept.get(name, 0 if name == "timer_no" else None))
+    _restore_asked(unit, instance, was)
+
+
+def _restore_asked(unit: Unit, instance: Instance, was: Mapping[str, Any]) -> None:
+    known = {UUID(r["id"]): r for r in was.get("reviews", [])} | {UUID(i): {"status": "open"} for i in was.get("closed", [])}
+    # Whatever is open now and was not open then was opened by the move.
+    unit.conn.execute(
+        sa.update(R)
+        .where(
+            R.c.instance_id == instance.id, R.c.state == instance.state if not known else R.c.state.is_not(None),
+            R.c.status == "open", R.c.opened_at >= instance.updated_at, R.c.id.not_in(list(known)),
+        )
+        .values(status="closed", decided_at=unit.now)
+    )  # fmt: skip
+    for review, values in known.items():
+        restored = {name: value for name, value in values.items() if name != "id"}
+        unit.conn.execute(sa.update(R).where(R.c.id == review).values(**restored, decided_at=None))
+    for letter, state, step in was.get("letters", []):
+        _letter(unit, UUID(letter), state=state, step=step, status="open", closed_at=None, closed_by=None)
