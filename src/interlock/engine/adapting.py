@@ -22,7 +22,7 @@ from interlock.machine import SYSTEM, Kind, Machine, Reminder, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
 
-R = t.review
+D, R = t.definition, t.review
 Dated = tuple[str, int, str]
 """A timer as a version's specification has it: Timer or Reminder, seconds, event."""
 
@@ -47,13 +47,12 @@ class Version:
     registered_at: Micros
 
     def timers(self, state: str) -> list[Dated]:
-        named = next((one for one in self.spec["states"] if one["name"] == state), {"timers": []})
-        return sorted(((kind, after, fire) for kind, after, fire in named["timers"]), key=lambda timer: timer[1])
+        timers = [timer for one in self.spec["states"] if one["name"] == state for timer in one["timers"]]
+        return sorted(((kind, after, fire) for kind, after, fire in timers), key=lambda timer: timer[1])
 
 
 def versions(conn: sa.Connection, machine: str) -> dict[int, Version]:
     """All versions of a machine that the database knows, by number."""
-    D = t.definition  # noqa: N806
     rows = conn.execute(sa.select(D).where(D.c.machine == machine).order_by(D.c.version))
     found = {}
     for row in rows:
@@ -79,7 +78,9 @@ class Route:
         known = {state for source in self.sources.values() for state in source.kinds}
         for old, new in self.renamed.items():
             if self.sources and old not in known:
-                raise NotFound(f"none of the versions to leave has a state {old!r}; they have {', '.join(sorted(known))}")
+                raise NotFound(
+                    f"none of the versions to leave has a state {old!r}; they have {', '.join(sorted(known))}"
+                )
             if new not in self.to.kinds:
                 raise NotFound(f"version {self.to.number} has no state {new!r}; it has {', '.join(self.to.kinds)}")
 
@@ -138,7 +139,9 @@ def _data(route: Route, source: Version, instance: Instance) -> dict[str, Any]:
             data = upgrade(json.loads(canonical(data)))  # its own copy, to do with as it likes
         except Exception as error:
             said = shortened(message_of(error), 300)
-            raise Unfit(f"the upgrade of its data failed: {type(error).__name__}", f"{type(error).__name__}: {said}") from error
+            raise Unfit(
+                f"the upgrade of its data failed: {type(error).__name__}", f"{type(error).__name__}: {said}"
+            ) from error
         if not isinstance(data, Mapping):
             raise Unfit(f"the upgrade of its data gave {type(data).__name__} instead of a mapping")
     try:
@@ -184,9 +187,13 @@ def _timer(
 
 
 def _told(timers: Sequence[Dated]) -> str:
-    return ", ".join(
-        f"{'reminder' if kind == Reminder.__name__ else fire} after {_length(after)}" for kind, after, fire in timers
-    ) or "none"
+    return (
+        ", ".join(
+            f"{'reminder' if kind == Reminder.__name__ else fire} after {_length(after)}"
+            for kind, after, fire in timers
+        )
+        or "none"
+    )
 
 
 def _length(seconds: int) -> str:

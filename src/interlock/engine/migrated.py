@@ -7,6 +7,7 @@ can go wrong goes wrong before the first statement is sent, so that a unit can u
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -44,9 +45,8 @@ def move(
     was: dict[str, Any] = {"row": {name: value for name in KEPT if (value := getattr(instance, name)) is not None}}
     was["data"] = {name: instance.data[name] for name in (*adapted.sets, *adapted.gone) if name in instance.data}
     questions = [] if adapted.enters else asked(machine, instance, adapted, reviews, unit.now)
-    opened = [r for r in reviews if r.status == "open"] if adapted.enters else []
-    was["reviews"] = [_before(one) for one in questions if one.review is not None]
-    was["closed"] = [str(r.id) for r in opened]
+    was["asked"] = [str(review.id) for review in reviews if review.status == "open"]
+    was["reviews"] = [_before(one.review) for one in questions if one.what == "changed" and one.review is not None]
     was["letters"] = [[str(row.id), row.state, row.step] for row in letters]
     payload = {
         "from_version": instance.version, "to_version": way.to.number, "reason": reason,
@@ -70,19 +70,19 @@ def move(
         unit.closed_reviews.append(instance.id)
         moves.enter(unit, instance, machine)
         if had_rested and instance.finished_at is None:
-            after.append(lambda: failing.taken_up(unit, instance, actor, "resolved"))
+            after.append(partial(failing.taken_up, unit, instance, actor, "resolved"))
     else:
         if adapted.timer is not None:
             instance.timer_no, instance.timer_at = adapted.timer
         if instance.wake == "blocked":  # the limit may be another by now; the next claim asks it
             instance.wake, instance.blocked_on = "work", None
-        after += [lambda one=one: _ask(unit, instance, machine, one) for one in questions]  # type: ignore[misc]
+        after += [partial(_ask, unit, instance, machine, one) for one in questions]
     if adapted.state != came_from and adapted.state in machine.followers:
         moves.follow(unit, instance, machine, Edge(came_from, adapted.state, KIND, frozenset({SYSTEM}), None), actor)
     for row in letters:
         state, step = way.renamed.get(row.state, row.state), way.step(row.step)
         if (state, step) != (row.state, row.step):
-            after.append(lambda row=row, s=state, p=step: _letter(unit, row.id, state=s, step=p))  # type: ignore[misc]
+            after.append(partial(_letter, unit, row.id, state=state, step=step))
     for do in after:
         do()
     return questions
@@ -103,22 +103,20 @@ def _rename(instance: Instance, way: Route) -> None:
         instance.set_failures(counters)
 
 
-def _open_letters(unit: Unit, instance: Instance) -> Sequence[sa.Row[Any]]:
+def _open_letters(unit: Unit, instance: Instance) -> list[Any]:
     if instance.failed_step is None:
-        return ()
+        return []
     query = sa.select(L.c.id, L.c.state, L.c.step).where(L.c.instance_id == instance.id, L.c.status == "open")
-    return unit.conn.execute(query).all()
+    return list(unit.conn.execute(query))
 
 
 def _letter(unit: Unit, letter: UUID, **values: Any) -> None:
     unit.conn.execute(sa.update(L).where(L.c.id == letter).values(**values))
 
 
-def _before(one: Asked) -> dict[str, Any]:
-    """A review as it was."""
-    assert one.review is not None
-    names = WORDING if one.what == "changed" else ()
-    return {"id": str(one.review.id), "status": "open", **{name: getattr(one.review, name) for name in names}}
+def _before(review: sa.Row[Any]) -> dict[str, Any]:
+    """What a review asked."""
+    return {"id": str(review.id), **{name: getattr(review, name) for name in WORDING}}
 
 
 def _ask(unit: Unit, instance: Instance, machine: Machine, one: Asked) -> None:
@@ -136,7 +134,9 @@ def _ask(unit: Unit, instance: Instance, machine: Machine, one: Asked) -> None:
 def undoable(instance: Instance, row: Row, machine: Machine | None) -> None:
     """Unfit where going back would not give what was there."""
     if row.seq != instance.seq:
-        raise Unfit("something has happened to it since", f"it was migrated at seq {row.seq} and is at seq {instance.seq}")
+        raise Unfit(
+            "something has happened to it since", f"it was migrated at seq {row.seq} and is at seq {instance.seq}"
+        )
     if row.erased or "was" not in row.payload:
         raise Unfit("what was there before has been erased from its history")
     entered = row.to_state if row.to_state != row.from_state else None
@@ -174,18 +174,15 @@ def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) ->
 
 
 def _restore_asked(unit: Unit, instance: Instance, was: Mapping[str, Any]) -> None:
-    known = {UUID(r["id"]): r for r in was.get("reviews", [])} | {UUID(i): {"status": "open"} for i in was.get("closed", [])}
-    # Whatever is open now and was not open then was opened by the move.
-    unit.conn.execute(
-        sa.update(R)
-        .where(
-            R.c.instance_id == instance.id, R.c.state == instance.state if not known else R.c.state.is_not(None),
-            R.c.status == "open", R.c.opened_at >= instance.updated_at, R.c.id.not_in(list(known)),
-        )
-        .values(status="closed", decided_at=unit.now)
-    )  # fmt: skip
-    for review, values in known.items():
-        restored = {name: value for name, value in values.items() if name != "id"}
-        unit.conn.execute(sa.update(R).where(R.c.id == review).values(**restored, decided_at=None))
+    """What was asked is asked again, and nothing else: deciding it would have left a row in the history."""
+    before = [UUID(review) for review in was.get("asked", [])]
+    mine = sa.and_(R.c.instance_id == instance.id, R.c.state.is_not(None))
+    opened = sa.update(R).where(mine, R.c.status == "open", R.c.id.not_in(before))
+    unit.conn.execute(opened.values(status="closed", decided_at=unit.now))
+    if before:
+        unit.conn.execute(sa.update(R).where(mine, R.c.id.in_(before)).values(status="open", decided_at=None))
+    for review in was.get("reviews", []):
+        wording = {name: review[name] for name in WORDING}
+        unit.conn.execute(sa.update(R).where(R.c.id == UUID(review["id"])).values(**wording))
     for letter, state, step in was.get("letters", []):
         _letter(unit, UUID(letter), state=state, step=step, status="open", closed_at=None, closed_by=None)

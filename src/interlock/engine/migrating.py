@@ -11,78 +11,31 @@ where it was, whether or not the code here serves that version.
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, moves
-from interlock.engine.adapting import WORDING, Adapted, Asked, Route, Unfit, Version, adapt, asked, reviews_of, versions
+from interlock.engine import migrated
+from interlock.engine.adapting import Route, Unfit, Version, adapt, asked, reviews_of, versions
+from interlock.engine.audit import Row
 from interlock.engine.engine import Engine
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.instance import Instance
+from interlock.engine.rounds import Report, Tell, attempt, rounds, taken
 from interlock.engine.unit import Unit, load
-from interlock.machine import Actor, By, Edge, Kind
-from interlock.store import Micros, StoreError
+from interlock.machine import Actor, Machine
+from interlock.store import Micros
 from interlock.store import tables as t
 
-I, H, L = t.instance, t.history, t.dead_letter  # noqa: E741
-KIND = "migrated"
+I, H = t.instance, t.history  # noqa: E741
 BATCH = 200
 PATIENCE = 60.0
-EXAMPLES = 3
-Tell = Callable[[int], None]
-KEPT = (
-    "wake", "due_at", "due_event", "timer_at", "timer_no", "blocked_on", "held_wake", "held_due", "entered_at",
-    "finished_at", "unique_key", "previous", "failed_step", "stored_failures",
-)  # fmt: skip
-"""What the history row keeps of the instance as it was, beside state and data."""
-
-
-@dataclass(slots=True)
-class Trouble:
-    """Why instances stay as they are, with some of them."""
-
-    count: int = 0
-    examples: list[tuple[UUID, str]] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Report:
-    """What would be done, or was."""
-
-    moved: Counter[tuple[int, str, int, str]] = field(default_factory=Counter)
-    """By version and state before, version and state after."""
-    held: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """Left alone for now, because a worker works on them; by version and state."""
-    refused: dict[tuple[int, str, str], Trouble] = field(default_factory=dict)
-    """Left as they are; by version, state and reason."""
-    fields: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How many get or lose a field of their data, or have another value in it; by what, and the field's name."""
-    timers: Counter[tuple[str, str]] = field(default_factory=Counter)
-    reviews: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def refuse(self, instance: Instance, reason: str, detail: str) -> None:
-        trouble = self.refused.setdefault((instance.version, instance.state, reason), Trouble())
-        trouble.count += 1
-        if len(trouble.examples) < EXAMPLES:
-            trouble.examples.append((instance.id, detail))
-
-    def note(self, route: Route, instance: Instance, adapted: Adapted, questions: Sequence[Asked]) -> None:
-        self.moved[instance.version, instance.state, route.to.number, adapted.state] += 1
-        for name in adapted.sets:
-            self.fields["changed" if name in instance.data else "added", name] += 1
-        for name in adapted.gone:
-            self.fields["removed", name] += 1
-        if adapted.timers:
-            self.timers[adapted.state, adapted.timers] += 1
-        for one in questions:
-            self.reviews[adapted.state, one.what] += 1
 
 
 # -- where from, where to
@@ -124,7 +77,9 @@ def route(
 def _under_way(way: Route, state: str, after: UUID | None, limit: int) -> sa.Select[Any]:
     """Those in a state that are not over. What was given up is not over: a person may still take it up."""
     query = sa.select(I).where(
-        I.c.machine == way.machine.name, I.c.state == state, I.c.version.in_(sorted(way.sources)) if way.sources else sa.false()
+        I.c.machine == way.machine.name,
+        I.c.state == state,
+        I.c.version.in_(sorted(way.sources)) if way.sources else sa.false(),
     )
     if not any(version.kinds.get(state) == "failed" for version in way.sources.values()):
         query = query.where(I.c.finished_at.is_(None))
@@ -142,6 +97,7 @@ def _states(way: Route) -> list[str]:
 
 def count(engine: Engine, way: Route) -> int:
     """How many are under way in the versions to leave."""
+
     def ask(conn: sa.Connection) -> int:
         total = 0
         for state in _states(way):
@@ -157,34 +113,27 @@ def count(engine: Engine, way: Route) -> int:
 
 def plan(engine: Engine, way: Route, *, tell: Tell = lambda _: None) -> Report:
     """What would become of every instance; short reads, nothing is held up."""
-    report = Report()
-    for state in _states(way):
-        after: UUID | None = None
-        while True:
-            seen, after = engine.read(partial(_look, way=way, state=state, after=after, report=report, now=engine.clock.now()))
-            tell(seen)
-            if after is None:
-                break
-    return report
+    look = partial(_look, way=way, now=engine.clock.now())
+    return rounds(look, engine.read, _states(way), 0, tell, once=True)
 
 
 def _look(
-    conn: sa.Connection, way: Route, state: str, after: UUID | None, report: Report, now: Micros
-) -> tuple[int, UUID | None]:
+    conn: sa.Connection, state: str, after: UUID | None, report: Report, *, way: Route, now: Micros
+) -> UUID | None:
     instances = load(conn, conn.execute(_under_way(way, state, after, BATCH)).all())
     reviews = reviews_of(conn, instances)
     for instance in instances:
-        if instance.holder is not None:
-            report.held[instance.version, instance.state] += 1
         try:
             adapted = adapt(way, instance)
         except Unfit as error:
             report.refuse(instance, error.reason, str(error))
             continue
-        if instance.holder is None:
-            questions = [] if adapted.enters else asked(way.machine, instance, adapted, reviews.get(instance.id, []), now)
-            report.note(way, instance, adapted, questions)
-    return len(instances), instances[-1].id if len(instances) == BATCH else None
+        if instance.holder is not None:
+            report.held[instance.version, instance.state] += 1
+            continue
+        mine = reviews.get(instance.id, [])
+        report.note(way, instance, adapted, [] if adapted.enters else asked(way.machine, instance, adapted, mine, now))
+    return instances[-1].id if len(instances) == BATCH else None
 
 
 # -- doing
@@ -201,93 +150,141 @@ def apply(
     tell: Tell = lambda _: None,
 ) -> Report:
     """Move them all; what workers hold is tried again for `patience` seconds."""
-    return _rounds(
-        engine, lambda unit, state, after, report: _move_some(unit, way, state, after, batch, actor, reason, report),
-        _states(way), patience, tell,
-    )  # fmt: skip
-
-
-Some = Callable[[Unit, str, UUID | None, Report], tuple[int, UUID | None]]
-
-
-def _rounds(engine: Engine, some: Some, states: Sequence[str], patience: float, tell: Tell) -> Report:
-    done = Report()
-    deadline = time.monotonic() + patience
-    wait = 0.05
-    while True:
-        before = done.moved.total()
-        done.held.clear()
-        done.refused.clear()
-        for state in states:
-            after: UUID | None = None
-            while True:
-                part, after = engine.write(partial(_fresh, some, state=state, after=after), name="migrate")
-                _add(done, part)
-                tell(part.moved.total())
-                if after is None:
-                    break
-        left = done.held.total()
-        if not left and done.moved.total() == before:
-            return done
-        if left and time.monotonic() >= deadline:
-            return done
-        if left:
-            time.sleep(wait)
-            wait = min(wait * 2, 2.0)
-
-
-def _fresh(some: Some, unit: Unit, state: str, after: UUID | None) -> tuple[Report, UUID | None]:
-    """A report of its own for each try: a transaction may run twice."""
-    part = Report()
-    _, following = some(unit, state, after, part)
-    return part, following
-
-
-def _add(total: Report, part: Report) -> None:
-    total.moved += part.moved
-    total.held += part.held
-    total.fields += part.fields
-    total.timers += part.timers
-    total.reviews += part.reviews
-    for place, trouble in part.refused.items():
-        known = total.refused.setdefault(place, Trouble())
-        known.count += trouble.count
-        known.examples += trouble.examples[: EXAMPLES - len(known.examples)]
-
-
-def _taken(unit: Unit, query: sa.Select[Any], state: str, report: Report, batch: int) -> tuple[list[Instance], UUID | None]:
-    """Those that nobody works on, locked; and where the next batch begins."""
-    rows = unit.conn.execute(query.with_for_update(skip_locked=True)).all()
-    free = []
-    for instance in unit.adopt(rows):
-        if instance.holder is None:
-            free.append(instance)
-        else:
-            report.held[instance.version, state] += 1
-    return free, rows[-1].id if len(rows) == batch else None
+    if way.to.number not in engine.read(lambda conn: versions(conn, way.machine.name)):
+        raise NotFound(
+            f"version {way.to.number} of {way.machine.name} is not registered; start a process with it first"
+        )
+    some = partial(_move_some, way=way, batch=batch, actor=actor, reason=reason)
+    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, tell)
 
 
 def _move_some(
-    unit: Unit, way: Route, state: str, after: UUID | None, batch: int, actor: Actor, reason: str, report: Report
-) -> tuple[int, UUID | None]:
-    instances, following = _taken(unit, _under_way(way, state, after, batch), state, report, batch)
+    unit: Unit, state: str, after: UUID | None, report: Report, *, way: Route, batch: int, actor: Actor, reason: str
+) -> UUID | None:
+    instances, following = taken(unit, _under_way(way, state, after, batch), report, batch)
     reviews = reviews_of(unit.conn, instances)
+
+    def move(unit: Unit, instance: Instance) -> None:
+        adapted, before = adapt(way, instance), copy(instance)
+        questions = migrated.move(unit, instance, way, adapted, reviews.get(instance.id, []), actor, reason)
+        report.note(way, before, adapted, questions)
+
     for instance in instances:
-        before = report.moved.total()
-        _attempt(unit, instance, report, partial(_move, way=way, reviews=reviews.get(instance.id, []), actor=actor, reason=reason, report=report))
-        assert report.moved.total() <= before + 1
-    return len(instances), following
+        attempt(unit, instance, report, move, way.machine)
+    return following
 
 
-def _attempt(unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None]) -> None:
-    """Do it whole or not at all; what stands in the way of one does not stop the others."""
-    try:
-        with unit.alone() as inner:
-            do(inner, inner.lock(instance.id))
-    except (StoreError, sa.exc.SQLAlchemyError):
-        raise
-    except Unfit as error:
-        report.refuse(instance, error.reason, str(error))
-    except Exception as error:
-        told = failing.message_of(error)
-        report.refuse(instance, f"{type(error).__name__} when it was to enter its state", told)
+# -- and back
+
+
+def back(
+    engine: Engine,
+    machine: str,
+    actor: Actor,
+    *,
+    since: Micros = 0,
+    source: int | None = None,
+    workspace: str | None = None,
+    reason: str = "",
+    dry: bool = False,
+    batch: int = BATCH,
+    patience: float = PATIENCE,
+    tell: Tell = lambda _: None,
+) -> Report:
+    """Undo migrations made since a moment, each where nothing has happened to the instance after it."""
+    known = engine.read(lambda conn: versions(conn, machine))
+    if source is not None and source not in known:
+        raise NotFound(f"{machine} has no version {source}; it has {', '.join(map(str, sorted(known))) or 'none'}")
+    states = list(dict.fromkeys(state for version in known.values() for state in version.kinds))
+    chosen = _Chosen(machine, engine.registry.get(machine), since, source, workspace)
+    if dry:
+        return rounds(partial(_undo_some_dry, chosen=chosen, batch=batch), engine.read, states, 0, tell, once=True)
+    some = partial(_undo_some, chosen=chosen, batch=batch, actor=actor, reason=reason)
+    return rounds(some, partial(engine.write, name="migrate"), states, patience, tell)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Which migrations are to be undone."""
+
+    name: str
+    machine: Machine | None
+    since: Micros
+    source: int | None
+    workspace: str | None
+
+    def instances(self, state: str, after: UUID | None, limit: int) -> sa.Select[Any]:
+        """Those that may have been migrated since; of those that are over, only where nothing came after it."""
+        last = sa.exists().where(H.c.instance_id == I.c.id, H.c.seq == I.c.seq, H.c.kind == migrated.KIND)
+        query = sa.select(I).where(I.c.machine == self.name, I.c.state == state, I.c.updated_at >= self.since)
+        query = query.where(sa.or_(I.c.finished_at.is_(None), last))
+        if self.source is not None:
+            query = query.where(I.c.version == self.source)
+        if after is not None:
+            query = query.where(I.c.id > after)
+        if self.workspace is not None:
+            query = query.where(I.c.workspace.concat("") == self.workspace)
+        return query.order_by(I.c.id).limit(limit)
+
+    def rows(self, conn: sa.Connection, instances: Sequence[Instance]) -> dict[UUID, Row]:
+        """The last migration of each, where it was made since and not undone."""
+        ids = [instance.id for instance in instances]
+        if not ids:
+            return {}
+        query = sa.select(H).where(H.c.instance_id.in_(ids), H.c.kind == migrated.KIND).order_by(H.c.seq)
+        found = {row.instance_id: _row(row) for row in conn.execute(query)}
+        return {i: row for i, row in found.items() if row.at >= self.since and not row.payload.get("back")}
+
+
+def _row(r: sa.Row[Any]) -> Row:
+    return Row(
+        r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
+        json.loads(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
+    )  # fmt: skip
+
+
+def _undo_some(
+    unit: Unit,
+    state: str,
+    after: UUID | None,
+    report: Report,
+    *,
+    chosen: _Chosen,
+    batch: int,
+    actor: Actor,
+    reason: str,
+) -> UUID | None:
+    instances, following = taken(unit, chosen.instances(state, after, batch), report, batch)
+    rows = chosen.rows(unit.conn, instances)
+
+    def undo(unit: Unit, instance: Instance) -> None:
+        row, place = rows[instance.id], (instance.version, instance.state)
+        migrated.undoable(instance, row, chosen.machine)
+        migrated.undo(unit, instance, row, actor, reason)
+        report.moved[(*place, instance.version, instance.state)] += 1
+
+    for instance in instances:
+        if instance.id in rows:
+            attempt(unit, instance, report, undo, None)
+    return following
+
+
+def _undo_some_dry(
+    conn: sa.Connection, state: str, after: UUID | None, report: Report, *, chosen: _Chosen, batch: int
+) -> UUID | None:
+    instances = load(conn, conn.execute(chosen.instances(state, after, batch)).all())
+    rows = chosen.rows(conn, instances)
+    for instance in instances:
+        row = rows.get(instance.id)
+        if row is None:
+            continue
+        if instance.holder is not None:
+            report.held[instance.version, state] += 1
+            continue
+        try:
+            migrated.undoable(instance, row, chosen.machine)
+        except Unfit as error:
+            report.refuse(instance, error.reason, str(error))
+        else:
+            report.moved[instance.version, state, row.payload["from_version"], row.from_state or state] += 1
+    return instances[-1].id if len(instances) == batch else None

@@ -24,6 +24,8 @@ H = TypeVar("H", bound=Handler)
 Follower = Callable[[Any, Any, Edge, Actor], None]
 """What else happens when an instance enters a state: of a unit of work, the instance, the transition, the actor."""
 F = TypeVar("F", bound=Follower)
+Upgrade = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""Makes, of the data of an older version, data that fits this one."""
 
 
 class KeyScope(StrEnum):
@@ -64,6 +66,7 @@ class Machine:
         stage: str | None = None,
         cancel: str | None = None,
         title: str = "",
+        upgrades: Mapping[int | str, Upgrade] | None = None,
     ) -> None:
         self.name = name
         self.title = title or name.replace("_", " ")
@@ -87,6 +90,8 @@ class Machine:
         """The field of the data that names the stage, where one state does the work of several."""
         self.cancel = cancel
         """The final state that cancelled work ends in."""
+        self.upgrades: Mapping[int | str, Upgrade] = dict(upgrades or {})
+        """By an older version's number, or the first characters of its digest, which are the same in every database."""
         self.handlers: dict[tuple[str, str | None], Work] = {}
         self.followers: dict[str, list[Follower]] = {}
         check(self, states, transitions, limits)
@@ -243,6 +248,13 @@ class Machine:
             "key": self.key.value,
             "stage": self.stage,
         }
+
+    def upgrade_from(self, version: int, digest: str) -> Upgrade | None:
+        """The function that was declared for the data of this older version."""
+        for name, upgrade in self.upgrades.items():
+            if name == version or (isinstance(name, str) and len(name) >= 8 and digest.startswith(name)):
+                return upgrade
+        return None
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()

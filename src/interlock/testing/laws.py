@@ -31,6 +31,9 @@ def _moves(engine: Engine, instance: Instance, machine: Machine) -> list[str]:
     """Laws 1 and 7: only declared transitions, and out of a final state only by people."""
     problems = []
     rows = engine.history(instance.id, limit=1_000_000)
+    # Before it was migrated it moved along another version's transitions.
+    since = max((number for number, row in enumerate(rows) if row.kind == "migrated"), default=0)
+    rows = rows[since:]
     for before, row in zip([None, *rows], rows, strict=False):
         if row.kind != "moved":
             continue

@@ -1,0 +1,153 @@
+"""Going through all instances of a machine, batch after batch: what is done, what is left, and why.
+
+Each batch is a transaction of its own. What a worker holds is left alone, and tried again in the next round; what does
+not fit is left as it is, without stopping the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import failing
+from interlock.engine.adapting import Adapted, Asked, Route, Unfit
+from interlock.engine.instance import Instance
+from interlock.engine.unit import Unit
+from interlock.machine import Machine
+from interlock.store import StoreError
+
+EXAMPLES = 3
+Tell = Callable[[int], None]
+"""Told how many more instances were looked at."""
+
+
+@dataclass(slots=True)
+class Trouble:
+    """Why instances stay as they are, with some of them."""
+
+    count: int = 0
+    examples: list[tuple[UUID, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Report:
+    """What would be done, or was."""
+
+    moved: Counter[tuple[int, str, int, str]] = field(default_factory=Counter)
+    """By version and state before, version and state after."""
+    held: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """Left alone for now, because a worker works on them; by version and state."""
+    refused: dict[tuple[int, str, str], Trouble] = field(default_factory=dict)
+    """Left as they are; by version, state and reason."""
+    fields: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many get or lose a field of their data, or have another value in it; by what, and the field's name."""
+    timers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    reviews: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def refuse(self, instance: Instance, reason: str, detail: str) -> None:
+        trouble = self.refused.setdefault((instance.version, instance.state, reason), Trouble())
+        trouble.count += 1
+        if len(trouble.examples) < EXAMPLES:
+            trouble.examples.append((instance.id, detail))
+
+    def note(self, route: Route, instance: Instance, adapted: Adapted, questions: Sequence[Asked]) -> None:
+        self.moved[instance.version, instance.state, route.to.number, adapted.state] += 1
+        for name in adapted.sets:
+            self.fields["changed" if name in instance.data else "added", name] += 1
+        for name in adapted.gone:
+            self.fields["removed", name] += 1
+        if adapted.timers:
+            self.timers[adapted.state, adapted.timers] += 1
+        for one in questions:
+            self.reviews[adapted.state, one.what] += 1
+
+
+def rounds(
+    some: Callable[..., UUID | None],
+    run: Callable[..., Any],
+    states: Sequence[str],
+    patience: float,
+    tell: Tell,
+    *,
+    once: bool = False,
+) -> Report:
+    """Batch after batch, state after state; again while workers hold some, or somebody moved some meanwhile."""
+    done = Report()
+    deadline, wait = time.monotonic() + patience, 0.05
+    while True:
+        before = done.moved.total()
+        done.held.clear()
+        done.refused.clear()
+        for state in states:
+            after: UUID | None = None
+            while True:
+                part, after = run(partial(_fresh, some, state=state, after=after))
+                _add(done, part)
+                tell(part.moved.total() + part.held.total() + sum(one.count for one in part.refused.values()))
+                if after is None:
+                    break
+        left = done.held.total() > 0
+        if once or (not left and done.moved.total() == before) or (left and time.monotonic() >= deadline):
+            return done
+        if left:
+            time.sleep(wait)
+            wait = min(wait * 2, 2.0)
+
+
+def _fresh(
+    some: Callable[..., UUID | None], given: Unit | sa.Connection, state: str, after: UUID | None
+) -> tuple[Report, UUID | None]:
+    """A report of its own for each try: a transaction may run twice."""
+    part = Report()
+    return part, some(given, state, after, part)
+
+
+def _add(total: Report, part: Report) -> None:
+    total.moved += part.moved
+    total.held += part.held
+    total.fields += part.fields
+    total.timers += part.timers
+    total.reviews += part.reviews
+    for place, trouble in part.refused.items():
+        known = total.refused.setdefault(place, Trouble())
+        known.count += trouble.count
+        known.examples += trouble.examples[: EXAMPLES - len(known.examples)]
+
+
+def taken(unit: Unit, query: sa.Select[Any], report: Report, batch: int) -> tuple[list[Instance], UUID | None]:
+    """Those that nobody works on, locked; and where the next batch begins."""
+    rows = unit.conn.execute(query.with_for_update(skip_locked=True)).all()
+    free = []
+    for instance in unit.adopt(rows):
+        if instance.holder is None:
+            free.append(instance)
+        else:
+            report.held[instance.version, instance.state] += 1
+    return free, rows[-1].id if len(rows) == batch else None
+
+
+def attempt(
+    unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None], machine: Machine | None
+) -> None:
+    """Do it whole or not at all; what stands in the way of one does not stop the others."""
+    mark, place = unit.mark(instance), copy(instance)
+    try:
+        if machine is not None and machine.followers:  # they may write by themselves
+            with unit.alone() as inner:
+                do(inner, inner.lock(instance.id))
+        else:
+            do(unit, instance)
+    except (StoreError, sa.exc.SQLAlchemyError):
+        raise
+    except Exception as error:
+        unit.revert(instance, mark)
+        reason = error.reason if isinstance(error, Unfit) else f"{type(error).__name__} on the way"
+        report.refuse(place, reason, failing.message_of(error))
