@@ -38,7 +38,7 @@ ICONS = {
     "created": "wait", "paused": "pause", "resumed": "play", "reviewed": "reviews", "armed": "play", "lost": "failed",
     "failed": "failed", "given_back": "ended", "worked": "check", "again": "wait", "saved": "check", "forced": "person",
     "reminded": "alerts", "refused": "failed", "retried": "play", "dead_letter_closed": "letters", "sent": "outbox",
-    "effect": "outbox", "artifact": "link", "spawned": "link", "spawn_refused": "link",
+    "effect": "outbox", "artifact": "link", "spawned": "link", "spawn_refused": "link", "migrated": "link",
 }  # fmt: skip
 
 
@@ -200,6 +200,11 @@ def _said(row: Row) -> str:
         parts.append(f"created by {words.person(row.actor)}")
     elif row.kind == "forced":
         parts.append(f"forced by {words.person(row.actor)}, outside the declared ways")
+    elif row.kind == "migrated":
+        back = "put back" if p.get("back") else "moved"
+        parts.append(
+            f"{back} from version {p.get('from_version')} to {p.get('to_version')} by {words.person(row.actor)}"
+        )
     elif row.event and row.to_state is not None:
         parts.append(f"{words.title(row.event)}, by {words.person(row.actor)}")
     elif not row.actor.startswith(("worker:", "system")):

@@ -1,0 +1,196 @@
+"""`interlock machine migrate`: running instances to another version of their machine, planned first, and back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.printing import As, Json, as_json, bars, login, short, table
+
+if TYPE_CHECKING:
+    from interlock.engine import Engine
+    from interlock.engine.adapting import Route
+    from interlock.engine.rounds import Report
+
+
+def migrate(
+    name: Annotated[str, typer.Argument(help="The machine.")],
+    plan: Annotated[bool, typer.Option("--plan", help="Tell what would be done; nothing is changed.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it.")] = False,
+    back: Annotated[
+        bool, typer.Option("--back", help="Undo migrations, where nothing has happened to the instance since.")
+    ] = False,
+    source: Annotated[int | None, typer.Option("--from", help="Only instances of this version.")] = None,
+    to: Annotated[
+        int | None, typer.Option("--to", help="To this version; without it, to that of the code.", show_default=False)
+    ] = None,
+    maps: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="old=new: where a state's instances go; may be given several times."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", help="With --back: only migrations since this moment, as 2026-11-15T12:00Z."),
+    ] = None,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=5000, help="Instances in one transaction.")] = 200,
+    wait: Annotated[
+        float, typer.Option("--wait", min=0, help="Seconds in which what workers hold is tried again.")
+    ] = 60.0,
+    workspace: Annotated[str | None, typer.Option("--workspace", help="Only of this workspace.")] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")] = "",
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Move running instances to another version. Exit code 1 when some cannot be moved, or are still held."""
+    from interlock.engine import migrating
+    from interlock.machine import USER, Actor
+
+    if plan == apply:
+        raise typer.BadParameter("say either --plan or --apply")
+    if back and (to is not None or maps):
+        raise typer.BadParameter("--back goes where the instances came from; leave --to and --map out")
+    if since is not None and not back:
+        raise typer.BadParameter("--since is for --back")
+    renamed = _maps(maps or [])
+    actor = Actor(USER, user or login())
+    with opened(database, apps) as engine, bars(in_json) as progress:
+        bar = progress.add_task("planning" if plan else "migrating", total=None)
+        options: dict[str, Any] = {"tell": lambda n: progress.advance(bar, n)}
+        way = None
+        if back:
+            report = migrating.back(
+                engine, name, actor, since=_moment(since), source=source, workspace=workspace, reason=reason, dry=plan,
+                batch=batch, patience=wait, **options,
+            )  # fmt: skip
+        else:
+            if apply:
+                engine.core.register()
+            way = migrating.route(engine, name, to=to, source=source, renamed=renamed, workspace=workspace)
+            progress.update(bar, total=migrating.count(engine, way))
+            if plan:
+                report = migrating.plan(engine, way, **options)
+            else:
+                report = migrating.apply(engine, way, actor, reason=reason, batch=batch, patience=wait, **options)
+        told = _told(engine, name, way, report, applied=apply)
+    if in_json:
+        as_json(told)
+    else:
+        _print(told, applied=apply)
+    raise typer.Exit(1 if report.refused or (apply and report.held) else 0)
+
+
+def _maps(given: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in given:
+        old, equals, new = (part.strip() for part in one.partition("="))
+        if not (old and equals and new):
+            raise typer.BadParameter(f"{one!r} maps nothing; write it as --map old=new")
+        if found.get(old, new) != new:
+            raise typer.BadParameter(f"state {old!r} is mapped twice, to {found[old]!r} and to {new!r}")
+        found[old] = new
+    return found
+
+
+def _moment(since: str | None) -> int:
+    from interlock.store import micros
+
+    if since is None:
+        return 0
+    try:
+        found = datetime.fromisoformat(since)
+    except ValueError:
+        raise typer.BadParameter(f"{since!r} is no moment; write it as 2026-11-15T12:00Z") from None
+    return micros(found if found.tzinfo is not None else found.replace(tzinfo=UTC))
+
+
+def _told(engine: Engine, name: str, way: Route | None, report: Report, *, applied: bool) -> dict[str, Any]:
+    """The report as scripts see it."""
+    from interlock.cli.printing import when
+
+    stranded = engine.core.stranded
+    versions: list[dict[str, Any]] = []
+    for version in (*way.sources.values(), way.to) if way is not None else ():
+        served = (name, version.number) in engine.core.served
+        versions.append(
+            {
+                "version": version.number, "digest": version.digest[:12], "since": when(version.registered_at),
+                "goal": version is way.to if way is not None else False, "served": served,
+                "problems": stranded.get((name, version.number), []),
+            }
+        )  # fmt: skip
+    return {
+        "machine": name,
+        "applied": applied,
+        "versions": versions,
+        "moved": [
+            {"from_version": a, "from": s, "to_version": b, "to": u, "count": n}
+            for (a, s, b, u), n in sorted(report.moved.items())
+        ],
+        "held": [{"version": v, "state": s, "count": n} for (v, s), n in sorted(report.held.items())],
+        "refused": [
+            {
+                "version": v, "state": s, "reason": reason, "count": trouble.count,
+                "examples": [{"instance": str(i), "detail": detail} for i, detail in trouble.examples],
+            }
+            for (v, s, reason), trouble in sorted(report.refused.items())
+        ],
+        "fields": [{"field": f, "what": what, "count": n} for (what, f), n in sorted(report.fields.items())],
+        "timers": [{"state": s, "change": change, "count": n} for (s, change), n in sorted(report.timers.items())],
+        "reviews": [{"state": s, "what": what, "count": n} for (s, what), n in sorted(report.reviews.items())],
+    }  # fmt: skip
+
+
+def _print(told: dict[str, Any], *, applied: bool) -> None:
+    """For people: where everything goes first, then what stands in the way."""
+    if told["versions"]:
+        typer.echo(f"{told['machine']}: versions")
+        table(
+            ("version", "digest", "since (UTC)", "this code"),
+            [
+                (
+                    f"{v['version']}{' (goal)' if v['goal'] else ''}", v["digest"], v["since"],
+                    "serves it" if v["served"] else "does not: " + short("; ".join(v["problems"]), 100),
+                )
+                for v in told["versions"]
+            ],
+        )  # fmt: skip
+    moved, refused = sum(one["count"] for one in told["moved"]), sum(one["count"] for one in told["refused"])
+    held = sum(one["count"] for one in told["held"])
+    if told["moved"]:
+        typer.echo("\nmoved" if applied else "\nwould be moved")
+        table(
+            ("from", "state", "to", "state", "instances"),
+            [
+                (str(m["from_version"]), m["from"], str(m["to_version"]), m["to"], f"{m['count']:,}")
+                for m in told["moved"]
+            ],
+        )
+    for title, key, columns in (
+        ("data", "fields", ("field", "what")),
+        ("timers", "timers", ("state", "change")),
+        ("reviews", "reviews", ("state", "what")),
+        ("held by workers, left alone for now", "held", ("version", "state")),
+    ):
+        if told[key]:
+            typer.echo(f"\n{title}")
+            rows = [(*(str(one[column]) for column in columns), f"{one['count']:,}") for one in told[key]]
+            table((*columns, "instances"), rows)
+    if told["refused"]:
+        typer.echo("\nstay as they are" if applied else "\nwould stay as they are")
+        for one in told["refused"]:
+            typer.echo(
+                f"  version {one['version']}, {short(one['state'])}: {one['count']:,}: {short(one['reason'], 200)}"
+            )
+            for example in one["examples"]:
+                typer.echo(f"    {example['instance']}  {short(example['detail'], 200)}")
+    done = "moved" if applied else "would be moved"
+    typer.echo(
+        f"\n{moved:,} {done}, {held:,} held by workers, {refused:,} {'refused' if applied else 'would be refused'}"
+    )
+    if applied and held:
+        typer.echo("run it again when the workers are done with them")
