@@ -13,6 +13,7 @@ from interlock.config.settings import (
     LogSettings,
     MailSettings,
     PriceSettings,
+    RetentionSettings,
     Settings,
     TelemetrySettings,
     WebhookSettings,
@@ -21,5 +22,6 @@ from interlock.config.settings import (
 
 __all__ = [
     "AiSettings", "AlertSettings", "ConfigError", "ContractSettings", "HttpSettings", "LogSettings", "MailSettings",
-    "PriceSettings", "Settings", "TelemetrySettings", "WebhookSettings", "WorkerSettings", "load", "shown",
+    "PriceSettings", "RetentionSettings", "Settings", "TelemetrySettings", "WebhookSettings", "WorkerSettings", "load",
+    "shown",
 ]  # fmt: skip

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 Port = Annotated[int, Field(ge=0, le=65535)]
+UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
+
+
+def length(age: str) -> timedelta | None:
+    """`90d` as a length of time; None for `never`."""
+    if age == "never":
+        return None
+    found = re.fullmatch(r"(\d{1,5})([hdwy])", age)
+    if found is None or int(found[1]) == 0:
+        raise ValueError("must be a number of hours, days, weeks or years such as 12h, 90d, 26w or 7y, or never")
+    return int(found[1]) * UNITS[found[2]]
+
+
+def _age(value: str) -> str:
+    length(value)
+    return value
+
+
+Age = Annotated[str, AfterValidator(_age)]
 
 
 class Table(BaseModel):
@@ -196,6 +217,19 @@ class ContractSettings(Table):
     wait: float = Field(110.0, ge=0, le=3600, description="Seconds that a step's endpoint waits before it answers 202.")
 
 
+class RetentionSettings(Table):
+    """How long what is over is kept: `90d`, `12h`, `26w`, `7y` or `never` to remove it."""
+
+    default: Age = Field("never", description="Instances that have ended, of machines that are not named.")
+    machines: dict[str, Age] = Field(default_factory=dict, description="Those of this machine.")
+    folder: Path | None = Field(None, description="Where they are written to before they go; else `retention` in `data`.")
+    messages: Age = Field("never", description="Messages that are settled and of no instance, and what was tried.")
+    alerts: Age = Field("never", description="Alerts that are closed.")
+    actions: Age = Field("never", description="What people did that is in no instance's history.")
+    answers: Age = Field("never", description="Answers of models that are kept to be used again.")
+    every: float = Field(60.0, ge=1, le=10_080, description="Minutes between two rounds of a worker.")
+
+
 class Settings(BaseSettings):
     """All of it."""
 
@@ -220,6 +254,7 @@ class Settings(BaseSettings):
     alerts: AlertSettings = AlertSettings()
     ai: AiSettings = AiSettings()
     contracts: ContractSettings = ContractSettings()
+    retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
 

@@ -27,6 +27,7 @@ from interlock.engine.errors import EngineError
 from interlock.store import Micros, moment
 from interlock.store import service as s
 from interlock.store import tables as t
+from interlock.store.columns import metadata
 
 FORMAT = 1
 FULL = 64 * 1024 * 1024
@@ -55,7 +56,7 @@ class Record:
 
 def belongings() -> list[sa.Table]:
     """Every table whose rows belong to an instance; an application's too."""
-    return [table for table in s.metadata.sorted_tables if "instance_id" in table.c]
+    return [table for table in metadata.sorted_tables if "instance_id" in table.c]
 
 
 def describe(conn: sa.Connection, ids: Sequence[UUID]) -> list[Record]:
@@ -76,6 +77,11 @@ def describe(conn: sa.Connection, ids: Sequence[UUID]) -> list[Record]:
     for row in conn.execute(sent.where(t.outbox.c.instance_id.in_(list(told))).order_by(s.delivery.c.id)):
         told[row.instance_id].setdefault("delivery", []).append(plain(row))
     return [Record(row.id, row.seq, bytes(row.head), line_of(told[row.id])) for row in rows]
+
+
+def problems(record: Record) -> tuple[str, ...]:
+    """Why the line would prove nothing; none in an untouched history."""
+    return _verify(str(record.id), record.line, json.loads(record.line), None).problems
 
 
 def plain(row: sa.Row[Any]) -> dict[str, Any]:
@@ -189,19 +195,21 @@ def _verify(place: str, text: bytes, told: Any, conn: sa.Connection | None) -> a
             instance.data = beside[0]["data"]
         rows = [_row({**row, "instance_id": instance_id}, ("digest", "hash")) for row in told.get("history", ())]
         leave = [_row(row, ("last_hash", "export_digest")) for row in told.get("purge", ())]
-        problems = audit.verify_rows(instance, instance_id, rows, leave)
+        found = audit.verify_rows(instance, instance_id, rows, leave)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return audit.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
     if conn is not None:
-        problems += _remembered(conn, instance_id, text)
-    return audit.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in problems))
+        found += _remembered(conn, instance_id, text)
+    return audit.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))
 
 
 def _row(values: dict[str, Any], binary: tuple[str, ...]) -> Any:
     """Like a row of the database: what was written in hexadecimal is binary again."""
-    return SimpleNamespace(
-        **{name: bytes.fromhex(value) if name in binary and value is not None else value for name, value in values.items()}
-    )  # fmt: skip
+    made = SimpleNamespace(**values)
+    for name in binary:
+        value = values[name]
+        setattr(made, name, bytes.fromhex(value) if value is not None else None)
+    return made
 
 
 def _remembered(conn: sa.Connection, instance_id: UUID, text: bytes) -> list[str]:
@@ -221,5 +229,3 @@ def has(text: bytes, wanted: Sequence[str]) -> bool:
     """Whether a line has one of the texts in it, in any case."""
     told = text.decode("utf-8", "surrogatepass").casefold()
     return any(one.casefold() in told for one in wanted)
-
-

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from interlock.engine import chain
 from interlock.engine.errors import NotFound
 from interlock.engine.text import merged
-from interlock.store import Micros, Store
+from interlock.store import Micros, Store, moment
 from interlock.store import tables as t
 
 H, I = t.history, t.instance  # noqa: E741
@@ -69,6 +69,15 @@ def _row(r: sa.Row[Any]) -> Row:
         r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
         json.loads(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
     )  # fmt: skip
+
+
+def missing(conn: sa.Connection, instance_id: UUID) -> str:
+    """Why there is no such instance: it never was, or it was removed by leave."""
+    P = t.purge
+    row = conn.execute(sa.select(P).where(P.c.instance_id == instance_id, P.c.kind == "rows")).first()
+    if row is None:
+        return f"there is no instance {instance_id}"
+    return f"instance {instance_id} was removed on {moment(row.at):%Y-%m-%d} by {row.actor}: {row.reason}"
 
 
 def times_done(conn: sa.Connection, instance_id: UUID, step: str) -> int:
@@ -160,7 +169,8 @@ def _without(conn: sa.Connection, after: UUID | None, upto: UUID | None) -> list
     P = t.purge
     # Removed by age on a partitioned table: the rows go with their month, and nobody has to hear of them until then.
     leave = sa.exists().where(P.c.instance_id == H.c.instance_id, P.c.kind == "rows", P.c.upto_seq >= H.c.seq)
-    query = sa.select(H.c.instance_id).distinct().where(~sa.exists().where(I.c.id == H.c.instance_id), ~leave).limit(100)
+    there = sa.exists().where(I.c.id == H.c.instance_id)
+    query = sa.select(H.c.instance_id).distinct().where(~there, ~leave).limit(100)
     if after is not None:
         query = query.where(H.c.instance_id > after)
     if upto is not None:

@@ -21,7 +21,7 @@ from interlock.engine.claiming import Claim, held
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import must_hold
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, fitting, shortened, storable
+from interlock.engine.text import canonical, fitting, hidden, shortened, storable
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Ask, EffectUnknown, Review
 from interlock.store import Micros
@@ -84,7 +84,7 @@ def intend(
     key = key or usual_key(claim, instance, kind)
     storable(key, "the effect's key")
     wanted = request_hash(request)
-    row = unit.conn.execute(sa.select(E).where(E.c.key == key).with_for_update()).first()
+    row = unit.conn.execute(sa.select(E).where(E.c.key.in_((key, hidden(key)))).with_for_update()).first()
     if row is None:
         limits.use_all(unit, instance, claim.machine, takes)
         made = Effect(

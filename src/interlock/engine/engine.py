@@ -247,7 +247,7 @@ class Engine:
     def get(self, instance_id: UUID) -> Instance:
         found = self.read(lambda conn: load(conn, conn.execute(_BY_ID, {"id": instance_id}).all()))
         if not found:
-            raise NotFound(f"there is no instance {instance_id}")
+            raise NotFound(self.read(lambda conn: audit.missing(conn, instance_id)))
         return found[0]
 
     def find(self, machine: str, key: str, *, workspace: str = "default") -> Instance | None:

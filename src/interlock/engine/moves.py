@@ -13,11 +13,12 @@ from pydantic import BaseModel
 from interlock.engine import limits, outbox
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, merged
+from interlock.engine.text import canonical, hidden, merged
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
+from interlock.store.keeping import kept_key
 from interlock.store.prepared import Prepared
 
 
@@ -208,13 +209,22 @@ def take_key(unit: Unit, instance: Instance) -> None:
     instance.unique_key = instance.key
 
 
-KEY_HOLDER = Prepared(
-    sa.select(t.instance.c.id).where(
-        t.instance.c.workspace == sa.bindparam("workspace"),
-        t.instance.c.machine == sa.bindparam("machine"),
-        t.instance.c.unique_key == sa.bindparam("key"),
+def _key_holder() -> Any:
+    """Whoever has the key, or had it for ever and was removed; an erased key is known by its hash alone."""
+    workspace: Any = sa.bindparam("workspace")
+    machine: Any = sa.bindparam("machine")
+    key: Any = sa.bindparam("key")
+    here = sa.select(t.instance.c.id).where(
+        t.instance.c.workspace == workspace, t.instance.c.machine == machine, t.instance.c.unique_key == key
     )
-)
+    G = kept_key.c
+    gone = sa.select(G.instance_id).where(
+        G.workspace == workspace, G.machine == machine, G.key.in_((key, sa.bindparam("hidden")))
+    )
+    return sa.select(sa.union_all(here, gone).subquery().c.id)
+
+
+KEY_HOLDER = Prepared(_key_holder())
 
 
 def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | None:
@@ -223,7 +233,7 @@ def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | Non
             return created.id
     if (workspace, machine, key) in unit.vacant:
         return None
-    row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key)
+    row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key, hidden=hidden(key))
     if row is None or (row[0] in unit.known and unit.known[row[0]].unique_key is None):
         return None  # or it gives the key back in this very transaction
     found: UUID = row[0]

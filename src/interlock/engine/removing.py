@@ -34,8 +34,8 @@ REASONS: tuple[tuple[str, Any], ...] = (
     ("it holds a lease", sa.select(t.lease.c.instance_id).where(t.lease.c.holder.is_not(None))),
     ("it holds a slot of a limit", sa.select(t.limit_slot.c.instance_id)),
     ("nobody knows what came of an effect", sa.select(E.c.instance_id).where(E.c.status.in_(("sent", "unknown")))),
-    ("a message of it is not settled", sa.select(t.outbox.c.instance_id).where(t.outbox.c.status.in_(("waiting", "dead")))),
-)  # fmt: skip
+    ("a message is not settled", sa.select(t.outbox.c.instance_id).where(t.outbox.c.status.in_(("waiting", "dead")))),
+)
 UNDER_WAY = "something of its lineage is under way"
 NOT_COUNTED = "its history is not added up yet"
 STILL = sa.and_(I.c.holder.is_(None), I.c.wake.is_(None), I.c.timer_at.is_(None), I.c.finished_at.is_not(None))

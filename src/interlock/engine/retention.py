@@ -7,8 +7,8 @@ loses nothing. One process does it at a time, by a named lease; a second one wou
 
 from __future__ import annotations
 
-import platform
 import os
+import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,12 +23,15 @@ from uuid_utils.compat import uuid7
 
 from interlock.config import Settings
 from interlock.config.settings import length
-from interlock.engine import archive, artifacts, audit, removing
+from interlock.engine import archive, artifacts, removing
+from interlock.engine.errors import LeaseTaken
 from interlock.engine.text import canonical, shortened
+from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor
-from interlock.store import Micros, keeping, partitions, points, span
+from interlock.store import Micros, StoreBusy, keeping, partitions, points, span
 from interlock.store import service as s
 from interlock.store import tables as t
+from interlock.store.columns import metadata
 
 if TYPE_CHECKING:
     from interlock.engine.engine import Engine
@@ -69,7 +72,7 @@ class Policy:
         )
 
     def of_machine(self, name: str) -> Micros | None:
-        return self.machines[name] if name in self.machines else self.default
+        return self.machines.get(name, self.default)
 
     @property
     def wanted(self) -> bool:
@@ -179,6 +182,8 @@ class Retention:
 
     def __init__(self, engine: Engine, policy: Policy, *, actor: Actor = ACTOR) -> None:
         self._engine, self._policy, self._actor = engine, policy, actor
+        self._more = False
+        """Whether the last step left something for another one like it."""
         self._holder = f"{platform.node()}/{os.getpid()}/{uuid7().hex[-8:]}"
 
     def plan(self, told: Callable[[Report], None] = lambda _: None) -> Report:
@@ -190,9 +195,9 @@ class Retention:
             report.held_back.update(found.held_back.values())
             told(report)
         for name, condition in _by_age(self._policy, now):
-            table = s.metadata.tables[name]
+            table = metadata.tables[name]
             query = sa.select(sa.func.count()).select_from(table).where(condition)
-            report.rows[name] = self._engine.read(lambda conn, query=query: conn.execute(query).scalar_one())
+            report.rows[name] = self._engine.read(partial(_number, query=query))
         return report
 
     def run(
@@ -203,8 +208,6 @@ class Retention:
         rest: Callable[[float], object] = lambda _: None,
     ) -> Report:
         """Archive and remove all that is old enough; `rest` is called between batches with how long the last took."""
-        from interlock.engine.errors import LeaseTaken
-
         report, engine = Report(), self._engine
         try:
             held = engine.leases.take(LEASE, self._holder, HOLD)
@@ -232,9 +235,7 @@ class Retention:
             engine.leases.release(held)
         return report
 
-    def _steps(
-        self, now: Micros, report: Report, archives: dict[str, archive.Archive]
-    ) -> Iterator[Callable[[], None]]:
+    def _steps(self, now: Micros, report: Report, archives: dict[str, archive.Archive]) -> Iterator[Callable[[], None]]:
         """What is to be done, a small step at a time."""
         going = self._months_that_go(now)
         for scope, found in self._looks(now):
@@ -245,14 +246,12 @@ class Retention:
         for month in going:
             yield partial(self._drop, month, report)
         for name, condition in _by_age(self._policy, now):
-            while (left := [True])[0]:
-                yield partial(self._rows, name, condition, self._file(archives, name, now), report, left)
-                if not left[0]:
-                    break
-        while report.instances and (left := [True])[0]:
-            yield partial(self._contents, left)
-            if not left[0]:
-                break
+            self._more = True
+            while self._more:
+                yield partial(self._rows, name, condition, self._file(archives, name, now), report)
+        self._more = bool(report.instances)
+        while self._more:
+            yield self._contents
 
     def _file(self, archives: dict[str, archive.Archive], name: str, now: Micros) -> archive.Archive:
         return archives.setdefault(name, archive.Archive(self._policy.folder, name, now))
@@ -271,9 +270,10 @@ class Retention:
         self, scope: Scope, batch: list[UUID], file: archive.Archive, report: Report, going: list[partitions.Month]
     ) -> None:
         engine = self._engine
-        broken = engine.read(partial(_broken, batch=batch))
-        report.held_back[BROKEN] += len(broken)
-        records = engine.read(partial(archive.describe, ids=[one for one in batch if one not in broken]))
+        found = engine.read(partial(archive.describe, ids=batch))
+        records = [record for record in found if not archive.problems(record)]
+        if len(records) < len(found):  # evidence that somebody tampered must not go
+            report.held_back[BROKEN] += len(found) - len(records)
         # A history in a month that goes as a whole is not deleted row by row.
         whole = [r for r in records if any(month.has(r.id) for month in going)]
         single = [r for r in records if r not in whole]
@@ -283,22 +283,16 @@ class Retention:
             path = file.add(record.line for record in some)
             points.reach("retain:archived")
             reason = f"ended before the limit of the machine; archived in {path.name}"
-            gone = engine.write(
-                lambda unit, some=some, leave=leave, reason=reason: removing.remove(
-                    unit, some, self._actor, reason, leave_history=leave
-                ),
-                name="retain",
-            )
+            go = partial(removing.remove, records=some, actor=self._actor, reason=reason, leave_history=leave)
+            gone = engine.write(go, name="retain")
             report.instances[scope.machine] += len(gone)
 
-    def _rows(
-        self, name: str, condition: sa.ColumnElement[bool], file: archive.Archive, report: Report, left: list[bool]
-    ) -> None:
-        table = s.metadata.tables[name]
+    def _rows(self, name: str, condition: sa.ColumnElement[bool], file: archive.Archive, report: Report) -> None:
+        table = metadata.tables[name]
         key = list(table.primary_key.columns)
         query = sa.select(table).where(condition).order_by(*key).limit(LOOK)
         rows = self._engine.read(lambda conn: conn.execute(query).all())
-        left[0] = len(rows) == LOOK
+        self._more = len(rows) == LOOK
         if not rows:
             return
         if name != "ai_answer":  # a copy of what can be asked again is not worth a file
@@ -308,22 +302,24 @@ class Retention:
         old = sa.delete(table).where(sa.tuple_(*key).in_(keys), condition)
         report.rows[name] += self._engine.store.write(lambda conn: conn.execute(old).rowcount, name="retain")
 
-    def _contents(self, left: list[bool]) -> None:
-        left[0] = self._engine.write(artifacts.collect, name="retain") > 0
+    def _contents(self) -> None:
+        self._more = self._engine.write(artifacts.collect, name="retain") > 0
 
     # -- months of a partitioned history
 
     def _months_that_go(self, now: Micros) -> list[partitions.Month]:
-        return self._engine.read(lambda conn: partitions.ended(conn, lambda machine: self._policy.of_machine(machine), now))
+        return self._engine.read(lambda conn: partitions.ended(conn, self._policy.of_machine, now))
 
     def _drop(self, month: partitions.Month, report: Report) -> None:
-        if self._engine.store.schema(lambda conn: partitions.drop(conn, month)):
-            report.months.append(month.name)
+        try:
+            if self._engine.store.schema(lambda conn: partitions.drop(conn, month)):
+                report.months.append(month.name)
+        except StoreBusy:
+            return  # it would have made others wait; the next round tries again
 
 
-def _broken(conn: sa.Connection, batch: list[UUID]) -> set[UUID]:
-    """Evidence that somebody tampered must not be removed."""
-    return {one for one in batch if any(part.problems for part in audit.verify_some(conn, [one]))}
+def _number(conn: sa.Connection, query: sa.Select[int]) -> int:
+    return int(conn.execute(query).scalar_one())
 
 
 def _by_age(policy: Policy, now: Micros) -> Iterator[tuple[str, sa.ColumnElement[bool]]]:
@@ -342,10 +338,10 @@ def _by_age(policy: Policy, now: Micros) -> Iterator[tuple[str, sa.ColumnElement
             case "alert":
                 yield name, sa.and_(s.alert.c.status == "closed", s.alert.c.closed_at <= before)
             case _:
-                yield name, s.metadata.tables[name].c.at <= before
+                yield name, metadata.tables[name].c.at <= before
 
 
-def _write_down(unit: Any, actor: Actor, report: Report, begun: Micros, error: str | None) -> None:
+def _write_down(unit: Unit, actor: Actor, report: Report, begun: Micros, error: str | None) -> None:
     unit.insert(
         keeping.retention_run, actor=str(actor), instances=report.instances.total(), rows=canonical(dict(report.rows)),
         kept_back=canonical(dict(report.held_back)), files=canonical([path.name for path in report.files]),

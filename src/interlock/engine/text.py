@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -78,6 +79,11 @@ def merged(before: Any, patch: Any, place: str = "") -> Any:
         for name, value in patch.items()
         if value is not None
     }
+
+
+def hidden(key: str) -> str:
+    """What is kept of a key that was erased: enough to know it again."""
+    return f"erased:{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def fitting(text: str, what: str) -> str:

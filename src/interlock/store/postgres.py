@@ -340,6 +340,8 @@ def array_type(table: sa.Table, column: str) -> str:
         return "uuid[]"
     if isinstance(kind, sa.BigInteger):
         return "bigint[]"
+    if isinstance(kind, sa.Double):
+        return "float8[]"
     if isinstance(kind, sa.LargeBinary):
         return "bytea[]"
     return "text[]"
