@@ -18,7 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from interlock.engine.core import Core
 from interlock.engine.errors import LeaseTaken
 from interlock.store import Micros, moment, span
-from interlock.store.prepared import Prepared
+from interlock.store.prepared import Prepared, listed, many
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -88,17 +88,16 @@ def take(
     return Lease(name, holder, fence[0], until)
 
 
-def _take_many() -> Any:
+def _take_many(dialect: str) -> Any:
     """In the order of their names, as everybody locks them."""
-    text = postgresql.ARRAY(sa.Text)
-    given = sa.func.unnest(
-        sa.bindparam("names", type_=text), sa.bindparam("holders", type_=text),
-        sa.bindparam("ids", type_=postgresql.ARRAY(sa.Uuid)),
-    ).table_valued("name", "holder", "instance_id").render_derived(name="given")  # fmt: skip
+    kinds = {"name": sa.Text(), "holder": sa.Text(), "instance_id": sa.Uuid()}
+    given = listed("wanted", kinds, dialect)
     now, until = sa.bindparam("now", type_=sa.BigInteger), sa.bindparam("until", type_=sa.BigInteger)
     columns = ["name", "fence", "holder", "taken_at", "until", "instance_id"]
-    rows = sa.select(given.c.name, sa.literal(1), given.c.holder, now, until, given.c.instance_id)
-    new = postgresql.insert(L).from_select(columns, rows.order_by(given.c.name))
+    rows = sa.select(given.c.name, sa.literal_column("1"), given.c.holder, now, until, given.c.instance_id)
+    new = (postgresql if dialect == "postgresql" else sqlite).insert(L)
+    # The condition is for SQLite, which would else take ON CONFLICT for a part of the FROM.
+    new = new.from_select(columns, rows.where(sa.true()).order_by(given.c.name))
     return new.on_conflict_do_update(
         index_elements=[L.c.name],
         set_={**{name: new.excluded[name] for name in columns[2:]}, "fence": L.c.fence + 1},
@@ -106,7 +105,7 @@ def _take_many() -> Any:
     ).returning(L.c.name, L.c.fence)
 
 
-TAKE_MANY = Prepared(_take_many())
+TAKE_MANY = Prepared(_take_many)
 
 
 def take_many(
@@ -115,16 +114,7 @@ def take_many(
     """Take those of the leases (name, holder, instance) that are free; whoever is missing in the answer has none."""
     until = now + span(ttl)
     holders = {name: holder for name, holder, _ in wanted}
-    if conn.dialect.name == "postgresql":
-        names, whose, ids = (list(column) for column in zip(*wanted, strict=True))
-        rows = TAKE_MANY.rows(conn, names=names, holders=whose, ids=ids, now=now, until=until)
-    else:
-        rows = []
-        for name, holder, instance_id in wanted:
-            fence = TAKE.first(
-                conn, name=name, holder=holder, taken_at=now, until=until, instance_id=instance_id, now=now, mine=holder
-            )
-            rows += [(name, fence[0])] if fence is not None else []
+    rows = TAKE_MANY.rows(conn, **many(conn, "wanted", wanted), now=now, until=until)
     return {name: Lease(name, holders[name], fence, until) for name, fence in rows}
 
 

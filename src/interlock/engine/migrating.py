@@ -114,7 +114,7 @@ def count(engine: Engine, way: Route) -> int:
 def plan(engine: Engine, way: Route, *, tell: Tell = lambda _: None) -> Report:
     """What would become of every instance; short reads, nothing is held up."""
     look = partial(_look, way=way, now=engine.clock.now())
-    return rounds(look, engine.read, _states(way), 0, tell, once=True)
+    return rounds(look, engine.read, _states(way), 0, tell)
 
 
 def _look(
@@ -155,13 +155,14 @@ def apply(
             f"version {way.to.number} of {way.machine.name} is not registered; start a process with it first"
         )
     some = partial(_move_some, way=way, batch=batch, actor=actor, reason=reason)
-    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, tell)
+    look = partial(plan, engine, way)
+    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, tell, look)
 
 
 def _move_some(
     unit: Unit, state: str, after: UUID | None, report: Report, *, way: Route, batch: int, actor: Actor, reason: str
 ) -> UUID | None:
-    instances, following = taken(unit, _under_way(way, state, after, batch), report, batch)
+    instances, following = taken(unit, _under_way(way, state, after, batch), batch)
     reviews = reviews_of(unit.conn, instances)
 
     def move(unit: Unit, instance: Instance) -> None:
@@ -197,10 +198,11 @@ def back(
         raise NotFound(f"{machine} has no version {source}; it has {', '.join(map(str, sorted(known))) or 'none'}")
     states = list(dict.fromkeys(state for version in known.values() for state in version.kinds))
     chosen = _Chosen(machine, engine.registry.get(machine), since, source, workspace)
+    look = partial(rounds, partial(_look_back, chosen=chosen, batch=batch), engine.read, states, 0)
     if dry:
-        return rounds(partial(_undo_some_dry, chosen=chosen, batch=batch), engine.read, states, 0, tell, once=True)
+        return look(tell)
     some = partial(_undo_some, chosen=chosen, batch=batch, actor=actor, reason=reason)
-    return rounds(some, partial(engine.write, name="migrate"), states, patience, tell)
+    return rounds(some, partial(engine.write, name="migrate"), states, patience, tell, partial(look, lambda _: None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,7 @@ def _undo_some(
     actor: Actor,
     reason: str,
 ) -> UUID | None:
-    instances, following = taken(unit, chosen.instances(state, after, batch), report, batch)
+    instances, following = taken(unit, chosen.instances(state, after, batch), batch)
     rows = chosen.rows(unit.conn, instances)
 
     def undo(unit: Unit, instance: Instance) -> None:
@@ -269,7 +271,7 @@ def _undo_some(
     return following
 
 
-def _undo_some_dry(
+def _look_back(
     conn: sa.Connection, state: str, after: UUID | None, report: Report, *, chosen: _Chosen, batch: int
 ) -> UUID | None:
     instances = load(conn, conn.execute(chosen.instances(state, after, batch)).all())

@@ -52,6 +52,10 @@ class Report:
     timers: Counter[tuple[str, str]] = field(default_factory=Counter)
     reviews: Counter[tuple[str, str]] = field(default_factory=Counter)
 
+    @property
+    def refusals(self) -> int:
+        return sum(trouble.count for trouble in self.refused.values())
+
     def refuse(self, instance: Instance, reason: str, detail: str) -> None:
         trouble = self.refused.setdefault((instance.version, instance.state, reason), Trouble())
         trouble.count += 1
@@ -76,10 +80,13 @@ def rounds(
     states: Sequence[str],
     patience: float,
     tell: Tell,
-    *,
-    once: bool = False,
+    look: Callable[[], Report] | None = None,
 ) -> Report:
-    """Batch after batch, state after state; again while workers hold some, or somebody moved some meanwhile."""
+    """Batch after batch, state after state; again while workers hold some, or somebody moved some meanwhile.
+
+    `look` tells what there would be to do, and so whether a batch has missed what others were just writing. Without it
+    there is one round.
+    """
     done = Report()
     deadline, wait = time.monotonic() + patience, 0.05
     while True:
@@ -91,13 +98,14 @@ def rounds(
             while True:
                 part, after = run(partial(_fresh, some, state=state, after=after))
                 _add(done, part)
-                tell(part.moved.total() + part.held.total() + sum(one.count for one in part.refused.values()))
+                tell(part.moved.total() + part.held.total() + part.refusals)
                 if after is None:
                     break
-        left = done.held.total() > 0
-        if once or (not left and done.moved.total() == before) or (left and time.monotonic() >= deadline):
+        if look is None or (done.held and time.monotonic() >= deadline):
             return done
-        if left:
+        if not done.held and done.moved.total() == before and look().moved.total() <= done.refusals:
+            return done
+        if done.held:
             time.sleep(wait)
             wait = min(wait * 2, 2.0)
 
@@ -122,22 +130,19 @@ def _add(total: Report, part: Report) -> None:
         known.examples += trouble.examples[: EXAMPLES - len(known.examples)]
 
 
-def taken(unit: Unit, query: sa.Select[Any], report: Report, batch: int) -> tuple[list[Instance], UUID | None]:
-    """Those that nobody works on, locked; and where the next batch begins."""
-    rows = unit.conn.execute(query.with_for_update(skip_locked=True)).all()
-    free = []
-    for instance in unit.adopt(rows):
-        if instance.holder is None:
-            free.append(instance)
-        else:
-            report.held[instance.version, instance.state] += 1
-    return free, rows[-1].id if len(rows) == batch else None
+def taken(unit: Unit, query: sa.Select[Any], batch: int) -> tuple[list[Instance], UUID | None]:
+    """A batch, locked; and where the next one begins."""
+    rows = unit.conn.execute(query.with_for_update()).all()
+    return unit.adopt(rows), rows[-1].id if len(rows) == batch else None
 
 
 def attempt(
     unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None], machine: Machine | None
 ) -> None:
-    """Do it whole or not at all; what stands in the way of one does not stop the others."""
+    """Do it whole or not at all, unless a worker is at it; what stands in the way of one does not stop the others."""
+    if instance.holder is not None:
+        report.held[instance.version, instance.state] += 1
+        return
     mark, place = unit.mark(instance), copy(instance)
     try:
         if machine is not None and machine.followers:  # they may write by themselves

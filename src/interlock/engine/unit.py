@@ -157,7 +157,7 @@ class Unit:
     ) -> None:
         """Append a row to the instance's history; nothing changes without one."""
         at = max(self.now, instance.updated_at)  # a clock that stepped back does not turn the past around
-        kept = {name: value for name, value in (payload or {}).items() if value not in (None, "", [], {}, ())}
+        kept = {name: value for name, value in (payload or {}).items() if value or isinstance(value, int | float)}
         text = canonical(kept) if kept else None
         seq, who, digest = instance.seq + 1, str(actor), chain.digest(text)
         head = chain.link(instance.head, instance.id, seq, kind, from_state, to_state, event, who, at, digest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import lru_cache
 
 import sqlalchemy as sa
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -62,17 +63,29 @@ def observe_model(
     _model_dollars.labels(task, model).inc((cost or 0) / 1_000_000_000)
 
 
+# To find a measure by its labels takes longer than to count.
+@lru_cache(10_000)
+def _of_request(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+    return _requests.labels(method, route, str(status)), _request_seconds.labels(method, route)
+
+
+@lru_cache(10_000)
+def _of_handler(machine: str, step: str, outcome: str) -> tuple[Counter, Histogram]:
+    return _runs.labels(machine, step, outcome), _run_seconds.labels(machine, step)
+
+
 def observe_request(method: str, route: str, status: int, seconds: float) -> None:
     """Count an answer. The route is the pattern (`/api/instances/{id}`), never the path: paths have no end."""
-    known = method if method in METHODS else "other"
-    _requests.labels(known, route, str(status)).inc()
-    _request_seconds.labels(known, route).observe(seconds)
+    count, time = _of_request(method if method in METHODS else "other", route, status)
+    count.inc()
+    time.observe(seconds)
 
 
 def observe_handler(machine: str, step: str, outcome: str, seconds: float) -> None:
     """Count a run of a handler; the outcome is what it returned, in small letters: go, stay, again, fail."""
-    _runs.labels(machine, step, outcome).inc()
-    _run_seconds.labels(machine, step).observe(seconds)
+    count, time = _of_handler(machine, step, outcome)
+    count.inc()
+    time.observe(seconds)
 
 
 def exposition(conn: sa.Connection, registry: Registry, now: Micros) -> bytes:

@@ -7,7 +7,7 @@ for an event that a person fires or a review that a person decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -49,7 +49,8 @@ from interlock.machine import AGENT, WORKER, Actor, Edge
 from interlock.people import OPERATORS
 from interlock.store import moment, span
 from interlock.store.jobs import job_index, job_tag
-from interlock.store.prepared import Prepared
+from interlock.store.keeping import kept_key as G
+from interlock.store.prepared import Prepared, listed, many
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -137,23 +138,30 @@ def find(unit: Unit, workspace: str, machine: str, key: str, *, lock: bool = Tru
     return unit.adopt([row])[0] if lock else Instance(*row)
 
 
-def _those(machine: str, *columns: Any) -> Any:
-    """Instances of a machine by their keys; SQLite, where a statement costs next to nothing, asks for each alone."""
-    many = I.c.unique_key == sa.any_(sa.bindparam("keys", type_=postgresql.ARRAY(sa.Text)))
-    one = I.c.unique_key == sa.bindparam("key")
-    return lambda dialect: sa.select(*columns).where(
-        I.c.workspace == sa.bindparam("workspace"), I.c.machine == machine, many if dialect == "postgresql" else one
-    )
+def _those(machine: str, columns: Sequence[sa.Column[Any]], *, lock: bool = False) -> Callable[[str], Any]:
+    """Instances of a machine by many keys, in one statement."""
+
+    def statement(dialect: str) -> Any:
+        if dialect == "postgresql":
+            given = listed("keys", {"key": sa.Text()}, dialect)
+            query = sa.select(*columns).where(
+                I.c.workspace == sa.bindparam("workspace"),
+                I.c.machine == machine,
+                I.c.unique_key.in_(sa.select(given.c.key)),
+            )
+            return query.order_by(I.c.id).with_for_update(of=I) if lock else query
+        # CROSS JOIN keeps the order of the two: SQLite would else go through the whole workspace.
+        names = ", ".join(f"instance.{column.name}" for column in columns)
+        return sa.text(
+            f"SELECT {names} FROM json_each(:keys) AS given CROSS JOIN instance ON instance.workspace = :workspace "
+            f"AND instance.machine = '{machine}' AND instance.unique_key = json_extract(given.value, '$[0]')"
+        ).columns(*columns)
+
+    return statement
 
 
-POSTINGS = Prepared(lambda dialect: _those(job.name, I)(dialect).order_by(I.c.id).with_for_update())
-USED = Prepared(_those(run.name, I.c.unique_key))
-
-
-def _rows(unit: Unit, statement: Prepared, workspace: str, keys: list[str]) -> list[tuple[Any, ...]]:
-    if unit.conn.dialect.name == "postgresql":
-        return statement.rows(unit.conn, workspace=workspace, keys=keys)
-    return [row for key in keys for row in statement.rows(unit.conn, workspace=workspace, key=key)]
+POSTINGS = Prepared(_those(job.name, list(I.c), lock=True))
+USED = Prepared(_those(run.name, [I.c.unique_key]))
 
 
 # -- the agent's side
@@ -169,10 +177,11 @@ def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
     used: set[tuple[str, str]] = set()
     for workspace in sorted({one.workspace for one in asked}):
         mine = [one.wish for one in asked if one.workspace == workspace]
-        keys = list({job_key(wish.board, wish.job_id): None for wish in mine})
-        rows = _rows(unit, POSTINGS, workspace, keys)
+        jobs = many(unit.conn, "keys", [(job_key(wish.board, wish.job_id),) for wish in mine])
+        rows = POSTINGS.rows(unit.conn, workspace=workspace, **jobs)
         postings |= {(workspace, found.key): found for found in unit.adopt(rows)}
-        used |= {(workspace, row[0]) for row in _rows(unit, USED, workspace, [wish.run_id for wish in mine])}
+        runs = many(unit.conn, "keys", [(wish.run_id,) for wish in mine])
+        used |= {(workspace, row[0]) for row in USED.rows(unit.conn, workspace=workspace, **runs)}
     begun: list[tuple[Instance, Instance] | None] = []
     for one in asked:
         posting = postings.pop((one.workspace, job_key(one.wish.board, one.wish.job_id)), None)
