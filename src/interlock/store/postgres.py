@@ -26,6 +26,7 @@ import psycopg
 import sqlalchemy as sa
 
 from interlock.store import points
+from interlock.store.arrays import array
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, is_conflict, sort
@@ -150,7 +151,7 @@ class PostgresStore(Store):
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
         statement = _insert(table, tuple(columns), len(rows) > 1)
-        values = tuple(map(list, zip(*rows, strict=True))) if len(rows) > 1 else tuple(rows[0])
+        values = tuple(map(array, zip(*rows, strict=True))) if len(rows) > 1 else tuple(rows[0])
         with told_as_ours(conn):
             _raw(conn).execute(statement, values)
 
@@ -167,7 +168,7 @@ class PostgresStore(Store):
             values = (*rows[0][1 : len(columns)], rows[0][0], *rows[0][len(columns) :])
         else:
             statement = _update_many(table, tuple(columns), tuple(guards))
-            values = tuple(map(list, zip(*rows, strict=True)))
+            values = tuple(map(array, zip(*rows, strict=True)))
         with told_as_ours(conn):
             cursor = _raw(conn).execute(statement, values)
         pending = getattr(self._pending, "updates", None)

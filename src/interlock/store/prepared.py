@@ -15,6 +15,7 @@ import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from interlock.store.arrays import array
 from interlock.store.columns import read_id
 
 ARRAYS: dict[type, Any] = {kind: postgresql.ARRAY(kind) for kind in (sa.Text, sa.Uuid, sa.BigInteger)}
@@ -35,9 +36,14 @@ def listed(name: str, kinds: Mapping[str, Any], dialect: str) -> Any:
 def many(conn: sa.Connection, name: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """The values of a `listed`."""
     if conn.dialect.name == "postgresql":
-        return {f"{name}_{n}": list(column) for n, column in enumerate(zip(*rows, strict=True))}
+        return {f"{name}_{n}": array(column) for n, column in enumerate(zip(*rows, strict=True))}
     plain = [[value.hex if isinstance(value, UUID) else value for value in row] for row in rows]
     return {name: orjson.dumps(plain).decode()}
+
+
+def one_of(conn: sa.Connection, values: Sequence[str]) -> Any:
+    """Texts as one value: an array for PostgreSQL's `= ANY`, JSON for SQLite's `json_each`."""
+    return array(values) if conn.dialect.name == "postgresql" else orjson.dumps(values).decode()
 
 
 class Prepared:

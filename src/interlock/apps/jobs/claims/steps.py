@@ -7,7 +7,7 @@ for an event that a person fires or a review that a person decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -40,6 +40,7 @@ from interlock.engine import (
     NotFound,
     Refused,
     firing,
+    keys,
     leases,
     lineage,
     moves,
@@ -49,8 +50,7 @@ from interlock.machine import AGENT, WORKER, Actor, Edge
 from interlock.people import OPERATORS
 from interlock.store import moment, span
 from interlock.store.jobs import job_index, job_tag
-from interlock.store.keeping import kept_key as G
-from interlock.store.prepared import Prepared, listed, many
+from interlock.store.prepared import Prepared
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -138,32 +138,6 @@ def find(unit: Unit, workspace: str, machine: str, key: str, *, lock: bool = Tru
     return unit.adopt([row])[0] if lock else Instance(*row)
 
 
-def _those(machine: str, columns: Sequence[sa.Column[Any]], *, lock: bool = False) -> Callable[[str], Any]:
-    """Instances of a machine by many keys, in one statement."""
-
-    def statement(dialect: str) -> Any:
-        if dialect == "postgresql":
-            given = listed("keys", {"key": sa.Text()}, dialect)
-            query = sa.select(*columns).where(
-                I.c.workspace == sa.bindparam("workspace"),
-                I.c.machine == machine,
-                I.c.unique_key.in_(sa.select(given.c.key)),
-            )
-            return query.order_by(I.c.id).with_for_update(of=I) if lock else query
-        # CROSS JOIN keeps the order of the two: SQLite would else go through the whole workspace.
-        names = ", ".join(f"instance.{column.name}" for column in columns)
-        return sa.text(
-            f"SELECT {names} FROM json_each(:keys) AS given CROSS JOIN instance ON instance.workspace = :workspace "
-            f"AND instance.machine = '{machine}' AND instance.unique_key = json_extract(given.value, '$[0]')"
-        ).columns(*columns)
-
-    return statement
-
-
-POSTINGS = Prepared(_those(job.name, list(I.c), lock=True))
-USED = Prepared(_those(run.name, [I.c.unique_key]))
-
-
 # -- the agent's side
 
 
@@ -174,22 +148,20 @@ def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
     does: then none of them is made.
     """
     postings: dict[tuple[str, str | None], Instance] = {}
-    used: set[tuple[str, str]] = set()
+    free: set[tuple[str, str]] = set()
     for workspace in sorted({one.workspace for one in asked}):
         mine = [one.wish for one in asked if one.workspace == workspace]
-        jobs = many(unit.conn, "keys", [(job_key(wish.board, wish.job_id),) for wish in mine])
-        rows = POSTINGS.rows(unit.conn, workspace=workspace, **jobs)
-        postings |= {(workspace, found.key): found for found in unit.adopt(rows)}
-        runs = many(unit.conn, "keys", [(wish.run_id,) for wish in mine])
-        used |= {(workspace, row[0]) for row in USED.rows(unit.conn, workspace=workspace, **runs)}
+        jobs = [job_key(wish.board, wish.job_id) for wish in mine]
+        postings |= {(workspace, found.key): found for found in keys.locked(unit, workspace, job.name, jobs)}
+        runs = keys.look_up(unit, workspace, run.name, [wish.run_id for wish in mine])
+        free |= {(workspace, run_id) for run_id in runs}
     begun: list[tuple[Instance, Instance] | None] = []
     for one in asked:
         posting = postings.pop((one.workspace, job_key(one.wish.board, one.wish.job_id)), None)
-        if posting is None or posting.state != DISCOVERED or (one.workspace, one.wish.run_id) in used:
+        if posting is None or posting.state != DISCOVERED or (one.workspace, one.wish.run_id) not in free:
             begun.append(None)
             continue
-        used.add((one.workspace, one.wish.run_id))
-        unit.vacant.add((one.workspace, run.name, one.wish.run_id))
+        free.remove((one.workspace, one.wish.run_id))
         mark = unit.mark(posting)
         try:
             begun.append((posting, _begin(unit, posting, one.wish, one.agent)))
