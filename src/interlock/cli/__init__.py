@@ -10,6 +10,7 @@ import typer
 from interlock.cli import (
     agents,
     audit,
+    backup,
     configuration,
     contracts,
     database,
@@ -49,6 +50,8 @@ app.add_typer(configuration.app, name="config")
 app.add_typer(contracts.app, name="contracts")
 app.command("mcp")(agents.mcp)
 app.command("export")(exporting.export)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.command("sample")(sample.run)
 
 

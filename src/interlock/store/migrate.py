@@ -6,16 +6,17 @@ import re
 import threading
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 
-from interlock.store.database import Store
+from interlock.store.database import Job, Store
 from interlock.store.errors import SchemaMismatch
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
+T = TypeVar("T")
 # Alembic keeps what it works on in a global, so one process migrates one database at a time.
 _ALEMBIC = threading.Lock()
 
@@ -69,20 +70,27 @@ def _status(conn: sa.Connection) -> SchemaStatus:
 def upgrade(store: Store) -> SchemaStatus:
     """Apply what is missing, all or nothing; safe while others run, and when two start at once."""
 
-    def run(conn: sa.Connection) -> None:
-        from alembic import command
-
-        _refuse_newer(_status(conn))
-        config = _config()
-        config.attributes["connection"] = conn
-        command.upgrade(config, "head")
-
     found = status(store)
     if found.ready:
         return found
-    with _ALEMBIC:
-        store.schema(run)
+    alone(store, bring)
     return status(store)
+
+
+def alone(store: Store, job: Job[T]) -> T:
+    """Run a job that may call `bring`, in one transaction, while nobody else changes tables."""
+    with _ALEMBIC:
+        return store.schema(job)
+
+
+def bring(conn: sa.Connection, revision: str = "head") -> None:
+    """Apply what is missing up to a revision, in the caller's transaction."""
+    from alembic import command
+
+    _refuse_newer(_status(conn))
+    config = _config()
+    config.attributes["connection"] = conn
+    command.upgrade(config, revision)
 
 
 def require(store: Store) -> None:

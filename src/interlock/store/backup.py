@@ -1,0 +1,249 @@
+"""Backups: one file with all that a database has, which either kind of database can be made from.
+
+It is a zip file that anybody can look into: a table is `tables/NAME.jsonl`, a row a JSON list in the order of the
+columns (ids as hexadecimal text, bytes as base64); `manifest.json` has the schema, the columns, and of each table the
+number of rows and a SHA-256. A file appears under its name only when it is whole and on the disk, readable by its owner
+alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from interlock.store import migrate, snapshot
+from interlock.store.clock import Micros, SystemClock
+from interlock.store.database import Store
+from interlock.store.errors import StoreError
+from interlock.store.snapshot import Part, Row
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+BLOCK = 1 << 18
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+BROKEN = (KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
+"""What reading a damaged zip file may raise."""
+Tell = Callable[[str, int, int], None]
+"""Told what is done now, how far it is, and how far it goes; 0 where nobody knows."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Tells nobody."""
+
+
+class BackupDamaged(StoreError):
+    """The file is not, or no longer, what was written as a backup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a backup has of one table."""
+
+    name: str
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    rows: int
+    sha256: str
+
+    @property
+    def entry(self) -> str:
+        return f"tables/{self.name}.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What is in a backup."""
+
+    format: int
+    made_by: str
+    made_at: Micros
+    schema: str
+    dialect: str
+    """Of the database it was made from."""
+    tables: tuple[Table, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables)
+
+    def count(self, table: str) -> int:
+        return sum(one.rows for one in self.tables if one.name == table)
+
+
+# -- writing
+
+
+def write(store: Store, file: Path, tell: Tell = silent) -> Manifest:
+    """Write everything to a new file, consistent while others write; then read it again, to be sure of it."""
+    migrate.require(store)
+    if file.exists():
+        raise StoreError(f"there is a file {file} already; name another, backups are not overwritten")
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.absolute().parent)
+    except OSError as error:
+        raise StoreError(f"cannot write to {file}: {error.strerror}; name another file") from error
+    with folder as made:
+        aside, part = Path(made), Path(made) / "backup"
+        try:
+            parts = snapshot.take(store, aside, lambda what: tell(what, 0, 0))
+            manifest = _write(store.dialect, part, parts, tell)
+            check(part, tell)
+            os.replace(part, file)
+            _sync(file.absolute().parent)
+        except OSError as error:
+            raise StoreError(f"cannot write {file}: {error.strerror or error}; nothing was kept") from error
+    return manifest
+
+
+def _write(dialect: str, file: Path, parts: list[Part], tell: Tell) -> Manifest:
+    total, done = sum(part.count for part in parts), 0
+    tables = []
+    handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    with os.fdopen(handle, "w+b") as out:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for part in parts:
+                with archive.open(f"tables/{part.columns.table}.jsonl", "w", force_zip64=True) as entry:
+                    written = _write_rows(entry, part, lambda n, so_far=done: tell("writing", so_far + n, total))  # type: ignore[misc]
+                tables.append(written)
+                done += written.rows
+            manifest = Manifest(
+                FORMAT, f"interlock {_version()}", SystemClock().now(), migrate.revisions()[-1], dialect, tuple(tables)
+            )
+            archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=1))
+        out.flush()
+        os.fsync(out.fileno())
+    return manifest
+
+
+def _write_rows(entry: Any, part: Part, tell: Callable[[int], None]) -> Table:
+    digest, count, waiting = hashlib.sha256(), 0, bytearray()
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    binary = [n for n, kind in enumerate(part.columns.kinds) if kind == "bytes"]
+    for count, row in enumerate(part.rows(), 1):
+        for n in binary:
+            if row[n] is not None:
+                row[n] = base64.b64encode(row[n]).decode()
+        waiting += encode(row).encode() + b"\n"
+        if len(waiting) >= BLOCK:
+            digest.update(waiting)
+            entry.write(waiting)
+            waiting.clear()
+            tell(count)
+    digest.update(waiting)
+    entry.write(waiting)
+    tell(count)
+    return Table(part.columns.table, part.columns.names, part.columns.kinds, count, digest.hexdigest())
+
+
+def _version() -> str:
+    try:
+        return version("interlock")
+    except PackageNotFoundError:
+        return "?"
+
+
+def _sync(folder: Path) -> None:
+    """A name that is not on the disk is lost with the power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+# -- reading
+
+
+class Backup:
+    """A backup, open to be read; BackupDamaged where it is none."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        try:
+            self._archive = zipfile.ZipFile(file)
+        except FileNotFoundError:
+            raise StoreError(f"there is no file {file}") from None
+        except OSError as error:
+            raise StoreError(f"cannot read {file}: {error.strerror or error}") from error
+        except zipfile.BadZipFile as error:
+            raise BackupDamaged(f"{file} is no backup, or its end is missing: {error}") from error
+        try:
+            self.manifest = self._manifest()
+        except BaseException:
+            self._archive.close()
+            raise
+
+    def _manifest(self) -> Manifest:
+        try:
+            found = json.loads(self._archive.read(MANIFEST))
+            form = found["format"]
+            tables = [
+                Table(t["name"], tuple(t["columns"]), tuple(t["kinds"]), t["rows"], t["sha256"])
+                for t in found["tables"]
+            ]
+            # They become parts of statements, and whoever gave us the file may mean harm.
+            if not all(NAME.fullmatch(name) for table in tables for name in (table.name, *table.columns)):
+                raise ValueError("a name is none")
+            manifest = Manifest(
+                form, found["made_by"], found["made_at"], found["schema"], found["dialect"], tuple(tables)
+            )
+        except (*BROKEN, TypeError, ValueError) as error:
+            raise BackupDamaged(f"{self.file} is no backup, or is damaged: its {MANIFEST} cannot be read") from error
+        if form != FORMAT:
+            raise StoreError(f"{self.file} has format {form} of backups, this code reads {FORMAT}; upgrade interlock")
+        return manifest
+
+    def lines(self, table: Table) -> Iterator[bytes]:
+        """The rows of a table as they were written; BackupDamaged at the end when they are not."""
+        digest, count = hashlib.sha256(), 0
+        try:
+            entry: Any = self._archive.open(table.entry)
+            with entry, io.BufferedReader(entry, BLOCK) as lines:
+                for count, line in enumerate(lines, 1):  # noqa: B007
+                    digest.update(line)
+                    yield line
+        except BROKEN as error:
+            raise BackupDamaged(f"{self.file} is damaged: the table {table.name} cannot be read: {error}") from error
+        if count != table.rows or digest.hexdigest() != table.sha256:
+            told = f"{count:,} of {table.rows:,} rows, or others than it had"
+            raise BackupDamaged(f"{self.file} is damaged: the table {table.name} has {told}")
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        binary = [n for n, kind in enumerate(table.kinds) if kind == "bytes"]
+        for line in self.lines(table):
+            row: Row = json.loads(line)
+            for n in binary:
+                if row[n] is not None:
+                    row[n] = base64.b64decode(row[n])
+            yield row
+
+    def __enter__(self) -> Backup:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+
+def check(file: Path, tell: Tell = silent) -> Manifest:
+    """Read a backup to its end; BackupDamaged when a byte is not as it was written."""
+    with Backup(file) as backup:
+        done, total = 0, backup.manifest.rows
+        for table in backup.manifest.tables:
+            for n, _ in enumerate(backup.lines(table), 1):
+                if n % 10_000 == 0:
+                    tell("checking", done + n, total)
+            done += table.rows
+            tell("checking", done, total)
+        return backup.manifest

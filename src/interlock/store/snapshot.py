@@ -1,0 +1,206 @@
+"""All rows of a database as they were at one moment, taken quickly, to be read at leisure.
+
+A long transaction would keep the database from tidying up behind it, and so slow down every queue. So the rows are put
+aside first, as they are: SQLite's own online copy, PostgreSQL's COPY of every table in one REPEATABLE READ
+transaction. What is slow, spelling and compressing them, comes afterwards, and from the copy.
+
+The feed's order goes along. On PostgreSQL it is by transaction, and numbers of transactions mean nothing elsewhere: the
+history is numbered anew in its order, and how far the roll-ups have read is translated.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import psycopg
+import sqlalchemy as sa
+
+from interlock.store import service  # noqa: F401 - so that the metadata has them all
+from interlock.store.columns import metadata
+from interlock.store.database import Store
+from interlock.store.errors import StoreError, sort
+
+Row = list[Any]
+FEED = frozenset({"rollup"})
+"""Rows of the table `cursor` that are positions in the feed."""
+LATER = ("history", "cursor")
+"""In this order, at the end: the positions are known when the history has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A table, and of what kind each of its columns is: id, int, real, bytes or text."""
+
+    table: str
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+    @property
+    def listed(self) -> str:
+        """For a statement; a column may have the name of a keyword."""
+        return ", ".join(f'"{name}"' for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One table's rows: how many, and a way to read them. Ids are hexadecimal text, bytes are bytes."""
+
+    columns: Columns
+    count: int
+    rows: Callable[[], Iterator[Row]]
+
+
+def tables() -> list[Columns]:
+    """Every table of ours."""
+    names = [name for name in sorted(metadata.tables) if name not in LATER] + list(LATER)
+    return [
+        Columns(name, tuple(c.name for c in table.c), tuple(_kind(c.type) for c in table.c))
+        for name, table in ((name, metadata.tables[name]) for name in names)
+    ]
+
+
+def _kind(type_: sa.types.TypeEngine[Any]) -> str:
+    if isinstance(type_, sa.Uuid):
+        return "id"
+    if isinstance(type_, sa.Integer):
+        return "int"
+    if isinstance(type_, sa.Float):
+        return "real"
+    return "bytes" if isinstance(type_, sa.LargeBinary) else "text"
+
+
+def take(store: Store, folder: Path, tell: Callable[[str], None] = lambda _: None) -> list[Part]:
+    """Put everything aside in this folder; the parts read from there."""
+    if store.dialect == "sqlite":
+        try:
+            return _copied(Path(sa.make_url(store.url).database or ""), folder / "copy.db", tell)
+        except sqlite3.Error as error:
+            raise sort(error) or StoreError(f"the database cannot be copied: {error}") from error
+    return store.read(lambda conn: _spooled(conn, folder, tell))
+
+
+# -- SQLite
+
+
+def _copied(source: Path, target: Path, tell: Callable[[str], None]) -> list[Part]:
+    tell("copying")
+    with closing(sqlite3.connect(target)) as copy:
+        # In one step: the copy would start again whenever somebody else has written between two.
+        with closing(sqlite3.connect(source)) as original:
+            original.backup(copy)
+        tell("checking the copy")
+        found = [row[0] for row in copy.execute("PRAGMA integrity_check(5)")]
+        if found != ["ok"]:
+            told = "; ".join(map(str, found))
+            raise StoreError(f"the database {source} is damaged: {told}; restore the last good backup")
+        return [
+            Part(
+                columns, copy.execute(f'SELECT count(*) FROM "{columns.table}"').fetchone()[0], _reader(target, columns)
+            )
+            for columns in tables()
+        ]
+
+
+def _reader(file: Path, columns: Columns) -> Callable[[], Iterator[Row]]:
+    def rows() -> Iterator[Row]:
+        order = " ORDER BY pos" if columns.table == "history" else ""
+        with closing(sqlite3.connect(file)) as conn:
+            for row in conn.execute(f'SELECT {columns.listed} FROM "{columns.table}"{order}'):
+                yield list(row)
+
+    return rows
+
+
+# -- PostgreSQL
+
+
+def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> list[Part]:
+    raw = conn.connection.dbapi_connection
+    assert isinstance(raw, psycopg.Connection)
+    spooled: dict[str, tuple[Columns, int, Path]] = {}
+    for columns in tables():
+        tell(f"copying {columns.table}")
+        file = folder / f"{columns.table}.copy"
+        order = " ORDER BY xact, pos" if columns.table == "history" else ""
+        query = f'COPY (SELECT {columns.listed} FROM "{columns.table}"{order}) TO STDOUT (FORMAT BINARY)'
+        with file.open("wb") as out, raw.cursor() as cursor:
+            with cursor.copy(query.encode()) as copy:
+                for block in copy:
+                    out.write(block)
+            spooled[columns.table] = columns, cursor.rowcount, file
+    positions = _Positions(*spooled["cursor"][::2])
+    return [Part(columns, count, _unspooled(columns, file, positions)) for columns, count, file in spooled.values()]
+
+
+def _unspooled(columns: Columns, file: Path, positions: _Positions) -> Callable[[], Iterator[Row]]:
+    def rows() -> Iterator[Row]:
+        found = binary_rows(file, columns.kinds)
+        if columns.table == "history":
+            return positions.numbered(found, columns)
+        return positions.translated() if columns.table == "cursor" else found
+
+    return rows
+
+
+class _Positions:
+    """The history numbered in the feed's order, and the positions in it."""
+
+    def __init__(self, columns: Columns, file: Path) -> None:
+        self._rows = list(binary_rows(file, columns.kinds))
+        self._name, self._xact, self._pos = (columns.names.index(name) for name in ("name", "xact", "pos"))
+        self._reached = dict.fromkeys(FEED, 0)
+
+    def numbered(self, rows: Iterator[Row], columns: Columns) -> Iterator[Row]:
+        xact, pos = columns.names.index("xact"), columns.names.index("pos")
+        ends = {row[self._name]: (row[self._xact], row[self._pos]) for row in self._rows if row[self._name] in FEED}
+        for number, row in enumerate(rows, 1):
+            for name, end in ends.items():
+                if (row[xact], row[pos]) <= end:
+                    self._reached[name] = number
+            row[xact], row[pos] = 0, number
+            yield row
+
+    def translated(self) -> Iterator[Row]:
+        for row in self._rows:
+            if row[self._name] in FEED:
+                row = [*row]
+                row[self._xact], row[self._pos] = 0, self._reached[row[self._name]]
+            yield row
+
+
+HEADER = b"PGCOPY\n\xff\r\n\x00"
+
+
+def binary_rows(file: Path, kinds: Sequence[str]) -> Iterator[Row]:
+    """PostgreSQL's binary COPY as rows: the length of each value, then the value."""
+    readers: dict[str, Callable[[bytes], Any]] = {
+        "id": bytes.hex,
+        "int": lambda value: int.from_bytes(value, "big", signed=True),
+        "real": lambda value: struct.unpack("!d", value)[0],
+        "bytes": bytes,
+        "text": bytes.decode,
+    }
+    read = [readers[kind] for kind in kinds]
+    with file.open("rb", buffering=1 << 20) as source:
+        if _exactly(source, len(HEADER)) != HEADER:
+            raise StoreError(f"{file} is not what PostgreSQL's COPY writes")
+        _exactly(source, int.from_bytes(_exactly(source, 8)[4:], "big"))  # flags, and an extension that none has yet
+        while (count := int.from_bytes(_exactly(source, 2), "big", signed=True)) >= 0:
+            row: Row = []
+            for number in range(count):
+                length = int.from_bytes(_exactly(source, 4), "big", signed=True)
+                row.append(None if length < 0 else read[number](_exactly(source, length)))
+            yield row
+
+
+def _exactly(source: BinaryIO, length: int) -> bytes:
+    found = source.read(length)
+    if len(found) != length:
+        raise StoreError(f"{source.name} ends too soon; was the disk full?")
+    return found

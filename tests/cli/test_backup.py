@@ -1,0 +1,97 @@
+"""`interlock backup` and `interlock restore`: what they say, and how they end."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from interlock.engine import Engine
+from interlock.store import open_store
+from interlock.testing import Trial
+from tests.cli.calling import Done, command
+from tests.cli.test_operating import PROGRAM, letter
+
+
+@pytest.fixture
+def post(tmp_path: Path) -> Path:
+    """Two letters, one of them further."""
+    path = tmp_path / "post.db"
+    with Trial([letter], store=f"sqlite:///{path}") as trial:
+        trial.create("letter", {"to": "ann"}, key="a")
+        trial.run_until_idle()
+        trial.create("letter", {"to": "bob"}, key="b")
+    return path
+
+
+def interlock(post: Path, *arguments: str) -> Done:
+    return command(*arguments, cwd=post.parent)
+
+
+def test_a_backup_is_proven_and_restored(post: Path) -> None:
+    done = interlock(post, "backup", "b.zip", "--database", f"sqlite:///{post}")
+    assert (done.code, done.err) == (0, "")
+    told, proof = done.out.splitlines()
+    assert told.startswith("b.zip: schema ")
+    assert "2 instances, 3 history rows" in told
+    assert proof == "whole: 2 instances, 3 history rows, every chain and every replay"
+    done = interlock(post, "restore", "b.zip", "--database", f"sqlite:///{post.parent}/new.db")
+    assert (done.code, done.err) == (0, "")
+    told, proof = done.out.splitlines()
+    assert told.startswith("restored: schema ")
+    assert told.endswith(" UTC")
+    assert proof == "whole: 2 instances, 3 history rows, every chain and every replay"
+    call = ("instance", "list", "--json", "--database", f"sqlite:///{post.parent}/new.db", "--app", PROGRAM)
+    assert [i["key"] for i in json.loads(interlock(post, *call).out)["instances"]] == ["b", "a"]
+    assert sorted(path.name for path in post.parent.iterdir()) == ["b.zip", "new.db", "post.db"]
+
+
+def test_a_quick_one_is_read_again_and_not_restored(post: Path) -> None:
+    done = interlock(post, "backup", "b.zip", "--quick", "--database", f"sqlite:///{post}")
+    assert (done.code, len(done.out.splitlines())) == (0, 1)
+
+
+def test_a_history_that_is_not_whole_is_told(post: Path) -> None:
+    with closing(sqlite3.connect(post)) as conn, conn:
+        conn.execute("DROP TRIGGER history_no_update")
+        conn.execute("UPDATE history SET actor = 'user:mallory' WHERE seq = 1")
+    done = interlock(post, "backup", "b.zip", "--database", f"sqlite:///{post}")
+    assert (done.code, "does not follow from the row before it" in done.out) == (1, True)
+    assert done.out.splitlines()[-1] == "the backup is as the database is, and the database's history is not whole"
+    assert (post.parent / "b.zip").exists()
+
+
+def test_restoring_over_rows_needs_a_word(post: Path) -> None:
+    where = f"sqlite:///{post}"
+    interlock(post, "backup", "b.zip", "--quick", "--database", where)
+    done = interlock(post, "restore", "b.zip", "--database", where)
+    assert (done.code, "the database is not empty" in done.err, len(done.err.splitlines())) == (1, True, 1)
+    done = interlock(post, "restore", "b.zip", "--replace", "--hold", "--as", "ann", "--database", where)
+    # The worker of the trial lives for ten years.
+    assert (done.code, "1 workers are at work in this database" in done.err) == (1, True)
+    with open_store(where) as store:
+        store.write(lambda conn: conn.exec_driver_sql("UPDATE worker SET status = 'stopped'"))
+    done = interlock(post, "restore", "b.zip", "--replace", "--hold", "--as", "ann", "--database", where)
+    assert (done.code, done.out.splitlines()[-1]) == (
+        0,
+        "everything is held: no work starts until somebody lets it go on",
+    )
+    with Engine(where, [letter]) as engine:
+        assert [hold.actor for hold in engine.holds.all()] == ["user:ann"]
+
+
+def test_a_file_that_is_none_leaves_no_database_behind(post: Path) -> None:
+    (post.parent / "b.zip").write_text("nothing")
+    done = interlock(post, "restore", "b.zip", "--database", f"sqlite:///{post.parent}/new.db")
+    assert (done.code, "b.zip is no backup" in done.err, len(done.err.splitlines())) == (1, True, 1)
+    assert not list(post.parent.glob("new.db*"))
+
+
+def test_there_must_be_something_to_back_up(post: Path) -> None:
+    done = interlock(post, "backup", "b.zip", "--database", "sqlite:///nothing.db")
+    assert (done.code, "there is no database nothing.db" in done.err) == (1, True)
+    done = interlock(post, "backup", "post.db", "--database", f"sqlite:///{post}")
+    assert (done.code, "backups are not overwritten" in done.err) == (1, True)
