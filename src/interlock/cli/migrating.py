@@ -154,11 +154,14 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
             [
                 (
                     f"{v['version']}{' (goal)' if v['goal'] else ''}", v["digest"], v["since"],
-                    "serves it" if v["served"] else "does not: " + short("; ".join(v["problems"]), 100),
+                    "serves it" if v["served"] else "does not serve it",
                 )
                 for v in told["versions"]
             ],
         )  # fmt: skip
+        for v in told["versions"]:
+            for problem in v["problems"]:
+                typer.echo(f"  version {v['version']}: {short(problem, 150)}")
     moved, refused = sum(one["count"] for one in told["moved"]), sum(one["count"] for one in told["refused"])
     held = sum(one["count"] for one in told["held"])
     if told["moved"]:
@@ -187,7 +190,8 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
                 f"  version {one['version']}, {short(one['state'])}: {one['count']:,}: {short(one['reason'], 200)}"
             )
             for example in one["examples"]:
-                typer.echo(f"    {example['instance']}  {short(example['detail'], 200)}")
+                detail = "" if example["detail"] == one["reason"] else short(example["detail"], 200)
+                typer.echo(f"    {example['instance']}  {detail}".rstrip())
     done = "moved" if applied else "would be moved"
     typer.echo(
         f"\n{moved:,} {done}, {held:,} held by workers, {refused:,} {'refused' if applied else 'would be refused'}"

@@ -46,6 +46,8 @@ def move(
     was["data"] = {name: instance.data[name] for name in (*adapted.sets, *adapted.gone) if name in instance.data}
     questions = [] if adapted.enters else asked(machine, instance, adapted, reviews, unit.now)
     was["asked"] = [str(review.id) for review in reviews if review.status == "open"]
+    asks = adapted.enters and machine.states[adapted.state].review is not None
+    was["asks"] = asks or any(one.what == "opened" for one in questions)
     was["reviews"] = [_before(one.review) for one in questions if one.what == "changed" and one.review is not None]
     was["letters"] = [[str(row.id), row.state, row.step] for row in letters]
     payload = {
@@ -176,13 +178,18 @@ def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) ->
 def _restore_asked(unit: Unit, instance: Instance, was: Mapping[str, Any]) -> None:
     """What was asked is asked again, and nothing else: deciding it would have left a row in the history."""
     before = [UUID(review) for review in was.get("asked", [])]
-    mine = sa.and_(R.c.instance_id == instance.id, R.c.state.is_not(None))
-    opened = sa.update(R).where(mine, R.c.status == "open", R.c.id.not_in(before))
-    unit.conn.execute(opened.values(status="closed", decided_at=unit.now))
-    if before:
-        unit.conn.execute(sa.update(R).where(mine, R.c.id.in_(before)).values(status="open", decided_at=None))
+    if before or was.get("asks"):
+        _only_asked(unit, instance, before)
     for review in was.get("reviews", []):
         wording = {name: review[name] for name in WORDING}
         unit.conn.execute(sa.update(R).where(R.c.id == UUID(review["id"])).values(**wording))
     for letter, state, step in was.get("letters", []):
         _letter(unit, UUID(letter), state=state, step=step, status="open", closed_at=None, closed_by=None)
+
+
+def _only_asked(unit: Unit, instance: Instance, before: Sequence[UUID]) -> None:
+    mine = sa.and_(R.c.instance_id == instance.id, R.c.state.is_not(None))
+    opened = sa.update(R).where(mine, R.c.status == "open", R.c.id.not_in(before))
+    unit.conn.execute(opened.values(status="closed", decided_at=unit.now))
+    if before:
+        unit.conn.execute(sa.update(R).where(mine, R.c.id.in_(before)).values(status="open", decided_at=None))
