@@ -383,7 +383,7 @@ def test_an_async_handler_that_is_cancelled_breaks_its_call_off(lab: Lab) -> Non
     runner = Runner(lab.trial.engine, 1, lambda running, outcome: ended.append(outcome))
     with FakeModel(silent) as model:
         lab.use(model.settings())
-        running = runner.start(lab.again(lab.trial.create("question"), handler))
+        running = runner.start([lab.again(lab.trial.create("question"), handler)])[0]
         assert silent.came.wait(10)
         running.cancel()
         eventually(lambda: ended, within=5)

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Engine, due, finishing, limits, lineage, moves, picking, workers
+from interlock.engine import Engine, due, finishing, keys, limits, lineage, moves, picking, workers
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import micros, open_store
@@ -132,7 +132,7 @@ def catch(engine: Engine, job: Callable[[Unit], Any]) -> list[Asked]:
     asked: list[Asked] = []
 
     def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        if re.search(r"\b(FROM|UPDATE|INTO) instance\b", statement) and not statement.startswith(("INSERT", "UPDATE")):
+        if re.search(r"\b(FROM|UPDATE|INTO|JOIN) instance\b", statement) and not statement.startswith(("INSERT", "UPDATE")):
             asked.append(Asked(statement, parameters))
 
     class TakenBack(Exception):
@@ -210,6 +210,12 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "what lost workers hold": (lambda u: due.lost_workers(u, [HOLDER, uuid4()]), ("ix_instance_holder",)),
     "what waits for a slot": (lambda u: limits.unblock(u, "desk/7", count=2), ("ix_instance_blocked",)),
     "the holder of a key": (lambda u: moves.key_holder(u, "default", "parcel", "key 20"), ("uq_instance_key",)),
+    "the holders of many keys": (
+        lambda u: keys.locked(u, "default", "parcel", ["key 20", "key 22"]), ("uq_instance_key",),
+    ),
+    "which keys are free": (
+        lambda u: keys.look_up(u, "default", "parcel", ["key 20", "key 9999999"]), ("uq_instance_key",),
+    ),
     "an instance": (lambda u: u.lock(UUID(int=17)), BY_ID),
     "many instances": (lambda u: u.lock_many([UUID(int=n) for n in (17, 18, 19)]), BY_ID),
     "what runs in a lineage": (

@@ -122,7 +122,7 @@ def test_it_removes_what_is_too_old(engine: Engine) -> None:
 def test_a_roller_that_was_stopped_hears_no_hints(engine: Engine) -> None:
     roller = Roller(engine, pause=3600, shortest=0.0)
     with running(roller):
-        eventually(lambda: roller.rounds == 1)
+        eventually(lambda: roller.rounds >= 1)
     engine.store.hint(local=True)
     assert engine.store._hints == []
 

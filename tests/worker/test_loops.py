@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -42,10 +42,21 @@ def threads() -> Iterator[Threads]:
     made.close()
 
 
-def run(threads: Threads, job: object) -> list[Place]:
-    places: list[Place] = []
-    threads.submit(job, places.append)  # type: ignore[arg-type]
-    return places
+class Errand:
+    """A job, and where it ran."""
+
+    def __init__(self, job: Callable[[], object]) -> None:
+        self._job = job
+        self.place: Place | None = None
+
+    def __call__(self) -> None:
+        self._job()
+
+
+def run(threads: Threads, *jobs: Callable[[], object]) -> list[Errand]:
+    errands = [Errand(job) for job in jobs]
+    threads.submit(errands)
+    return errands
 
 
 ERRORS = [StoreGone("away"), ValueError("a bug"), SystemExit(1), KeyboardInterrupt()]
@@ -105,11 +116,12 @@ def test_a_loop_that_asks_for_more_gets_its_next_round_at_once() -> None:
 
 def test_a_thread_that_was_given_up_is_replaced_and_ends_when_it_comes_back(threads: Threads) -> None:
     stuck, done = threading.Event(), threading.Event()
-    places = [run(threads, lambda: stuck.wait(20)) for _ in range(2)]
-    eventually(lambda: all(places))
+    errands = [run(threads, lambda: stuck.wait(20))[0] for _ in range(2)]
+    eventually(lambda: all(errand.place for errand in errands))
     run(threads, done.set)
     assert not done.wait(0.1)  # both threads are taken
-    threads.give_up(places[0][0])
+    assert errands[0].place is not None
+    threads.give_up(errands[0].place)
     assert done.wait(5)
     stuck.set()
     done.clear()
@@ -124,6 +136,13 @@ def test_a_job_is_not_left_behind_a_long_one(threads: Threads) -> None:
     assert ready.wait(5)  # one thread is idle now
     run(threads, lambda: end.wait(20))
     run(threads, quick.set)
+    assert quick.wait(5)
+    end.set()
+
+
+def test_jobs_that_come_together_do_not_wait_for_a_long_one_among_them(threads: Threads) -> None:
+    end, quick = threading.Event(), threading.Event()
+    run(threads, lambda: end.wait(20), quick.set)
     assert quick.wait(5)
     end.set()
 

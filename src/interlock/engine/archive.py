@@ -24,7 +24,7 @@ import sqlalchemy as sa
 
 from interlock.engine import audit
 from interlock.engine.errors import EngineError
-from interlock.store import Micros, moment
+from interlock.store import Micros, Store, moment
 from interlock.store import service as s
 from interlock.store import tables as t
 from interlock.store.columns import metadata
@@ -171,7 +171,7 @@ def lines(path: Path) -> Iterator[Line]:
         raise EngineError(f"cannot read {path}: {error.strerror}") from error
 
 
-def verify(path: Path, conn: sa.Connection | None = None) -> Iterator[audit.Verdict]:
+def verify(path: Path, store: Store | None = None) -> Iterator[audit.Verdict]:
     """Walk the chain of each line; with a database, compare it with what is remembered there."""
     for line in lines(path):
         if line.problem:
@@ -183,10 +183,10 @@ def verify(path: Path, conn: sa.Connection | None = None) -> Iterator[audit.Verd
             told = None
         if isinstance(told, dict) and "table" in told:
             continue  # a row that was kept by its age alone
-        yield _verify(f"{path.name}, line {line.number}", line.text, told, conn)
+        yield _verify(f"{path.name}, line {line.number}", line.text, told, store)
 
 
-def _verify(place: str, text: bytes, told: Any, conn: sa.Connection | None) -> audit.Verdict:
+def _verify(place: str, text: bytes, told: Any, store: Store | None) -> audit.Verdict:
     try:
         instance_id = UUID(told["instance"]["id"])
         instance = _row(told["instance"], ("head",))
@@ -198,8 +198,8 @@ def _verify(place: str, text: bytes, told: Any, conn: sa.Connection | None) -> a
         found = audit.verify_rows(instance, instance_id, rows, leave)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return audit.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
-    if conn is not None:
-        found += _remembered(conn, instance_id, text)
+    if store is not None:
+        found += store.read(lambda conn: _remembered(conn, instance_id, text))
     return audit.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))
 
 
@@ -229,3 +229,9 @@ def has(text: bytes, wanted: Sequence[str]) -> bool:
     """Whether a line has one of the texts in it, in any case."""
     told = text.decode("utf-8", "surrogatepass").casefold()
     return any(one.casefold() in told for one in wanted)
+
+
+def whose(text: bytes) -> str:
+    """The instance that a line is of, or the table."""
+    told = json.loads(text)
+    return str(told["instance"]["id"]) if "instance" in told else str(told.get("table", ""))

@@ -103,7 +103,11 @@ class Instance:
         return json.loads(self.last_error) if self.last_error else None
 
     def restore(self, fields: tuple[Any, ...]) -> None:
-        """Be again as `everything` said."""
+        """Be again as `everything` said, or as it was read, with what does not stand in its row."""
+        if len(fields) < len(FIELDS):
+            assert self.loaded is not None, "it was read"
+            data, beside, waited = fields
+            fields = (*self.loaded, data, beside, False, waited, self.loaded)
         for name, value in zip(FIELDS, fields, strict=True):
             setattr(self, name, value)
 

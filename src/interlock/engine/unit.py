@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import compress
-from operator import ne
+from operator import is_not
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -26,7 +26,7 @@ from interlock.engine.text import BESIDE, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
-from interlock.store.prepared import Prepared
+from interlock.store.prepared import Prepared, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -41,12 +41,19 @@ EACH = range(len(COLUMNS))
 GUARDS = ("seq", "fence", "holder")
 """An instance with the same seq, fence and holder is the same: nothing changes without a history row."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
-LOCK_MANY = (
-    sa.select(t.instance)
-    .where(t.instance.c.id.in_(sa.bindparam("ids", expanding=True)))
-    .order_by(t.instance.c.id)
-    .with_for_update()
-)
+
+
+def _lock_many(dialect: str) -> Any:
+    """As many as there are, in one statement that is always the same."""
+    names = ", ".join(f"instance.{name}" for name in COLUMNS)
+    if dialect == "postgresql":
+        text = f"SELECT {names} FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE"
+    else:
+        text = f"SELECT {names} FROM json_each(:ids) AS given CROSS JOIN instance ON instance.id = given.value"
+    return sa.text(text).columns(*t.instance.c)
+
+
+LOCK_MANY = Prepared(_lock_many)
 BESIDE_DATA = sa.select(t.instance_data).where(t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True)))
 
 
@@ -102,7 +109,8 @@ class Unit:
         """Those of the instances that exist, locked in the order of their ids."""
         wanted = {i for i in ids if i not in self.known}
         if wanted:
-            self._know(self.conn.execute(LOCK_MANY, {"ids": sorted(wanted)}).all())
+            ids = one_of(self.conn, [found.hex for found in sorted(wanted)])
+            self._know(LOCK_MANY.rows(self.conn, ids=ids))
         return self.known
 
     def _know(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
@@ -172,9 +180,13 @@ class Unit:
     # -- undoing, in memory
 
     def mark(self, instance: Instance) -> tuple[Any, ...]:
+        was_changed = instance.id in self.changed
+        # As long as it is as it was read, its row says most of it.
+        as_read = instance.loaded is not None and not was_changed
+        fields = (instance._data, instance.beside, instance.waited) if as_read else everything(instance)
         return (
-            everything(instance), instance.id in self.changed, len(self.new), len(self.history), len(self.inserts),
-            len(self.closed_reviews), len(self.freed), set(self.ready), len(self.beside), len(self.afterwards),
+            fields, was_changed, len(self.new), len(self.history), len(self.inserts), len(self.closed_reviews),
+            len(self.freed), set(self.ready), len(self.beside), len(self.afterwards),
         )  # fmt: skip
 
     def revert(self, instance: Instance, mark: tuple[Any, ...]) -> None:
@@ -251,7 +263,7 @@ class Unit:
         for instance in sorted(instances, key=lambda i: i.id.int):
             before, after = instance.loaded, row_of(instance)
             assert before is not None, "an instance is read before it is changed"
-            which = tuple(compress(EACH, map(ne, before, after)))
+            which = tuple([n for n in compress(EACH, map(is_not, before, after)) if before[n] != after[n]])
             if which:
                 guard = self.assumed.get(instance.id)
                 group = groups.setdefault((guard is not None, which), [])

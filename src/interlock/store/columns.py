@@ -28,12 +28,15 @@ class Id(sa.Uuid[UUID]):
         return read_id if dialect.name == "sqlite" else None  # psycopg gives UUIDs by itself
 
 
+UNKNOWN = SafeUUID.unknown  # to look it up in its enum takes as long as all the rest
+
+
 def read_id(text: str | None) -> UUID | None:
     if text is None:
         return None
     made = object.__new__(UUID)
     object.__setattr__(made, "int", int(text, 16))
-    object.__setattr__(made, "is_safe", SafeUUID.unknown)
+    object.__setattr__(made, "is_safe", UNKNOWN)
     return made
 
 

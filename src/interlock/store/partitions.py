@@ -115,7 +115,7 @@ def plan(conn: sa.Connection, now: Micros) -> Plan:
     ).one()
     strays = 0
     if done:
-        query = f"SELECT count(*) FROM (SELECT 1 FROM {OTHER} LIMIT 1000) some"
+        query = f"SELECT count(*) FROM (SELECT 1 FROM {OTHER} LIMIT 1000) AS few"
         strays = conn.exec_driver_sql(query).scalar_one()
     missing = _missing(there, now) if done else _wanted(_first(conn, now))
     return Plan(done, rows, size, tuple(there), tuple(month.name for month in missing), strays)

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 import structlog
@@ -49,6 +50,7 @@ def configure(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
                 structlog.contextvars.merge_contextvars,
+                _inside,
                 structlog.stdlib.add_logger_name,
                 structlog.stdlib.add_log_level,
                 structlog.stdlib.ExtraAdder(),
@@ -73,6 +75,15 @@ def configure(
 def about(**names: Any) -> AbstractContextManager[None]:
     """What the lines logged inside are about: `trace_id`, `instance`, `machine`, `step`, `worker`, and so on."""
     return structlog.contextvars.bound_contextvars(**{k: v for k, v in names.items() if v is not None})
+
+
+running: ContextVar[Callable[[], Mapping[str, Any]] | None] = ContextVar("running", default=None)
+"""What runs here, told when a line is logged: most handlers log none, and to put it into words takes 10 µs."""
+
+
+def _inside(_: Any, __: str, event: EventDict) -> EventDict:
+    told = running.get()
+    return event if told is None else {**told(), **event}
 
 
 def _left_by_others(_: Any, __: str, event: EventDict) -> EventDict:

@@ -65,6 +65,11 @@ def start(endpoint: str, service: str = "interlock", *, exporter: SpanExporter |
     return Tracing(provider)
 
 
+def wanted() -> bool:
+    """Whether spans go anywhere."""
+    return _tracer is not None
+
+
 def span(
     name: str, trace_id: str | None = None, attributes: Mapping[str, Any] | None = None
 ) -> AbstractContextManager[Any]:

@@ -81,8 +81,8 @@ class Claimer(Loop):
             log.warning("%d results could not be written together (%s); now one by one", len(batch), _named(error))
             done, claims = [self._alone(running, outcome) for running, outcome in batch], []
         self._count(batch, done)
-        for claim in claims:
-            self.running[claim.id, claim.fence] = self.runner.start(claim)
+        for running in self.runner.start(claims):
+            self.running[running.claim.id, running.claim.fence] = running
         busy = bool(batch or claims)
         self._idle_rounds = 0 if busy else self._idle_rounds + 1
         return bool(claims) and len(claims) == free

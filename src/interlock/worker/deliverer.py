@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -54,10 +54,14 @@ class _Attempt:
     id: UUID
     message: OutboxMessage
     begun: float
+    deliver: Callable[[_Attempt], None]
     place: Place | None = None
     outcome: str | BaseException | None = None
     """What the channel said; None while it is under way."""
     took: Micros = 0
+
+    def __call__(self) -> None:
+        self.deliver(self)
 
 
 class Deliverer(HintedLoop):
@@ -127,14 +131,10 @@ class Deliverer(HintedLoop):
         return len(taken)
 
     def _begin(self, message: OutboxMessage) -> None:
-        attempt = _Attempt(uuid7(), message, self._engine.clock.steady())
+        attempt = _Attempt(uuid7(), message, self._engine.clock.steady(), self._deliver)
         with self._lock:
             self._running[attempt.id] = attempt
-
-        def started(place: Place) -> None:
-            attempt.place = place
-
-        self._threads.submit(lambda: self._deliver(attempt), started)
+        self._threads.submit([attempt])
 
     def _deliver(self, attempt: _Attempt) -> None:
         message = attempt.message

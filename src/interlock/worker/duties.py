@@ -13,6 +13,7 @@ from interlock.store import SystemClock
 from interlock.worker.alerter import Alerter
 from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Channel, Deliverer
+from interlock.worker.keeper import Keeper
 from interlock.worker.loop import Loop
 from interlock.worker.mail import Mail, MailServer
 from interlock.worker.roller import Roller
@@ -138,4 +139,5 @@ def working(engine: Engine, settings: Settings) -> list[Loop]:
     if settings.alerts.notify:
         out["reminder"] = Reminders(engine, settings.alerts.notify)
     brought = [OfApplication(engine, duty) for duty in engine.registry.duties]
-    return [Scheduler(engine), Bulker(engine), Roller(engine), *([Deliverer(engine, out)] if out else []), *brought]
+    delivering = [Deliverer(engine, out)] if out else []
+    return [Scheduler(engine), Bulker(engine), Roller(engine), Keeper(engine, settings), *delivering, *brought]

@@ -47,7 +47,8 @@ class Loop(ABC):
         self._thread.start()
 
     def wake(self) -> None:
-        self._awake.set()
+        if not self._awake.is_set():  # else a round is about to begin, and will find what this is about
+            self._awake.set()
 
     def stop(self) -> None:
         self._stopping.set()

@@ -6,9 +6,10 @@ import asyncio
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any
 
 from interlock.engine import Claim, Engine
@@ -21,6 +22,12 @@ from interlock.worker.task import AsyncTask, Cancelled, EnginePort, make_task
 from interlock.worker.threads import Place, Threads
 
 Done = Callable[["Running", Outcome], None]
+
+
+@lru_cache(1000)
+def awaited(handler: Callable[..., Any]) -> bool:
+    """Whether it is an `async def`; to find out takes longer than many a handler."""
+    return inspect.iscoroutinefunction(handler)
 
 
 def checked(result: Any, claim: Claim) -> Outcome:
@@ -41,40 +48,64 @@ def invoke(claim: Claim, port: EnginePort) -> Outcome:
         if claim.work.memory_mb is not None:
             return checked(run_isolated(claim, port), claim)
         task = make_task(claim, port)
-        if inspect.iscoroutinefunction(claim.work.handler):
+        if awaited(claim.work.handler):
             return checked(asyncio.run(claim.work.handler(AsyncTask(task))), claim)
         return checked(claim.work.handler(task), claim)
     except BaseException as error:
         return Fail(error)
 
 
-@contextmanager
-def watched(claim: Claim) -> Iterator[Callable[[Outcome], Outcome]]:
+class Watch:
     """Lines logged inside say what they are about; the run is measured, and is a span where those are wanted."""
-    machine, begun = claim.machine.name, time.perf_counter()
-    about = {"trace_id": claim.instance.trace_id, "instance": str(claim.id), "machine": machine, "step": claim.step}
 
-    def seen(outcome: Outcome) -> Outcome:
-        observe_handler(machine, claim.step, type(outcome).__name__.lower(), time.perf_counter() - begun)
-        if span is not None and isinstance(outcome, Fail):
-            tracing.failed(span, outcome.error)
+    __slots__ = ("_begun", "_claim", "_inside", "_span", "_token")
+
+    def __init__(self, claim: Claim) -> None:
+        self._claim, self._begun = claim, time.perf_counter()
+        self._inside: AbstractContextManager[Any] | None = None
+        self._span: Any = None
+
+    def _about(self) -> dict[str, Any]:
+        claim = self._claim
+        return {
+            "trace_id": claim.instance.trace_id, "instance": str(claim.id), "machine": claim.machine.name,
+            "step": claim.step, "worker": str(claim.worker),
+        }  # fmt: skip
+
+    def __enter__(self) -> Watch:
+        self._token = logs.running.set(self._about)
+        if tracing.wanted():
+            claim, told = self._claim, {k: v for k, v in self._about().items() if k != "worker"}
+            self._inside = tracing.span(f"{claim.machine.name} {claim.step}", claim.instance.trace_id, told)
+            self._span = self._inside.__enter__()
+        return self
+
+    def seen(self, outcome: Outcome) -> Outcome:
+        took = time.perf_counter() - self._begun
+        observe_handler(self._claim.machine.name, self._claim.step, type(outcome).__name__.lower(), took)
+        if self._span is not None and isinstance(outcome, Fail):
+            tracing.failed(self._span, outcome.error)
         return outcome
 
-    with (
-        logs.about(worker=str(claim.worker), **about),
-        tracing.span(f"{machine} {claim.step}", claim.instance.trace_id, about) as span,
-    ):
-        yield seen
+    def __exit__(self, *error: Any) -> None:
+        if self._inside is not None:
+            self._inside.__exit__(*error)
+        logs.running.reset(self._token)
 
 
 class Running:
     """A handler under way."""
 
-    def __init__(self, claim: Claim, port: EnginePort) -> None:
-        self.claim, self.port = claim, port
+    __slots__ = ("_run", "_told", "claim", "future", "place", "port")
+
+    def __init__(self, claim: Claim, port: EnginePort, run: Callable[[Running], None]) -> None:
+        self.claim, self.port, self._run = claim, port, run
         self.place: Place | None = None
         self.future: Future[None] | None = None
         self._told = threading.Lock()
+
+    def __call__(self) -> None:
+        self._run(self)
 
     def tell(self) -> bool:
         """True once: whoever is first, the handler or its time limit, says what came of it."""
@@ -95,30 +126,35 @@ class Runner:
         self.threads = Threads(threads)
         self.events = EventLoop()
 
-    def start(self, claim: Claim) -> Running:
-        running = Running(claim, EnginePort(self._engine, claim))
-        if claim.work.memory_mb is None and inspect.iscoroutinefunction(claim.work.handler):
-            running.future = self.events.submit(self._awaited(running))
-        else:
-            self.threads.submit(lambda: self._called(running), lambda place: setattr(running, "place", place))
-        return running
+    def start(self, claims: Iterable[Claim]) -> list[Running]:
+        """Run what was claimed; together, because each call of a thread costs more than a quick handler."""
+        every, plain = [], []
+        for claim in claims:
+            running = Running(claim, EnginePort(self._engine, claim), self._called)
+            every.append(running)
+            if claim.work.memory_mb is None and awaited(claim.work.handler):
+                running.future = self.events.submit(self._awaited(running))
+            else:
+                plain.append(running)
+        self.threads.submit(plain)
+        return every
 
     def _called(self, running: Running) -> None:
         if running.port.cancelled():  # while it waited for a thread
             self._finish(running, Fail(Cancelled(f"{running.claim.id} was taken away before it began")))
             return
-        with watched(running.claim) as seen:
-            outcome = seen(invoke(running.claim, running.port))
+        with Watch(running.claim) as watch:
+            outcome = watch.seen(invoke(running.claim, running.port))
         self._finish(running, outcome)
 
     async def _awaited(self, running: Running) -> None:
-        with watched(running.claim) as seen:
+        with Watch(running.claim) as watch:
             try:
                 task = AsyncTask(make_task(running.claim, running.port))
                 outcome = checked(await running.claim.work.handler(task), running.claim)
             except BaseException as error:
                 outcome = Fail(error)
-            seen(outcome)
+            watch.seen(outcome)
         self._finish(running, outcome)
 
     def _finish(self, running: Running, outcome: Outcome) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Collection
+from typing import Protocol
 
 STALL = 0.002
 
@@ -16,7 +17,12 @@ class Place:
         self.given_up = False
 
 
-Job = tuple[Callable[[], None], Callable[[Place], None]]
+class Job(Protocol):
+    """Something to run, that is told where it runs."""
+
+    place: Place | None
+
+    def __call__(self) -> None: ...
 
 
 class Threads:
@@ -41,12 +47,18 @@ class Threads:
         self._watching = False
         self.given_up = 0
 
-    def submit(self, job: Callable[[], None], started: Callable[[Place], None]) -> None:
+    def submit(self, jobs: Collection[Job]) -> None:
+        if not jobs:
+            return
         with self._lock:
-            self._jobs.append((job, started))
+            self._jobs.extend(jobs)
+            waiting = len(jobs)
             if self._idle == self._threads:
                 self._more(1)
-            elif not self._watching:
+                waiting -= 1
+            if not waiting:
+                return
+            if not self._watching:
                 self._watching = True
                 threading.Thread(target=self._watch, name="interlock-threads", daemon=True).start()
             else:
@@ -88,9 +100,9 @@ class Threads:
                 if not self._jobs:
                     self._threads -= 1
                     return
-                job, started = self._jobs.popleft()
+                job = self._jobs.popleft()
                 self._taken += 1
-            started(place)
+            job.place = place
             job()
             if place.given_up:
                 return

@@ -1,0 +1,132 @@
+"""How a database is: findings in plain words, each with what to do about it. Looking writes nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from interlock.store import migrate
+from interlock.store.clock import SECOND
+from interlock.store.database import Store
+
+MB = 1_000_000
+GB = 1_000 * MB
+Check = Callable[[sa.Connection], Iterator["Finding"]]
+
+
+class Level(IntEnum):
+    """How bad it is; also the exit code."""
+
+    OK = 0
+    WARNING = 1
+    PROBLEM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    level: Level
+    name: str
+    says: str
+    do: str = ""
+    """What to do about it; empty where all is well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A table or an index, in bytes and rows; rows and dead rows as far as the database knows them."""
+
+    name: str
+    kind: str
+    size: int
+    rows: int | None = None
+    dead: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All that was found."""
+
+    findings: tuple[Finding, ...]
+    sizes: tuple[Size, ...]
+
+    @property
+    def level(self) -> Level:
+        return max((finding.level for finding in self.findings), default=Level.OK)
+
+
+def graded(name: str, value: float, warning: float, problem: float, says: str, do: str) -> Finding:
+    """A finding by how far a value has come."""
+    level = Level.PROBLEM if value >= problem else Level.WARNING if value >= warning else Level.OK
+    return Finding(level, name, says, do if level else "")
+
+
+def told(size: float) -> str:
+    return f"{size / GB:,.1f} GB" if size >= GB else f"{size / MB:,.1f} MB"
+
+
+def lasting(seconds: float) -> str:
+    """A length of time for people."""
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:,.1f} seconds"
+
+
+def schema(store: Store) -> Finding:
+    found = migrate.status(store)
+    if found.unknown:
+        says = f"the schema {found.current} is newer than this code, which knows up to {found.wanted}"
+        return Finding(Level.PROBLEM, "schema", says, "upgrade interlock on this machine")
+    if not found.ready:
+        says = f"the schema is {found.current or 'missing'}, this code needs {found.wanted}"
+        return Finding(Level.PROBLEM, "schema", says, "run: interlock db migrate")
+    return Finding(Level.OK, "schema", f"the schema is {found.current}, as this code needs it")
+
+
+def clock(store: Store) -> Finding:
+    offset = abs(store.clock_offset()) / SECOND
+    return graded(
+        "clock",
+        offset,
+        1.0,
+        30.0,
+        f"this machine's clock and the database's are {offset:.2f} seconds apart",
+        "let a time service set the clocks (chrony, systemd-timesyncd); the engine follows the database's meanwhile",
+    )
+
+
+def disk(folder: Path) -> Finding:
+    """The room that is left where a file lies."""
+    found = shutil.disk_usage(folder)
+    share = found.free / found.total
+    level = Level.OK
+    if found.free < 2 * GB or share < 0.1:
+        level = Level.PROBLEM if found.free < GB / 5 or share < 0.02 else Level.WARNING
+    says = f"{told(found.free)} of {told(found.total)} are free in {folder}"
+    do = "make room, or let old instances go: see interlock retention run --dry-run"
+    return Finding(level, "disk", says, do if level else "")
+
+
+def look(store: Store, *, fast: bool = False) -> Health:
+    """Everything about the database that needs no machine."""
+    findings = [schema(store), clock(store)]
+    if store.dialect == "sqlite":
+        from interlock.store import health_sqlite
+
+        path = Path(sa.make_url(store.url).database or "")
+        findings += [disk(path.resolve().parent), *health_sqlite.files(path)]
+        checks, sizes = health_sqlite.checks(fast=fast), health_sqlite.sizes
+    else:
+        from interlock.store import health_postgres
+
+        checks, sizes = health_postgres.CHECKS, health_postgres.sizes
+    for check in checks:
+        findings += store.read(lambda conn, check=check: list(check(conn)))  # type: ignore[misc]
+    return Health(tuple(findings), tuple(store.read(sizes)))

@@ -1,0 +1,46 @@
+"""The keeper: removes what ended long ago, and makes the months that a history by months will need."""
+
+from __future__ import annotations
+
+import logging
+
+from interlock.config import Settings
+from interlock.engine import Engine
+from interlock.engine.retention import Policy, Retention
+from interlock.store import StoreBusy, partitions
+from interlock.worker.loop import Loop
+
+log = logging.getLogger("interlock.worker")
+LONGEST_REST = 2.0
+"""Seconds between two batches, at most."""
+
+
+class Keeper(Loop):
+    """Looks every hour, or as often as it is told; between two batches it rests as long as the last one took."""
+
+    name = "keeper"
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        super().__init__()
+        self.pause = settings.retention.every * 60
+        self._engine, self._policy = engine, Policy.of(settings)
+
+    def once(self) -> bool:
+        try:
+            made = partitions.look_ahead(self._engine.store, self._engine.clock.now())
+        except StoreBusy:
+            made = []  # there are months in stock, and it comes again
+        if made:
+            log.info("made %s", ", ".join(made))
+        if not self._policy.wanted:
+            return False
+        report = Retention(self._engine, self._policy).run(stopping=lambda: self.stopping, rest=self._rest)
+        if report.total:
+            log.info(
+                "removed %d instances and %d other rows, archived in %s",
+                report.instances.total(), report.rows.total(), ", ".join(path.name for path in report.files),
+            )  # fmt: skip
+        return False
+
+    def _rest(self, took: float) -> None:
+        self._stopping.wait(min(took, LONGEST_REST))
