@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from interlock.engine import Engine, Result, feed
 from interlock.machine import EffectUnknown, Go
-from interlock.store import SchemaMismatch, Store, StoreError, migrate, open_store, snapshot
+from interlock.store import SchemaMismatch, Store, StoreError, migrate, open_store, partitions, snapshot
 from interlock.store import service as s
 from interlock.store import tables as t
 from interlock.store.backup import Backup, BackupDamaged, Manifest, check, write
@@ -433,3 +433,19 @@ def test_what_is_restored_can_be_told_from_the_file_alone(place: Place, tmp_path
     assert [len(rows[table.name]) for table in made.tables] == [table.rows for table in made.tables]
     with Trial([MACHINE], store=old) as trial:
         assert broken_laws(trial.engine) == []
+
+
+def test_a_history_kept_by_months_is_backed_up_and_replaced(place: Place, tmp_path: Path) -> None:
+    old, file = place("postgresql"), tmp_path / "backup"
+    trial = filled(old)
+    before = content(old, tmp_path)
+    partitions.apply(old, trial.clock.now())
+    trial.create("parcel", {"user": "after"})
+    write(old, file)
+    for store in (place("sqlite"), old):
+        restore(store, file, replace=True, now=2**60)
+        engine = Engine(store, [MACHINE])
+        assert (engine.verify().problems, engine.verify().instances) == ((), len(before["instance"]) + 1)
+        engine.create("parcel", {"user": "next"})
+        assert engine.verify().problems == ()
+    assert not old.read(partitions.partitioned)

@@ -21,6 +21,7 @@ from interlock.machine import (
     USER,
     WAITING,
     Actor,
+    Concurrent,
     Fail,
     Failures,
     Go,
@@ -722,3 +723,51 @@ def test_what_refuses_to_be_entered_leaves_the_others_alone(old: Process, store:
     assert refusals(report) == {"InvalidData on the way": 1}
     assert (new.engine.get(bad).state, new.engine.get(good).state) == ("asking", "talking")
     assert new.engine.verify().problems == ()
+
+
+# -- broken off
+
+
+def test_what_was_broken_off_goes_on_where_it_was(old: Process, store: Store, clock: VirtualClock) -> None:
+    made = old.engine.create_many("job", [{"name": f"n{n}"} for n in range(20)])
+    new = Process(store, clock, job(data=JobWithoutPay))
+    way = migrating.route(new.engine, "job")
+
+    class BrokenOff(Exception):
+        """Somebody pressed the keys that end a program."""
+
+    def stop(_: int) -> None:
+        raise BrokenOff
+
+    with pytest.raises(BrokenOff):
+        migrating.apply(new.engine, way, ANN, batch=6, tell=stop)
+    assert sorted(new.engine.get(i).version for i in made) == [1] * 14 + [2] * 6
+    assert migrating.apply(new.engine, way, ANN, batch=6).moved.total() == 14
+    assert {new.engine.get(i).seq for i in made} == {2}
+
+
+def test_a_slot_that_it_waited_for_is_asked_for_again(store: Store, clock: VirtualClock) -> None:
+    one = [Concurrent("hands", key="all", size=1, states=("new",))]
+    old = Process(store, clock, job(limits=one))
+    held, blocked = old.create(), old.create()
+    [claim] = old.claim()
+    waiting = blocked if claim.id == held else held
+    assert old.engine.get(waiting).wake == "blocked"
+    new = Process(store, clock, job(limits=one, data=JobWithoutPay))
+    apply(new)
+    assert (new.engine.get(waiting).version, new.engine.get(waiting).blocked_on) == (2, None)
+    assert new.claim() == [], "the other still has the slot"
+    old.engine.finish([Result(claim, Go("asking"))])
+    assert new.work() == [waiting]
+
+
+def test_armed_work_goes_along(old: Process, store: Store, clock: VirtualClock) -> None:
+    it = old.create()
+    old.work()
+    old.engine.fire(it, "look", actor=ANN)
+    unarmed = Process(store, clock, job(arms=()))
+    assert refusals(apply(unarmed)) == {"its work was started by an event, and 'asking' has no such work any more": 1}
+    new = Process(store, clock, job(data=JobWithoutPay))
+    apply(new)
+    [claim] = new.claim()
+    assert (claim.id, claim.step) == (it, "asking")
