@@ -13,18 +13,21 @@ from interlock.cli.printing import Json, as_json, bars, clean, short, table
 
 if TYPE_CHECKING:
     from interlock.apps.contracts.fields.evaluate import Report
+    from interlock.apps.contracts.fields.vertical import Vertical
 
 
 def evaluate(
     pdfs: Annotated[Path, typer.Option("--pdfs", help="The folder with the PDFs.", show_default=False)],
     labels: Annotated[Path, typer.Option("--labels", help="The known answers, as CUAD's CSV.", show_default=False)],
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many files.", show_default=False)] = None,
+    vertical: Annotated[str, typer.Option("--vertical", help="What kind of contracts they are.")] = "commercial",
     in_json: Json = False,
     config: Config = None,
 ) -> None:
     """Measure how well contracts are read where the answers are known: fields, calibration, what would be approved."""
-    contract_settings(config)
+    settings = contract_settings(config)
     from interlock.apps.contracts.fields.evaluate import evaluate as measure
+    from interlock.apps.contracts.steps import vertical_of
     from interlock.machine import InterlockError
 
     if not pdfs.is_dir():
@@ -36,7 +39,8 @@ def evaluate(
         def said(number: int, of: int, name: str) -> None:
             progress.update(bar, completed=number, total=of, description=short(name or "done"))
 
-        report = measure(pdfs, _limited(labels, limit, pdfs, stack), said)
+        kind = vertical_of(vertical, settings.contracts)
+        report = measure(pdfs, _limited(labels, limit, pdfs, stack, kind), said, vertical=kind)
     if not report.documents:
         raise InterlockError(f"none of the files that {labels} names is in {pdfs}")
     if in_json:
@@ -45,7 +49,7 @@ def evaluate(
         _print_report(report)
 
 
-def _limited(labels: Path, limit: int | None, pdfs: Path, stack: ExitStack) -> Path:
+def _limited(labels: Path, limit: int | None, pdfs: Path, stack: ExitStack, kind: Vertical) -> Path:
     """The labels, or a copy with the first rows whose files are there."""
     if limit is None:
         return labels
@@ -53,10 +57,9 @@ def _limited(labels: Path, limit: int | None, pdfs: Path, stack: ExitStack) -> P
     import tempfile
 
     from interlock.apps.contracts.fields.evaluate import by_name, name_letters, read_labels
-    from interlock.apps.contracts.fields.vertical import shipped
 
     there = by_name(pdfs)
-    rows = [row for row in read_labels(labels, shipped()["commercial"]) if name_letters(row["Filename"]) in there]
+    rows = [row for row in read_labels(labels, kind) if name_letters(row["Filename"]) in there]
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     path = Path(folder) / labels.name
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -70,16 +73,23 @@ def _print_report(report: Report) -> None:
     typer.echo(f"{report.vertical}, calibration {report.calibration_version}: {report.note}")
     typer.echo(f"values that stand in the text where they are said to: {100 * report.grounded:.1f} %\n")
     table(
-        ("field", "known", "answered", "right", "coverage", "accuracy", "calibration error", "Brier"),
+        ("field", "known", "answered", "right", "coverage", "accuracy", "calibration error", "by chance", "Brier"),
         [
             (
                 f"{row.field}{' *' if row.required else ''}", str(row.known), str(row.answered), str(row.right),
-                f"{row.coverage:.3f}", f"{row.accuracy:.3f}", f"{row.calibration_error:.3f}", f"{row.brier:.3f}",
+                f"{row.coverage:.3f}", f"{row.accuracy:.3f}", f"{row.calibration_error:.3f}", f"{row.chance:.3f}",
+                f"{row.brier:.3f}",
             )
             for row in report.fields
         ],
     )  # fmt: skip
-    typer.echo("* required: a document is right when all of these are\n")
+    typer.echo("* required: a document is right when all of these are")
+    both = report.together
+    typer.echo(
+        f"calibration error over the values of all fields {both['all']:.3f} (by chance {both['all_chance']:.3f}), "
+        f"of the required ones {both['required']:.3f} ({both['required_chance']:.3f}); "
+        "in bins of at least twenty values: a field with fewer than forty is one bin\n"
+    )
     table(
         ("threshold", "approved", "right", "precision", "coverage", "stated"),
         [

@@ -47,8 +47,8 @@ SIGNATURES = (
 )  # fmt: skip
 CLEAR = (OPENING, (*LAW, *SIGNATURES))
 """A contract that the rules are sure enough of."""
-DOUBTFUL = (OPENING, LAW)
-"""Nobody signed it, so that it goes to a person."""
+DOUBTFUL = ((*OPENING[:3], OPENING[3][:-1] + " and Harbor Stores Inc.", *OPENING[4:]), LAW)
+"""One rule reads two parties in it and another three, so that it goes to a person."""
 POWER = (
     "Stromliefervertrag", "Lieferant: Vattenfall", "Tarif: Strom Fix 12", "Arbeitspreis: 31,5 ct/kWh",
     "Grundpreis: 12,50 EUR pro Monat", "Jahresverbrauch: 3.500 kWh", "Lieferbeginn: 01.03.2024",

@@ -49,7 +49,7 @@ def test_the_worker_goes_all_the_way_by_itself(both: House) -> None:
 def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(house: House) -> None:
     it = house.taken(CLEAR)
     told = house.look(it)
-    assert (told["finalConfidence"], told["calibrationVersion"]) == (81, "commercial-1")
+    assert (told["finalConfidence"], told["calibrationVersion"]) == (96, "commercial-2")
     law = told["fields"]["governing_law"]
     assert set(law) >= FIELD
     assert (law["value"], law["normalised"], law["page"]) == ("New York", "New York", 2)

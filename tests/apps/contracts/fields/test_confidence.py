@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from math import pi, sqrt
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from interlock.apps.contracts.fields.calibration import (
     Table,
     brier,
     calibration_error,
+    chance_error,
     features,
     parse_table,
     refit,
@@ -60,7 +62,7 @@ def test_it_is_the_product_over_the_required_fields() -> None:
     expected = 1.0
     for name in ("parties", "agreement_date", "governing_law"):
         expected *= calibration.estimate(name, result.extraction.fields[name].signals).p
-    assert result.final_confidence == round(100 * expected) == 85
+    assert result.final_confidence == round(100 * expected) == 86
     assert not result.needs_review
 
 
@@ -111,7 +113,8 @@ def test_too_few_known_answers_are_capped_at_79_unless_the_cap_is_off() -> None:
 
 
 def test_a_vertical_without_a_table_is_uncalibrated() -> None:
-    result = assess(document("Arbeitspreis: 30 ct/kWh"), ENERGY, today=TODAY)
+    other = ENERGY.model_copy(update={"name": "water"})
+    result = assess(document("Arbeitspreis: 30 ct/kWh"), other, today=TODAY)
     assert not result.calibrated
     assert result.final_confidence <= 79
 
@@ -135,7 +138,8 @@ def test_the_estimate_is_the_count_with_four_of_the_base() -> None:
     calibration = Calibration(
         Table(vertical="v", version="1", documents=60, rows=(Row(field="f", signals=FULL, n=20, right=19),))
     )
-    base = (19 + 4 * 0.5) / 24
+    everything = (19 + 4 * 0.5) / 24
+    base = (19 + 4 * everything) / 24
     assert calibration.estimate("f", AGREE).p == pytest.approx((19 + 4 * base) / 24)
 
 
@@ -169,7 +173,8 @@ def test_the_shipped_table_trusts_agreement_more_than_one_rule_and_that_more_tha
 
 def test_the_shipped_table_says_where_its_counts_come_from() -> None:
     table = shipped_table("commercial")
-    assert {row.source for row in table.rows} == {"prior", "measured", "all clauses together"}
+    assert {row.source for row in table.rows} == {"prior", "guess", "measured", "all clauses together"}
+    assert (table.documents, table.written, table.priors) == (35, 0, 501)
     prior = [row for row in table.rows if row.source == "prior" and row.field == "governing_law"]
     assert sum(row.n for row in prior) == 402
     assert table.note
@@ -227,7 +232,46 @@ def test_a_bad_table_is_refused_by_name(text: str) -> None:
 def test_calibration_error_is_the_distance_of_what_was_said_and_what_came_true() -> None:
     assert calibration_error([(0.8, True)] * 8 + [(0.8, False)] * 2) == pytest.approx(0)
     assert calibration_error([(0.9, False)] * 10) == pytest.approx(0.9)
-    assert calibration_error([]) == 0
+    assert calibration_error([]) == chance_error([]) == 0
+
+
+def test_what_is_too_sure_and_what_is_not_sure_enough_do_not_cancel_out_in_bins_of_twenty() -> None:
+    few = [(0.2, True)] * 15 + [(0.8, False)] * 15
+    assert calibration_error(few) == pytest.approx(0), "thirty values are one bin, and its mean is right"
+    assert calibration_error(few * 2) == pytest.approx(0.8)
+
+
+def test_values_that_are_equally_sure_are_never_in_two_bins() -> None:
+    mixed = [(0.9, number % 10 > 0) for number in range(100)]
+    assert calibration_error(mixed) == pytest.approx(0)
+
+
+def test_the_error_that_chance_alone_gives_falls_with_the_number_of_values() -> None:
+    assert chance_error([(0.9, True)] * 25) == pytest.approx(sqrt(2 / pi * 0.09 / 25))
+    assert chance_error([(0.9, True)] * 400) < chance_error([(0.9, True)] * 25) / 3
+    assert chance_error([(1.0, True)] * 25) == 0
+
+
+def test_what_a_signal_says_over_all_fields_counts_where_its_own_field_has_too_few() -> None:
+    rows = (
+        Row(field="f", signals=FULL, n=100, right=100),
+        Row(field="*", signals={"agreement": "split"}, n=96, right=0),
+    )
+    split = replace(AGREE, agreement="split", competing=1)
+    table = Table(vertical="v", version="1", documents=60, rows=rows)
+    assert Calibration(table).estimate("f", AGREE).p > 0.99
+    assert Calibration(table).estimate("f", split).p == pytest.approx(0.04, abs=0.001)
+    alone = table.model_copy(update={"rows": rows[:1]})
+    assert Calibration(alone).estimate("f", split).p == Calibration(alone).base("f"), "nothing is known of it"
+
+
+def test_counts_of_others_say_nothing_of_a_signal_in_another_field() -> None:
+    rows = (
+        Row(field="f", signals=FULL, n=100, right=100),
+        Row(field="g", signals={"agreement": "weak"}, n=96, right=0, source="prior"),
+    )
+    table = Calibration(Table(vertical="v", version="1", documents=60, rows=rows))
+    assert table.estimate("f", replace(AGREE, agreement="weak")).p == table.base("f")
     assert brier([(1.0, False), (0.0, False)]) == pytest.approx(0.5)
 
 

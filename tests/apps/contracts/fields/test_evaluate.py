@@ -58,6 +58,7 @@ def test_what_is_right_wrong_and_not_there_is_counted(tmp_path: Path) -> None:
         reader=reader,
     )
     [law] = [row for row in report.fields if row.field == "governing_law"]
+    assert report.together["all"] > 0
     assert (law.known, law.answered, law.right, law.spurious) == (3, 3, 1, 1)
     assert law.coverage == pytest.approx(2 / 3)
     assert law.accuracy == pytest.approx(1 / 3)
@@ -150,7 +151,7 @@ def test_a_fit_weighs_measured_contracts_to_the_shares_of_all(tmp_path: Path) ->
     table = fit(COMMERCIAL, documents, priors, version="1")
     rows = [row for row in table.rows if row.field == "audit_rights" and row.source == "measured"]
     assert sorted((row.n, row.right) for row in rows) == [(0.2, 0.2), (1.8, 0.0)]
-    assert table.documents == 102
+    assert (table.documents, table.priors, table.written, table.known) == (2, 100, 0, 102)
     assert Calibration(table).base("audit_rights") < 0.5
 
 

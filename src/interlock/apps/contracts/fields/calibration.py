@@ -5,7 +5,9 @@ them were right, and where the count comes from (`prior`, `measured`, `review`).
 counts only for questions that do not ask for them.
 
 `p = (right + 4 * base) / (n + 4)` for the most detailed set of signals with at least ten values, where `base` is how
-often the field is right at all. Below ten values, fewer signals are asked for.
+often the field is right at all (with four values of how often all fields are). Below ten values, fewer signals are
+asked for. A signal that speaks against a value and is not asked for then counts by what it says over all fields
+together; it can only lower the probability.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
+from itertools import groupby
+from math import pi, sqrt
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -26,8 +30,15 @@ PSEUDO = 4.0
 LEAST = 10
 ENOUGH = 50
 FOLDS = 5
+IN_A_BIN, BINS = 20, 10
+ANY = "*"
+"""The field of rows that say something of a signal, whatever the field."""
+PRIOR = "prior"
+"""The source of rows that others counted with rules of their own; what those say of a signal holds for their field."""
 UNKNOWN = 0.5
 """The base of a field that nothing is known about."""
+AGAINST = {"agreement": ("weak", "split"), "derivation": ("no",), "valid": ("no",), "source": ("poor",)}
+"""Signals that speak against a value."""
 LEVELS: tuple[tuple[str, ...], ...] = (
     ("agreement", "form", "derivation", "valid", "source", "competing"),
     ("agreement", "form", "derivation", "valid"),
@@ -79,14 +90,23 @@ class Table(BaseModel):
     version: str
     note: str = ""
     documents: int = Field(ge=0)
-    """Documents that the counts come from; below 50 the vertical is uncalibrated."""
+    """Real documents with known answers that were measured or reviewed."""
+    written: int = Field(0, ge=0)
+    """Documents that were made up for measuring; their answers are known because they were written from them."""
+    priors: int = Field(0, ge=0)
+    """Documents behind the prior counts, which others measured with rules of their own."""
     rows: tuple[Row, ...] = ()
     measured: dict[str, Any] = {}
     """What was measured with this table: ECE, Brier, precision and coverage."""
 
     @property
     def calibrated(self) -> bool:
-        return self.documents >= ENOUGH
+        return self.known >= ENOUGH
+
+    @property
+    def known(self) -> int:
+        """All documents that the counts come from; below 50 the vertical is uncalibrated."""
+        return self.documents + self.written + self.priors
 
     def without(self, document: str) -> Table:
         """The table as it would be had it never seen this document, nor the fifth of all documents that it is in.
@@ -129,6 +149,9 @@ class Calibration:
 
     table: Table
     _counts: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[float, float]] = field(default_factory=dict)
+    _together: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    """By one signal, over all fields."""
+    _everything: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         for row in self.table.rows:
@@ -137,6 +160,11 @@ class Calibration:
                     key = (row.field, level, tuple(row.signals[name] for name in level))
                     n, right = self._counts.get(key, (0.0, 0.0))
                     self._counts[key] = (n + row.n, right + row.right)
+            for signal in row.signals.items() if row.source != PRIOR else ():
+                n, right = self._together.get(signal, (0.0, 0.0))
+                self._together[signal] = (n + row.n, right + row.right)
+            if row.field != ANY:
+                self._everything = (self._everything[0] + row.n, self._everything[1] + row.right)
 
     @property
     def version(self) -> str:
@@ -144,8 +172,8 @@ class Calibration:
 
     def base(self, name: str) -> float:
         """How often the field is right, whatever the signals."""
-        n, right = self._counts.get((name, (), ()), (0.0, 0.0))
-        return (right + PSEUDO * UNKNOWN) / (n + PSEUDO)
+        everything = _shrunk(*self._everything, UNKNOWN)
+        return _shrunk(*self._counts.get((name, (), ()), (0.0, 0.0)), everything)
 
     def estimate(self, name: str, signals: Signals) -> Estimate:
         """The probability that a value with these signals is right. A value without a quote in the text has none."""
@@ -156,18 +184,15 @@ class Calibration:
         for level in LEVELS:
             n, right = self._counts.get((name, level, tuple(told[key] for key in level)), (0.0, 0.0))
             if n >= LEAST or not level:
-                p = (right + PSEUDO * base) / (n + PSEUDO)
-                # A signal that speaks against a value may have too few counts to show; it never speaks for it.
-                if not signals.derivation and "derivation" not in level:
-                    p = min(p, base * 0.8)
-                if not signals.valid and "valid" not in level:
-                    p = min(p, base * 0.7)
-                if signals.source == "poor":
-                    p = min(p, base)
-                if not level and signals.agreement in ("weak", "split"):
-                    p = min(p, base * 0.8)
-                return Estimate(p, n, level)
+                against = [key for key in told if key not in level and told[key] in AGAINST.get(key, ())]
+                lower = [_shrunk(*self._together.get((key, told[key]), (0.0, 0.0)), base) for key in against]
+                # Nothing is known of such values where there are no counts: they are no better than the field is.
+                return Estimate(min([_shrunk(n, right, base), *lower, *([base] if against else [])]), n, level)
         raise AssertionError("the last level asks for no signal")
+
+
+def _shrunk(n: float, right: float, towards: float) -> float:
+    return (right + PSEUDO * towards) / (n + PSEUDO)
 
 
 def refit(table: Table, labels: Iterable[Label], *, version: str, documents: int, source: str = "review") -> Table:
@@ -209,18 +234,38 @@ def shipped_table(vertical: str) -> Table:
     return parse_table(entry.read_text("utf-8"), entry.name)
 
 
-def calibration_error(pairs: Sequence[tuple[float, bool]], bins: int = 10) -> float:
-    """The expected calibration error: how far stated probabilities and what came true lie apart, by ten bins."""
-    if not pairs:
-        return 0.0
+def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
+    """The expected calibration error: how far stated probabilities and what came true lie apart.
+
+    The values are sorted by their probability and cut into bins of at least twenty, ten bins at most, equal
+    probabilities in one; of each the mean probability is compared with the share that is right, and the distances are
+    weighed by the values in the bin. With fewer than twenty in a bin the distance is mostly chance.
+    """
     total = 0.0
-    for index in range(bins):
-        inside = [(p, right) for p, right in pairs if min(int(p * bins), bins - 1) == index]
-        if inside:
-            stated = sum(p for p, _ in inside) / len(inside)
-            true = sum(right for _, right in inside) / len(inside)
-            total += abs(stated - true) * len(inside) / len(pairs)
-    return total
+    for inside in _bins(pairs):
+        total += abs(sum(p for p, _ in inside) - sum(right for _, right in inside))
+    return total / len(pairs) if pairs else 0.0
+
+
+def chance_error(pairs: Sequence[tuple[float, bool]]) -> float:
+    """The calibration error that chance alone would give on average, were every probability exactly true."""
+    total = sum(sqrt(2 / pi * sum(p * (1 - p) for p, _ in inside)) for inside in _bins(pairs))
+    return total / len(pairs) if pairs else 0.0
+
+
+def _bins(pairs: Sequence[tuple[float, bool]]) -> list[list[tuple[float, bool]]]:
+    count = max(1, min(BINS, len(pairs) // IN_A_BIN))
+    wanted = len(pairs) / count
+    bins: list[list[tuple[float, bool]]] = []
+    for _, same in groupby(sorted(pairs), key=lambda pair: round(pair[0], 4)):
+        values = list(same)
+        if not bins or len(bins[-1]) >= wanted - 0.5:
+            bins.append([])
+        bins[-1] += values
+    if len(bins) > 1 and len(bins[-1]) < IN_A_BIN:
+        last = bins.pop()
+        bins[-1] += last
+    return bins
 
 
 def brier(pairs: Sequence[tuple[float, bool]]) -> float:

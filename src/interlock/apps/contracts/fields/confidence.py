@@ -142,6 +142,6 @@ def _caps(
     if replaced:
         caps.append((DOUBT_CAP, f"page {replaced[0]} has characters that could not be read"))
     if not calibration.table.calibrated and cap_uncalibrated:
-        known = calibration.table.documents
+        known = calibration.table.known
         caps.append((DOUBT_CAP, f"uncalibrated: {known} documents with known answers, 50 are needed"))
     return caps

@@ -25,6 +25,7 @@ from interlock.apps.contracts.fields.calibration import (
     Table,
     brier,
     calibration_error,
+    chance_error,
     features,
     shipped_table,
 )
@@ -87,6 +88,8 @@ class FieldRow:
     """Accuracy over the documents with a known answer only."""
     grounded: float
     calibration_error: float
+    chance: float
+    """What the calibration error would be by chance alone, were the probabilities exactly true."""
     brier: float
 
 
@@ -124,6 +127,17 @@ class Report:
             else f"{len(self.documents)} documents, none of them in the calibration table"
         )
 
+    @property
+    def together(self) -> dict[str, float]:
+        """The calibration error over the values of all fields, and over those of the required ones."""
+        required = {row.field for row in self.fields if row.required}
+        every = [judged for document in self.documents for judged in document.fields if judged.answered]
+        found: dict[str, float] = {}
+        for name, mine in (("all", every), ("required", [one for one in every if one.field in required])):
+            pairs = [(one.confidence, one.right) for one in mine]
+            found |= {name: round(calibration_error(pairs), 3), f"{name}_chance": round(chance_error(pairs), 3)}
+        return found
+
     def rows(self) -> list[dict[str, Any]]:
         """One row a field, ready for a table."""
         return [
@@ -139,6 +153,7 @@ class Report:
                 "accuracy_known": round(row.accuracy_known, 3),
                 "grounded": round(row.grounded, 4),
                 "ece": round(row.calibration_error, 3),
+                "chance": round(row.chance, 3),
                 "brier": round(row.brier, 3),
             }
             for row in self.fields
@@ -152,6 +167,7 @@ class Report:
             "note": self.note,
             "grounded": round(self.grounded, 5),
             "fields": self.rows(),
+            "together": self.together,
             "thresholds": [
                 {
                     "threshold": row.threshold,
@@ -284,6 +300,7 @@ def summed(
                 accuracy_known=_share(right, len(both)),
                 grounded=_share(sum(judged.grounded for judged in answered), len(answered)),
                 calibration_error=calibration_error(pairs),
+                chance=chance_error(pairs),
                 brier=brier(pairs),
             )
         )

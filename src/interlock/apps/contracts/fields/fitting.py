@@ -16,10 +16,8 @@ from interlock.apps.contracts.fields.calibration import Row, Table
 from interlock.apps.contracts.fields.evaluate import JudgedDocument
 from interlock.apps.contracts.fields.vertical import Vertical
 
-_POOLED = 24.0
-"""What all clauses and durations together say counts as so many values for each of them …"""
-_UNSEEN = 0.9
-"""… at nine tenths of it, for their patterns were written with the measured contracts in view."""
+_POOLED = 12.0
+"""What all clauses and durations together say counts as so many values for each of them."""
 
 
 class Priors(BaseModel):
@@ -33,6 +31,8 @@ class Priors(BaseModel):
     shares_note: str = ""
     shares: dict[str, float] = {}
     clause: float = 1.0
+    weight: float = 1.0
+    """What one measured value counts: less than one where the documents were made up, for real ones are not so tidy."""
 
 
 def fit(
@@ -42,21 +42,25 @@ def fit(
     *,
     version: str,
     measured: dict[str, Any] | None = None,
+    written: bool = False,
 ) -> Table:
-    """The table of prior counts and measured documents together."""
+    """The table of prior counts and measured documents together; `written` where they were made up for it."""
     weights = _weights(vertical, documents, priors)
     rows = list(priors.rows)
+    source = "written" if written else "measured"
+    counts: dict[tuple[str, tuple[tuple[str, str], ...], str], tuple[float, float]] = {}
     for document in documents:
         for judged in document.fields:
             if not judged.answered:
                 continue
-            weight = weights[judged.field][0 if judged.known else 1]
-            rows.append(
-                Row(
-                    field=judged.field, signals=dict(judged.signals), n=round(weight, 3),
-                    right=round(weight, 3) if judged.right else 0.0, source="measured", document=document.digest,
-                )
-            )  # fmt: skip
+            weight = priors.weight * weights[judged.field][0 if judged.known else 1]
+            key = (judged.field, tuple(judged.signals.items()), document.digest)
+            n, right = counts.get(key, (0.0, 0.0))
+            counts[key] = (n + weight, right + weight if judged.right else right)
+    rows += [
+        Row(field=name, signals=dict(signals), n=round(n, 3), right=round(right, 3), source=source, document=digest)
+        for (name, signals, digest), (n, right) in counts.items()
+    ]
     clauses = {field.name for field in vertical.fields if field.type in ("clause", "duration")}
     n = sum(row.n for row in rows if row.field in clauses)
     right = sum(row.right for row in rows if row.field in clauses)
@@ -66,7 +70,7 @@ def fit(
                 field=name,
                 signals={},
                 n=_POOLED,
-                right=round(_POOLED * _UNSEEN * right / n, 3),
+                right=round(_POOLED * right / n, 3),
                 source="all clauses together",
             )
             for name in sorted(clauses)
@@ -75,7 +79,9 @@ def fit(
         vertical=vertical.name,
         version=version,
         note=f"{priors.note} {priors.shares_note}".strip(),
-        documents=priors.documents + len(documents),
+        documents=0 if written else len(documents),
+        written=len(documents) if written else 0,
+        priors=priors.documents,
         rows=tuple(rows),
         measured=measured or {},
     )

@@ -194,12 +194,17 @@ _SHORT = re.compile(
 )
 
 
+_NAMED = re.compile(r"\b(?:exhibit|schedule|appendix|annex|attachment) [A-Z\d]{1,2}\.$", re.IGNORECASE)
+
+
 def _sentences(text: str) -> list[tuple[int, int]]:
     found = []
     start = 0
     for stop in _STOP.finditer(text):
         end = stop.end() - 1
-        if text[stop.start()] == "." and _SHORT.search(text, max(stop.start() - 8, 0), stop.start() + 1):
+        dot = stop.start() + 1
+        short = text[dot - 1] == "." and _SHORT.search(text, max(dot - 9, 0), dot)
+        if short and not _NAMED.search(text, max(dot - 17, 0), dot):
             continue
         found.append((start, end))
         start = stop.end()

@@ -21,6 +21,7 @@ from typing import Any
 from rapidfuzz import fuzz
 
 from interlock.apps.contracts.fields.extract.party_names import name_head
+from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.normalise.dates import parse_label_date
 from interlock.apps.contracts.fields.normalise.law import parse_law
 from interlock.apps.contracts.fields.normalise.names import name_key
@@ -43,6 +44,8 @@ def known_answer(kind: str, answer: str) -> Any:
         return _parties(answer) or None
     if kind == "duration":
         return parse_duration(answer)
+    if kind in ("money", "number", "provider"):
+        return normalise(kind, answer)
     if kind == "clause":
         return "yes" if answer.lower() == "yes" else None
     return answer

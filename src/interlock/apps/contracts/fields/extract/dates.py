@@ -2,7 +2,8 @@
 
 Rules for the agreement's date: `date_opening` (the opening paragraph), `date_cover` (printed above it), `date_witness`
 ("IN WITNESS WHEREOF … this 5th day of May"), `date_signature` (the last date among the signatures), `date_repeated`
-(what schedules call it), `date_early` (the first date of the text; it only guesses).
+(what schedules call it), `date_stated` ("this Agreement dated …" elsewhere in the first pages). A date that nothing
+ties to the agreement (of a patent, a letter, a delivery) is never taken: better none than another one's.
 
 For the effective date: `effective_definition`, `effective_opening`, `effective_term` and `effective_same`, which takes
 the agreement's date where the text says so.
@@ -31,10 +32,13 @@ _ANOTHER = re.compile(
     re.IGNORECASE,
 )
 _AMENDED = re.compile(
-    r"\b(?:amendment|addendum|supplement|amends|modif\w+)\b.{0,60}\b(?:to|of) (?:the|that|a|"
+    r"\b(?:amendment|addendum|supplement|amends|modif\w+)\b.{0,60}\b(?:to|of|restates) (?:the|that|a|"
     r"certain)\b[^;]{0,200}\b(?:agreement|contract|license|lease)\b"
     r"[^;\d]{0,60}\b(?:dated|entered into|made|effective|executed)\b[^;\d]{0,40}$",
     re.IGNORECASE,
+)
+_IS_MADE = re.compile(
+    r"\b(?:is|are|being|,)(?: \w+){0,3}? (?:made|entered|executed|dated|effective)\b[^.;]{0,40}$", re.IGNORECASE
 )
 _REFERRED = re.compile(
     rf"\b(?:{KINDS})\b[^.;\d]{{0,80}}\b(?:dated|as of|made|effective|entered into|"
@@ -46,7 +50,29 @@ _IN_EFFECT = re.compile(
     r"[^.;\"]{0,60}?\b(?:on|as of|of|from|at|date|day|beginning|this|the)?\b ?",
     re.IGNORECASE,
 )
+_OWN_BEGIN = re.compile(
+    rf"\b(?:this|the) (?:[\w&/-]+ ){{0,5}}?(?:{KINDS}|term)\b[^.;]{{0,30}}\b(?:is|be|become|becomes|shall|will|are|"
+    r"and)\b[^.;]{0,20}$",
+    re.IGNORECASE,
+)
+_ITSELF = re.compile(
+    rf"\bthis (?:[\w&/-]+ ){{0,5}}?(?:{KINDS})\b(?: ?\([^)]{{0,60}}\))?,?[^.;()\d]{{0,40}}"
+    r"\b(?:dated?|made|entered|executed|signed|concluded)\b[^.;()\d]{0,30}$",
+    re.IGNORECASE,
+)
+_OF_ANOTHER = re.compile(
+    rf"\b(?:the|that|certain|an?|its|said|original)\b (?:[\w&/-]+ ){{0,5}}?(?:{KINDS})\b(?! (?:is|shall|will)\b)"
+    r"[^.;]{0,70}"
+    r"\b(?:with|having|bearing|dated|entered into|of|and)\b[^.;]{0,25}$",
+    re.IGNORECASE,
+)
 _EFFECTIVE_NEAR = re.compile(r"\beffective\b", re.IGNORECASE)
+_PART = re.compile(
+    r" ?,? ?\((?:the |such )?[^()\"]{0,20}\"(?!initial|term|contract|licen[cs]e|original|agreement|effective)"
+    r"[\w ]{2,30}"
+    r"(?:period|phase|term)\"",
+    re.IGNORECASE,
+)
 _SIGNED = re.compile(
     r"\b(?:IN WITNESS WHEREOF|In Witness Whereof|IN WITNESS HEREOF|IN WITNESS THEREOF|"
     r"WITNESS (?:the|our|my)|AS WITNESS|Executed (?:as of|on|this|and)|EXECUTED (?:as of|on|"
@@ -75,12 +101,17 @@ def date_opening(setting: Setting) -> list[Candidate]:
         effective = re.search(r"\beffective[^.;]{0,40}$", before, re.IGNORECASE)
         score = 1.0 + (1.0 if led else 0.0) + (0.5 if _LEAD.search(before) else 0.0) + (0.2 if at.sure else 0.0)
         score -= 1.2 if _ANOTHER.search(before) else 0.0
-        score -= 2.0 if _AMENDED.search(flat.text[at.start : date.start]) else 0.0
+        if _AMENDED.search(flat.text[at.start : date.start]) and not _IS_MADE.search(before):
+            continue  # the date of what is amended
+        if _DATE_LABEL.search(before) and _BY_LINE.search(before):
+            continue  # a signature below an opening without an end
         # "dated June 1, 2020, effective as of July 1, 2020": the second is when it takes effect, not its date.
         score -= 0.4 if effective and len(dates) > 1 else 0.0
         score -= 0.5 if date.start > at.names + 900 else 0.0
         blank = re.search(r"[_*\[]", flat.text[date.start : date.end])
         score -= 0.3 if not date.full and not blank else 0.0
+        if score < 0.5:
+            continue
         usual = date.full and (led or (bool(effective) and len(dates) == 1))
         found.append(_made(flat, "date_opening", date, score, strong=score >= 1.4, usual=usual))
     return _sorted(found)
@@ -123,7 +154,8 @@ def date_witness(setting: Setting) -> list[Candidate]:
     """The date in the words above the signatures."""
     flat = setting.flat
     found = []
-    for match in _SIGNED.finditer(flat.text, max(len(flat.text) // 8, 0)):
+    at = opening(setting)
+    for match in _SIGNED.finditer(flat.text, max(len(flat.text) // 8, at.names if at else 0)):
         for date in find_dates(flat.text, match.end(), match.end() + 330)[:1]:
             between = flat.text[match.end() : date.start]
             if _BY_LINE.search(between) or _ANOTHER.search(between[-60:]) or re.search(r"\. [A-Z]", between):
@@ -168,13 +200,13 @@ def date_repeated(setting: Setting) -> list[Candidate]:
     return _sorted([_made(flat, "date_repeated", dates[0], 0.5, strong=False, usual=False) for dates in ranked[:3]])
 
 
-def date_early(setting: Setting) -> list[Candidate]:
-    """The first full date of the text."""
+def date_stated(setting: Setting) -> list[Candidate]:
+    """The first date that the text gives to itself: "the terms of this Agreement dated June 1, 2020"."""
     flat = setting.flat
     for date in find_dates(flat.text, 0, 12_000):
-        before = flat.text[max(date.start - 100, 0) : date.start]
-        if date.full and not _ANOTHER.search(before):
-            made = _made(flat, "date_early", date, 0.3, strong=False, usual=False)
+        before = flat.text[max(date.start - 200, 0) : date.start]
+        if date.full and _ITSELF.search(before) and not _ANOTHER.search(before[-60:]):
+            made = _made(flat, "date_stated", date, 0.3, strong=False, usual=False)
             return [made] if made else []
     return []
 
@@ -183,6 +215,7 @@ def effective_definition(setting: Setting) -> list[Candidate]:
     """The date beside the words Effective Date: "Effective Date: May 6, 2003", "May 6, 2003 (the "Effective Date")"."""
     flat = setting.flat
     found = []
+    signed = _signatures(flat)
     for match in re.finditer(r"\b(?:Effective|EFFECTIVE|Commencement|COMMENCEMENT) ?(?:Date|DATE)\b", flat.text):
         commencing = match.group()[0] in "Cc"
         ahead = flat.text[match.end() : match.end() + 160]
@@ -192,12 +225,16 @@ def effective_definition(setting: Setting) -> list[Candidate]:
             r" ?(?:deemed to be )?(?:the date of )?(?:the )?(?:as of )?(?:this )?[\"'_]{0,2} ?(?=[\dA-Za-z_\[])",
             ahead,
         )
-        if means:
+        amended = re.match(r" of\b(?! (?:this|the)\b)", ahead) and _OF_ANOTHER.search(
+            flat.text[max(match.start() - 160, 0) : match.start()]
+        )
+        # What is written below the signatures belongs to a schedule more often than to the agreement.
+        late = 1.0 if signed is not None and match.start() > signed else 0.0
+        if means and not amended:
             dates = find_dates(flat.text, match.end(), match.end() + 160)
             if dates and dates[0].start <= match.end() + means.end() + 4:
-                found.append(
-                    _made(flat, "effective_definition", dates[0], 1.6 - (0.5 if commencing else 0), begin=match.start())
-                )
+                score = 1.6 - (0.5 if commencing else 0.0) - late
+                found.append(_made(flat, "effective_definition", dates[0], score, begin=match.start(), strong=not late))
         behind = flat.text[max(match.start() - 140, 0) : match.start()]
         if re.search(r"[(\"][^()]{0,40}$", behind[-45:]):
             dates = find_dates(flat.text, max(match.start() - 140, 0), match.start())
@@ -206,9 +243,8 @@ def effective_definition(setting: Setting) -> list[Candidate]:
                 and not re.search(r"[.;]", flat.text[dates[-1].end + 1 : match.start()])
                 and match.start() - dates[-1].end < 60
             ):
-                found.append(
-                    _made(flat, "effective_definition", dates[-1], 2.0 - (0.5 if commencing else 0), end=match.end())
-                )
+                score = 2.0 - (0.5 if commencing else 0.0) - late
+                found.append(_made(flat, "effective_definition", dates[-1], score, end=match.end(), strong=not late))
     return _sorted(found)
 
 
@@ -226,8 +262,10 @@ def effective_opening(setting: Setting) -> list[Candidate]:
         if re.search(r"through|until|terminat|expir", between, re.IGNORECASE):
             continue
         before = flat.text[max(match.start() - 120, 0) : match.start()]
-        own = re.search(rf"\b(?:this|the)\b[^.;]{{0,60}}\b(?:{KINDS})\b", before, re.IGNORECASE)
+        own = re.search(rf"\b(?:this|the)\b[^.;]{{0,60}}\b(?:{KINDS})\b|\bsigned and $", before, re.IGNORECASE)
         if match.start() > limit and not own:
+            continue
+        if _OF_ANOTHER.search(before + between):
             continue
         score = 1.0 + (0.4 if match.start() <= limit else 0.0) + (0.3 if own else 0.0)
         score -= 0.8 if _ANOTHER.search(before) else 0.0
@@ -262,6 +300,8 @@ def effective_term(setting: Setting) -> list[Candidate]:
         score -= (
             0.6 if re.search(r"\b(?:renew|additional|extension|fiscal|calendar)", before[-80:], re.IGNORECASE) else 0.0
         )
+        # "to commence on November 4, 1998 (the "Production Period")" is not the agreement's own begin.
+        score -= 0.8 if _PART.match(flat.text[dates[0].end : dates[0].end + 60]) else 0.0
         found.append(_made(flat, "effective_term", dates[0], score, begin=match.start()))
     return _sorted([c for c in found if c and c.score >= 1.0])
 
@@ -281,23 +321,14 @@ def effective_same(setting: Setting) -> list[Candidate]:
         flat.text,
         re.IGNORECASE,
     )
-    at = opening(setting)
-    if says:
-        made = _told(setting, says.start(), says.end(), known, 0.9)
-        return [made] if made else []
-    if at is None:
+    if says is None:
         return []
-    for date in find_dates(flat.text, at.start, at.end):
-        if date.value == known and re.search(
-            r"\b(?:as of|effective)\b[^.;]{0,30}$", flat.text[max(date.start - 45, 0) : date.start], re.IGNORECASE
-        ):
-            made = _made(flat, "effective_same", date, 0.5, strong=False)
-            return [made] if made else []
-    return []
-
-
-def _told(setting: Setting, start: int, end: int, value: str, score: float) -> Candidate | None:
-    return candidate(setting.flat, "effective_same", value, value, (start, end), score=score, strong=False)
+    before = flat.text[max(says.start() - 100, 0) : says.start()]
+    plainly = bool(_OWN_BEGIN.search(before)) and says.group()[:4].lower() in {"effe", "comm", "begi", "in f", "in e"}
+    made = candidate(
+        flat, "effective_same", known, known, (says.start(), says.end()), score=0.9, strong=plainly, usual=plainly
+    )
+    return [made] if made else []
 
 
 def _signatures(flat: Flat) -> int | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
@@ -11,6 +13,13 @@ from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.providers import Providers
 
 _LONGEST_VALUE = 160
+_MOST = 20
+"""Values that one pattern takes from one sentence."""
+_FORMER = re.compile(
+    r"\b(?:bisherig|vorherig|ehemalig|netzbetreiber|former|previous|network operator)\w*\W+(?:\w+\W+){0,2}$",
+    re.IGNORECASE,
+)
+"""Whoever supplied before, or owns the lines, is not the provider."""
 
 
 @lru_cache(maxsize=1_024)
@@ -32,7 +41,7 @@ def label(setting: Setting) -> list[Candidate]:
         )
         for index, line in enumerate(lines):
             match = pattern.search(line.text[:600])
-            if match is None:
+            if match is None or _FORMER.search(line.text[: match.start()]):
                 continue
             value, start = match["value"].strip(), line.start
             quoted = (flat.flat_at(line.start), flat.flat_at(line.end))
@@ -40,7 +49,7 @@ def label(setting: Setting) -> list[Candidate]:
                 value, start = lines[index + 1].text[:_LONGEST_VALUE], lines[index + 1].start
                 quoted = (quoted[0], flat.flat_at(lines[index + 1].end))
             normalised = _meaning(setting, value)
-            if normalised is None:
+            if normalised is None or value.startswith((")", "]", ",", ";")):
                 continue
             value = _shown(definition.type, value)
             core = (flat.flat_at(start), quoted[1])
@@ -50,7 +59,7 @@ def label(setting: Setting) -> list[Candidate]:
             )  # fmt: skip
             if made:
                 found.append(made)
-    return _sorted(found)
+    return _unsure(_sorted(found))
 
 
 def pattern(setting: Setting) -> list[Candidate]:
@@ -61,18 +70,16 @@ def pattern(setting: Setting) -> list[Candidate]:
         expression = compiled(text)
         # By sentence: what a pattern of a user can cost is bounded by the length of one.
         for start, end in flat.sentences():
-            match = expression.search(flat.text, start, min(end, start + 1_500))
-            if match is None:
-                continue
-            core = match.span("value") if "value" in expression.groupindex and match["value"] else match.span()
-            value = flat.text[core[0] : core[1]].strip()
-            normalised = _meaning(setting, value)
-            if normalised is None:
-                continue
-            made = candidate(flat, "pattern", value, normalised, match.span(), core, score=1.2 - 0.01 * order)
-            if made:
-                found.append(made)
-    return _sorted(found)
+            for match in islice(expression.finditer(flat.text, start, min(end, start + 1_500)), _MOST):
+                core = match.span("value") if "value" in expression.groupindex and match["value"] else match.span()
+                value = flat.text[core[0] : core[1]].strip()
+                normalised = _meaning(setting, value)
+                if normalised is None:
+                    continue
+                made = candidate(flat, "pattern", value, normalised, match.span(), core, score=1.2 - 0.01 * order)
+                if made:
+                    found.append(made)
+    return _unsure(_sorted(found))
 
 
 def clause(setting: Setting) -> list[Candidate]:
@@ -106,16 +113,30 @@ def provider(setting: Setting) -> list[Candidate]:
         return []
     found = []
     for name, start, end in providers.find(flat.text):
+        if _FORMER.search(flat.text[max(start - 60, 0) : start]):
+            continue
         found.append(
             candidate(flat, "provider", name, name.casefold(), (start, end), score=2.0 - start / max(len(flat.text), 1))
         )
     return _sorted([c for c in found if c])
 
 
+def _unsure(found: list[Candidate]) -> list[Candidate]:
+    """Two values under the same words (a price by day and one by night): neither is surely the one that is meant."""
+    top = [c for c in found if c.score == found[0].score]
+    if len({c.key for c in top}) < 2:
+        return found
+    return [replace(c, strong=False, usual=False) if c in top else c for c in found]
+
+
 def _meaning(setting: Setting, value: str) -> Any:
     definition = setting.options["field"]
     if not value:
         return None
+    if definition.type == "provider" and (providers := setting.options.get("providers")) is not None:
+        known = providers.by_alias(value)
+        if known is not None:
+            return known.name.casefold()
     return normalise(definition.type, value, setting.options.get("locale", "en"))
 
 

@@ -28,7 +28,7 @@ from interlock.apps.contracts.fields.normalise.law import (
 
 _VERB = re.compile(
     r"\b(?:g ?overn(?:ed|s|ing)?|construed|constructed|interpreted|construction|interpretation|enforced|"
-    r"enforceability|determined|regulated|controlled|subject to)\b",
+    r"enforceability|determined|decided|resolved|regulated|controlled|subject to)\b",
     re.IGNORECASE,
 )
 _LAWS_OF = re.compile(
@@ -120,7 +120,7 @@ def law_clause(setting: Setting) -> list[Candidate]:
     for start, end, named in _adjectives(setting):
         before = flat.text[max(start - 160, 0) : start]
         if re.search(
-            r"\b(?:governed|construed|interpreted)\b[^.;]{0,110}$", before, re.IGNORECASE
+            r"\b(?:governed|construed|interpreted|decided|resolved|determined)\b[^.;]{0,110}$", before, re.IGNORECASE
         ) and not _EXCEPT.search(before[-40:]):
             found.append(_made(flat, "law_clause", start, end, named, 2.2 if _THIS.search(before) else 1.6))
     return _best(found)

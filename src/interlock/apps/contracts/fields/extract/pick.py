@@ -13,7 +13,7 @@ RULES: Mapping[str, Extractor] = {
     for rule in (
         law.law_clause, law.law_reverse, law.law_heading, law.law_mention,
         dates.date_opening, dates.date_cover, dates.date_witness, dates.date_signature, dates.date_repeated,
-        dates.date_early,
+        dates.date_stated,
         dates.effective_definition, dates.effective_opening, dates.effective_term, dates.effective_same,
         parties.party_alias, parties.party_list, parties.party_cover, parties.party_signature,
         title.title_line, title.title_opening,
@@ -24,13 +24,13 @@ RULES: Mapping[str, Extractor] = {
 _TRUST = {
     "law_clause": 2.0, "law_reverse": 1.2, "law_heading": 0.9, "law_mention": 0.2,
     "date_opening": 2.4, "date_cover": 1.1, "date_witness": 1.2, "date_signature": 0.8,
-    "date_repeated": 0.3, "date_early": 0.2,
-    "effective_definition": 2.0, "effective_opening": 1.5, "effective_term": 1.2, "effective_same": 0.5,
+    "date_repeated": 0.3, "date_stated": 0.6,
+    "effective_definition": 2.0, "effective_opening": 1.5, "effective_term": 1.2, "effective_same": 1.3,
     "party_alias": 1.5, "party_list": 1.2, "party_cover": 0.9, "party_signature": 0.4,
     "title_line": 1.2, "title_opening": 1.0,
     "end_date": 1.4, "end_after": 1.2, "end_never": 0.8,
 }  # fmt: skip
-DEPENDENT = frozenset({"law_mention", "date_early", "effective_same"})
+DEPENDENT = frozenset({"law_mention", "date_stated", "effective_same"})
 """Rules that read the same words as others: that they agree says nothing."""
 
 

@@ -14,12 +14,17 @@ from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting
 from interlock.apps.contracts.fields.normalise.dates import PERPETUAL, add_months, as_date, find_dates
 from interlock.apps.contracts.fields.normalise.numbers import days_of, find_durations, months_of
 
-_KIND = r"(?:agreement|contract|license|licence|amendment|addendum|lease|letter|arrangement|engagement|appointment)"
+_KIND = (
+    r"(?:agreement|contract|license|licence|amendment|addendum|lease|letter|deed|arrangement|engagement|appointment)"
+)
 _OWN_TERM = re.compile(
     rf"\b(?:term|duration|period) of (?:this|the|such|your) (?:[\w-]+ ){{0,3}}{_KIND}\b(?![^.;]{{0,40}}\bfollowing)"
     rf"|\bthis (?:[\w-]+ ){{0,3}}{_KIND}(?: \([^)]{{0,60}}\))?,?(?: [^.;]{{0,90}}?,)? (?:shall|"
     rf"will|is|becomes?|commences?|begins?|has|and shall|may)\b[^.;]{{0,60}}?"
     r"\b(?:effective|effect|force|commence|begin|start|continue|remain|have|expire|terminate|run|last|extend|for)"
+    r"|\b(?:arrangement|engagement) (?:starts|begins|commences|runs)\b"
+    rf"|\b(?:this|under this) (?:[\w-]+ ){{0,3}}{_KIND},? "
+    r"(?:remains|continues|ends|expires|runs|lasts|terminates|stays)\b"
     r"|\b(?:the|initial|original) term (?:shall|will|is|of)\b|\bterm: |\bterm shall mean|"
     r"\bterm means|\bcontract period\W+(?:shall|means|is)",
     re.IGNORECASE,
@@ -43,18 +48,48 @@ _END = re.compile(
     r"\b(?:until|through|thru|expir\w{0,4}(?: on| at| as of)?|terminat\w{0,5}(?: on| at|"
     r" as of)?|end(?:s|ing)?(?: on| at| as of)?|conclud\w{0,4}(?: on)?|to and including|up to|"
     r""
-    r"expiration date|termination date|no later than|midnight(?: on)?|close of business(?: on)?)\b[^.;]{0,45}?$"
+    r"expiration date|termination date|(?:no|not|event) later than|midnight(?: on)?|"
+    r"close of business(?: on)?)\b[^.;]{0,45}?$"
     r"|\b(?:19|20)\d\d,? (?:to|-) $",
+    re.IGNORECASE,
+)
+_YEAR_ENDING = re.compile(
+    r"\b(?:year|quarter|month|season)s? (?:ends?|ending|ended|through)\b[^.;]{0,15}$", re.IGNORECASE
+)
+_OF_SIGNING = re.compile(
+    r"(?: of| from| after| following)? (?:the )?(?:date|execution|signing) (?:of (?:this|the) \w+|hereof|first)",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    r"\bautomatic(?:ally)? (?:be )?(?:renew|extend)|\b(?:renew|extend)(?:s|ed)? automatic", re.IGNORECASE
+)
+_FROM_ELSE = re.compile(
+    r" ?(?:period|term)?,? ?(?:from|after|following|as from|measured from|of)(?: and after)?(?: the)? "
+    r"(?!(?i:the|date|effective|commencement|"
+    r"execution|signing|day|anniversary|first|last|first day|initial|such|this|agreement|contract)\b)"
+    r"(?:[A-Za-z]+ ){0,3}?(?:launch|opening|closing|deliver\w+|completion|acceptance|installation|"
+    r"distribution|approval|"
+    r"start|first sale|[A-Z][a-z]+ Date)\b"
+)
+_FROM_THEN = re.compile(
+    r"(?: period)?,? ?(?:to (?:commence|begin)|commencing|beginning|starting)\b[^.;\d]{0,40}?"
+    r"(?=(?:\d|January|February|March|"
+    r"April|May|June|July|August|September|October|November|December))"
+)
+_ANOTHER_PERIOD = re.compile(
+    r"[^.;]{0,80}\(?(?:the |such )?\"(?!initial|term|contract|licen[cs]e|original|agreement)[\w ]{2,30}"
+    r"(?:period|phase)\"",
     re.IGNORECASE,
 )
 _NEVER = re.compile(
     r"\b(?:continue|remain|be|is|are|shall continue|effect|"
     r"force)\b[^.;]{0,70}\b(?:until (?:such time as )?(?:it is |they are |this agreement is |"
     r"either party |the agreement is )?"
-    r"(?:terminat|cancel)|indefinite|in perpetuity|perpetual|unless (?:and until )?(?:sooner |"
+    r"(?:terminat|cancel|ended)|indefinite|in perpetuity|perpetual|as long as|unless (?:and until )?(?:sooner |"
     r"earlier |otherwise )?terminat)"
     r"|\bperpetual (?:term|and|until)|\bterm of this agreement (?:is|shall be) (?:perpetual|"
-    r"indefinite)|\bof indefinite duration|\bfor an (?:indefinite|unlimited) (?:term|period)",
+    r"indefinite)|\b(?:has|have|having) no (?:fixed|definite|specified) (?:term|duration|end)"
+    r"|\bof indefinite duration|\bfor an (?:indefinite|unlimited) (?:term|period)",
     re.IGNORECASE,
 )
 _RENEW = re.compile(
@@ -73,7 +108,7 @@ def end_date(setting: Setting) -> list[Candidate]:
     for start, end, weight in _term_sentences(setting):
         for date in find_dates(flat.text, start, end):
             before = flat.text[start : date.start]
-            if not _END.search(before[-70:]):
+            if not _END.search(before[-70:]) or _YEAR_ENDING.search(before[-40:]):
                 continue
             score = weight + 0.5 - (1.0 if _RENEW.search(before[-120:]) else 0.0) - (0.5 if not date.full else 0.0)
             made = candidate(
@@ -101,15 +136,34 @@ def end_after(setting: Setting) -> list[Candidate]:
                 r"\b(?:notice|prior|within|every|each)\b[^.;]{0,25}$|\b(?:first|last) $", before[-50:], re.IGNORECASE
             ):
                 continue
-            if _RENEW.search(before[-150:]) or re.match(
-                r"[^.;]{0,25}\b(?:notice|prior|before|(?:after|following) (?:the |any )?(?:terminat|expir))",
-                after,
-                re.IGNORECASE,
+            if (
+                _RENEW.search(before[-150:])
+                or _AGAIN.search(before)
+                or re.match(
+                    r"[^.;]{0,25}\b(?:notice|prior|before|(?:after|following) (?:the |any )?(?:terminat|expir))",
+                    after,
+                    re.IGNORECASE,
+                )
             ):
                 continue
+            own_term = re.search(r"\bterm of (?:this|the) \w+ (?:shall|will|is)\b", after, re.IGNORECASE)
+            if own_term and _ANOTHER_PERIOD.match(after):
+                continue  # the first of two periods; the term comes after it
             begins = re.search(r"\b(?:begin|commenc|start|effective)\w*[^.;]{0,40}$", before[:200], re.IGNORECASE)
             own = find_dates(before[-120:]) if begins else []
-            value = _after(own[-1].value if own and own[-1].full else start_value, duration)
+            begin = own[-1].value if own and own[-1].full else start_value
+            if _FROM_ELSE.match(after):
+                continue  # "eighteen months following the launch": nobody knows here when that is
+            behind = _FROM_THEN.match(after)
+            if behind and (then := find_dates(after, behind.end(), behind.end() + 40)) and then[0].full:
+                begin = then[0].value
+            counted = "anniversary" in text[first:last].lower() or bool(
+                re.search(r"\b(?:date|day) (?:that|which) is $", before[-20:], re.IGNORECASE)
+            )
+            signing = setting.known.get("agreement_date")
+            if counted and _OF_SIGNING.match(after) and isinstance(signing, str):
+                begin = signing
+            value = _after(begin, duration, whole_years=not counted)
             if value is None:
                 continue
             score = weight + (
@@ -138,7 +192,8 @@ def end_never(setting: Setting) -> list[Candidate]:
         if (
             match is None
             or weight < 0.8
-            or find_durations(text)
+            or any(not duration.endswith("D") for duration, _, _ in find_durations(text))
+            or re.search(r"\buntil the (?:\w+ )?date\b", text, re.IGNORECASE)
             or any(_END.search(text[: d.start][-70:]) for d in find_dates(text))
         ):
             continue
@@ -159,7 +214,7 @@ def renewal(setting: Setting) -> list[Candidate]:
     for start, end in _sentences_with(setting, "renew", "extend", "extension", "successive"):
         text = flat.text[start:end]
         word = _RENEW.search(text)
-        if word is None or not re.search(r"\b(?:term|agreement|contract|license)\b", text, re.IGNORECASE):
+        if word is None or not re.search(r"\b(?:term|agreement|contract|license)\b|automatic", text, re.IGNORECASE):
             continue
         for duration, first, last in find_durations(text, word.start()):
             after = text[last : last + 50]
@@ -235,7 +290,7 @@ def _anniversaries(text: str) -> list[tuple[str, int, int]]:
     return found
 
 
-def _after(start: str, duration: str) -> str | None:
+def _after(start: str, duration: str, *, whole_years: bool = True) -> str | None:
     months = months_of(duration)
     day = as_date(start)
     if day is None:
@@ -249,7 +304,7 @@ def _after(start: str, duration: str) -> str | None:
         except ValueError:
             return None
         # Whole years from New Year's Day are calendar years.
-        if months % 12 == 0 and (day.month, day.day) == (1, 1):
+        if whole_years and months % 12 == 0 and (day.month, day.day) == (1, 1):
             end -= timedelta(days=1)
         return end.isoformat()
     days = days_of(duration)
