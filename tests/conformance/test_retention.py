@@ -315,7 +315,7 @@ def test_the_archive_has_all_and_proves_itself(trial: Trial, policy: Policy) -> 
     assert (line["instance"]["id"], line["instance"]["data"]) == (str(it), before.stored_data)
     assert [row["kind"] for row in line["history"]] == ["created", "moved"]
     assert path.stat().st_mode & 0o777 == 0o600
-    verdicts = trial.engine.read(lambda conn: list(archive.verify(path, conn)))
+    verdicts = list(archive.verify(path, trial.engine.store))
     assert [(one.instances, one.rows, one.problems) for one in verdicts] == [(1, 2, ())]
 
 
@@ -337,7 +337,7 @@ def test_a_line_that_was_changed_is_found(
     text = gzip.decompress(path.read_bytes())
     assert text.count(old) >= 1
     (tmp_path / "changed.jsonl.gz").write_bytes(gzip.compress(text.replace(old, new)))
-    found = trial.engine.read(lambda conn: list(archive.verify(tmp_path / "changed.jsonl.gz", conn)))
+    found = list(archive.verify(tmp_path / "changed.jsonl.gz", trial.engine.store))
     assert problem in str(found[0].problems)
 
 

@@ -15,9 +15,12 @@ from interlock.cli import (
     contracts,
     database,
     dead_letters,
+    doctor,
+    erasing,
     exporting,
     instances,
     machines,
+    retention,
     reviews,
     sample,
     serving,
@@ -46,6 +49,9 @@ app.command("login-link")(users.login_link)
 app.add_typer(machines.app, name="machine")
 app.add_typer(database.app, name="db")
 app.add_typer(audit.app, name="audit")
+app.add_typer(retention.app, name="retention")
+app.command("erase")(erasing.erase)
+app.command("doctor")(doctor.doctor)
 app.add_typer(configuration.app, name="config")
 app.add_typer(contracts.app, name="contracts")
 app.command("mcp")(agents.mcp)

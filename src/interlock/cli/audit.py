@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
@@ -20,9 +21,16 @@ def _audit() -> None:
 @app.command()
 def verify(
     instance: Annotated[UUID | None, typer.Option("--instance", help="Only this instance.")] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option("--file", help="An archive of the retention instead; with --database compared with it."),
+    ] = None,
     database: Database = DEFAULT_DATABASE,
 ) -> None:
     """Walk every hash chain and replay every history; exit code 1 when something does not fit."""
+    if files:
+        _files(files, database)
+        return
     import sqlalchemy as sa
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -46,6 +54,29 @@ def verify(
                 instances, rows = instances + part.instances, rows + part.rows
                 problems += part.problems
                 progress.advance(bar, part.instances)
+    _tell(problems, instances, rows)
+
+
+def _files(files: list[Path], database: str) -> None:
+    """Lines of archives, each by itself."""
+    from contextlib import nullcontext
+
+    from interlock.cli.printing import bars
+    from interlock.engine import archive
+
+    problems: list[str] = []
+    instances = rows = 0
+    with store_of(database) if database else nullcontext() as store, bars() as progress:
+        bar = progress.add_task("verifying", total=None)
+        for file in files:
+            for part in archive.verify(file, store):
+                instances, rows = instances + part.instances, rows + part.rows
+                problems += part.problems
+                progress.advance(bar)
+    _tell(problems, instances, rows)
+
+
+def _tell(problems: list[str], instances: int, rows: int) -> None:
     for problem in problems[:100]:
         typer.echo(f"BROKEN  {problem}")
     if len(problems) > 100:

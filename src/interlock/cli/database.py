@@ -5,10 +5,12 @@ from __future__ import annotations
 import typer
 
 from interlock.cli.options import DEFAULT_DATABASE, Database, address, parsed
+from interlock.cli.partitioning import partition
 
 app = typer.Typer(
     rich_markup_mode=None, help="The database: bring its schema up to date, see how it stands.", no_args_is_help=True
 )
+app.command("partition")(partition)
 
 
 @app.command("migrate")

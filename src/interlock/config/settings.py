@@ -222,7 +222,7 @@ class RetentionSettings(Table):
 
     default: Age = Field("never", description="Instances that have ended, of machines that are not named.")
     machines: dict[str, Age] = Field(default_factory=dict, description="Those of this machine.")
-    folder: Path | None = Field(None, description="Where they are written to before they go; else `retention` in `data`.")
+    folder: Path | None = Field(None, description="Where they are archived before they go; else `retention` in `data`.")
     messages: Age = Field("never", description="Messages that are settled and of no instance, and what was tried.")
     alerts: Age = Field("never", description="Alerts that are closed.")
     actions: Age = Field("never", description="What people did that is in no instance's history.")

@@ -242,12 +242,12 @@ CHECKS: tuple[Check, ...] = (
 
 
 def sizes(conn: sa.Connection) -> list[Size]:
-    """Tables and indexes, the biggest first."""
+    """Tables and indexes, the biggest first, as last counted: to count them now would need a lock."""
     rows = _rows(
         conn,
         "SELECT c.relname, CASE WHEN c.relkind = 'r' THEN 'table' ELSE 'index' END, "
-        "(CASE WHEN c.relkind = 'r' THEN pg_table_size(c.oid) ELSE pg_relation_size(c.oid) END)::bigint, "
-        "s.n_live_tup, s.n_dead_tup "
+        "(c.relpages + coalesce((SELECT o.relpages FROM pg_class o WHERE o.oid = c.reltoastrelid), 0))::bigint "
+        "* current_setting('block_size')::bigint, s.n_live_tup, s.n_dead_tup "
         "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
         "LEFT JOIN pg_stat_user_tables s ON s.relid = c.oid "
         "WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'i') ORDER BY 3 DESC",

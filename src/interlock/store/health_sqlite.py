@@ -83,6 +83,6 @@ def sizes(conn: sa.Connection) -> list[Size]:
             "SELECT s.name, m.type, sum(s.pgsize) FROM dbstat s JOIN sqlite_master m ON m.name = s.name "
             "GROUP BY s.name, m.type ORDER BY 3 DESC"
         ).all()
-    except sa.exc.OperationalError:
+    except sa.exc.DatabaseError:  # it has no such table, or the file is damaged
         return []
     return [Size(name, kind, size) for name, kind, size in rows]

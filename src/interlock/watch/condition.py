@@ -11,7 +11,7 @@ from interlock.engine.feed import Position, settled
 from interlock.store import SECOND, Micros, keeping
 from interlock.store import service as s
 from interlock.store import tables as t
-from interlock.store.health import Finding, Level, graded, lasting
+from interlock.store.health import Finding, Level, graded, lasting, patiently
 from interlock.watch import rollups
 
 I, H, O = t.instance, t.history, t.outbox  # noqa: E741
@@ -23,8 +23,8 @@ def look(engine: Engine) -> list[Finding]:
     """Everything about the work that can be seen in the database."""
     now = engine.clock.now()
 
-    def read(conn: sa.Connection) -> list[Finding]:
-        return [
+    def read(conn: sa.Connection) -> Iterator[Finding]:
+        yield from [
             *_workers(conn, now),
             *_lag(conn, now),
             *_versions(conn, engine),
@@ -34,7 +34,7 @@ def look(engine: Engine) -> list[Finding]:
             *_retention(conn),
         ]
 
-    return engine.read(read)
+    return patiently(engine.store, read)
 
 
 def _workers(conn: sa.Connection, now: Micros) -> Iterator[Finding]:

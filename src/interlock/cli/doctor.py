@@ -1,0 +1,82 @@
+"""`interlock doctor`: how the database and the work are, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, registry_of, store_of, with_demo
+from interlock.cli.printing import Json, as_json, table
+
+if TYPE_CHECKING:
+    from interlock.store.health import Health
+
+MARKS = {"OK": "ok", "WARNING": "WARNING", "PROBLEM": "PROBLEM"}
+
+
+def doctor(
+    fast: Annotated[bool, typer.Option("--fast", help="Leave out what reads the whole file (SQLite).")] = False,
+    sizes: Annotated[bool, typer.Option("--sizes", help="Every table and index, not only the biggest.")] = False,
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Look at the database and the work; nothing is written. Exit code 0 all is well, 1 warnings, 2 problems."""
+    found = _look(database, apps, fast=fast)
+    if in_json:
+        as_json(
+            {
+                "level": found.level.name.lower(),
+                "findings": [
+                    {"level": f.level.name.lower(), "name": f.name, "says": f.says, "do": f.do} for f in found.findings
+                ],
+                "sizes": [
+                    {"name": s.name, "kind": s.kind, "bytes": s.size, "rows": s.rows, "dead": s.dead}
+                    for s in found.sizes
+                ],
+            }
+        )
+    else:
+        _print(found, everything=sizes)
+    raise typer.Exit(int(found.level))
+
+
+def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
+    from interlock.engine import Engine
+    from interlock.store import StoreError, migrate
+    from interlock.store.health import Finding, Health, Level, look
+    from interlock.watch import condition
+
+    try:
+        with store_of(database) as store:
+            health = look(store, fast=fast)
+            findings = list(health.findings)
+            if migrate.status(store).ready:
+                engine = Engine(store, with_demo(store, registry_of(apps)), migrate_schema=False, register=False)
+                findings += condition.look(engine)
+            return Health(tuple(findings), health.sizes)
+    except StoreError as error:
+        do = "see that it runs, and what the configuration says: interlock config check"
+        return Health((Finding(Level.PROBLEM, "database", str(error), do),), ())
+
+
+def _print(found: Health, *, everything: bool) -> None:
+    from interlock.store.health import told
+
+    worst_first = sorted(found.findings, key=lambda finding: -finding.level)
+    table(("", "what", "how it is"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first])
+    todo = [finding for finding in worst_first if finding.do]
+    if todo:
+        typer.echo("\nWhat to do:")
+        for finding in todo:
+            typer.echo(f"  {finding.name}: {finding.do}")
+    shown = found.sizes if everything else found.sizes[:8]
+    if shown:
+        typer.echo()
+        rows = [(s.name, s.kind, told(s.size), _number(s.rows), _number(s.dead)) for s in shown]
+        table(("name", "is", "size", "rows", "dead"), rows)
+
+
+def _number(value: int | None) -> str:
+    return f"{value:,}" if value is not None else ""

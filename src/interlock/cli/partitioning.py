@@ -1,0 +1,60 @@
+"""`interlock db partition`: the history by months, on PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, Database, store_of
+from interlock.cli.printing import Json, as_json, table
+
+
+def partition(
+    apply: Annotated[bool, typer.Option("--apply", help="Do it.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be done.")] = False,
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+) -> None:
+    """Keep the history by months, so that old ones go as a whole; nothing is copied, and work goes on meanwhile."""
+    from interlock.machine import InterlockError
+    from interlock.store import SystemClock, migrate, moment, partitions
+
+    if apply == plan:
+        raise InterlockError("say either --plan, to see what would be done, or --apply, to do it")
+    clock = SystemClock()
+    with store_of(database) as store:
+        migrate.require(store)
+        clock.correct(store.clock_offset())
+        before = store.read(lambda conn: partitions.plan(conn, clock.now()))
+        begun = clock.steady()
+        found = partitions.apply(store, clock.now()) if apply else before
+        took = clock.steady() - begun
+    months = [(month.name, f"{moment(partitions.begun(month.high)):%Y-%m-%d}") for month in found.months]
+    if in_json:
+        as_json(
+            {
+                "partitioned": found.partitioned,
+                "rows": found.rows,
+                "bytes": found.size,
+                "months": [{"table": name, "until": until} for name, until in months],
+                "missing": list(found.missing),
+                "strays": found.strays,
+            }
+        )
+        return
+    typer.echo(f"about {found.rows:,} history rows, {found.size / 1e6:,.0f} MB with indexes")
+    if months:
+        table(("table", "instances that began before"), months)
+    if apply:
+        made = len(found.months) - len(before.months)
+        typer.echo(f"done in {took:.1f} s: {made} tables" if made else "nothing to do")
+    elif not found.partitioned:
+        typer.echo(
+            "the history becomes the table history_before as it is; its rows are looked at once beside the load, and "
+            f"the tables change places under a lock of some milliseconds; then come {', '.join(found.missing)}"
+        )
+    else:
+        typer.echo(f"would make {', '.join(found.missing)}" if found.missing else "nothing to do")
+    if found.strays:
+        typer.echo(f"{found.strays:,} rows belong to no month and lie in history_other")

@@ -1,0 +1,156 @@
+"""`interlock retention`: remove what ended long ago, after it was archived."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from interlock.cli.options import DEFAULT_DATABASE, Config, Database, opened
+from interlock.cli.printing import As, Json, as_json, bars, login, table, when
+
+if TYPE_CHECKING:
+    from interlock.engine import Engine
+    from interlock.engine.retention import Report
+
+app = typer.Typer(
+    rich_markup_mode=None, help="The retention: remove what ended long ago, see how it stands.", no_args_is_help=True
+)
+
+
+@app.command()
+def run(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; nothing is written.")] = False,
+    in_json: Json = False,
+    name: As = "",
+    database: Database = DEFAULT_DATABASE,
+    config: Config = None,
+) -> None:
+    """Archive and remove what the settings under `[retention]` do not keep; workers do the same every hour."""
+    from interlock.config import load
+    from interlock.engine.retention import Policy, Retention
+    from interlock.machine import USER, Actor, InterlockError
+
+    settings = load(config)
+    policy = Policy.of(settings)
+    if not policy.wanted:
+        raise InterlockError(
+            'nothing is ever removed: no age is set; say how long to keep what ended, such as default = "90d" under '
+            "[retention] in interlock.toml"
+        )
+    with opened(database or settings.database_url, None) as engine:
+        if not dry_run:
+            _add_up(engine)
+        retention = Retention(engine, policy, actor=Actor(USER, name or login()))
+        with bars(in_json) as progress:
+            bar = progress.add_task("looking" if dry_run else "removing", total=None)
+
+            def told(report: Report) -> None:
+                progress.update(bar, completed=report.instances.total())
+
+            if dry_run:
+                report = retention.plan(told)
+            else:
+                progress.update(bar, total=retention.plan().instances.total())
+                report = retention.run(told)
+    if report.busy:
+        raise InterlockError(f"another process is at it: {report.busy}")
+    if in_json:
+        as_json(
+            {
+                "dry_run": dry_run,
+                "instances": dict(report.instances),
+                "rows": dict(report.rows),
+                "held_back": dict(report.held_back),
+                "months": report.months,
+                "files": [str(path) for path in report.files],
+            }
+        )
+        return
+    _print(report, dry_run)
+
+
+def _print(report: Report, dry_run: bool) -> None:
+    verb = "would go" if dry_run else "removed"
+    gone = {**report.instances, **{f"rows of {name}": n for name, n in report.rows.items()}}
+    rows = [(what, verb, f"{n:,}") for what, n in gone.items() if n]
+    rows += [("held back", reason, f"{n:,}") for reason, n in report.held_back.items()]
+    if rows:
+        table(("what", "", "how many"), rows)
+    else:
+        typer.echo("nothing is old enough")
+    for month in report.months:
+        typer.echo(f"dropped   {month}")
+    for path in report.files:
+        typer.echo(f"archived  {path}")
+
+
+def _add_up(engine: Engine) -> None:
+    """What was not added up yet would have to wait; where nobody adds up, nothing has to."""
+    import sqlalchemy as sa
+
+    from interlock.store.service import cursor
+    from interlock.watch import rollups
+
+    used = sa.select(cursor.c.name).where(cursor.c.name == rollups.CURSOR)
+    if engine.read(lambda conn: conn.execute(used).first()) is not None:
+        while engine.write(rollups.roll):
+            pass
+
+
+@app.command()
+def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config: Config = None) -> None:
+    """How long what is kept, who is at it now, and what the last runs did."""
+    import json
+    from dataclasses import asdict
+
+    import sqlalchemy as sa
+
+    from interlock.config import load
+    from interlock.engine.retention import LEASE
+    from interlock.store.keeping import retention_run as R
+
+    settings = load(config)
+    wanted = settings.retention
+    with opened(database or settings.database_url, None) as engine:
+        rows = engine.read(lambda conn: conn.execute(sa.select(R).order_by(R.c.id.desc()).limit(10)).all())
+        held = engine.leases.find(LEASE)
+    ages = {"default": wanted.default, **wanted.machines}
+    others = {name: getattr(wanted, name) for name in ("messages", "alerts", "actions", "answers")}
+    runs = [
+        {
+            "started_at": when(row.started_at),
+            "ended_at": when(row.ended_at),
+            "by": row.actor,
+            "instances": row.instances,
+            "rows": json.loads(row.rows),
+            "held_back": json.loads(row.kept_back),
+            "files": json.loads(row.files),
+            "error": row.error,
+        }
+        for row in rows
+    ]
+    folder = wanted.folder or settings.data / "retention"
+    if in_json:
+        as_json(
+            {
+                "machines": ages,
+                "others": others,
+                "folder": folder,
+                "at_it": asdict(held) if held else None,
+                "runs": runs,
+            }
+        )
+        return
+    table(("what", "kept for"), [*ages.items(), *others.items()])
+    typer.echo(f"\narchives in {folder}" + (f"\n{held.holder} is at it" if held else ""))
+    if runs:
+        typer.echo()
+        shown = [
+            (
+                str(run["started_at"]), str(run["by"]), f"{run['instances']:,}", f"{sum(run['rows'].values()):,}",
+                str(run["error"] or ", ".join(run["files"])),
+            )
+            for run in runs
+        ]  # fmt: skip
+        table(("started (UTC)", "by", "instances", "other rows", "archives, or what went wrong"), shown)

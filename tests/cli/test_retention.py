@@ -1,0 +1,168 @@
+"""`interlock retention`, `interlock erase`, `interlock audit verify --file`: an operator keeps and erases."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from interlock.engine import Engine, Result
+from interlock.machine import Go
+from tests.cli.calling import Done, command
+from tests.cli.test_operating import letter
+
+ANN = "ann@example.org"
+
+
+class LongAgo:
+    """A clock of two years ago, for what is to be old."""
+
+    def now(self) -> int:
+        import time
+
+        return time.time_ns() // 1000 - 730 * 86_400_000_000
+
+    def steady(self) -> float:
+        return 0.0
+
+
+def fill(url: str) -> tuple[UUID, UUID]:
+    """A letter that was torn two years ago, and one that waits."""
+    with Engine(url, [letter], clock=LongAgo()) as engine:
+        from interlock.machine import USER, Actor
+
+        old = engine.create("letter", {"to": ANN}, key="old")
+        engine.fire(old.id, "tear", actor=Actor(USER, "bob"))
+        young = engine.create("letter", {"to": "bob"}, key="young")
+        [claim] = engine.claim(UUID(int=1), ["letter"], 1)
+        engine.finish([Result(claim, Go("signing"))])
+    return old.id, young.id
+
+
+@pytest.fixture
+def post(url: str, tmp_path: Path) -> tuple[str, Path, UUID, UUID]:
+    return url, tmp_path, *fill(url)
+
+
+Post = tuple[str, Path, UUID, UUID]
+
+
+def call(post: Post, *arguments: str, **environment: str) -> Done:
+    return command(*arguments, "--database", post[0], cwd=post[1], **environment)
+
+
+AGE = {"INTERLOCK_RETENTION__DEFAULT": "90d"}
+
+
+def test_a_dry_run_tells_and_a_run_does_it(post: Post) -> None:
+    planned = call(post, "retention", "run", "--dry-run", **AGE)
+    assert (planned.code, planned.err) == (0, "")
+    assert "letter  would go  1" in planned.out
+    assert not (post[1] / "data").exists()
+    done = call(post, "retention", "run", "--json", "--as", "cleo", **AGE)
+    told = json.loads(done.out)
+    assert (told["instances"], len(told["files"])) == ({"letter": 1}, 1)
+    assert (post[1] / told["files"][0]).exists()
+    assert "nothing is old enough" in call(post, "retention", "run", **AGE).out
+    status = json.loads(call(post, "retention", "status", "--json", **AGE).out)
+    assert status["machines"] == {"default": "90d"}
+    assert [(run["by"], run["instances"], run["error"]) for run in status["runs"]] == [("user:cleo", 1, None)]
+    assert "user:cleo" in call(post, "retention", "status").out
+
+
+def test_without_an_age_nothing_is_removed(post: Post) -> None:
+    done = call(post, "retention", "run")
+    assert done.code == 1
+    assert 'such as default = "90d" under [retention]' in done.err
+
+
+def test_an_age_that_is_none_is_refused(post: Post) -> None:
+    done = call(post, "retention", "run", INTERLOCK_RETENTION__MACHINES__LETTER="soon")
+    assert done.code == 1
+    assert "retention.machines.letter" in done.err
+    assert "such as 12h, 90d, 26w or 7y, or never, not 'soon'" in done.err
+
+
+def test_the_ages_of_machines_are_read_from_the_file(post: Post) -> None:
+    (post[1] / "interlock.toml").write_text('[retention]\nfolder = "kept"\n[retention.machines]\nletter = "1y"\n')
+    done = call(post, "retention", "run", "--json")
+    assert json.loads(done.out)["instances"] == {"letter": 1}
+    assert len(list((post[1] / "kept").iterdir())) == 1
+
+
+def test_an_archive_is_verified_alone_and_with_the_database(post: Post) -> None:
+    [file] = json.loads(call(post, "retention", "run", "--json", **AGE).out)["files"]
+    alone = command("audit", "verify", "--file", file, cwd=post[1])
+    assert (alone.code, alone.out) == (0, "whole: 1 instances, 2 history rows, every chain and every replay\n")
+    assert call(post, "audit", "verify", "--file", file).code == 0
+    path = post[1] / file
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"user:bob", b"user:eve")))
+    broken = command("audit", "verify", "--file", file, cwd=post[1])
+    assert broken.code == 1
+    assert "seq 2 does not follow from the row before it" in broken.out
+    missing = command("audit", "verify", "--file", "none.gz", cwd=post[1])
+    assert (missing.code, "cannot read none.gz" in missing.err) == (1, True)
+
+
+def test_erase_by_a_value(post: Post) -> None:
+    planned = call(post, "erase", ANN, "--dry-run")
+    assert (planned.code, f"{post[2]}  would be erased" in planned.out) == (0, True)
+    told = json.loads(call(post, "erase", ANN, "--reason", "asked to", "--as", "cleo", "--json").out)
+    assert (told["instances"], told["at_work"]) == ([str(post[2])], [])
+    assert told["what"]["history"] == 1
+    assert call(post, "audit", "verify").code == 0
+    assert "0 erased, 0 left" in call(post, "erase", ANN, "--reason", "asked to").out
+
+
+def test_what_is_under_way_is_left_and_the_exit_code_says_so(post: Post) -> None:
+    done = call(post, "erase", "bob", "--reason", "asked to")
+    assert done.code == 1
+    assert f"{post[3]}  not erased: it has not ended" in done.out
+    assert "still in the history as whoever did something" in done.out
+
+
+def test_erase_one_instance(post: Post) -> None:
+    done = call(post, "erase", "--instance", str(post[2]), "--reason", "asked to")
+    assert (done.code, f"{post[2]}  erased" in done.out) == (0, True)
+    again = call(post, "erase", "--instance", str(post[3]), "--reason", "asked to")
+    assert (again.code, "has not ended; cancel it or wait" in again.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "name either a value to look for, or one instance"),
+        ([ANN, "--instance", str(UUID(int=1))], "name either a value to look for, or one instance"),
+        ([ANN], "say why with --reason"),
+        (["x", "--reason", "y"], "too short to be looked for"),
+    ],
+)
+def test_an_erasure_that_says_too_little_is_refused(
+    tmp_path: Path, sqlite_url: str, arguments: list[str], told: str
+) -> None:
+    done = command("erase", *arguments, "--database", sqlite_url, cwd=tmp_path)
+    assert (done.code, told in done.err) == (1, True)
+
+
+def test_the_history_is_kept_by_months_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    fill(postgres_url)
+
+    def partition(*arguments: str) -> Any:
+        return command("db", "partition", *arguments, "--database", postgres_url, cwd=tmp_path)
+
+    assert "the history becomes the table history_before as it is" in partition("--plan").out
+    done = partition("--apply")
+    assert (done.code, "4 tables" in done.out, "history_before" in done.out) == (0, True, True)
+    assert "nothing to do" in partition("--apply").out
+    assert json.loads(partition("--plan", "--json").out)["partitioned"] is True
+    assert partition().code == 1
+    assert command("audit", "verify", "--database", postgres_url, cwd=tmp_path).code == 0
+
+
+def test_on_sqlite_months_are_refused_in_one_line(sqlite_url: str, tmp_path: Path) -> None:
+    done = command("db", "partition", "--plan", "--database", sqlite_url, cwd=tmp_path)
+    assert (done.code, done.err.count("\n")) == (1, 1)
