@@ -75,7 +75,10 @@ class PostgresStore(Store):
         self._loops: list[threading.Thread] = []
 
     def submit(self, job: Job[T], name: str = "write") -> Future[T]:
-        return self._threads.submit(self.write, job, name)
+        try:
+            return self._threads.submit(self.write, job, name)
+        except RuntimeError:
+            raise StoreClosed(f"the store {self._address!r} is closed") from None
 
     def write(self, job: Job[T], name: str = "write") -> T:
         return self._write(self._engine, job, name)

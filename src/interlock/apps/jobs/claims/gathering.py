@@ -54,16 +54,15 @@ class Gathering:
         if not group:
             return
         self._under_way += 1
-        wishes = [asked for asked, _ in group]
-        if self._service.engine.leases.mirror is None:
-            made = asyncio.wrap_future(
-                self._service.engine.submit(partial(steps.claim_many, asked=wishes), "claim_job")
-            )
-        else:
-            made = asyncio.ensure_future(self._service.call(self._shown, wishes))
+        made = asyncio.ensure_future(self._make([asked for asked, _ in group]))
         made.add_done_callback(partial(self._end, loop, group))
         if self._waiting:
             self._soon(loop)
+
+    async def _make(self, wishes: Sequence[steps.Asked]) -> list[Instance | None]:
+        if self._service.engine.leases.mirror is not None:
+            return await self._service.call(self._shown, wishes)
+        return await self._service.write(partial(steps.claim_many, asked=wishes), "claim_job")
 
     def _shown(self, wishes: Sequence[steps.Asked]) -> list[Instance | None]:
         """With Redis: shown there first, all in one round trip."""

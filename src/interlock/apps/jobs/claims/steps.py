@@ -46,7 +46,7 @@ from interlock.engine import (
     moves,
 )
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
-from interlock.machine import AGENT, WORKER, Actor, Edge
+from interlock.machine import AGENT, WORKER, Actor, Edge, WorkError
 from interlock.people import OPERATORS
 from interlock.store import moment, span
 from interlock.store.jobs import job_index, job_tag
@@ -165,7 +165,7 @@ def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
         mark = unit.mark(posting)
         try:
             begun.append((posting, _begin(unit, posting, one.wish, one.agent)))
-        except EngineError:
+        except (EngineError, WorkError):
             unit.revert(posting, mark)
             begun.append(None)
     made = [(one, *pair) for one, pair in zip(asked, begun, strict=True) if pair is not None]
