@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -11,12 +12,15 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.contracts import calibrating
+from interlock.apps.contracts import calibrating, stored
 from interlock.apps.contracts.machine import contract
 from interlock.store.contracts import contract_calibration as C
 from interlock.store.contracts import contract_label as L
 from tests.apps.contracts.house import DOUBTFUL, House
 from tests.apps.contracts.reading.files import word
+
+BARE = 'This Supply Agreement is made between Nordwind Tools, Inc. ("Supplier") and Harbor Retail LLC ("Buyer").'
+"""No date, and no law."""
 
 
 def correct(field: str, value: Any, **more: Any) -> dict[str, Any]:
@@ -80,12 +84,71 @@ def test_what_is_cleared_or_absent_has_no_value_and_no_evidence(house: House, ac
 
 
 def test_a_required_field_that_is_absent_is_no_problem_any_more(house: House) -> None:
-    made = house.upload(word("SUPPLY AGREEMENT between Nordwind Tools, Inc. and Harbor Retail LLC."), query="?wait=0")
+    made = house.upload(word(BARE), query="?wait=0")
     it = UUID(made.json()["data"]["workflowId"])
     house.hand.settle()
     assert any("Governing law" in problem for problem in house.look(it)["problems"])
-    told = house.review(it, "correct", {"field": "governing_law", "action": "absent"}).json()["data"]
+    law, day = ({"field": name, "action": "absent"} for name in ("governing_law", "agreement_date"))
+    told = house.review(it, "correct", law, day).json()["data"]
     assert not any("Governing law" in problem for problem in told["problems"])
+
+
+@pytest.mark.parametrize("action", ["approve", "correct"])
+def test_a_required_field_without_a_value_needs_a_word(both: House, action: str) -> None:
+    made = both.upload(word(BARE), query="?wait=0")
+    it = UUID(made.json()["data"]["workflowId"])
+    both.hand.settle()
+    refused = both.review(it, action, {"field": "renewal_term", "action": "absent"})
+    assert refused.status_code == 422
+    said = refused.json()["error"]
+    assert "governing_law" in said["message"]
+    assert "agreement_date" in said["message"]
+    assert "parties" not in said["message"]
+    assert (both.state(it), labels(both, it)) == ("review_required", {})
+
+
+def test_what_was_accepted_by_approving_the_whole_is_told_from_a_word_on_the_field(house: House) -> None:
+    it = house.in_review(drive=False)
+    fields = house.review(it, "approve", {"field": "parties", "action": "accept"}).json()["data"]["fields"]
+    for name, implied in (("parties", None), ("agreement_date", True), ("governing_law", True)):
+        human = fields[name]["human"]
+        assert (human["action"], human["by"], human.get("implied")) == ("accept", "user:reviewer/t", implied)
+        assert fields[name]["verified"] is True
+    assert "human" not in fields["renewal_term"]
+
+
+def test_the_reader_is_not_asked_while_the_decision_is_written(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    it = house.in_review(drive=False)
+    box = house.look(it)["fields"]["governing_law"]["boxes"][-1]
+    asked: list[str] = []
+    real = stored.reader()
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            asked.append(threading.current_thread().name)
+            return getattr(real, name)
+
+    monkeypatch.setattr(stored, "reader", Watched)
+    writers: set[str] = set()
+    house.engine.write(lambda unit: writers.add(threading.current_thread().name), name="who")
+    seen = {"page": 2, "box": box}
+    assert house.review(it, "correct", correct("governing_law", "New York", evidence=seen)).status_code == 200
+    assert len(asked) >= 2
+    assert writers.isdisjoint(asked)
+
+
+def test_the_general_review_endpoint_takes_characters_and_no_rectangles(house: House) -> None:
+    it = house.in_review(drive=False)
+    task = house.look(it)["reviewTaskId"]
+    law = correct("governing_law", "New York", evidence={"page": 2, "box": [72, 90, 300, 200]})
+    body = {"decision": "correct", "answer": {"decisions": [law]}}
+    refused = house.desk.post(f"/api/reviews/{task}/decide", body, "reviewer")
+    assert refused.status_code == 422
+    assert "give start and end" in refused.text
+    law["evidence"] = {"page": 2, "start": 0, "end": 13}
+    assert house.desk.post(f"/api/reviews/{task}/decide", body, "reviewer").status_code == 200
+    field = house.look(it)["fields"]["governing_law"]
+    assert (field["quote"], field["boxes"]) == ("4. Assignment", [])
 
 
 def test_what_was_read_is_validated_again_after_a_correction(house: House) -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from fastapi import Path, Query, Request
 from fastapi.responses import Response
 
-from interlock.apps.contracts import calling, flow, links, stored, taking
+from interlock.apps.contracts import calling, flow, links, placing, stored, taking
 from interlock.apps.contracts.answers import Envelope, Enveloped, envelope, open_review
 from interlock.apps.contracts.bodies import CompareBody, IngestBody, ProviderBody, ReviewBody, uploaded
 from interlock.apps.contracts.calibrating import providers, put_provider
@@ -229,8 +229,11 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
 async def review(service: TheService, write: Write, id: Id, body: ReviewBody) -> Response:
     """409 when somebody decided before, or the workflow moved on since `expected_seq`."""
 
+    places = await placing.look_up(service, lambda conn: seen(conn, id, write.who), body.fields)
+
     def job(unit: Unit) -> Done:
-        decide(unit, id, body, write.who)
+        with placing.known(places):
+            decide(unit, id, body, write.who)
         return Done(id=id)
 
     await write_once(write, job, "review")
@@ -289,9 +292,13 @@ async def resume(
 ) -> Response:
     """The link is all that it takes, once: 403 when it was changed or is too old, 409 when it is decided."""
 
+    link, now = links.Link(review, by, until, signature), service.engine.clock.now()
+    places = await placing.look_up(service, lambda conn: links.opened(conn, id, link, now)[0], body.fields)
+
     def go_on(unit: Unit) -> dict[str, Any]:
         instance, actor = links.checked(unit, id, review, by, until, signature)
-        decide_as(unit, instance, body, actor)
+        with placing.known(places):
+            decide_as(unit, instance, body, actor)
         return {"workflowId": str(id), "state": instance.state}
 
     return envelope(await service.write(go_on, "review"))

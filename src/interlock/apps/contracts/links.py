@@ -13,9 +13,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from interlock.apps.contracts.machine import contract
 from interlock.engine import Instance, NotFound
 from interlock.engine.reviews import OpenReview
-from interlock.engine.unit import Unit
+from interlock.engine.unit import Unit, load
 from interlock.machine import Actor
 from interlock.people import PERMISSIONS, NotAllowed, accounts
 from interlock.store import SECOND, Micros
@@ -90,6 +91,15 @@ def valid(conn: sa.Connection, id: UUID, link: Link, now: Micros) -> Actor:
     actor = Actor.parse(link.by)
     _still_may(conn, id, actor)
     return actor
+
+
+def opened(conn: sa.Connection, id: UUID, link: Link, now: Micros) -> tuple[Instance, Actor]:
+    """The workflow that a link is for, as it stands, and in whose name it is decided."""
+    actor = valid(conn, id, link, now)
+    found = load(conn, conn.execute(sa.select(I).where(I.c.id == id, I.c.machine == contract.name)).all())
+    if not found:
+        raise NotFound(f"there is no workflow {id} to review")
+    return found[0], actor
 
 
 def _still_may(conn: sa.Connection, id: UUID, actor: Actor) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interlock.apps.contracts import calibrating, stored
+from interlock.apps.contracts import calibrating, placing, stored
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.validate import validate
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.machine import REJECTED, REVIEW_REQUIRED, VALIDATED, contract
 from interlock.apps.contracts.models import FieldDecision
-from interlock.apps.contracts.reading import Box, Document
+from interlock.apps.contracts.reading import Document
 from interlock.apps.contracts.steps import DEFAULTS, short, vertical_of
 from interlock.engine import Instance, InvalidData, artifacts, moves
 from interlock.engine.unit import Unit
@@ -48,11 +48,15 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
         raise InvalidData("fields: a field is named twice; nothing was decided")
     document = stored.document(unit.conn, data) if any(one.evidence for one in decisions.values()) else None
     for one in decisions.values():
-        _decide(unit, instance, vertical, read, one, actor, document)
+        _decide(unit, vertical, read, one, actor, document)
+    if edge.to == VALIDATED:
+        for one in _implied(vertical, read, decisions):
+            decisions[one.field] = one
+            _decide(unit, vertical, read, one, actor, document, implied=True)
     change: dict[str, Any] = {}
     if edge.to == VALIDATED:
         change["problems"] = _check(unit, vertical, read, decisions)
-    _learn(unit, instance, vertical, before, decisions, actor, approved=edge.to == VALIDATED)
+    _learn(unit, instance, vertical, before, decisions, actor)
     digest = artifacts.keep(
         unit, instance.id, stored.FIELDS, stored.packed(read), media_type=stored.JSON, actor=actor, step=REVIEW_REQUIRED
     )
@@ -62,14 +66,28 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
         instance.wake = instance.due_at = None
 
 
+def _implied(
+    vertical: Vertical, read: Mapping[str, Mapping[str, Any]], decisions: Mapping[str, FieldDecision]
+) -> list[FieldDecision]:
+    """To approve is to accept each required field that nothing was said of; one without a value needs a word."""
+    left = [one for one in vertical.required if one.name not in decisions]
+    empty = [one.name for one in left if read.get(one.name, {}).get("value") in (None, "", [])]
+    if empty:
+        raise InvalidData(
+            f"fields: {', '.join(empty)} must have a value: correct it, or mark it absent; nothing was decided"
+        )
+    return [FieldDecision(field=one.name, action="accept") for one in left]
+
+
 def _decide(
     unit: Unit,
-    instance: Instance,
     vertical: Vertical,
     read: dict[str, dict[str, Any]],
     one: FieldDecision,
     actor: Actor,
     document: Document | None,
+    *,
+    implied: bool = False,
 ) -> None:
     definition = next((f for f in vertical.fields if f.name == one.field), None)
     if definition is None:
@@ -77,6 +95,8 @@ def _decide(
     field = read.setdefault(one.field, {})
     machine = field.get("machine") or {name: field[name] for name in EVIDENCE if name in field}
     human: dict[str, Any] = {"action": one.action, "by": str(actor), "at": moment(unit.now).isoformat()}
+    if implied:
+        human["implied"] = True  # by approving the whole, not by a word on this field
     if one.action == "accept":
         if not machine:
             raise InvalidData(f"{definition.label}: there is no value to accept; correct it or mark it absent")
@@ -87,7 +107,7 @@ def _decide(
         field |= NOTHING
     if one.evidence is not None:
         assert document is not None
-        human["evidence"] = _place(unit, instance, document, one)
+        human["evidence"] = placing.place(document, one.field, one.evidence)
         field |= human["evidence"]
     field |= {"human": human, "verified": True, "machine": machine or None}
 
@@ -98,32 +118,6 @@ def _value(definition: FieldDefinition, vertical: Vertical, value: Any) -> dict[
     if meaning is None:
         raise InvalidData(f"{definition.label}: {text[:80]!r} is not a {definition.type}; nothing was decided")
     return {"value": text, "normalised": meaning}
-
-
-def _place(unit: Unit, instance: Instance, document: Document, one: FieldDecision) -> dict[str, Any]:
-    """Where the reviewer saw it, as text and boxes."""
-    from interlock.apps.contracts.reading import Span
-
-    assert one.evidence is not None
-    evidence, data = one.evidence, instance.data
-    if evidence.page > len(document.pages):
-        raise InvalidData(f"{one.field}: page {evidence.page} is not in the document, which has {len(document.pages)}")
-    original = artifacts.read(unit.conn, data["pdf"])
-    if evidence.box is not None:
-        span = stored.reader().span_at(document, evidence.page, Box(*evidence.box), original)
-        if span is None:
-            raise InvalidData(f"{one.field}: there is no text under the rectangle on page {evidence.page}")
-    else:
-        start, end = evidence.start or 0, evidence.end or 0
-        if not start < end <= len(document.page(evidence.page).text):
-            raise InvalidData(f"{one.field}: characters {start} to {end} are not on page {evidence.page}")
-        span = Span(evidence.page, start, end)
-    shown: dict[str, Any] = {
-        "quote": document.page(span.page).text[span.start : span.end], "page": span.page, "start": span.start,
-        "end": span.end,
-    }  # fmt: skip
-    stored.with_boxes(data, document, original, {one.field: shown})
-    return shown
 
 
 def _check(
@@ -155,19 +149,17 @@ def _learn(
     before: Mapping[str, Mapping[str, Any]],
     decisions: Mapping[str, FieldDecision],
     actor: Actor,
-    *,
-    approved: bool,
 ) -> None:
-    """Each word about a field is one more answer that is known; to approve is to accept the required ones."""
+    """Each word about a field, said or implied, is one more answer that is known."""
     for definition in vertical.fields:
         machine = before.get(definition.name)
         if not machine or "signals" not in machine:
             continue
         decision = decisions.get(definition.name)
-        if decision is None and not (approved and definition.required):
+        if decision is None:
             continue
-        right = decision is None or decision.action == "accept"
-        if decision is not None and decision.action == "correct":
+        right = decision.action == "accept"
+        if decision.action == "correct":
             meant = normalise(definition.type, _text(decision.value), vertical.locale)
             right = meant == machine.get("normalised")
         calibrating.learn(

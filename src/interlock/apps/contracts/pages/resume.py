@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from interlock.apps.contracts import links, stored
+from interlock.apps.contracts import links, placing, stored
 from interlock.apps.contracts.api import decide_as
 from interlock.apps.contracts.calling import settings_of
 from interlock.apps.contracts.machine import contract
@@ -19,13 +19,12 @@ from interlock.apps.contracts.pages.review import BoxText, FieldName, PageNumber
 from interlock.apps.contracts.pages.sheet import PDF, Sheet
 from interlock.dashboard.site import plain
 from interlock.engine import EngineError, Instance, NotFound, artifacts
-from interlock.engine.unit import Unit, load
+from interlock.engine.unit import Unit
 from interlock.http.caller import TheService
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.machine import Actor, InterlockError
 from interlock.people import NotAllowed
-from interlock.store.tables import instance as I
 
 router = APIRouter(prefix="/workflows", include_in_schema=False)
 BIGGEST = 200_000
@@ -60,9 +59,11 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
 
     def job(unit: Unit) -> None:
         instance, actor = links.checked(unit, id, link.review, link.by, link.until, link.signature)
-        decide_as(unit, instance, body, actor)
+        with placing.known(places):
+            decide_as(unit, instance, body, actor)
 
     try:
+        places = await placing.look_up(service, lambda conn: _instance(conn, service, id, link)[0], body.fields)
         await service.write(job, "review")
     except NotAllowed as error:
         return refused(request, error)
@@ -98,11 +99,10 @@ async def text(
 
 
 def _instance(conn: sa.Connection, service: Service, id: UUID, link: links.Link) -> tuple[Instance, Actor]:
-    actor = links.valid(conn, id, link, service.engine.clock.now())
-    found = load(conn, conn.execute(sa.select(I).where(I.c.id == id, I.c.machine == contract.name)).all())
-    if not found or not found[0].data.get("fields"):
+    found, actor = links.opened(conn, id, link, service.engine.clock.now())
+    if not found.data.get("fields"):
         raise NotFound(f"there is no workflow {id} to review")
-    return found[0], actor
+    return found, actor
 
 
 async def _shown(

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from interlock.apps.contracts import stored
+from interlock.apps.contracts import placing, stored
 from interlock.apps.contracts.answers import open_review
 from interlock.apps.contracts.api import decide
 from interlock.apps.contracts.calling import seen as workflow_of
@@ -79,12 +79,14 @@ async def post(request: Request, id: UUID) -> Response:
         return await _show(v, id, want)
 
     def job(unit: Unit) -> Done:
-        decide(unit, id, body, v.who)
+        with placing.known(places):
+            decide(unit, id, body, v.who)
         after = unit.lock(id)
         name = view_of(v.service.engine.registry, contract.name).title(after)
         return Done(said=f"{name}: {title(after.state)} now.", to="/ui/reviews")
 
     try:
+        places = await placing.look_up(v.service, lambda conn: seen(conn, id, v), body.fields)
         return await form.do(job, "review")
     except (EngineError, BadRequest) as error:
         return await _show(v, id, want, error)
