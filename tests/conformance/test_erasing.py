@@ -12,8 +12,8 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import InvalidData, KeyTaken, NotFound, effects
-from interlock.engine.erasing import Erased, Erasing, StillAtWork, find
+from interlock.engine import InvalidData, KeyTaken, NotFound, StillAtWork, effects
+from interlock.engine.erasing import Erased, Erasing, find
 from interlock.engine.retention import Policy, Retention
 from interlock.machine import OWNER, Actor, Ask, Fail, Go, KeyScope, Message, Review
 from interlock.store import Store, span

@@ -136,6 +136,20 @@ def test_pause_resume_cancel_and_force(desk: Desk) -> None:
     assert desk.post(f"/api/instances/{other.id}/force", {"to": "sent"}).status_code == 422
 
 
+def test_an_owner_erases_what_has_ended(desk: Desk) -> None:
+    it = desk.asked()
+    early = desk.post(f"/api/instances/{it.id}/erase", {"reason": "asked to"})
+    assert (early.status_code, early.json()["type"]) == (409, "still-at-work")
+    desk.post(f"/api/instances/{it.id}/force", {"to": "sent", "reason": "by hand"})
+    assert desk.post(f"/api/instances/{it.id}/erase", {"reason": ""}).status_code == 422
+    erased = desk.post(f"/api/instances/{it.id}/erase", {"reason": "asked to"})
+    assert (erased.status_code, list(erased.json()["data"])) == (200, ["erased"])
+    rows = desk.get(f"/api/instances/{it.id}/history").json()["rows"]
+    assert (rows[-1]["kind"], rows[-1]["payload"]["reason"]) == ("erased", "asked to")
+    assert all(row["erased"] for row in rows[:-1])
+    assert desk.get(f"/api/instances/{it.id}/verify").json()["problems"] == []
+
+
 def test_explain_says_what_this_caller_may_do(desk: Desk) -> None:
     it = desk.asked()
 

@@ -309,6 +309,7 @@ TABLE = [
     row("POST /api/instances/{id}/resume", instance("/resume"), {}, **WRITE, member=409, owner=409),
     row("POST /api/instances/{id}/cancel", instance("/cancel"), {}, **WRITE, member=200, owner=200),
     row("POST /api/instances/{id}/force", instance("/force"), {"to": "sent", "reason": "r"}, **WRITE, owner=200),
+    row("POST /api/instances/{id}/erase", instance("/erase"), {"reason": "r"}, **WRITE, member=403, owner=409),
     row("GET /api/reviews", "/api/reviews", **READ, north=200),
     row("GET /api/reviews/{id}", review(), **READ, north=404),
     row("POST /api/reviews/{id}/claim", review("/claim"), {}, **WRITE, reviewer=200, owner=200),

@@ -36,6 +36,7 @@ from interlock.engine.errors import (
     OutOfDate,
     Refused,
     ReviewHeld,
+    StillAtWork,
 )
 from interlock.engine.explain import Coming, Explanation
 from interlock.engine.finishing import Result
@@ -48,5 +49,5 @@ __all__ = [
     "Allowed", "AlreadyDecided", "AsyncEngine", "Claim", "Coming", "Created", "DeadLetter", "Effect", "Engine",
     "EngineError", "Explanation", "Fenced", "Filter", "Forbidden", "HistoryRow", "Instance", "InvalidData",
     "KeyTaken", "Lease", "LeaseTaken", "NotFound", "NotServed", "OpenReview", "OutOfDate", "Past", "Refused", "Result",
-    "ReviewHeld", "Verdict", "WorkerRow",
+    "ReviewHeld", "StillAtWork", "Verdict", "WorkerRow",
 ]  # fmt: skip

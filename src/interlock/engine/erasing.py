@@ -20,7 +20,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import actions, archive
-from interlock.engine.errors import EngineError, InvalidData
+from interlock.engine.errors import InvalidData, StillAtWork
 from interlock.engine.instance import Instance
 from interlock.engine.removing import keep_key, permit
 from interlock.engine.text import canonical, hidden
@@ -67,10 +67,6 @@ ELSEWHERE: Mapping[sa.Table, tuple[str, ...]] = {
     t.limit_key: ("key",),
 }
 """Tables that are no instance's; what is found there is told, and a model's answers are deleted."""
-
-
-class StillAtWork(EngineError):
-    """The instance has not ended, so its data is still needed."""
 
 
 @dataclass

@@ -80,3 +80,7 @@ class AlreadyDecided(EngineError):
 
 class ReviewHeld(EngineError):
     """Another reviewer is working on this review."""
+
+
+class StillAtWork(EngineError):
+    """The instance has not ended, so its data is still needed."""

@@ -24,6 +24,7 @@ from interlock.engine import (
     OutOfDate,
     Refused,
     ReviewHeld,
+    StillAtWork,
     secrets,
 )
 from interlock.machine import DataTooBig, InterlockError, LimitReached
@@ -125,6 +126,8 @@ def of(error: InterlockError) -> Refusal:
             return problem(409, "key-taken", told, existing=str(error.existing))
         case AlreadyDecided() | ReviewHeld() | LeaseTaken() | NotServed() | NameTaken() | LimitReached():
             return problem(409, _kind(error), told)
+        case StillAtWork():
+            return problem(409, "still-at-work", told)
         case DataTooBig():
             return problem(413, "too-large", told)
         case NotAuthenticated():

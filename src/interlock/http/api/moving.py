@@ -1,4 +1,4 @@
-"""Moving instances: fire an event, pause, resume, cancel, force; and keep a big value."""
+"""Moving instances: fire an event, pause, resume, cancel, force, erase; and keep a big value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import Instance, NotFound, artifacts, firing, pausing
+from interlock.engine import Instance, NotFound, artifacts, erasing, firing, pausing
 from interlock.engine.unit import Unit
 from interlock.http.api.instances import aware, visible
 from interlock.http.caller import Caller, TheService, require
@@ -65,6 +65,18 @@ class Force(BaseModel):
 
     to: str = Field(min_length=1, max_length=200, examples=["shipped"])
     reason: str = Field(min_length=1, max_length=2000, examples=["it was shipped by hand"])
+    expected_seq: int | None = Field(None, ge=0, le=2**62)
+
+
+class Erase(BaseModel):
+    """Whose data goes, and why."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "asked to be forgotten"}]})
+
+    reason: str = Field(min_length=1, max_length=2000, examples=["asked to be forgotten"])
+    value: str | None = Field(
+        None, min_length=3, max_length=1000, description="Keys that have it in them are erased, too.", examples=["ann"]
+    )
     expected_seq: int | None = Field(None, ge=0, le=2**62)
 
 
@@ -125,6 +137,17 @@ async def force_instance(write: Write, id: UUID, body: Force) -> Response:
         return firing.force(unit, id, body.to, actor, body.reason)
 
     return await _move(write, id, "force", body.expected_seq, force, "fire")
+
+
+@router.post("/{id}/erase", summary="Empty all that it keeps; its chain still verifies", response_model=InstanceOut)
+async def erase_instance(write: Write, id: UUID, body: Erase) -> Response:
+    """409 while it has not ended: its data is still needed."""
+
+    def erase(unit: Unit, actor: Actor) -> Instance:
+        erasing.erase(unit, id, actor, body.reason, value=body.value)
+        return unit.lock(id)
+
+    return await _move(write, id, "force", body.expected_seq, erase, "erase")
 
 
 Name = Annotated[str, Path(min_length=1, max_length=200, examples=["letter.pdf"])]
