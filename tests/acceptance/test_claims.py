@@ -206,3 +206,25 @@ def test_of_patches_at_once_none_is_lost_although_a_server_is_killed(town: Town,
         assert len(reports) == PATCHES
     assert town.done["server"] == 1
     assert town.engine.verify().problems == ()
+
+
+@pytest.mark.parametrize("town", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("again", [False, True], ids=["while it runs", "and is started anew"])
+def test_a_server_whose_machines_clock_jumps_ahead_takes_no_job_from_who_holds_it(town: Town, again: bool) -> None:
+    """The database's clock is the one of record: its time has not come."""
+    town.post(1)
+
+    async def claim(port: int, name: str) -> int:
+        wire = Connection([port], TOKEN)
+        status, _ = await wire.ask("POST", {"action": "run", "run_id": name, "board": BOARD, "job_id": "0"})
+        wire.close()
+        return status
+
+    assert asyncio.run(claim(town.ports[0], "first")) == 201
+    town.jump("server 1", 3600)
+    if again:
+        town.kill("server 1")
+        town.whole()
+    assert asyncio.run(claim(town.ports[1], "second")) == 409
+    assert [one.state for one in town.instances(run.name)] == ["pending"]
+    assert town.call("PATCH", "/api/crawler/jobs", {"run_id": "first", "status": "success"}).status_code == 200

@@ -341,3 +341,32 @@ def test_each_workspace_has_its_own_jobs_and_locks(quick: Crawled) -> None:
     assert len(quick.runs("1")) == 1
     body = {"action": "add", "jobs": [{"board": "x", "job_id": "1"}], "workspace": "north"}
     assert quick.desk.post(JOBS, body, "agent").status_code == 404
+
+
+def test_a_run_gives_back_no_lease_that_somebody_else_has_by_now(town: Crawled) -> None:
+    town.add("1")
+    town.claim("1", "mine")
+    town.desk.clock.advance(timedelta(seconds=300))
+    town.desk.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
+    refused = town.patch(run_id="mine", status="success")
+    assert refused.status_code == 409
+    assert "does not hold the lease" in refused.json()["detail"]
+    held = town.desk.engine.leases.find("lock:apply:ramp:1")
+    assert held is not None
+    assert held.holder == "somebody"
+    assert (town.status("1"), town.runs("1")[0]["status"]) == ("queued", "pending")
+
+
+def test_a_person_who_verifies_a_run_takes_no_lease_from_somebody_else(town: Crawled) -> None:
+    town.add("1")
+    town.claim("1", "mine")
+    town.patch(run_id="mine", status="submitted")
+    town.expire_leases()
+    town.desk.clock.advance(timedelta(days=2))
+    town.desk.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
+    (found,) = town.desk.engine.reviews.waiting()
+    town.desk.engine.reviews.decide(found.id, "it_did_not", actor=BY, answer={})
+    assert town.runs("1")[0]["status"] == "failed"
+    held = town.desk.engine.leases.find("lock:apply:ramp:1")
+    assert held is not None
+    assert held.holder == "somebody"
