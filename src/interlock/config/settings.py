@@ -211,6 +211,9 @@ class ContractSettings(Table):
     review_uncalibrated: bool = Field(
         True, description="Contracts of a vertical with too few known answers go to a person, however sure."
     )
+    blind_share: float = Field(
+        0.05, ge=0, le=1, description="The share of contracts approved by themselves that a person reads all the same."
+    )
     notify: list[str] = Field(
         default_factory=list, description="Who is told when one waits for a review, as mail:who@example.org."
     )

@@ -39,6 +39,7 @@ TIMED_OUT = "timed_out"
 FAILED = "failed"
 
 REVIEW_WINDOW = timedelta(hours=24)
+SAMPLE_WINDOW = timedelta(days=7)
 DECIDED = ("decisions", "review_note")
 IN_REVIEW = {"reject_reason": RejectReason.REJECTED_IN_REVIEW}
 GIVEN_UP = {"reject_reason": RejectReason.GIVEN_UP}

@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock import ai
-from interlock.apps.contracts import asking, calibrating, stored
+from interlock.apps.contracts import asking, calibrating, sampling, stored
 from interlock.apps.contracts.compare import (
     Source,
     compare_offers,
@@ -142,7 +142,8 @@ def validate_fields(task: Task[Contract]) -> Outcome:
         "calibration": told.calibration_version,
     }
     if not told.needs_review:
-        return Go(VALIDATED, data=data, reason=f"{told.final_confidence} % sure", hold=not task.data.drive)
+        asks = (sampling.ask(vertical),) if sampling.chosen(task.id, settings.blind_share) else ()
+        return Go(VALIDATED, data=data, reason=f"{told.final_confidence} % sure", hold=not task.data.drive, asks=asks)
     why = f"{told.final_confidence} % sure, {vertical.threshold} % are needed"
     return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *told.reasons][:4]), messages=_asked(task, settings))
 

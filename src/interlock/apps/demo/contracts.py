@@ -138,6 +138,8 @@ def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
     """A reviewer who knows what was agreed on: wrong values are corrected, some papers are sent back."""
     person = luck.choice((MARA, IVO))
     for review in engine.reviews.waiting(instance_id=instance.id):
+        if review.state is None:  # a sample, which nobody has read yet
+            continue
         if luck.random() < 0.1:
             note = {"review_note": "this is a draft, nobody has signed it"}
             engine.reviews.decide(review.id, "reject", actor=person, answer=note)

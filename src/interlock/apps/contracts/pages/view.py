@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interlock.apps.contracts import sampling
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
 from interlock.dashboard.views import Block, Looking, View
 from interlock.engine import Instance, OpenReview
@@ -24,6 +25,8 @@ class ContractView(View):
         return str(instance.data.get("filename") or View.title(self, instance))
 
     def summary(self, review: OpenReview, instance: Instance) -> str:
+        if review.name == sampling.NAME:
+            return "A sample of those that nobody looked at. Read it yourself; what the machine read comes afterwards"
         reasons = instance.data.get("reasons") or []
         sure = f"{instance.data.get('final_confidence') or 0} % sure that all required fields are right"
         return "; ".join([sure, *reasons][:3])
@@ -40,6 +43,10 @@ class ContractView(View):
         return found
 
     def evidence(self, looking: Looking) -> list[Block]:
+        originals = [a for a in looking.artifacts if a.hash == looking.instance.data.get("pdf")]
+        file = [Block(a.name, kind="artifact", artifact=a.name) for a in originals[-1:]]
+        if looking.review is not None and (looking.review.name, looking.review.status) == (sampling.NAME, "open"):
+            return file  # whoever has seen the machine's values would find them right
         digest = looking.instance.data.get("fields")
         fields: Mapping[str, Mapping[str, Any]] = json.loads(looking.content(digest) or b"{}") if digest else {}
         read = {name: one for name, one in fields.items() if one.get("value") not in (None, "")}
@@ -59,8 +66,7 @@ class ContractView(View):
             found.append(Block("Where they stand", kind="quote", text=text, marks=marks))
         if looking.instance.data.get("verdict"):
             found.append(Block("Comparison", rows=[("verdict", str(looking.instance.data["verdict"]), None)]))
-        originals = [a for a in looking.artifacts if a.hash == looking.instance.data.get("pdf")]
-        return found + [Block(a.name, kind="artifact", artifact=a.name) for a in originals[-1:]]
+        return found + file
 
 
 def _named(name: str) -> str:
