@@ -14,6 +14,7 @@ from interlock.store import open_store
 from interlock.testing import Trial
 from tests.cli.calling import Done, command
 from tests.cli.test_operating import PROGRAM, letter
+from tests.conformance.test_backup import damage
 
 
 @pytest.fixture
@@ -87,6 +88,14 @@ def test_a_file_that_is_none_leaves_no_database_behind(post: Path) -> None:
     (post.parent / "b.zip").write_text("nothing")
     done = interlock(post, "restore", "b.zip", "--database", f"sqlite:///{post.parent}/new.db")
     assert (done.code, "b.zip is no backup" in done.err, len(done.err.splitlines())) == (1, True, 1)
+    assert not list(post.parent.glob("new.db*"))
+
+
+def test_a_restore_that_breaks_in_the_middle_leaves_no_database_behind(post: Path) -> None:
+    interlock(post, "backup", "b.zip", "--quick", "--database", f"sqlite:///{post}")
+    damage(post.parent / "b.zip", "flipped")
+    done = interlock(post, "restore", "b.zip", "--database", f"sqlite:///{post.parent}/new.db")
+    assert (done.code, "b.zip is damaged: the table history" in done.err, done.out) == (1, True, "")
     assert not list(post.parent.glob("new.db*"))
 
 

@@ -211,6 +211,8 @@ def test_on_postgresql_the_feeds_order_is_kept_where_commits_overtook_positions(
         # As if the first had got its position before the second, and its transaction after it.
         conn.exec_driver_sql("ALTER TABLE history DISABLE TRIGGER history_keep")
         conn.execute(sa.update(t.history).where(t.history.c.instance_id == early).values(xact=t.history.c.xact + 10))
+        # And as if the second lay behind it on the disk: nothing but the order asked for gives the right one.
+        conn.execute(sa.update(t.history).where(t.history.c.instance_id == late).values(xact=t.history.c.xact + 0))
         conn.execute(sa.insert(s.cursor).values(
             name="rollup", pos=2**62,
             xact=sa.select(t.history.c.xact).where(t.history.c.instance_id == late).scalar_subquery(),
@@ -418,6 +420,15 @@ def test_new_history_comes_after_all_that_was_added_up_even_where_rows_were_remo
     after = Trial([MACHINE], store=new)
     after.create("parcel", {"user": "next"})
     assert after.engine.read(rollups.behind)
+
+
+def test_a_file_is_read_again_before_it_is_given_out(place: Place, tmp_path: Path) -> None:
+    old, file = place("sqlite"), tmp_path / "backup"
+    filled(old)
+    told: list[tuple[str, int, int, bool]] = []
+    made = write(old, file, lambda what, done, total: told.append((what, done, total, file.exists())))
+    assert list(dict.fromkeys(what for what, *_ in told)) == ["copying", "checking the copy", "writing", "checking"]
+    assert told[-1] == ("checking", made.rows, made.rows, False)
 
 
 def test_what_is_restored_can_be_told_from_the_file_alone(place: Place, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ from tests.conformance.test_versions import (
     WITHOUT_ASKING,
     JobThatNeedsPlace,
     JobWithoutPay,
+    JobWithPlace,
     Process,
     job,
     with_asking,
@@ -670,6 +671,39 @@ def test_back_undoes_only_what_was_done_since(old: Process, store: Store, clock:
     apply(new)
     back(new, since=since)
     assert (new.engine.get(first).version, new.engine.get(second).version) == (2, 1)
+
+
+def test_back_leaves_only_the_version_that_is_named(old: Process, store: Store, clock: VirtualClock) -> None:
+    second = Process(store, clock, job(data=JobWithoutPay))
+    first_made = old.create()
+    apply(second)
+    second_made = second.create()
+    third = Process(store, clock, job(data=JobWithPlace))
+    apply(third, source=2)
+    assert moved(back(third, source=2)) == {}
+    assert moved(back(third, source=3)) == {(3, "new", 2, "new"): 2}
+    assert {third.engine.get(i).version for i in (first_made, second_made)} == {2}
+    with pytest.raises(NotFound, match="job has no version 9; it has 1, 2, 3"):
+        back(third, source=9)
+
+
+def test_back_gives_a_dead_letter_its_step_again(store: Store, clock: VirtualClock) -> None:
+    never = Failures(state="broken", otherwise=Rule((Exception,), retries=0))
+    first = Process(store, clock, job(failures=never))
+    it = first.create()
+    first.work(Fail(ValueError("no")))
+    before = first.engine.get(it)
+    states = [State("first"), *STATES[1:]]
+    ways = [Transition("first", "asking", on="ask"), Transition("first", "broken", on="fail"),
+            Transition("broken", "first", on="retry", by=(SYSTEM, USER)), *TRANSITIONS[3:]]  # fmt: skip
+    machine = Machine("job", initial="first", states=states, transitions=ways, failures=never)
+    new = Process(store, clock, machine.with_handlers({"first": lambda task: Go("asking")}))
+    apply(new, renamed={"new": "first"})
+    assert [(letter.state, letter.step) for letter in new.engine.dead_letters.find()] == [("first", "first")]
+    back(new)
+    assert [(letter.state, letter.step) for letter in first.engine.dead_letters.find()] == [("new", "new")]
+    after = first.engine.get(it)
+    assert (after.failed_step, after.failures, after.finished_at) == ("new", before.failures, before.finished_at)
 
 
 def test_back_takes_the_key_again_or_says_who_has_it(old: Process, store: Store, clock: VirtualClock) -> None:
