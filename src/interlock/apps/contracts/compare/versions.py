@@ -50,6 +50,7 @@ def compare_versions(before: Source, after: Source) -> VersionsComparison:
         "removed": counts["removed"],
         "renumbered": sum(change.renumbered for change in clauses),
         "changed_blocks": changed_blocks(first.text, second.text),
+        "changed_blocks_as_printed": changed_blocks(_as_printed(before), _as_printed(after)),
         "fields_changed": different,
         "fields_same": in_fields["same"],
     }
@@ -57,10 +58,22 @@ def compare_versions(before: Source, after: Source) -> VersionsComparison:
         title=f"{before.name} → {after.name}",
         documents=[document_name("before", before, first), document_name("after", after, second)],
         summary=Summary(verdict=_verdict(summary), counts=summary),
-        notes=notes(first, second),
+        notes=[*notes(first, second), *_places_note(summary)],
         clauses=clauses,
         fields=fields,
     )
+
+
+def _as_printed(source: Source) -> str:
+    """The pages one after the other, with their headers, footers and page numbers."""
+    return " ".join(" ".join(page.text for page in source.document.pages).split())
+
+
+def _places_note(counts: dict[str, int]) -> list[str]:
+    mine, printed = counts["changed_blocks"], counts["changed_blocks_as_printed"]
+    if mine == printed:
+        return []
+    return [f"Sentence by sentence, the texts differ in {mine} places; with what is printed around them, in {printed}."]
 
 
 def accept_all(comparison: VersionsComparison) -> str:
