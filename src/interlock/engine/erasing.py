@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from interlock.engine import actions, archive
 from interlock.engine.errors import InvalidData, StillAtWork
 from interlock.engine.instance import Instance
-from interlock.engine.removing import keep_key, permit
+from interlock.engine.removing import keep_keys, permit
 from interlock.engine.text import canonical, hidden
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
@@ -152,7 +152,7 @@ def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: st
         )
     report = Erased(instances=[instance_id])
     conn = unit.conn
-    permit(unit, instance_id, "payloads", instance.seq, instance.head, actor, reason)
+    permit(unit, "payloads", [(instance_id, instance.seq, instance.head, None)], actor, reason)
     here = H.c.instance_id == instance_id
     report.what["history"] = conn.execute(
         sa.update(H).where(here, H.c.payload.is_not(None)).values(payload=None)
@@ -180,7 +180,7 @@ def _hide_key(unit: Unit, instance: Instance) -> None:
     """The key goes; where it was to stay taken for ever, its hash does that."""
     assert instance.key is not None
     if instance.unique_key is not None:
-        keep_key(unit, instance.workspace, instance.machine, hidden(instance.key), instance.id)
+        keep_keys(unit, [(instance.workspace, instance.machine, hidden(instance.key), instance.id)])
     instance.key, instance.unique_key = hidden(instance.key), None
     unit.touch(instance)
 

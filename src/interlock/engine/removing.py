@@ -16,7 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from interlock.engine.archive import Record, belongings
+from interlock.engine.archive import Record, among, belongings
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import keeping
@@ -24,7 +24,7 @@ from interlock.store import service as s
 from interlock.store import tables as t
 
 H, I, E, P = t.history, t.instance, t.effect, t.purge  # noqa: E741
-STAYS = {"history", "purge", "limit_use", "contract_label", "lease", "kept_key", "effect"}
+NOT_SIMPLY = {"history", "purge", "effect"}
 """Tables whose rows are not simply deleted with their instance."""
 COUNTED = "rollup"
 """The cursor of whoever adds up the history."""
@@ -50,9 +50,9 @@ def held_back(conn: sa.Connection, roots: Mapping[UUID, UUID]) -> dict[UUID, str
     found: dict[UUID, str] = {}
     for reason, query in REASONS:
         column = next(iter(query.selected_columns))
-        for one in conn.execute(query.where(column.in_(ids))).scalars():
+        for one in conn.execute(query.where(among(conn, column, ids))).scalars():
             found.setdefault(one, reason)
-    alive = sa.select(I.c.root).distinct().where(I.c.root.in_(set(roots.values())), I.c.finished_at.is_(None))
+    alive = sa.select(I.c.root).distinct().where(among(conn, I.c.root, set(roots.values())), I.c.finished_at.is_(None))
     living = set(conn.execute(alive).scalars())
     for one, root in roots.items():
         if root in living:
@@ -71,7 +71,7 @@ def _not_counted(conn: sa.Connection, ids: Sequence[UUID]) -> list[UUID]:
     if conn.dialect.name != "sqlite":
         behind = sa.tuple_(H.c.xact, H.c.pos) > sa.tuple_(sa.literal(at.xact), sa.literal(at.pos))
     query = sa.select(I.c.id).join(H, sa.and_(H.c.instance_id == I.c.id, H.c.seq == I.c.seq))
-    return list(conn.execute(query.where(I.c.id.in_(ids), behind)).scalars())
+    return list(conn.execute(query.where(among(conn, I.c.id, ids), behind)).scalars())
 
 
 def remove(
@@ -86,7 +86,7 @@ def remove(
     conn.execute(sa.select(s.cursor.c.pos).where(s.cursor.c.name == COUNTED).with_for_update()).first()
     known = {record.id: record for record in records}
     columns = (I.c.id, I.c.seq, I.c.head, I.c.root, I.c.workspace, I.c.machine, I.c.state, I.c.unique_key)
-    locked = sa.select(*columns).where(I.c.id.in_(list(known)), STILL).order_by(I.c.id)
+    locked = sa.select(*columns).where(among(conn, I.c.id, known), STILL).order_by(I.c.id)
     rows = [
         row
         for row in conn.execute(locked.with_for_update(skip_locked=True))
@@ -97,40 +97,34 @@ def remove(
     if not rows:
         return []
     gone = [row.id for row in rows]
-    for row in rows:
-        permit(unit, row.id, "rows", row.seq, bytes(row.head), actor, reason, known[row.id].digest)
-        if row.unique_key is not None:
-            keep_key(unit, row.workspace, row.machine, row.unique_key, row.id)
+    permit(unit, "rows", [(row.id, row.seq, bytes(row.head), known[row.id].digest) for row in rows], actor, reason)
+    keep_keys(unit, [(r.workspace, r.machine, r.unique_key, r.id) for r in rows if r.unique_key is not None])
     _delete(unit, gone, leave_history=leave_history)
     _count(conn, Counter((row.workspace, row.machine, row.state) for row in rows))
     return gone
 
 
-def permit(
-    unit: Unit,
-    instance_id: UUID,
-    kind: str,
-    upto: int,
-    last: bytes,
-    actor: Actor,
-    reason: str,
-    digest: bytes | None = None,
-) -> None:
+Leave = tuple[UUID, int, bytes, bytes | None]
+"""An instance, the last row that may go, that row's hash, and the digest of its line in an archive."""
+
+
+def permit(unit: Unit, kind: str, leaves: Sequence[Leave], actor: Actor, reason: str) -> None:
     """Leave for the triggers: rows up to this one may go (`rows`), or their payloads (`payloads`)."""
-    values = {
-        "upto_seq": upto, "last_hash": last, "export_digest": digest, "actor": str(actor), "reason": reason,
-        "at": unit.now,
-    }  # fmt: skip
-    made = _insert(unit, P).values(instance_id=instance_id, kind=kind, **values)
-    unit.conn.execute(made.on_conflict_do_update(index_elements=[P.c.instance_id, P.c.kind], set_=values))
-
-
-def keep_key(unit: Unit, workspace: str, machine: str, key: str, instance_id: UUID) -> None:
-    """The key stays taken, though nobody has it."""
-    made = _insert(unit, keeping.kept_key).values(
-        workspace=workspace, machine=machine, key=key, instance_id=instance_id, at=unit.now
+    made = _insert(unit, P)
+    given = ("upto_seq", "last_hash", "export_digest", "actor", "reason", "at")
+    made = made.on_conflict_do_update(
+        index_elements=[P.c.instance_id, P.c.kind], set_={name: made.excluded[name] for name in given}
     )
-    unit.conn.execute(made.on_conflict_do_nothing())
+    names, more = ("instance_id", *given, "kind"), (str(actor), reason, unit.now, kind)
+    unit.conn.execute(made, [dict(zip(names, (*leave, *more), strict=True)) for leave in leaves])
+
+
+def keep_keys(unit: Unit, keys: Sequence[tuple[str, str, str, UUID]]) -> None:
+    """Keys (workspace, machine, key, whose) stay taken, though nobody has them."""
+    names = ("workspace", "machine", "key", "instance_id")
+    rows = [dict(zip(names, key, strict=True)) | {"at": unit.now} for key in keys]
+    if rows:
+        unit.conn.execute(_insert(unit, keeping.kept_key).on_conflict_do_nothing(), rows)
 
 
 def _insert(unit: Unit, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
@@ -139,20 +133,20 @@ def _insert(unit: Unit, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
 
 def _delete(unit: Unit, gone: list[UUID], *, leave_history: bool) -> None:
     conn = unit.conn
-    messages = sa.select(t.outbox.c.id).where(t.outbox.c.instance_id.in_(gone))
+    messages = sa.select(t.outbox.c.id).where(among(conn, t.outbox.c.instance_id, gone))
     conn.execute(sa.delete(s.delivery).where(s.delivery.c.outbox_id.in_(messages)))
     for table in belongings():
-        if table.name not in STAYS:
-            conn.execute(sa.delete(table).where(table.c.instance_id.in_(gone)))
+        if table.name not in NOT_SIMPLY:
+            conn.execute(sa.delete(table).where(among(conn, table.c.instance_id, gone)))
     _effects(conn, gone)
     if not leave_history:
-        conn.execute(sa.delete(H).where(H.c.instance_id.in_(gone)))
-    conn.execute(sa.delete(I).where(I.c.id.in_(gone)))
+        conn.execute(sa.delete(H).where(among(conn, H.c.instance_id, gone)))
+    conn.execute(sa.delete(I).where(among(conn, I.c.id, gone)))
 
 
 def _effects(conn: sa.Connection, gone: Iterable[UUID]) -> None:
     """A key that another instance may come with stays known, so that the thing is not done twice."""
-    rows = conn.execute(sa.select(E.c.id, E.c.instance_id, E.c.key).where(E.c.instance_id.in_(list(gone)))).all()
+    rows = conn.execute(sa.select(E.c.id, E.c.instance_id, E.c.key).where(among(conn, E.c.instance_id, gone))).all()
     own = [row.id for row in rows if row.key.startswith(f"{row.instance_id}:")]
     given = [row.id for row in rows if not row.key.startswith(f"{row.instance_id}:")]
     if own:

@@ -19,4 +19,5 @@ job_tag = sa.Table(
     text("workspace", primary=True),
     text("tag", primary=True),
     id_("instance_id", primary=True),
+    sa.Index("ix_job_tag_instance", "instance_id"),
 )
