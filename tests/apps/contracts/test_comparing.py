@@ -8,7 +8,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from interlock.apps.contracts.fields.calibration import Row, Table
 from interlock.config import ContractSettings
+from interlock.store.contracts import contract_calibration as C
 from tests.apps.contracts.compare.test_amendment import BASE, FIRST
 from tests.apps.contracts.house import CLEAR, ENERGY, LAW, OPENING, SIGNATURES, House
 
@@ -143,9 +145,7 @@ def test_a_template_and_offers_of_ones_own(house: House, tmp_path: Path) -> None
     assert compared(house, it)["kind"] == "template"
 
 
-def test_a_vertical_of_ones_own(house: House, tmp_path: Path) -> None:
-    (tmp_path / "letter.yaml").write_text(
-        """
+LETTER = """
 name: letter
 label: Letter
 threshold: 80
@@ -153,9 +153,26 @@ signs: [dear]
 signs_needed: 1
 fields:
   - {name: topic, label: Topic, type: text, required: true, extractors: [label], labels: [Subject]}
-""",
-        "utf-8",
-    )
+"""
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_vertical_with_too_few_known_answers_goes_to_a_person_unless_told_otherwise(
+    house: House, tmp_path: Path, asked: bool
+) -> None:
+    (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")
+    counts = Table(vertical="letter", version="few", documents=49, rows=(Row(field="topic", n=49, right=49),))
+    values = {"vertical": "letter", "version": "few", "counts": counts.model_dump_json(), "documents": 49, "labels": 49}
+    house.engine.write(lambda unit: unit.conn.execute(C.insert().values(**values, at=unit.now)), name="counts")
+    house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path, review_uncalibrated=asked)
+    it = text_taken(house, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter", drive=False)
+    house.done(it, "extract")
+    told = house.look(it)
+    assert (told["needsReview"], told["finalConfidence"] >= 80, told["calibrationVersion"]) == (asked, not asked, "few")
+
+
+def test_a_vertical_of_ones_own(house: House, tmp_path: Path) -> None:
+    (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")
     house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
     it = text_taken(house, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter")
     told = house.look(it)

@@ -38,6 +38,20 @@ def test_a_document_has_no_changes_against_itself(pages: list[str]) -> None:
     assert (counts["changed"], counts["moved"], counts["added"], counts["removed"]) == (0, 0, 0, 0)
 
 
+def test_places_are_counted_with_and_without_what_is_printed_around_the_text() -> None:
+    pages = [f"{page}. Title. It says {page} things.\nAnd it says more of them." for page in (1, 2, 3)]
+    before = [f"{text}\nSource: ACME, 8-K" for text in pages]
+    after = [f"{text.replace('1 things', 'one thing')}\nSource: ACME, 10-K" for text in pages]
+    comparison = compare_versions(source(*before), source(*after))
+    counts = comparison.summary.counts
+    assert 0 < counts["changed_blocks"] < counts["changed_blocks_as_printed"]
+    wanted = f"{counts['changed_blocks']} places; with what is printed around them, in"
+    assert any(wanted in note for note in comparison.notes)
+    same = compare_versions(source(BEFORE), source(AFTER))
+    assert same.summary.counts["changed_blocks"] == same.summary.counts["changed_blocks_as_printed"] > 0
+    assert not any("places" in note for note in same.notes)
+
+
 def test_clauses_are_counted_by_what_became_of_them() -> None:
     comparison = compare_versions(source(BEFORE), source(AFTER))
     counts = comparison.summary.counts
