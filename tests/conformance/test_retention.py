@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from interlock.config import RetentionSettings, Settings
 from interlock.config.settings import length
 from interlock.engine import Engine, InvalidData, KeyTaken, NotFound, archive
-from interlock.engine.retention import ACTOR, LEASE, Policy, Report, Retention
+from interlock.engine.retention import ACTOR, LEASE, Policy, Report, Retention, look, scopes
 from interlock.engine.unit import Unit
 from interlock.machine import OWNER as BY_OWNER
 from interlock.machine import Actor, Ask, Fail, Go, KeyScope, Message, Review, Spawn
@@ -28,6 +28,8 @@ from interlock.store import service as s
 from interlock.store import tables as t
 from interlock.testing import Trial, VirtualClock
 from interlock.watch import rollups
+from interlock.worker.duties import working
+from interlock.worker.keeper import Keeper
 from tests.conformance.gates import parcel
 from tests.conformance.machines import by_hand, claim_one, do, page, trial_of
 
@@ -413,6 +415,64 @@ def test_an_age_is_a_number_and_a_unit(age: str) -> None:
 
 def test_ages_are_read() -> None:
     assert [length(age) for age in ("12h", "2w", "1y", "never")] == [DAY / 2, 14 * DAY, 365 * DAY, None]
+
+
+# -- beside the load
+
+
+def test_a_worker_does_it_by_itself(trial: Trial, tmp_path: Path) -> None:
+    old = read_page(trial)
+    trial.clock.advance(91 * DAY)
+    settings = Settings(data=tmp_path, retention=RetentionSettings(default="90d", every=5))
+    keeper = Keeper(trial.engine, settings)
+    assert (keeper.pause, keeper.once()) == (300, False)
+    with pytest.raises(NotFound, match="was removed"):
+        trial.get(old)
+    assert "keeper" in [loop.name for loop in working(trial.engine, settings)]
+
+
+def test_a_run_that_is_told_to_stop_stops_after_a_batch(trial: Trial, policy: Policy) -> None:
+    trial.engine.create_many("page", [{} for _ in range(250)])
+    for claim in trial.claim(250):
+        trial.finish(claim, Go("read"))
+    trial.clock.advance(91 * DAY)
+    rests: list[float] = []
+    report = Retention(trial.engine, policy).run(stopping=lambda: len(rests) > 0, rest=rests.append)
+    assert (report.instances, len(rests)) == ({"page": 200}, 1)
+    assert trial.engine.leases.find(LEASE) is None
+
+
+def test_a_look_reads_by_an_index_and_stops_where_all_is_young(trial: Trial, policy: Policy) -> None:
+    for _ in range(3):
+        read_page(trial)
+    trial.clock.advance(89 * DAY)
+    now = trial.clock.now()
+    [scope] = trial.engine.read(lambda conn: scopes(conn, policy, now))
+    assert (scope.machine, scope.state) == ("page", "read")
+    found = trial.engine.read(lambda conn: look(conn, scope, None, limit=2))
+    assert (found.ready, found.last) == ((), None)
+    seen: list[str] = []
+    how = "EXPLAIN" if trial.engine.store.dialect == "postgresql" else "EXPLAIN QUERY PLAN"
+
+    def explain(conn: sa.Connection) -> None:
+        if conn.dialect.name == "postgresql":
+            conn.exec_driver_sql("SET LOCAL enable_seqscan = off")
+            conn.exec_driver_sql("SET LOCAL enable_sort = off")
+
+        @sa.event.listens_for(conn, "before_cursor_execute", retval=True)
+        def prefix(_c: Any, _cur: Any, statement: str, parameters: Any, *_: Any) -> Any:
+            if "FROM instance" in statement and "ORDER BY instance.state" in statement:
+                raw = conn.connection.cursor()
+                raw.execute(
+                    ("EXPLAIN " if conn.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN ") + statement, parameters
+                )
+                seen.append(str(raw.fetchall()))
+            return statement, parameters
+
+        look(conn, scope, None)
+
+    trial.engine.read(explain)
+    assert "ix_instance_state" in seen[0]
 
 
 # -- a crash
