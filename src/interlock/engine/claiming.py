@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID
 
 from interlock.engine import failing, limits, moves, picking
@@ -36,7 +37,7 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
     """Up to `count` claims; picks up, with a history row, what is declared to be picked up."""
     if count <= 0 or not queues:
         return []
-    actor = Actor(WORKER, str(worker))
+    actor = acting(worker)
     claims = []
     picked = []
     for instance in unit.adopt(picking.pick(unit.core, unit.conn, unit.now, queues, count, turn)):
@@ -76,9 +77,15 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
     return claims
 
 
+@lru_cache(1000)
+def acting(worker: UUID) -> Actor:
+    """The worker, as history names it."""
+    return Actor(WORKER, str(worker))
+
+
 def held(unit: Unit, claim: Claim) -> Instance | None:
     """The claimed instance, if the claim still holds."""
-    instance = unit.lock_many([claim.id]).get(claim.id)
+    instance = unit.known.get(claim.id) or unit.lock_many([claim.id]).get(claim.id)
     if instance is None or (instance.holder, instance.fence, instance.wake) != (claim.worker, claim.fence, "lease"):
         return None
     return instance

@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import failing, limits, lineage, moves, picking
-from interlock.engine.claiming import Claim, held
+from interlock.engine.claiming import Claim, acting, held
 from interlock.engine.errors import Fenced, InvalidData
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
@@ -18,7 +18,6 @@ from interlock.engine.text import shortened
 from interlock.engine.unit import Unit
 from interlock.machine import (
     SYSTEM,
-    WORKER,
     Actor,
     Again,
     Edge,
@@ -92,7 +91,7 @@ def _apply(unit: Unit, result: Result) -> bool:
     instance = held(unit, result.claim)
     if instance is None:
         return False
-    machine, actor = result.claim.machine, Actor(WORKER, str(result.claim.worker))
+    machine, actor = result.claim.machine, acting(result.claim.worker)
     took = unit.now - (instance.claimed_at or unit.now)
     instance.waited = result.claim.waited
     mark = unit.mark(instance)
@@ -222,7 +221,7 @@ def must_hold(unit: Unit, claim: Claim) -> Instance:
 def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reason: str = "") -> Instance:
     """Move from inside a handler and go on working: the lease stays."""
     instance = must_hold(unit, claim)
-    machine, actor = claim.machine, Actor(WORKER, str(claim.worker))
+    machine, actor = claim.machine, acting(claim.worker)
     if to in machine.states and not (machine.starts_work(to) or machine.runs_when_armed(to)):
         raise InvalidData(f"nobody works in {to!r}, so no lease is kept there; return Go({to!r}) instead")
     outcome = Go(to, data=data, reason=reason)
@@ -242,7 +241,7 @@ def save(unit: Unit, claim: Claim, data: Patch, *, reason: str = "") -> Instance
         unit.record(
             instance,
             "saved",
-            Actor(WORKER, str(claim.worker)),
+            acting(claim.worker),
             payload={"reason": reason, "step": claim.step, **change},
         )
     return instance
@@ -265,7 +264,7 @@ def give_back(unit: Unit, claims: Sequence[Claim]) -> int:
         if instance is None:
             continue
         done += 1
-        unit.record(instance, "given_back", Actor(WORKER, str(claim.worker)), payload={"step": claim.step})
+        unit.record(instance, "given_back", acting(claim.worker), payload={"step": claim.step})
         moves.drop_lease(unit, instance, claim.machine)
         instance.wake, instance.due_at = "work", unit.now
     return done
@@ -280,7 +279,7 @@ def orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
         if instance is None or (instance.holder, instance.fence, instance.wake) != (worker, fence, "lease"):
             continue
         done += 1
-        unit.record(instance, "given_back", Actor(WORKER, str(worker)), payload={"why": "the claim's answer was lost"})
+        unit.record(instance, "given_back", acting(worker), payload={"why": "the claim's answer was lost"})
         moves.drop_lease(unit, instance, unit.machine(instance))
         instance.wake, instance.due_at = "work", unit.now
     return done
@@ -304,12 +303,12 @@ def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
     instance = must_hold(unit, claim)
     moves.send(unit, instance, messages)
     told = [f"{message.channel} to {message.to}" for message in messages]
-    unit.record(instance, "sent", Actor(WORKER, str(claim.worker)), payload={"messages": told, "step": claim.step})
+    unit.record(instance, "sent", acting(claim.worker), payload={"messages": told, "step": claim.step})
 
 
 def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:
     """Create a child from inside a handler, under its fence; None when a check refused it, with its row."""
-    return lineage.spawn(unit, must_hold(unit, claim), wanted, Actor(WORKER, str(claim.worker)))
+    return lineage.spawn(unit, must_hold(unit, claim), wanted, acting(claim.worker))
 
 
 def overdue(unit: Unit, limit: int) -> int:

@@ -81,6 +81,7 @@ class SqliteStore(Store):
             dbapi.execute("PRAGMA foreign_keys = ON")
             dbapi.execute("PRAGMA cache_size = -65536")
             dbapi.execute("PRAGMA temp_store = MEMORY")
+            dbapi.execute("PRAGMA wal_autocheckpoint = 8000")
 
         @sa.event.listens_for(engine, "begin")
         def own_begin(conn: sa.Connection) -> None:
