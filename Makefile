@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+PEERS := $(VENV)/peers
 
 .PHONY: setup run test browser check bench screenshots soak clean
 
@@ -35,8 +36,12 @@ check: setup  ## Lint, types, layers.
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup  ## Work items per second, against raw SQL in the same run.
+bench: $(PEERS)  ## Work items per second, against raw SQL and other systems in the same run; how it grows; how it rests.
 	$(BIN)/python -m bench
+
+$(PEERS): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
+	@touch $(PEERS)
 
 screenshots: setup browser  ## Every page of the demo into docs/images.
 	$(BIN)/python -m bench.screenshots

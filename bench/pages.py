@@ -58,70 +58,70 @@ def fill(engine: Engine, count: int) -> None:
 
     for start in range(0, count, BATCH):
         store.write(lambda conn, first=start: batch(conn, first))
-    store.write(lambda conn: _beside(conn, now))
+    store.write(lambda conn: beside(conn, now, "parcel", waiting="customs", failed="weighing"))
     while engine.write(lambda unit: rollups.roll(unit, 100_000)):
         pass
     store.write(lambda conn: conn.exec_driver_sql("ANALYZE"))
 
 
-def _beside(conn: sa.Connection, now: int) -> None:
-    """Open reviews and dead letters of the newest."""
-    waiting = conn.execute(
-        sa.select(t.instance.c.id)
-        .where(t.instance.c.machine == "parcel", t.instance.c.state == "customs")
-        .limit(REVIEWS)
-    ).scalars()
-    common = {"workspace": "default", "machine": "parcel"}
+def beside(conn: sa.Connection, now: int, machine: str, *, waiting: str, failed: str) -> None:
+    """Open reviews and dead letters of some."""
+
+    def some(state: str, most: int) -> list[UUID]:
+        query = sa.select(t.instance.c.id).where(t.instance.c.machine == machine, t.instance.c.state == state)
+        return list(conn.execute(query.limit(most)).scalars())
+
+    common = {"workspace": "default", "machine": machine}
     conn.execute(
         sa.insert(t.review),
         [
-            {**common, "id": i, "instance_id": i, "name": "customs", "title": "Clear it?", "state": "customs",
+            {**common, "id": i, "instance_id": i, "name": waiting, "title": "Clear it?", "state": waiting,
              "role": "reviewer", "decisions": '{"clear":"clear"}', "status": "open", "opened_at": now,
              "due_at": now + 10**10}
-            for i in waiting
+            for i in some(waiting, REVIEWS)
         ],
     )  # fmt: skip
-    failed = conn.execute(
-        sa.select(t.instance.c.id)
-        .where(t.instance.c.machine == "parcel", t.instance.c.state == "weighing")
-        .limit(LETTERS)
-    ).scalars()
     conn.execute(
         sa.insert(t.dead_letter),
         [
-            {**common, "id": i, "instance_id": i, "state": "weighing", "step": "weighing", "error_type": "ScaleBusy",
+            {**common, "id": i, "instance_id": i, "state": failed, "step": failed, "error_type": "ScaleBusy",
              "error": '{"type":"ScaleBusy","message":"the scale is in use"}', "fingerprint": f"f{n % 7}", "attempts": 6,
              "data": "{}", "status": "open", "at": now}
-            for n, i in enumerate(failed)
+            for n, i in enumerate(some(failed, LETTERS))
         ],
     )  # fmt: skip
 
 
-def measure(url: str, count: int, *, rounds: int = 5) -> dict[str, float]:
-    """Milliseconds to answer, the median of a few, for each page; the numbers around a page are not remembered."""
+def measure(url: str, count: int) -> dict[str, float]:
+    """Every page with so many parcels."""
     with Engine(url, [parcel]) as engine:
         fill(engine, count)
-        service = Service(engine, Settings())
-        owner = service.people.setup()
-        one = engine.read(lambda conn: conn.execute(sa.select(t.instance.c.id).limit(1).offset(500)).scalar_one())
-        paths = [
-            "/ui", "/ui/machines/parcel", "/ui/instances", "/ui/instances?machine=parcel&state=customs",
-            "/ui/instances?text=thing+77777", "/ui/instances?finished=no", f"/ui/instances/{one}",
-            f"/ui/instances/{one}?tab=data", "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules",
-            "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause",
-        ]  # fmt: skip
-        with TestClient(create_app(service, pages=dashboard())) as client:
-            client.get(f"/login?link={service.people.login_link(owner.id)}")
-            found = {}
-            for path in paths:
-                took = []
-                for _ in range(rounds):
-                    forget_frames()
-                    begun = time.perf_counter()
-                    answer = client.get(path)
-                    took.append((time.perf_counter() - begun) * 1000)
-                    assert answer.status_code == 200, (path, answer.status_code)
-                    assert "log out" in answer.text, "a page of somebody who is logged in"
-                found[path.replace(str(one), "ID")] = statistics.median(took)
-        service.close()
+        return visit(engine, "parcel", "customs")
+
+
+def visit(engine: Engine, machine: str, state: str, *, rounds: int = 5) -> dict[str, float]:
+    """Milliseconds to answer, the median of a few, for each page; the numbers around a page are not remembered."""
+    service = Service(engine, Settings())
+    owner = service.people.setup()
+    one = engine.read(lambda conn: conn.execute(sa.select(t.instance.c.id).limit(1).offset(500)).scalar_one())
+    paths = [
+        "/ui", f"/ui/machines/{machine}", "/ui/instances", f"/ui/instances?machine={machine}&state={state}",
+        "/ui/instances?text=thing+77777", "/ui/instances?finished=no", f"/ui/instances/{one}",
+        f"/ui/instances/{one}?tab=data", "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules",
+        "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause",
+    ]  # fmt: skip
+    found = {}
+    with TestClient(create_app(service, pages=dashboard())) as client:
+        client.get(f"/login?link={service.people.login_link(owner.id)}")
+        for path in paths:
+            took = []
+            for _ in range(rounds):
+                forget_frames()
+                begun = time.perf_counter()
+                answer = client.get(path)
+                took.append((time.perf_counter() - begun) * 1000)
+                assert answer.status_code == 200, (path, answer.status_code)
+                assert "log out" in answer.text, "a page of somebody who is logged in"
+            found[path.replace(str(one), "ID")] = statistics.median(took)
+    service.close()
     return found

@@ -1,0 +1,16 @@
+"""Puts measured tables into a page, between marks that a reader does not see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def write(page: Path, name: str, text: str) -> None:
+    """Replace what stands between `<!-- bench: NAME -->` and `<!-- end -->`."""
+    first, last = f"<!-- bench: {name} -->", "<!-- end -->"
+    whole = page.read_text()
+    before, found, rest = whole.partition(first)
+    old, ended, after = rest.partition(last)
+    if not found or not ended or "<!-- bench:" in old:
+        raise SystemExit(f"{page} has no place for {name!r}; make one with the two lines {first} and {last}")
+    page.write_text(f"{before}{first}\n\n{text.strip()}\n\n{last}{after}")

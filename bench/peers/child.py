@@ -1,0 +1,58 @@
+"""A process of a contender: `python -m bench.peers.child NAME URL MARKS`. It is told to go and to end on its input."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import mmap
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+
+def main() -> None:
+    name, url, marks = sys.argv[1:4]
+    with Path(marks).open("r+b") as file:
+        memory = mmap.mmap(file.fileno(), 0)
+    seen = memoryview(memory).cast("q")  # how many handlers began, then when each of them did
+    numbers = itertools.count(1)
+    last = len(seen) - 1
+    spent = [0.0]
+
+    def tick() -> None:
+        number = next(numbers)
+        if number <= last:
+            seen[number] = time.monotonic_ns()
+            seen[0] = number
+
+    def go() -> None:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        spent[0] = _cpu()
+        threading.Thread(target=end, daemon=True).start()
+
+    def end() -> None:
+        """Whatever the worker does at this moment: its figures are said, and the process is gone."""
+        sys.stdin.readline()
+        print(json.dumps({"cpu": _cpu() - spent[0], "peak_rss": _peak()}), flush=True)
+        os._exit(0)
+
+    importlib.import_module(f"bench.peers.{name}").work(url, go, tick)
+    threading.Event().wait()  # a worker that ends when nothing is left
+
+
+def _cpu() -> float:
+    return sum(os.times()[:4])
+
+
+def _peak() -> int:
+    """Bytes; of this program alone, where `getrusage` also knows that of the process which started it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+if __name__ == "__main__":
+    main()

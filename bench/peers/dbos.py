@@ -1,0 +1,50 @@
+"""DBOS: a job is a workflow in a queue, without steps of its own, which is the least that it can write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import dbos
+
+PACKAGE = "dbos"
+HANDS = 100
+SETTINGS = f"a workflow without steps, {HANDS} at once a process, looks every 10 ms, a pool of 20 connections"
+FINISHED = "SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'"
+
+
+def _start(url: str, tick: Callable[[], None]) -> Callable[[int], None]:
+    dbos.DBOS(
+        config={
+            "name": "bench", "system_database_url": url, "executor_id": str(os.getpid()), "log_level": "ERROR",
+            "application_version": "1", "sys_db_pool_size": 20,
+        }
+    )  # fmt: skip
+
+    @dbos.DBOS.workflow(name="nothing")
+    def nothing(n: int) -> None:
+        tick()
+
+    return nothing
+
+
+def setup(url: str) -> None:
+    """It makes its tables when it starts."""
+    _start(url, int)
+    dbos.DBOS.launch()
+    dbos.DBOS.destroy(destroy_registry=True)
+
+
+def enqueue(url: str, count: int) -> None:
+    client = dbos.DBOSClient(system_database_url=url)
+    options: dbos.EnqueueOptions = {"queue_name": "bench", "workflow_name": "nothing", "app_version": "1"}
+    for n in range(count):
+        client.enqueue(options, n)
+    client.destroy()
+
+
+def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
+    _start(url, tick)
+    go()
+    dbos.DBOS.launch()
+    dbos.DBOS.register_queue("bench", worker_concurrency=HANDS, polling_interval_sec=0.01)

@@ -1,0 +1,38 @@
+"""Interlock: a real worker; each finished item is a claim, a state change and a chained history row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench.items import machine
+from interlock.engine import Engine
+from interlock.worker import Worker
+
+PACKAGE = "interlock"
+HANDS = 200
+SETTINGS = f"{HANDS} hands, a chained history row for each, its other defaults"
+FINISHED = "SELECT count(*) FROM instance WHERE machine = 'trivial' AND state = 'done'"
+
+
+def setup(url: str) -> None:
+    with Engine(url, [machine(lambda: None)]):
+        pass
+
+
+def enqueue(url: str, count: int) -> None:
+    with Engine(url, [machine(lambda: None)]) as engine:
+        for start in range(0, count, 1000):
+            engine.create_many("trivial", [{"n": n} for n in range(start, min(start + 1000, count))])
+
+
+def verify(url: str) -> None:
+    """Speed counts for nothing where a chain is broken."""
+    with Engine(url, [machine(lambda: None)]) as engine:
+        problems = engine.verify().problems
+        assert problems == (), problems[:3]
+
+
+def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
+    worker = Worker(Engine(url, [machine(tick)]), hands=HANDS)
+    go()
+    worker.start()

@@ -1,0 +1,52 @@
+"""Procrastinate: each job is fetched and finished by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import procrastinate
+
+PACKAGE = "procrastinate"
+HANDS = 20
+SETTINGS = f"concurrency {HANDS}, a pool of {HANDS} connections, its other defaults"
+FINISHED = "SELECT count(*) FROM procrastinate_jobs WHERE status = 'succeeded'"
+
+
+def _app(url: str, tick: Callable[[], None]) -> tuple[procrastinate.App, procrastinate.tasks.Task]:
+    app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url, min_size=4, max_size=HANDS))
+
+    @app.task(name="nothing", queue="bench")
+    async def nothing(n: int) -> None:
+        tick()
+
+    return app, nothing
+
+
+def setup(url: str) -> None:
+    async def run() -> None:
+        app, _ = _app(url, int)
+        async with app.open_async():
+            await app.schema_manager.apply_schema_async()
+
+    asyncio.run(run())
+
+
+def enqueue(url: str, count: int) -> None:
+    async def run() -> None:
+        app, nothing = _app(url, int)
+        async with app.open_async():
+            for start in range(0, count, 1000):
+                await nothing.batch_defer_async(*({"n": n} for n in range(start, min(start + 1000, count))))
+
+    asyncio.run(run())
+
+
+def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
+    async def run() -> None:
+        app, _ = _app(url, tick)
+        async with app.open_async():
+            go()
+            await app.run_worker_async(queues=["bench"], concurrency=HANDS, install_signal_handlers=False)
+
+    asyncio.run(run())
