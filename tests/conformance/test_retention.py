@@ -463,9 +463,7 @@ def test_a_look_reads_by_an_index_and_stops_where_all_is_young(trial: Trial, pol
         def prefix(_c: Any, _cur: Any, statement: str, parameters: Any, *_: Any) -> Any:
             if "FROM instance" in statement and "ORDER BY instance.state" in statement:
                 raw = conn.connection.cursor()
-                raw.execute(
-                    ("EXPLAIN " if conn.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN ") + statement, parameters
-                )
+                raw.execute(f"{how} {statement}", parameters)
                 seen.append(str(raw.fetchall()))
             return statement, parameters
 
