@@ -171,6 +171,30 @@ def test_a_vertical_with_too_few_known_answers_goes_to_a_person_unless_told_othe
     assert (told["needsReview"], told["finalConfidence"] >= 80, told["calibrationVersion"]) == (asked, not asked, "few")
 
 
+def test_a_correction_must_be_one_of_the_choices(house: House, tmp_path: Path) -> None:
+    chosen = LETTER.replace("labels: [Subject]", "labels: [Subject], choices: [Tea, Coffee]")
+    (tmp_path / "letter.yaml").write_text(chosen, "utf-8")
+    house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
+    it = text_taken(house, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
+    house.done(it, "extract")
+    refused = house.review(it, "correct", {"field": "topic", "action": "correct", "value": "Water"})
+    assert refused.status_code == 422
+    assert "none of Tea, Coffee" in refused.json()["error"]["message"]
+    assert house.state(it) == "review_required"
+    told = house.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).json()["data"]
+    assert (told["state"], told["problems"], told["fields"]["topic"]["value"]) == ("validated", [], "Coffee")
+
+
+def test_a_person_may_insist_on_what_stands_there(house: House, tmp_path: Path) -> None:
+    chosen = LETTER.replace("labels: [Subject]", "labels: [Subject], choices: [Tea, Coffee]")
+    (tmp_path / "letter.yaml").write_text(chosen, "utf-8")
+    house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
+    it = text_taken(house, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
+    house.done(it, "extract")
+    told = house.review(it, "approve").json()["data"]
+    assert (told["state"], len(told["problems"])) == ("validated", 1)
+
+
 def test_a_vertical_of_ones_own(house: House, tmp_path: Path) -> None:
     (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")
     house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)

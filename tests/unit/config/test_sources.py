@@ -69,6 +69,7 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("contracts", "verticals", '"a"', "b", Path("a"), Path("b")),
     ("contracts", "templates", '"a"', "b", Path("a"), Path("b")),
     ("contracts", "review_uncalibrated", "false", "true", False, True),
+    ("contracts", "blind_share", "0.1", "0", 0.1, 0.0),
     ("contracts", "notify", '["mail:a@b.org"]', "[]", ["mail:a@b.org"], []),
     ("contracts", "wait", "5", "6", 5.0, 6.0),
     ("log", "format", '"json"', "console", "json", "console"),

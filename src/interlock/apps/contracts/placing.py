@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -13,7 +13,9 @@ from interlock.apps.contracts import stored
 from interlock.apps.contracts.models import Evidence, FieldDecision
 from interlock.apps.contracts.reading import Box, Document, Span
 from interlock.engine import Instance, InvalidData, artifacts
-from interlock.http.service import Service
+
+if TYPE_CHECKING:
+    from interlock.http.service import Service  # a worker reads this, too, and needs no endpoints
 
 Places = Mapping[str, dict[str, Any]]
 """By field: the quote, its page and characters, its boxes."""

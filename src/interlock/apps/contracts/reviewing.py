@@ -93,7 +93,7 @@ def _decide(
     if definition is None:
         raise InvalidData(f"fields: {one.field!r} is no field of {vertical.name}; it has {_names(vertical)}")
     field = read.setdefault(one.field, {})
-    machine = field.get("machine") or {name: field[name] for name in EVIDENCE if name in field}
+    machine = {name: field[name] for name in EVIDENCE if name in field}
     human: dict[str, Any] = {"action": one.action, "by": str(actor), "at": moment(unit.now).isoformat()}
     if implied:
         human["implied"] = True  # by approving the whole, not by a word on this field

@@ -86,7 +86,7 @@ def _of_type(field: FieldDefinition, value: Any, today: date) -> list[Problem]:
         return said("type", f"{field.label} {value!r} is not a number")
     if field.type == "duration" and days_of(str(value)) is None:
         return said("type", f"{field.label} {value!r} is not a duration")
-    if field.choices and str(value) not in field.choices:
+    if field.choices and str(value).casefold() not in {choice.casefold() for choice in field.choices}:
         return said("choice", f"{field.label} {value!r} is none of {', '.join(field.choices)}")
     return []
 
