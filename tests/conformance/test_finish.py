@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Result
-from interlock.machine import Again, Ask, Fail, Go, Machine, Message, Outcome, Patch, Review, Spawn, Stay
-from interlock.store import Store, micros, span, tables
+from interlock.engine import Claim, Result, finishing
+from interlock.machine import OWNER, Actor, Again, Ask, Fail, Go, Machine, Message, Outcome, Patch, Review, Spawn, Stay
+from interlock.store import RowChanged, Store, micros, span, tables
 from interlock.testing import Trial
 from tests.conformance.machines import (
     ANN,
@@ -42,6 +42,39 @@ def trial(store: Store) -> Iterator[Trial]:
 
 def outbox(trial: Trial) -> list[Any]:
     return list(trial.engine.read(lambda conn: conn.execute(sa.select(tables.outbox)).all()))
+
+
+# -- without a second look
+
+CHANGES: dict[str, Callable[[Trial, Claim], object]] = {
+    "paused": lambda trial, claim: trial.engine.pause(claim.id, actor=ANN),
+    "forced": lambda trial, claim: trial.engine.force(claim.id, "packing", actor=Actor(OWNER, "bo"), reason="again"),
+    "saved": lambda trial, claim: trial.write(lambda unit: finishing.save(unit, claim, {"note": "half"})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_result_for_what_is_not_as_it_was_claimed_writes_nothing_until_it_is_read(trial: Trial, what: str) -> None:
+    ids = [trial.create("parcel") for _ in range(3)]
+    claims = {claim.id: claim for claim in trial.claim(3)}
+    CHANGES[what](trial, claims[ids[1]])
+    before = {it: kinds(trial, it) for it in ids}
+    results = [Result(claims[it], Go("checking")) for it in ids]
+    with pytest.raises(RowChanged):
+        trial.write(lambda unit: finishing.finish(unit, results))
+    assert {it: kinds(trial, it) for it in ids} == before
+    # The engine reads them then: what is still held is written, and the others are not hurt.
+    assert trial.engine.finish(results) == [True, what == "saved", True]
+    assert [trial.state(it) for it in ids] == ["checking", "checking" if what == "saved" else "packing", "checking"]
+    assert trial.engine.verify().problems == ()
+
+
+def test_a_result_that_is_written_twice_in_one_batch_counts_once(trial: Trial) -> None:
+    it = trial.create("parcel")
+    claim = claim_one(trial)
+    before = kinds(trial, it)
+    assert trial.engine.finish([Result(claim, Go("checking"))] * 2) == [True, False]
+    assert kinds(trial, it) == [*before, "moved"]
 
 
 # -- moves

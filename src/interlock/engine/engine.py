@@ -35,7 +35,7 @@ from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
 from interlock.engine.unit import Unit, load
 from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry
-from interlock.store import Clock, Store, SystemClock, micros, migrate, open_store
+from interlock.store import Clock, RowChanged, Store, SystemClock, micros, migrate, open_store
 from interlock.store import tables as t
 from interlock.store.database import HISTORY
 
@@ -340,7 +340,11 @@ class Engine:
 
     def finish(self, results: Sequence[finishing.Result]) -> list[bool]:
         """Apply outcomes; False for each that came too late and changed nothing."""
-        return self.write(lambda unit: finishing.finish(unit, results), name="finish")
+        try:
+            return self.write(lambda unit: finishing.finish(unit, results), name="finish")
+        except RowChanged:
+            looked = finishing.read_first(results)
+            return self.write(lambda unit: finishing.finish(unit, looked), name="finish")
 
     def give_back(self, claims: Sequence[claiming.Claim]) -> int:
         return self.write(lambda unit: finishing.give_back(unit, claims), name="give_back")

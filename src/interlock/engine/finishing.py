@@ -46,25 +46,32 @@ class Result:
 
     claim: Claim
     outcome: Outcome
-    untouched: bool = False
-    """Whether the handler has written nothing for its instance, so that it should be as the claim left it."""
+    as_claimed: bool = True
+    """Whether the instance is taken to be as the claim left it, and not read again: its update proves it. Not worth
+    trying after a handler that has written something."""
 
 
 def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
     """Apply each outcome; False for one that came too late.
 
-    RowChanged when an untouched one is not as its claim left it; then nothing is written, and it is to be read first.
+    RowChanged when one is not as its claim left it; then nothing is written, and they are to be `read_first`.
     """
     to_read = []
     for result in results:
         row = result.claim.instance.loaded
-        if result.untouched and row is not None and _stands_alone(result.claim):
-            unit.assume(row)
+        if result.as_claimed and row is not None and _stands_alone(result.claim):
+            if result.claim.id not in unit.known:
+                unit.assume(row)
         else:
             to_read.append(result.claim.id)
     unit.lock_many(to_read)
     limits.lock_windows(unit, filter(None, map(partial(_takes, unit), results)))
     return [_apply(unit, result) for result in results]
+
+
+def read_first(results: Sequence[Result]) -> list[Result]:
+    """The same, to be written after a look."""
+    return [Result(result.claim, result.outcome, as_claimed=False) for result in results]
 
 
 def _stands_alone(claim: Claim) -> bool:

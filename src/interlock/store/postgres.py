@@ -145,6 +145,12 @@ class PostgresStore(Store):
         try:
             with told_as_ours(conn), _raw(conn).pipeline():
                 yield
+        except sa.exc.DBAPIError as error:
+            # The rows that were to follow do not fit, because those before them had changed: that is the news.
+            for cursor, table, count, guarded in pending:
+                if guarded and 0 <= cursor.rowcount < count:
+                    raise _changed(table, count, cursor.rowcount) from error
+            raise
         finally:
             self._pending.updates = None
         for update in pending:
@@ -305,9 +311,13 @@ def _update_many(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, .
     return f"UPDATE {table.name} AS old SET {sets} FROM unnest({arrays}) AS new ({names}) WHERE {where}".encode()
 
 
+def _changed(table: sa.Table, count: int, found: int) -> RowChanged:
+    return RowChanged(f"{count - found} of {count} rows of {table.name} were changed by others meanwhile")
+
+
 def _all_there(cursor: psycopg.Cursor[Any], table: sa.Table, count: int, guarded: bool) -> None:
     if cursor.rowcount != count and guarded:
-        raise RowChanged(f"{count - cursor.rowcount} of {count} rows of {table.name} were changed by others meanwhile")
+        raise _changed(table, count, cursor.rowcount)
     if cursor.rowcount != count:
         raise StoreGone(f"{count} rows of {table.name} were to be updated, {cursor.rowcount} were there")
 

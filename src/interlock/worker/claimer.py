@@ -103,8 +103,7 @@ class Claimer(Loop):
         try:
             return self._engine.write(partial(job, results=results), name="finish")
         except RowChanged:
-            read_first = [Result(result.claim, result.outcome) for result in results]
-            return self._engine.write(partial(job, results=read_first), name="finish")
+            return self._engine.write(partial(job, results=finishing.read_first(results)), name="finish")
 
     def _anything_ready(self) -> bool:
         """Looking costs no write lock, so idle workers do not stand in each other's way."""
