@@ -8,7 +8,10 @@ from urllib.request import Request, urlopen
 from uuid import UUID, uuid4
 
 import pytest
+import sqlalchemy as sa
 
+from interlock.config import ContractSettings
+from interlock.store.tables import outbox
 from tests.apps.contracts.house import CLEAR, DOUBTFUL, ENERGY, House, served
 from tests.apps.contracts.reading.files import pdf, word
 
@@ -61,6 +64,16 @@ def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(house: House) -> 
         assert 72 <= left < right <= 612
         assert 92 <= top < bottom <= 792
     assert "reviewTaskId" not in told
+
+
+def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: House) -> None:
+    both.engine.core.settings["contracts"] = ContractSettings(notify=["mail:ann@example.org"], blind_share=0.0)
+    query = sa.select(outbox.c.channel, outbox.c.recipient, outbox.c.subject, outbox.c.instance_id)
+    both.taken(CLEAR, filename="sure.pdf")
+    assert both.engine.read(lambda conn: conn.execute(query).all()) == []
+    it = both.in_review(filename="unsure.pdf")
+    told = both.engine.read(lambda conn: [tuple(row) for row in conn.execute(query)])
+    assert told == [("mail", "ann@example.org", "unsure.pdf waits for a review", it)]
 
 
 def test_what_waits_for_a_person_says_so_and_names_the_task(house: House) -> None:

@@ -98,6 +98,25 @@ def test_one_that_is_still_being_read_is_waited_for(house: House) -> None:
     assert compared(house, it)["kind"] == "versions"
 
 
+def test_one_that_could_never_be_read_is_nothing_to_compare_with(house: House) -> None:
+    other = UUID(house.send(b"%PDF-1.7\nthis is no PDF at all", query="?wait=0").json()["data"]["workflowId"])
+    house.hand.settle()
+    assert house.state(other) == "rejected"
+    told = house.look(house.taken(VERSION, compareWith=str(other)))
+    error = told["lastError"]
+    assert (told["state"], error["code"], error["retryable"]) == ("rejected", "NOTHING_TO_COMPARE", False)
+
+
+@pytest.mark.parametrize("name", ["../ours", "folder/../../ours", "..", ""])
+def test_a_template_is_never_taken_from_outside_of_its_folder(house: House, tmp_path: Path, name: str) -> None:
+    inside = tmp_path / "templates"
+    (inside / "folder").mkdir(parents=True)
+    (tmp_path / "ours.yaml").write_text("a file that nobody meant", "utf-8")
+    house.engine.core.settings["contracts"] = ContractSettings(templates=inside)
+    refused = house.send(b"a text", query="?wait=0", compareWith=f"template:{name}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "NOTHING_TO_COMPARE")
+
+
 @pytest.mark.parametrize("wanted", [str(UUID(int=9)), "a poem", "template:missing", "offers:../../etc/passwd"])
 def test_what_is_not_there_is_refused_before_anything_is_done(house: House, wanted: str) -> None:
     it = house.taken(CLEAR, drive=False)
