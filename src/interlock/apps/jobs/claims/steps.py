@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -192,6 +193,17 @@ def _claimed(unit: Unit, posting: Instance, begun: Instance, agent: Actor) -> No
     firing.fire(unit, posting.id, "claim", agent, data={"run_id": begun.key}, payload={"run": str(begun.id)})
 
 
+def _used(unit: Unit, run_id: UUID) -> str:
+    """What for, as far as that is still known."""
+    try:
+        other = unit.lock(run_id)
+    except NotFound:
+        return "by a run that was removed since"
+    if "job_id" not in other.data:
+        return "by a run that was erased since"
+    return f"for job {other.data['job_id']!r} on board {other.data['board']!r}, and is {other.state}"
+
+
 def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
     """The run that holds the job from now on; the same wish of the same agent again is answered alike."""
     posting = find(unit, workspace, job.name, job_key(wish.board, wish.job_id))
@@ -209,8 +221,7 @@ def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
     try:
         begun = _begin(unit, posting, wish, agent)
     except KeyTaken as taken:
-        other = unit.lock(taken.existing)
-        what = f"for job {other.data['job_id']!r} on board {other.data['board']!r}, and is {other.state}"
+        what = _used(unit, taken.existing)
         raise Conflict(f"run_id {wish.run_id!r} was used {what}; use a new one for each claim") from None
     name = lock_of(posting)
     try:
