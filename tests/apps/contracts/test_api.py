@@ -332,6 +332,17 @@ def test_a_caller_who_hangs_up_cancels_nothing(house: House) -> None:
     assert house.state(it) == "validated"
 
 
+@pytest.mark.parametrize("scopes", [["fire", "create"], ["read"]], ids=["cannot see it", "can only look"])
+def test_a_token_needs_both_to_see_the_workflow_and_to_do_the_step(house: House, scopes: list[str]) -> None:
+    it = house.taken(CLEAR, drive=False)
+    made = house.desk.post("/api/tokens", {"name": "half", "scopes": scopes}).json()
+    headers = {"Authorization": f"Bearer {made['secret']}"}
+    for path, body in ((f"/workflows/{it}/extract?wait=0", {}), ("/workflows/ingest?wait=0", {"pdfBase64": "YQ=="})):
+        refused = house.desk.client.post(path, json=body, headers=headers)
+        assert refused.status_code == 403, (path, refused.text)
+    assert house.state(it) == "extracting"
+
+
 def test_an_agent_drives_it_all_but_the_review(both: House) -> None:
     it = both.taken(DOUBTFUL, drive=False, who="agent")
     assert both.done(it, "extract", who="agent").json()["data"]["needsReview"] is True
