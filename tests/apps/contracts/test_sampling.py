@@ -123,3 +123,9 @@ def test_the_share_is_what_the_configuration_says_and_the_same_id_is_chosen_alik
         found = [one for one in ids if sampling.chosen(one, share)]
         assert least <= len(found) <= most
         assert [one for one in ids if sampling.chosen(one, share)] == found
+
+
+def test_without_a_share_nobody_is_asked(house: House) -> None:
+    it = house.taken(CLEAR)
+    assert house.state(it) == "completed"
+    assert house.engine.reviews.waiting(instance_id=it) == []
