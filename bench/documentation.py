@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 
@@ -13,4 +14,12 @@ def write(page: Path, name: str, text: str) -> None:
     old, ended, after = rest.partition(last)
     if not found or not ended or "<!-- bench:" in old:
         raise SystemExit(f"{page} has no place for {name!r}; make one with the two lines {first} and {last}")
-    page.write_text(f"{before}{first}\n\n{text.strip()}\n\n{last}{after}")
+    page.write_text(f"{before}{first}\n\n{_filled(text.strip())}\n\n{last}{after}")
+
+
+def _filled(text: str) -> str:
+    """Paragraphs in lines as long as ours; tables and images stay as they are."""
+    return "\n".join(
+        line if line.startswith(("|", "!")) else textwrap.fill(line, 120, break_on_hyphens=False)
+        for line in text.splitlines()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -57,9 +58,9 @@ def measure(folder: Path, scale: int) -> Figures:
     """On both databases; a database for each size, measured in turns, so that a busy moment falls on all of them."""
     found: Figures = {"sizes": sizes(scale), "batch": BATCH, "goal": GOAL, "page_goal_ms": PAGE_GOAL}
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        found["SQLite"] = _database(progress, "SQLite", [(n, f"sqlite:///{folder}/growth{n}.db") for n in sizes(scale)])
-        for left in folder.glob("growth*"):
-            left.unlink()
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            urls = [(size, f"sqlite:///{own}/growth{size}.db") for size in sizes(scale)]
+            found["SQLite"] = _database(progress, "SQLite", urls)
         with Postgres(folder / "pg-growth") as server:
             with psycopg.connect(server.url(), autocommit=True) as conn:
                 for size in sizes(scale):

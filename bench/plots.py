@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 STYLE = (
@@ -41,8 +41,8 @@ def bars(title: str, rows: Sequence[tuple[str, float, bool]]) -> str:
 
 
 def lines(
-    title: str, xs: Sequence[float], series: dict[str, Sequence[float]], *, unit: str, goal: tuple[str, float] | None,
-    logarithmic: bool = True, figures: bool = True,
+    title: str, xs: Sequence[float], series: Mapping[str, Sequence[float]], *, unit: str,
+    goal: tuple[str, float] | None, logarithmic: bool = True, figures: bool = True,
 ) -> str:  # fmt: skip
     """Lines over an axis of sizes, from nothing upwards; with a goal as a dashed line, and the figures beneath."""
     left, top, wide, high, legend = 64, 52, 470, 250, 250

@@ -42,6 +42,6 @@ def server_cpu(server: Postgres) -> float:
         if parent == main:
             try:
                 total += cpu(pid)
-            except FileNotFoundError:
+            except (FileNotFoundError, ProcessLookupError):
                 continue
     return total

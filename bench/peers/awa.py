@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import awa
 
 PACKAGE = "awa-pg"
-HANDS = 200
+HANDS = 500
 SETTINGS = f"queue storage, {HANDS} workers on one queue, coroutines, its other defaults"
 # Its view awa.jobs says the same, and takes seconds for it.
 FINISHED = (

@@ -6,6 +6,7 @@ import os
 import platform
 import sqlite3
 import statistics
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def measure(folder: Path, items: int, runs: int, *, limit: float, alone: bool = 
                 for name in ("server_version", "fsync", "synchronous_commit", "shared_buffers")
             }
         whole = progress.add_task("measuring", total=runs * len(field))
-        for turn in range(runs):
+        for _ in range(runs):
             for contender in field:
                 wanted = max(int(items * contender.share), 100)
                 one = progress.add_task(f"  {contender.title}, {contender.workers}", total=wanted)
@@ -48,7 +49,7 @@ def measure(folder: Path, items: int, runs: int, *, limit: float, alone: bool = 
                 def seen(count: int, _: list[int], task: Any = one) -> None:
                     progress.update(task, completed=count)
 
-                found[contender].append(_once(contender, server, folder, turn, wanted, limit, seen))
+                found[contender].append(_once(contender, server, folder, wanted, limit, seen))
                 progress.remove_task(one)
                 progress.advance(whole)
     return {
@@ -65,16 +66,13 @@ def measure(folder: Path, items: int, runs: int, *, limit: float, alone: bool = 
 
 
 def _once(
-    contender: Contender, server: Postgres, folder: Path, turn: int, items: int, limit: float,
+    contender: Contender, server: Postgres, folder: Path, items: int, limit: float,
     seen: Callable[[int, list[int]], None],
 ) -> Figures:  # fmt: skip
     """In a database of its own, which is gone afterwards."""
     if contender.database == "SQLite":
-        path = folder / f"{contender.module}-{turn}-{contender.workers}.db"
-        made = race.run(contender, f"sqlite:///{path}", folder, items, limit=limit, seen=seen)
-        for left in folder.glob(f"{path.name}*"):
-            left.unlink(missing_ok=True)
-        return made
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            return race.run(contender, f"sqlite:///{own}/contest.db", folder, items, limit=limit, seen=seen)
     with psycopg.connect(server.url(), autocommit=True) as conn:
         conn.execute("CREATE DATABASE contest")
         conn.execute("CHECKPOINT")  # what the one before left to be written is not this one's
@@ -169,6 +167,7 @@ def report(figures: Figures) -> None:
     for row in _rows(figures):
         table.add_row(*row)
     console = Console()
+    console.width = max(console.width, 130)
     console.print(table)
     for what, reached, goal in goals(figures):
         console.print(f"{what}: {reached:.2f} (goal {goal:.2f})", highlight=False)

@@ -30,7 +30,7 @@ def _start(url: str, tick: Callable[[], None]) -> Callable[[int], None]:
 
 def setup(url: str) -> None:
     """It makes its tables when it starts."""
-    _start(url, int)
+    _start(url, lambda: None)
     dbos.DBOS.launch()
     dbos.DBOS.destroy(destroy_registry=True)
 

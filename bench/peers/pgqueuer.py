@@ -13,7 +13,7 @@ from pgqueuer.models import Job
 from pgqueuer.queries import Queries
 
 PACKAGE = "pgqueuer"
-BATCH = 100
+BATCH = 1000
 SETTINGS = f"asyncpg, uvloop, batch {BATCH}, its settings for autovacuum, durable tables (its default)"
 FINISHED = "SELECT count(*) FROM pgqueuer_log WHERE status = 'successful'"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import procrastinate
 
@@ -13,7 +14,7 @@ SETTINGS = f"concurrency {HANDS}, a pool of {HANDS} connections, its other defau
 FINISHED = "SELECT count(*) FROM procrastinate_jobs WHERE status = 'succeeded'"
 
 
-def _app(url: str, tick: Callable[[], None]) -> tuple[procrastinate.App, procrastinate.tasks.Task]:
+def _app(url: str, tick: Callable[[], None]) -> tuple[procrastinate.App, Any]:
     app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url, min_size=4, max_size=HANDS))
 
     @app.task(name="nothing", queue="bench")
@@ -25,7 +26,7 @@ def _app(url: str, tick: Callable[[], None]) -> tuple[procrastinate.App, procras
 
 def setup(url: str) -> None:
     async def run() -> None:
-        app, _ = _app(url, int)
+        app, _ = _app(url, lambda: None)
         async with app.open_async():
             await app.schema_manager.apply_schema_async()
 
@@ -34,7 +35,7 @@ def setup(url: str) -> None:
 
 def enqueue(url: str, count: int) -> None:
     async def run() -> None:
-        app, nothing = _app(url, int)
+        app, nothing = _app(url, lambda: None)
         async with app.open_async():
             for start in range(0, count, 1000):
                 await nothing.batch_defer_async(*({"n": n} for n in range(start, min(start + 1000, count))))
