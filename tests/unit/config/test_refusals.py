@@ -194,7 +194,7 @@ def test_every_setting_says_what_it_means(table: type[BaseModel]) -> None:
 
 
 def test_every_setting_outside_a_table_says_what_it_means() -> None:
-    tables = {"http", "worker", "mail", "webhooks", "alerts", "ai", "contracts", "log", "telemetry"}
+    tables = {"http", "worker", "mail", "webhooks", "alerts", "ai", "contracts", "retention", "log", "telemetry"}
     without = {name for name, field in Settings.model_fields.items() if not field.description}
     assert without <= tables
 
