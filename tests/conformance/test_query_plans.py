@@ -132,7 +132,8 @@ def catch(engine: Engine, job: Callable[[Unit], Any]) -> list[Asked]:
     asked: list[Asked] = []
 
     def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        if re.search(r"\b(FROM|UPDATE|INTO|JOIN) instance\b", statement) and not statement.startswith(("INSERT", "UPDATE")):
+        about = re.search(r"\b(FROM|UPDATE|INTO|JOIN) instance\b", statement)
+        if about and not statement.startswith(("INSERT", "UPDATE")):
             asked.append(Asked(statement, parameters))
 
     class TakenBack(Exception):

@@ -29,7 +29,7 @@ class Gathering:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._waiting: list[Waiting] = []
-        self._under_way = 0
+        self._under_way: set[asyncio.Future[list[Instance | None]]] = set()
         self._called = False
         self._at_once = AT_ONCE[service.engine.store.dialect]
 
@@ -43,7 +43,7 @@ class Gathering:
 
     def _soon(self, loop: asyncio.AbstractEventLoop) -> None:
         """After whatever else arrived in this turn of the loop."""
-        if not self._called and self._under_way < self._at_once:
+        if not self._called and len(self._under_way) < self._at_once:
             self._called = True
             loop.call_soon(self._begin, loop)
 
@@ -53,8 +53,8 @@ class Gathering:
         del self._waiting[:MOST]
         if not group:
             return
-        self._under_way += 1
         made = asyncio.ensure_future(self._make([asked for asked, _ in group]))
+        self._under_way.add(made)
         made.add_done_callback(partial(self._end, loop, group))
         if self._waiting:
             self._soon(loop)
@@ -85,7 +85,7 @@ class Gathering:
     def _end(
         self, loop: asyncio.AbstractEventLoop, group: Sequence[Waiting], made: asyncio.Future[list[Instance | None]]
     ) -> None:
-        self._under_way -= 1
+        self._under_way.discard(made)
         error = made.exception()
         results: list[Instance | None] = [None] * len(group) if error is not None else made.result()
         if isinstance(error, steps.Apart):
