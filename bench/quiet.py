@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def memory(place: _Place, items: int, advance: Advance) -> Figures:
         if count >= (len(points) + 1) * items // SAMPLES:
             points.append((count, processes.memory(pids[0], "RssAnon")))
 
-    made = race.run(place.contender, place.url("memory"), place.folder, items, limit=1200, seen=seen)
+    made = race.run(place.contender, place.url("memory"), place.folder, items, limit=1200, seen=seen, waits=False)
     assert made["all"], f"only {made['items']} of {items} were finished"
     later = points[len(points) // 4 :]
     return {
@@ -171,12 +171,11 @@ def beside_a_snapshot(place: _Place, items: int, advance: Advance) -> Figures:
             def seen(count: int, _: list[int], base: int = done) -> None:
                 advance(base + count)
 
-            if name == "alone":
-                made = race.run(place.contender, url, place.folder, items, limit=300, seen=seen, prepared=True)
-            else:
-                with _snapshot(url):
-                    made = race.run(place.contender, url, place.folder, items, limit=300, seen=seen, prepared=True)
-                    grown = max(grown, _kept(url))
+            with _snapshot(url) if name == "beside" else nullcontext():
+                made = race.run(
+                    place.contender, url, place.folder, items, limit=300, seen=seen, prepared=True, waits=False
+                )
+                grown = max(grown, _kept(url) if name == "beside" else 0)
             found.append(made["rate"])
             done += items
     alone, beside = (statistics.median(found) for found in rates.values())

@@ -8,7 +8,9 @@ FINISHED    SQL that counts what it has finished, as it records that itself
 setup       makes its tables
 enqueue     puts so many jobs there, before the clock starts
 work        runs its worker for ever: calls `go` when it is ready to start, and `tick` in every handler
+sender      gives a function that enqueues one job, as an application does; raw SQL has none
 
 `child` is the process around one of them, `race` starts these processes and holds the clock: from the word to start
-until the database says that all is finished.
+until the database says that all is finished. Then `sender`, a process of its own, gives the idle workers a job at a
+time: a job's wait is from the call that enqueues it until its handler starts.
 """

@@ -36,6 +36,15 @@ def enqueue(url: str, count: int) -> None:
             client.enqueue_many_copy(jobs, queue="bench")
 
 
+def sender(url: str) -> Callable[[], None]:
+    client = awa.Client(url)
+
+    def send() -> None:
+        client.insert(Nothing(0), queue="bench")
+
+    return send
+
+
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
     async def run() -> None:
         client = awa.AsyncClient(url, max_connections=20)

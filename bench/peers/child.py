@@ -1,4 +1,4 @@
-"""A process of a contender: `python -m bench.peers.child NAME URL MARKS`. It is told to go and to end on its input."""
+"""A process of a contender: `python -m bench.peers.child NAME URL MARKS`. Its input says when to go on."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ def main() -> None:
         threading.Thread(target=end, daemon=True).start()
 
     def end() -> None:
-        """Whatever the worker does at this moment: its figures are said, and the process is gone."""
+        """Says its figures when it is asked, and is gone when it is told, whatever the worker does at that moment."""
         sys.stdin.readline()
         print(json.dumps({"cpu": _cpu() - spent[0], "peak_rss": _peak()}), flush=True)
+        sys.stdin.readline()
         os._exit(0)
 
     importlib.import_module(f"bench.peers.{name}").work(url, go, tick)

@@ -36,11 +36,19 @@ def setup(url: str) -> None:
 
 
 def enqueue(url: str, count: int) -> None:
+    send = sender(url)
+    for _ in range(count):
+        send()
+
+
+def sender(url: str) -> Callable[[], None]:
     client = dbos.DBOSClient(system_database_url=url)
     options: dbos.EnqueueOptions = {"queue_name": "bench", "workflow_name": "nothing", "app_version": "1"}
-    for n in range(count):
-        client.enqueue(options, n)
-    client.destroy()
+
+    def send() -> None:
+        client.enqueue(options, 0)
+
+    return send
 
 
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:

@@ -25,6 +25,15 @@ def enqueue(url: str, count: int) -> None:
             engine.create_many("trivial", [{"n": n} for n in range(start, min(start + 1000, count))])
 
 
+def sender(url: str) -> Callable[[], None]:
+    engine = Engine(url, [machine(lambda: None)])
+
+    def send() -> None:
+        engine.create("trivial", {"n": 0})
+
+    return send
+
+
 def verify(url: str) -> None:
     """Speed counts for nothing where a chain is broken."""
     with Engine(url, [machine(lambda: None)]) as engine:

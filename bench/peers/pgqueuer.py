@@ -41,6 +41,16 @@ def enqueue(url: str, count: int) -> None:
     asyncio.run(run())
 
 
+def sender(url: str) -> Callable[[], None]:
+    loop = uvloop.new_event_loop()
+    queries = Queries(AsyncpgDriver(loop.run_until_complete(asyncpg.connect(url))))
+
+    def send() -> None:
+        loop.run_until_complete(queries.enqueue("bench", b"0"))
+
+    return send
+
+
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
     async def run() -> None:
         queuer = PgQueuer(AsyncpgDriver(await asyncpg.connect(url)))

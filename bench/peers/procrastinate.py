@@ -43,6 +43,17 @@ def enqueue(url: str, count: int) -> None:
     asyncio.run(run())
 
 
+def sender(url: str) -> Callable[[], None]:
+    loop = asyncio.new_event_loop()
+    app, nothing = _app(url, lambda: None)
+    loop.run_until_complete(app.open_async())
+
+    def send() -> None:
+        loop.run_until_complete(nothing.defer_async(n=0))
+
+    return send
+
+
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
     async def run() -> None:
         app, _ = _app(url, tick)

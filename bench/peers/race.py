@@ -24,6 +24,8 @@ from bench import processes
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 0.002
+JOBS = 200
+"""Sent one at a time, to see how long a job waits for its handler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ def run(
     limit: float = 120.0,
     seen: Callable[[int, list[int]], None] = lambda count, pids: None,
     prepared: bool = False,
+    waits: bool = True,
 ) -> dict[str, Any]:
     """One run; `seen` is told how many handlers have begun, and the ids of the worker processes."""
     if not prepared:
@@ -94,14 +97,16 @@ def run(
             _hear(child, "ready")
         pids = [child.pid for child in children]
         before = processes.server_cpu(server) if server else 0.0
-        views = [_view(path) for path in marks]
+        views = [view_of(path) for path in marks]
         begun = time.monotonic_ns()
         for child in children:
             _say(child, "go")
         finished = _wait(contender, url, items, views, begun, limit, lambda count: seen(count, pids))
         took = (time.monotonic_ns() - begun) / 1e9
         served = processes.server_cpu(server) - before if server else 0.0
-        costs = [_end(child) for child in children]
+        costs = [_costs(child) for child in children]
+        gaps = _gaps([list(view[1 : view[0] + 1]) for view in views])
+        waited = _waits(contender, url, marks) if waits and finished == items else []
     finally:
         for child in children:
             if child.poll() is None:
@@ -109,12 +114,14 @@ def run(
             child.communicate()
     if finished == items and hasattr(contender.load(), "verify"):
         contender.load().verify(url)
-    gaps = _gaps([list(view[1 : view[0] + 1]) for view in views])
+    cuts = statistics.quantiles(waited, n=100) if len(waited) > 1 else None
     return {
         "items": finished,
         "seconds": took,
         "rate": finished / took,
         "all": finished == items,
+        "wait_p50_ms": cuts[49] if cuts else None,
+        "wait_p99_ms": cuts[98] if cuts else None,
         "gap_p50_ms": gaps[0],
         "gap_p99_ms": gaps[1],
         "peak_rss": sum(cost["peak_rss"] for cost in costs),
@@ -136,7 +143,7 @@ def prepare(contender: Contender, url: str, items: int) -> None:
         raise SystemExit(f"{contender.title} could not be prepared:\n{made.stderr[-2000:]}")
 
 
-def _view(path: Path) -> memoryview:
+def view_of(path: Path) -> memoryview:
     with path.open("rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)).cast("q")
 
@@ -157,10 +164,24 @@ def _say(child: subprocess.Popen[str], word: str) -> None:
     child.stdin.flush()
 
 
-def _end(child: subprocess.Popen[str]) -> dict[str, float]:
-    _say(child, "end")
+def _costs(child: subprocess.Popen[str]) -> dict[str, float]:
+    _say(child, "say")
     costs: dict[str, float] = json.loads(_hear(child, "{"))
     return costs
+
+
+def _waits(contender: Contender, url: str, marks: list[Path]) -> list[float]:
+    """Milliseconds that each of some jobs waited for its handler, with idle workers."""
+    if not hasattr(contender.load(), "sender"):
+        return []
+    sent = subprocess.run(
+        [sys.executable, "-m", "bench.peers.sender", contender.module, url, str(JOBS), *map(str, marks)],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if sent.returncode:
+        raise SystemExit(f"{contender.title} could not be sent jobs:\n{sent.stderr[-2000:]}")
+    waits: list[float] = json.loads(sent.stdout.splitlines()[-1])
+    return waits
 
 
 def _wait(
