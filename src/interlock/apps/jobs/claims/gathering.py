@@ -53,7 +53,7 @@ class Gathering:
         del self._waiting[:MOST]
         if not group:
             return
-        made = asyncio.ensure_future(self._make([asked for asked, _ in group]))
+        made = loop.create_task(self._make([asked for asked, _ in group]))
         self._under_way.add(made)
         made.add_done_callback(partial(self._end, loop, group))
         if self._waiting:
