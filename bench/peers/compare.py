@@ -158,9 +158,9 @@ def goals(figures: Figures) -> list[tuple[str, float, float]]:
 def _beneath(figures: Figures) -> str:
     server = figures["postgresql"]
     return (
-        f"Median of {figures['runs']} runs. The wait is that of a job which is sent to idle workers, from the call that "
-        f"enqueues it until its handler starts, {race.JOBS} times, one at a time. MB is the peak of all worker processes "
-        "together; CPU s are seconds of the worker processes, and of the server, for 1,000 items. "
+        f"Median of {figures['runs']} runs. The wait is that of a job which is sent to idle workers, from the call "
+        f"that enqueues it until its handler starts, {race.JOBS} times, one at a time. MB is the peak of all worker "
+        "processes together; CPU s are seconds of the worker processes, and of the server, for 1,000 items. "
         f"{figures['durability']}; PostgreSQL {server['server_version']} on loopback, shared_buffers "
         f"{server['shared_buffers']}, SQLite {figures['sqlite']}, Python {figures['python']}; workers and server share "
         f"{figures['cores']} cores."

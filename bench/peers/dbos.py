@@ -53,6 +53,6 @@ def sender(url: str) -> Callable[[], None]:
 
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
     _start(url, tick)
-    go()
     dbos.DBOS.launch()
+    go()  # it begins with the queue, and not before it knows it
     dbos.DBOS.register_queue("bench", worker_concurrency=HANDS, polling_interval_sec=0.01)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]
 import uvloop
 from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgDriver

@@ -85,13 +85,7 @@ def run(
     marks = [folder / f"marks-{n}" for n in range(contender.workers)]
     for path in marks:
         path.write_bytes(bytes(8 * (items + 1000)))
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-m", "bench.peers.child", contender.module, url, str(path)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-        )
-        for path in marks
-    ]  # fmt: skip
+    children = [_child(contender, url, path) for path in marks]
     try:
         for child in children:
             _hear(child, "ready")
@@ -148,14 +142,21 @@ def view_of(path: Path) -> memoryview:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)).cast("q")
 
 
+def _child(contender: Contender, url: str, marks: Path) -> subprocess.Popen[str]:
+    with marks.with_suffix(".log").open("w") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "bench.peers.child", contender.module, url, str(marks)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT,
+        )  # fmt: skip
+
+
 def _hear(child: subprocess.Popen[str], word: str) -> str:
-    """The next line that is meant for us: systems print other things, too."""
     assert child.stdout is not None
-    for line in child.stdout:
-        if line.startswith(word):
-            return line
-    _, told = child.communicate()
-    raise SystemExit(f"a worker ended before it was asked to:\n{told[-2000:]}")
+    line = child.stdout.readline()
+    if not line.startswith(word):
+        log = Path(str(child.args[-1])).with_suffix(".log")  # type: ignore[index]
+        raise SystemExit(f"a worker ended before it was asked to:\n{log.read_text()[-2000:]}")
+    return line
 
 
 def _say(child: subprocess.Popen[str], word: str) -> None:
