@@ -209,7 +209,7 @@ def test_of_patches_at_once_none_is_lost_although_a_server_is_killed(town: Town,
 
 
 @pytest.mark.parametrize("town", ["postgresql"], indirect=True)
-@pytest.mark.parametrize("again", [False, True], ids=["while it runs", "and is started anew"])
+@pytest.mark.parametrize("again", [True, *([False] if SOAK else [])], ids=lambda again: "anew" if again else "as is")
 def test_a_server_whose_machines_clock_jumps_ahead_takes_no_job_from_who_holds_it(town: Town, again: bool) -> None:
     """The database's clock is the one of record: its time has not come."""
     town.post(1)

@@ -13,8 +13,8 @@ from tests.servers import Postgres
 
 
 def test_the_engine_agrees_with_the_model_on_sqlite(sqlite_template: Path, tmp_path: Path) -> None:
-    tell_stories(on_sqlite(sqlite_template, tmp_path), profile(40, soak=1500))
+    tell_stories(on_sqlite(sqlite_template, tmp_path), profile(25, soak=1500))
 
 
 def test_the_engine_agrees_with_the_model_on_postgresql(postgres: Postgres) -> None:
-    tell_stories(on_postgres(postgres), profile(8, soak=300))
+    tell_stories(on_postgres(postgres), profile(5, soak=300))

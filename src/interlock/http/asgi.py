@@ -33,12 +33,21 @@ class Surroundings:
 
     def __init__(self, app: ASGIApp, *, max_body: int, longer: tuple[tuple[str, int], ...], observe: Observe) -> None:
         self._app, self._max_body, self._longer, self._observe = app, max_body, longer, observe
+        self._limits: dict[str, int] = {}
+        """Of paths that were asked for lately."""
+
+    def _limit(self, path: str) -> int:
+        limit = next((size for part, size in self._longer if part in path), self._max_body)
+        if len(self._limits) >= 1000:
+            self._limits.clear()
+        self._limits[path] = limit
+        return limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = next((size for part, size in self._longer if part in scope["path"]), self._max_body)
+        limit = self._limits.get(scope["path"]) or self._limit(scope["path"])
         trace = f"{random.getrandbits(64):016x}"
         scope.setdefault("state", {})["trace"] = trace
         began, status = time.perf_counter(), 500

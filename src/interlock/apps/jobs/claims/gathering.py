@@ -16,7 +16,7 @@ from interlock.apps.jobs.claims.showing import Shown
 from interlock.engine import Instance
 from interlock.http.service import Service
 
-MOST = 64
+MOST = 32
 AT_ONCE = {"sqlite": 1, "postgresql": 2}
 """Transactions under way in a process: while one waits for the disk, the next is prepared."""
 
@@ -42,10 +42,16 @@ class Gathering:
         return await made
 
     def _soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        """After whatever else arrived in this turn of the loop."""
+        """When a turn of the loop brings no more: those who come at once go together, and nobody waits for a clock."""
         if not self._called and len(self._under_way) < self._at_once:
             self._called = True
-            loop.call_soon(self._begin, loop)
+            loop.call_soon(self._look, loop, len(self._waiting))
+
+    def _look(self, loop: asyncio.AbstractEventLoop, seen: int) -> None:
+        if seen < len(self._waiting) < MOST:
+            loop.call_soon(self._look, loop, len(self._waiting))
+        else:
+            self._begin(loop)
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         self._called = False
