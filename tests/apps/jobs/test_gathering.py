@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -12,6 +13,7 @@ import redis as redis_client
 import sqlalchemy as sa
 
 from interlock.apps.jobs.claims import job, registry, steps
+from interlock.apps.jobs.claims.bodies import ClaimedOut, LeaseOut, claimed
 from interlock.apps.jobs.claims.gathering import Gathering
 from interlock.config import Settings
 from interlock.engine import Engine, Instance, lineage
@@ -231,3 +233,13 @@ def test_what_was_shown_for_a_group_that_failed_is_taken_back(
     monkeypatch.setattr(steps.leases, "take_many", broken)
     assert isinstance(together(service, wish("1", "a"))[0], RuntimeError)
     assert shown.get(LOCK.format("1")) is None
+
+
+@pytest.mark.parametrize("more", [{}, {"salary": 2**70}], ids=["plain", "long number"])
+def test_the_quick_answer_is_the_one_that_is_described(engine: Engine, more: dict[str, Any]) -> None:
+    (begun,) = claim(engine, wish("1", "a", notes='ärger \u2028 "q"', answers={"yoe": 5.5, "none": None}, **more))
+    assert begun is not None
+    lease = LeaseOut(name=LOCK.format("1"), seconds=300)
+    slowly = ClaimedOut.of(begun, lease=lease).model_dump_json()
+    assert json.loads(claimed(begun, lease.name, 300)) == json.loads(slowly)
+    assert ClaimedOut.model_validate_json(claimed(begun, lease.name, 300)) == ClaimedOut.of(begun, lease=lease)

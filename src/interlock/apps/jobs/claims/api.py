@@ -31,6 +31,7 @@ from interlock.apps.jobs.claims.bodies import (
     RunsOut,
     Seen,
     Strict,
+    claimed,
     read,
 )
 from interlock.apps.jobs.claims.gathering import Gathering
@@ -100,17 +101,16 @@ async def _claim(write: Writer, workspace: str, body: RunBody, actor: Actor) -> 
     wish = steps.Wish(body.run_id, body.board, body.job_id, body.variant_id, body.artifacts.model_dump(mode="json"))
     name = steps.lock_name(workspace, body.board, body.job_id)
 
-    def told(begun: Instance) -> ClaimedOut:
-        held: ClaimedOut = ClaimedOut.of(begun, lease=LeaseOut(name=name, seconds=LEASE_SECONDS))
-        return held
-
-    def make(unit: Unit) -> ClaimedOut:
-        return told(steps.claim(unit, workspace, wish, actor))
-
     if write.key is None:
         begun = await write.service.room(Gathering).claim(steps.Asked(workspace, wish, actor))
         if begun is not None:
-            return Response(told(begun).model_dump_json(), 201, media_type="application/json")
+            return Response(claimed(begun, name, LEASE_SECONDS), 201, media_type="application/json")
+
+    def make(unit: Unit) -> ClaimedOut:
+        held: ClaimedOut = ClaimedOut.of(
+            steps.claim(unit, workspace, wish, actor), lease=LeaseOut(name=name, seconds=LEASE_SECONDS)
+        )
+        return held
 
     mirror = write.service.engine.leases.mirror
     if mirror is None:

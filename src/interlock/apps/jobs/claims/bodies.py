@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, TypeVar
 
+import orjson
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
@@ -112,6 +113,18 @@ class LeaseOut(BaseModel):
     seconds: int = Field(examples=[300], description="How long it lasts unless it is renewed.")
 
 
+def told(run: Instance) -> dict[str, Any]:
+    """What is told of a run."""
+    data = run.data
+    return {
+        "run_id": data["run_id"], "board": data["board"], "job_id": data["job_id"], "status": run.state,
+        "artifacts": data["artifacts"], "error": data["error"], "variant_id": data["variant_id"],
+        "agent": data["agent"],
+        "requires_verification": data.get("requires_verification", False) and run.finished_at is None,
+        "created_at": moment(run.created_at), "updated_at": moment(run.updated_at),
+    }  # fmt: skip
+
+
 class RunOut(BaseModel):
     """A run as it is now."""
 
@@ -129,19 +142,22 @@ class RunOut(BaseModel):
 
     @classmethod
     def of(cls, run: Instance, **more: Any) -> Any:
-        data = run.data
-        return cls(
-            run_id=data["run_id"], board=data["board"], job_id=data["job_id"], status=run.state,
-            artifacts=data["artifacts"], error=data["error"], variant_id=data["variant_id"], agent=data["agent"],
-            requires_verification=data.get("requires_verification", False) and run.finished_at is None,
-            created_at=moment(run.created_at), updated_at=moment(run.updated_at), **more,
-        )  # fmt: skip
+        return cls(**told(run), **more)
 
 
 class ClaimedOut(RunOut):
     """A run that holds its job."""
 
     lease: LeaseOut
+
+
+def claimed(run: Instance, lock: str, seconds: int) -> bytes:
+    """The answer `ClaimedOut` in a fifth of the time: nothing of ours has to be checked."""
+    try:
+        return orjson.dumps({**told(run), "lease": {"name": lock, "seconds": seconds}}, option=orjson.OPT_UTC_Z)
+    except TypeError:  # a number that is too long for it
+        slowly: ClaimedOut = ClaimedOut.of(run, lease=LeaseOut(name=lock, seconds=seconds))
+        return slowly.model_dump_json().encode()
 
 
 class AddedOut(BaseModel):
