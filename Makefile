@@ -21,7 +21,7 @@ run: setup  ## The whole service in one process, with a demo; Ctrl-C stops it.
 	$(BIN)/interlock up
 
 test: setup browser  ## Every test, on SQLite and on a real PostgreSQL that comes in a wheel.
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 
 browser:  ## Chromium for the tests of pages, from the system's packages where that can be; else those are skipped.
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \

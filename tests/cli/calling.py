@@ -47,6 +47,7 @@ def process(*arguments: str, cwd: Path, code: str = "", **environment: str) -> D
 
 def command(*arguments: str, cwd: Path, **environment: str) -> Done:
     out, err, code = io.StringIO(), io.StringIO(), 0
+    before = set(sys.modules)
     with (
         patch.dict(os.environ, _environment(environment), clear=True),
         patch.object(sys, "argv", ["interlock", *arguments]),
@@ -58,4 +59,8 @@ def command(*arguments: str, cwd: Path, **environment: str) -> Done:
             main()
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    if cwd.resolve() != Path.cwd():  # a program of that folder is not the next folder's
+        for name in set(sys.modules) - before:
+            if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(cwd.resolve())):
+                del sys.modules[name]
     return Done(code, out.getvalue(), err.getvalue())

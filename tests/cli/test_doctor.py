@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -193,9 +194,9 @@ def test_dead_rows_are_told_with_their_table(postgres_url: str) -> None:
         while not (found := [one for one in findings(postgres_url, "dead rows") if one[0]]):
             assert time.monotonic() < deadline
     [(level, says, do)] = found
-    assert (level, says) == (
-        Level.WARNING, "limit_key has 20,000 dead rows beside 10,000 live ones, never vacuumed",
-    )  # fmt: skip
+    assert level is Level.WARNING
+    # A few more where an earlier test has used the table.
+    assert re.fullmatch(r"limit_key has 20,0\d\d dead rows beside 10,000 live ones, never vacuumed", says), says
     assert do.startswith("run: VACUUM (ANALYZE) limit_key")
 
 
