@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
-import re
 import time
 from pathlib import Path
 from typing import Any
