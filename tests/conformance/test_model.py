@@ -13,7 +13,7 @@ from tests.servers import Postgres
 
 
 def test_the_engine_agrees_with_the_model_on_sqlite(sqlite_template: Path, tmp_path: Path) -> None:
-    tell_stories(on_sqlite(sqlite_template, tmp_path), profile(25, soak=1500))
+    tell_stories(on_sqlite(sqlite_template, tmp_path), profile(15, soak=1500))
 
 
 def test_the_engine_agrees_with_the_model_on_postgresql(postgres: Postgres) -> None:
