@@ -127,6 +127,8 @@ def forget(town: Town, agents: str) -> None:
     """Redis is emptied while an agent holds a job; it shows the holder again when the next one has been refused."""
     holder = town.halt(agents, "claimed")
     town.empty_redis()
+    wish = {"action": "run", "run_id": f"curious-{holder.job}", "board": BOARD, "job_id": holder.job}
+    eventually(lambda: town.call("POST", "/api/crawler/jobs", wish).status_code == 409, within=120)
     eventually(lambda: town.shown(holder.job), within=120)
     town.go_on(agents)
 
