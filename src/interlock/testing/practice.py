@@ -58,4 +58,4 @@ class Practice:
     def advance(self, length: timedelta) -> None:
         """Let time pass on the service: leases that nobody renewed run out, as the worker sees to it."""
         self.clock.advance(length)
-        claims.steps.sweep(self.engine)
+        claims.following.sweep(self.engine)

@@ -11,7 +11,7 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from interlock.apps.jobs.claims import steps
+from interlock.apps.jobs.claims import following, steps
 from interlock.apps.jobs.claims.bodies import (
     PATCHED,
     POSTED,
@@ -165,7 +165,7 @@ def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
         return False
     unit.record(posting, "amended", actor, payload=change)
     if tags is not None and "tags" in change["set"]:
-        steps.retag(unit, posting, tags)
+        following.retag(unit, posting, tags)
     return True
 
 
