@@ -12,6 +12,7 @@ import pytest
 from interlock.store import StoreClosed, StoreGone
 from interlock.worker.events import EventLoop
 from interlock.worker.loop import Loop
+from interlock.worker.runner import awaited
 from interlock.worker.threads import Place, Threads
 from tests.worker.waiting import eventually, took
 
@@ -216,3 +217,18 @@ def test_what_still_runs_on_an_event_loop_is_cancelled_when_it_closes() -> None:
     assert begun.wait(5)
     events.close()
     assert cancelled.wait(5)
+
+
+def test_any_object_that_can_be_called_may_be_a_handler() -> None:
+    class Equal:
+        """Compared by value, so it has no hash."""
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __call__(self, task: object) -> None: ...
+
+    async def later(task: object) -> None: ...
+
+    assert not awaited(Equal())
+    assert awaited(later)

@@ -24,10 +24,15 @@ from interlock.worker.threads import Place, Threads
 Done = Callable[["Running", Outcome], None]
 
 
-@lru_cache(1000)
+_is_async = lru_cache(1000)(inspect.iscoroutinefunction)
+
+
 def awaited(handler: Callable[..., Any]) -> bool:
-    """Whether it is an `async def`; to find out takes longer than many a handler."""
-    return inspect.iscoroutinefunction(handler)
+    """Whether it is an `async def`; to find out takes longer than many a handler, so it is remembered."""
+    try:
+        return _is_async(handler)
+    except TypeError:  # an object that can be called and not be looked up
+        return inspect.iscoroutinefunction(handler)
 
 
 def checked(result: Any, claim: Claim) -> Outcome:
