@@ -52,6 +52,7 @@ from interlock.worker import AsyncTask, Task
 ADA = Actor(USER, "ada")
 BATCH = 3
 STEPS = ("packing", "shipping", "delivering")
+AFTER_SHIPPING = ("counter", "approval", "resting")
 SOON = fixed(timedelta(milliseconds=20))
 
 
@@ -111,7 +112,7 @@ def machines(ledger: Ledger) -> list[Machine]:
 
     def ship(task: Task[dict[str, Any]]) -> Go:
         answer = task.once("ship", {"n": task.data["n"]}, ledger.send, verify=ledger.verify)
-        return Go("approval" if task.data["n"] % BATCH == 1 else "resting", {"receipt": answer["receipt"]})
+        return Go(AFTER_SHIPPING[task.data["n"] % BATCH], {"receipt": answer["receipt"]})
 
     def deliver(task: Task[dict[str, Any]]) -> Go:
         n = task.data["n"]
@@ -137,6 +138,7 @@ def machines(ledger: Ledger) -> list[Machine]:
         states=[
             *(State(step) for step in STEPS),
             State("resting", WAITING, waits_for="the truck", timers=(Timer(timedelta(milliseconds=150), "arrive"),)),
+            State("counter", WAITING, waits_for="whoever calls for it"),
             State("approval", WAITING, waits_for="a signature", review=Review("Sign?", {"sign": "arrive"})),
             State("failed", FAILED),
             State("delivered", FINAL),
@@ -144,8 +146,10 @@ def machines(ledger: Ledger) -> list[Machine]:
         transitions=[
             Transition("packing", "shipping", on="packed"),
             Transition("shipping", "resting", on="shipped"),
+            Transition("shipping", "counter", on="shelve"),
             Transition("shipping", "approval", on="ask"),
-            Transition("resting", "delivering", on="arrive", by=(SYSTEM, USER)),
+            Transition("resting", "delivering", on="arrive", by=SYSTEM),
+            Transition("counter", "delivering", on="arrive", by=USER),
             Transition("approval", "delivering", on="arrive", by=USER),
             Transition("delivering", "delivered", on="deliver"),
             Transition(STEPS, "failed", on="fail", by=(SYSTEM, WORKER)),
@@ -215,9 +219,8 @@ class People:
             for parcel in self.of_parcels(tables.instance.c.paused_at.is_not(None)):
                 self.engine.resume(parcel.id, actor=ADA)
         with regardless():
-            for parcel in self.of_parcels(tables.instance.c.state == "resting"):
-                if parcel.data["n"] % BATCH == 0:
-                    self.engine.fire(parcel.id, "arrive", actor=ADA)
+            for parcel in self.of_parcels(tables.instance.c.state == "counter"):
+                self.engine.fire(parcel.id, "arrive", actor=ADA)
         with regardless():
             for review in self.engine.reviews.waiting():
                 self.engine.reviews.decide(review.id, self._decision(review.name, review.instance_id), actor=ADA)
