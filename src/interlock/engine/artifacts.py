@@ -19,6 +19,7 @@ from interlock.store.tables import artifact as A
 from interlock.store.tables import artifact_ref as R
 
 BIGGEST = 64 * 1024 * 1024
+UNUSED = ~sa.exists().where(R.c.hash == A.c.hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,16 @@ def link_all(unit: Unit, source: UUID, target: UUID) -> None:
         )
 
 
+def unused(conn: sa.Connection) -> bool:
+    """Whether there are contents that no instance refers to; a look that holds nobody up."""
+    return conn.execute(sa.select(A.c.hash).where(UNUSED).limit(1)).first() is not None
+
+
 def collect(unit: Unit, limit: int = 100) -> int:
     """Remove contents that no instance refers to."""
-    unused = ~sa.exists().where(R.c.hash == A.c.hash)
-    gone = sa.select(A.c.hash).where(unused).limit(limit).with_for_update(skip_locked=True)
+    gone = sa.select(A.c.hash).where(UNUSED).limit(limit).with_for_update(skip_locked=True)
     hashes = list(unit.conn.execute(gone).scalars())
     if not hashes:
         return 0
     # Asked again under the lock: a reference may have been committed between the look and the lock.
-    return unit.conn.execute(sa.delete(A).where(A.c.hash.in_(hashes), unused)).rowcount
+    return unit.conn.execute(sa.delete(A).where(A.c.hash.in_(hashes), UNUSED)).rowcount

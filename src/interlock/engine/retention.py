@@ -231,7 +231,8 @@ class Retention:
         finally:
             report.files = [path for one in archives.values() for path in one.files]
             if report.total or error:
-                engine.write(partial(_write_down, actor=self._actor, report=report, begun=begun, error=error))
+                written = partial(_write_down, actor=self._actor, report=report, begun=begun, error=error)
+                engine.write(written, name="retain")
             engine.leases.release(held)
         return report
 
@@ -249,7 +250,8 @@ class Retention:
             self._more = True
             while self._more:
                 yield partial(self._rows, name, condition, self._file(archives, name, now), report)
-        self._more = bool(report.instances)
+        # Looked for each time: who was stopped or killed after the last removal has left contents behind.
+        self._more = self._engine.read(artifacts.unused)
         while self._more:
             yield self._contents
 
