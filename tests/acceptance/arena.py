@@ -18,7 +18,7 @@ from tests.worker.waiting import eventually
 
 # Victims are forked from a server that has everything imported: a start takes milliseconds.
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "tests.acceptance.victim"])
+PROCESSES.set_forkserver_preload(["pytest", "tests.acceptance.victim", "tests.acceptance.keepers"])
 
 
 class Arena:

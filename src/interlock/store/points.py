@@ -16,6 +16,8 @@ WRITES = (
     "lease",
 )  # fmt: skip
 """The names that the engine and its workers give to their writes."""
+KEEPING = ("retain", "erase", "migrate")
+"""Those of whoever looks after the database; `retain:archived` is between an archive and the removal."""
 
 
 def reach(name: str) -> None:
