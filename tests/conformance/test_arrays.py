@@ -1,0 +1,51 @@
+"""Arrays that we write ourselves: whatever is in them, PostgreSQL reads the same."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from interlock.store.arrays import array
+
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8)
+HARD = ["", " ", '"', "\\", '","', "NULL", "null", "{}", "{", ",", "\n", '\\"', '"",""', "a\\", "ü€"]
+
+
+def read_back(url: str, kind: str, values: list[Any]) -> list[Any]:
+    with psycopg.connect(url) as conn:
+        row = conn.execute(f"SELECT %s::{kind}[]".encode(), (array(values),)).fetchone()
+    assert row is not None
+    found: list[Any] = row[0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("text", HARD),
+        ("text", ["plain", "words"]),
+        ("text", [None, "one", None]),
+        ("text", [None, None]),
+        ("text", []),
+        ("bigint", [1, -2, 1 << 62]),
+        ("bigint", [None, 7]),
+        ("uuid", [UUID(int=1), UUID(int=(1 << 128) - 1)]),
+        ("uuid", [UUID(int=1), None]),
+        ("bytea", [b"", b"\0\\x", bytes(range(256))]),
+        ("bytea", [b"a", None]),
+        ("float8", [0.5, -1e300]),
+    ],
+)
+def test_an_array_says_what_was_put_in(postgres_url: str, kind: str, values: list[Any]) -> None:
+    assert read_back(postgres_url, kind, values) == values
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(st.one_of(TEXTS, st.sampled_from(HARD)), max_size=6))
+def test_any_texts_stay_themselves_and_apart(postgres_url: str, values: list[str]) -> None:
+    assert read_back(postgres_url, "text", values) == values
