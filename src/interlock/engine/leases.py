@@ -18,7 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from interlock.engine.core import Core
 from interlock.engine.errors import LeaseTaken
 from interlock.store import Micros, moment, span
-from interlock.store.prepared import Prepared, listed, many
+from interlock.store.prepared import Prepared, listed, many, one_of
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -175,6 +175,26 @@ def find(conn: sa.Connection, now: Micros, name: str) -> Lease | None:
     """Who holds it now, if anybody."""
     row = FIND.first(conn, name=name)
     return Lease(*row) if row is not None and row[1] is not None and row[3] > now else None
+
+
+def _find_many(dialect: str) -> Any:
+    if dialect == "postgresql":
+        text = "SELECT name, holder, fence, until FROM lease WHERE name = ANY(CAST(:names AS text[])) AND until > :now"
+    else:
+        text = (
+            "SELECT lease.name, holder, fence, until FROM json_each(:names) AS given "
+            "CROSS JOIN lease ON lease.name = given.value WHERE until > :now"
+        )
+    return sa.text(f"{text} AND holder IS NOT NULL").columns(L.c.name, L.c.holder, L.c.fence, L.c.until)
+
+
+FIND_MANY = Prepared(_find_many)
+
+
+def find_many(conn: sa.Connection, now: Micros, names: Sequence[str]) -> dict[str, Lease]:
+    """Those of the leases that somebody holds now."""
+    rows = FIND_MANY.rows(conn, names=one_of(conn, list(names)), now=now)
+    return {row[0]: Lease(*row) for row in rows}
 
 
 class Leases:

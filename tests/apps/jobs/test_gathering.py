@@ -21,7 +21,7 @@ from interlock.engine.redis_mirror import RedisMirror
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.http.service import Service
 from interlock.machine import AGENT, Actor
-from interlock.store import Store, StoreError
+from interlock.store import Store, StoreError, StoreGone
 from interlock.store.tables import history
 from interlock.testing import VirtualClock
 from tests.servers import Redis
@@ -187,7 +187,53 @@ def test_a_database_that_is_away_is_told_to_each_of_them(service: Service) -> No
     assert {type(told).__base__ for told in together(service, wish("1", "a"), wish("2", "b"))} == {StoreError}
 
 
+def test_whoever_asks_for_a_held_job_is_told_who_holds_it_beside_those_who_are_served(service: Service) -> None:
+    together(service, wish("1", "a"))
+    other, good = together(service, wish("1", "b"), wish("2", "c"))
+    assert isinstance(other, steps.Conflict)
+    assert "run a holds it until" in str(other)
+    assert good.state == "pending"
+
+
+def test_the_holder_itself_and_a_lease_that_ran_out_are_looked_at_alone(service: Service) -> None:
+    together(service, wish("1", "a"))
+    assert together(service, wish("1", "a")) == [None]
+    clock = service.engine.clock
+    assert isinstance(clock, VirtualClock)
+    clock.advance(steps.LEASE + timedelta(seconds=1))
+    assert together(service, wish("1", "b")) == [None]
+
+
+def test_a_look_at_the_refused_that_fails_takes_nothing_from_the_others(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together(service, wish("1", "a"))
+
+    def away(*_: object) -> None:
+        raise StoreGone("away")
+
+    monkeypatch.setattr(steps, "refusals", away)
+    other, good = together(service, wish("1", "b"), wish("2", "c"))
+    assert other is None
+    assert good.state == "pending"
+
+
 # -- with Redis
+
+
+def test_in_redis_those_who_are_refused_leave_the_holder_as_it_is(service: Service, shown: redis_client.Redis) -> None:
+    together(service, wish("1", "a"))
+    (other,) = together(service, wish("1", "b"))
+    assert isinstance(other, steps.Conflict)
+    assert shown.get(LOCK.format("1")) == "a"
+
+
+def test_a_redis_that_forgot_the_holder_is_set_right_by_a_closer_look(
+    service: Service, shown: redis_client.Redis
+) -> None:
+    together(service, wish("1", "a"))
+    shown.flushall()
+    assert together(service, wish("1", "b")) == [None]
 
 
 @pytest.fixture

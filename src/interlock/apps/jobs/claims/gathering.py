@@ -1,7 +1,8 @@
 """Claims that arrive while others are being committed are made together, in the next transaction.
 
 There is no timer: a lone claim is made at once. Under load one transaction carries many, so a claim pays for a small
-part of its round trips and of its commit. Whoever cannot be served plainly (the job is held, the run id was used, the
+part of its round trips and of its commit. Those who are plainly refused, because another run holds the job, are told
+together, too: in a race they are the most. Whoever needs a closer look (the run id was used, the lease ran out, the
 data does not fit) is looked at alone, exactly as if there were no others.
 """
 
@@ -15,11 +16,13 @@ from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.showing import Shown
 from interlock.engine import Instance
 from interlock.http.service import Service
+from interlock.store import StoreError
 
 MOST = 32
 AT_ONCE = {"sqlite": 1, "postgresql": 2}
 """Transactions under way in a process: while one waits for the disk, the next is prepared."""
 
+Answer = Instance | steps.Conflict | None
 Waiting = tuple[steps.Asked, "asyncio.Future[Instance | None]"]
 
 
@@ -29,7 +32,7 @@ class Gathering:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._waiting: list[Waiting] = []
-        self._under_way: set[asyncio.Future[list[Instance | None]]] = set()
+        self._under_way: set[asyncio.Future[list[Answer]]] = set()
         self._called = False
         self._at_once = AT_ONCE[service.engine.store.dialect]
 
@@ -65,12 +68,24 @@ class Gathering:
         if self._waiting:
             self._soon(loop)
 
-    async def _make(self, wishes: Sequence[steps.Asked]) -> list[Instance | None]:
+    async def _make(self, wishes: Sequence[steps.Asked]) -> list[Answer]:
         if self._service.engine.leases.mirror is not None:
             return await self._service.call(self._shown, wishes)
-        return await self._service.write(partial(steps.claim_many, asked=wishes), "claim_job")
+        made = await self._service.write(partial(steps.claim_many, asked=wishes), "claim_job")
+        left = [asked for asked, begun in zip(wishes, made, strict=True) if begun is None]
+        if not left:
+            return list(made)
+        answers = iter(await self._service.call(self._refused, left))
+        return [begun or next(answers) for begun in made]
 
-    def _shown(self, wishes: Sequence[steps.Asked]) -> list[Instance | None]:
+    def _refused(self, wishes: Sequence[steps.Asked]) -> list[steps.Conflict | None]:
+        engine = self._service.engine
+        try:
+            return engine.read(lambda conn: steps.refusals(conn, engine.clock.now(), wishes)) if wishes else []
+        except StoreError:  # others of the group have what they asked for; these are looked at alone
+            return [None] * len(wishes)
+
+    def _shown(self, wishes: Sequence[steps.Asked]) -> list[Answer]:
         """With Redis: shown there first, all in one round trip."""
         engine = self._service.engine
         mirror = engine.leases.mirror
@@ -86,14 +101,16 @@ class Gathering:
             for asked in open_:
                 Shown(engine, asked.workspace, asked.lock, asked.wish.run_id).give_back()
             raise
-        return [next(made) if mine else None for mine in free]
+        # Who was shown and not served goes alone: what is shown there has to be set right.
+        refused = iter(self._refused([asked for asked, mine in zip(wishes, free, strict=True) if not mine]))
+        return [next(made) if mine else next(refused) for mine in free]
 
     def _end(
-        self, loop: asyncio.AbstractEventLoop, group: Sequence[Waiting], made: asyncio.Future[list[Instance | None]]
+        self, loop: asyncio.AbstractEventLoop, group: Sequence[Waiting], made: asyncio.Future[list[Answer]]
     ) -> None:
         self._under_way.discard(made)
         error = made.exception()
-        results: list[Instance | None] = [None] * len(group) if error is not None else made.result()
+        results: list[Answer] = [None] * len(group) if error is not None else made.result()
         if isinstance(error, steps.Apart):
             error = None
         for (_, waits), result in zip(group, results, strict=True):
@@ -101,6 +118,8 @@ class Gathering:
                 continue
             if error is not None:
                 waits.set_exception(error)
+            elif isinstance(result, steps.Conflict):
+                waits.set_exception(result)
             else:
                 waits.set_result(result)
         if self._waiting:

@@ -29,6 +29,7 @@ from interlock.engine import (
     EngineError,
     Instance,
     KeyTaken,
+    Lease,
     LeaseTaken,
     NotFound,
     Refused,
@@ -41,7 +42,7 @@ from interlock.engine import (
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Actor, WorkError
 from interlock.people import OPERATORS
-from interlock.store import moment, span
+from interlock.store import Micros, moment, span
 from interlock.store.prepared import Prepared
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
@@ -166,6 +167,23 @@ def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
     return [pair[1] if pair is not None else None for pair in begun]
 
 
+def refusals(conn: sa.Connection, now: Micros, asked: Sequence[Asked]) -> list[Conflict | None]:
+    """Who is refused because another run holds the job; None for whoever needs a closer look."""
+    found = leases.find_many(conn, now, [one.lock for one in asked])
+    holders = [found.get(one.lock) for one in asked]
+    return [
+        _held_by_another(held) if held is not None and held.holder != one.wish.run_id else None
+        for one, held in zip(asked, holders, strict=True)
+    ]
+
+
+def _held_by_another(held: Lease) -> Conflict:
+    return Conflict(
+        f"Job already has an active application: run {held.holder} holds it until "
+        f"{moment(held.until):%H:%M:%S} UTC unless it renews"
+    )
+
+
 def _begin(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance:
     data = {
         "run_id": wish.run_id, "board": wish.board, "job_id": wish.job_id, "agent": agent.name,
@@ -231,10 +249,7 @@ def _expire_if_over(unit: Unit, posting: Instance) -> None:
     """A claim that comes after the lease ran out and before the sweeper does the sweeper's work."""
     held = leases.find(unit.conn, unit.now, lock_of(posting))
     if held is not None:
-        raise Conflict(
-            f"Job already has an active application: run {held.holder} holds it until "
-            f"{moment(held.until):%H:%M:%S} UTC unless it renews"
-        )
+        raise _held_by_another(held)
     # Only looked at: whoever decides about a run has locked it and waits for the job, which is locked here.
     other = find(unit, posting.workspace, run.name, posting.data["run_id"] or "", lock=False)
     if other is not None and other.state == PENDING:
