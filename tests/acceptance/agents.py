@@ -24,42 +24,46 @@ PATIENCE = 120.0
 
 
 class Connection:
-    """One keep-alive connection; when its server dies, the same request goes to the next one."""
+    """Keep-alive connections to every server, used in turns; when one dies, the same request goes to the next."""
 
     def __init__(self, ports: Sequence[int], token: str, first: int = 0) -> None:
         self._ports, self._token, self._turn = ports, token, first
-        self._open: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._open: dict[int, tuple[asyncio.StreamReader, asyncio.StreamWriter]] = {}
 
     async def ask(self, method: str, body: dict[str, Any]) -> tuple[int, Any]:
         """The answer, from whichever server lives; a request may so be made twice."""
         data = json.dumps(body).encode()
         deadline = time.monotonic() + PATIENCE
         while True:
+            self._turn += 1
+            port = self._ports[self._turn % len(self._ports)]
             try:
-                status, told = await self._once(method, data)
+                status, told = await self._once(port, method, data)
             except (OSError, EOFError):
                 status = 503
             if status != 503:
                 return status, json.loads(told)
             assert time.monotonic() < deadline, f"no server answered {body}"
-            self.close()
-            self._turn += 1
+            self._close(port)
             await asyncio.sleep(0.02)
 
-    async def _once(self, method: str, data: bytes) -> tuple[int, bytes]:
-        if self._open is None:
-            self._open = await asyncio.open_connection("127.0.0.1", self._ports[self._turn % len(self._ports)])
-        reader, writer = self._open
+    async def _once(self, port: int, method: str, data: bytes) -> tuple[int, bytes]:
+        if port not in self._open:
+            self._open[port] = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = self._open[port]
         head = f"{method} {PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self._token}\r\n"
         writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
         answer = await reader.readuntil(b"\r\n\r\n")
         length = next(int(line[15:]) for line in answer.split(b"\r\n") if line.lower().startswith(b"content-length:"))
         return int(answer[9:12]), await reader.readexactly(length)
 
+    def _close(self, port: int) -> None:
+        if port in self._open:
+            self._open.pop(port)[1].close()
+
     def close(self) -> None:
-        if self._open is not None:
-            self._open[1].close()
-            self._open = None
+        for port in list(self._open):
+            self._close(port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,7 @@ class Crowd:
     typing: float = 0.0
     """Seconds at most that an agent takes between two steps."""
     halt: str = ""
-    """A file; the first client who does the deed that it names stands still, as long as the file is there."""
+    """A file with a deed and a number; the first client who does the deed stands still as long as it says just that."""
     halted: bool = False
     answers: dict[str, list[int]] = field(default_factory=dict)
     """What each job's claims were answered, in a race."""
@@ -150,14 +154,20 @@ class Crowd:
 
     async def _stay(self, agent: Agent) -> None:
         over = {line.job for line in self.ledger.lines() if line.deed == "applied"}  # before it came
+        tried: set[str] = set()
         while True:
             jobs, all_are_there = self.notices.read()
-            for job in jobs:
-                if job not in over and await agent.go_for(job) == 400:
+            # The newest first: a client that is behind would only ever meet what others have taken.
+            job = next((job for job in reversed(jobs) if job not in over and job not in tried), None)
+            if job is not None:
+                tried.add(job)
+                if await agent.go_for(job) == 400:
                     over.add(job)
-            if all_are_there and over.issuperset(jobs):
+            elif all_are_there and over.issuperset(jobs):
                 break
-            await asyncio.sleep(0.02)
+            else:
+                tried.clear()
+                await asyncio.sleep(0.02)
         agent.wire.close()
 
 
@@ -208,10 +218,11 @@ class Agent:
     async def _note(self, job: str, run: str, deed: str) -> None:
         crowd = self.crowd
         crowd.ledger.write(job, run, deed)
-        if crowd.halt and not crowd.halted and _text(crowd.halt) == deed:
+        order = _text(crowd.halt) if crowd.halt and not crowd.halted else ""
+        if order.startswith(f"{deed} "):
             crowd.halted = True
             crowd.ledger.write(job, run, "halted")
-            while _text(crowd.halt) == deed:
+            while _text(crowd.halt) == order:
                 await asyncio.sleep(0.01)
             crowd.halted = False
 

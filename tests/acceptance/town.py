@@ -39,6 +39,7 @@ class Town:
         self.ledger, self.notices = Ledger(folder / "ledger"), Notices(folder / "notices")
         self.ports = [free_port(), free_port()]
         self.jobs: list[str] = []
+        self._posted = 0.0
         self._environment = {"INTERLOCK_DATABASE": url} | ({"INTERLOCK_REDIS_URL": redis.url} if redis else {})
         self.engine = Engine(url, registry, register=False)
         self._deadlocks = self.engine.read(lambda conn: conn.exec_driver_sql(DEADLOCKS).scalar())
@@ -138,6 +139,7 @@ class Town:
         told = answer.json()
         assert told["added"] + told["unchanged"] == count, told  # unchanged: a server died after it had added them
         self.jobs += new
+        self._posted = time.monotonic()
         self.notices.put_up(new)
         return new
 
@@ -168,7 +170,8 @@ class Town:
         """One of these agents stands still right after its next such deed; more jobs come until it has one."""
         asked = time.monotonic()
         draft = self.folder / "halt"
-        draft.write_text(deed)
+        # Each order is another one: whoever stands still on the last goes on, even if it never saw the file gone.
+        draft.write_text(f"{deed} {asked}")
         draft.rename(self.folder / f"halt {name}")
         found = eventually(lambda: self._halted(name, asked), within=120)
         assert found is not None
@@ -176,11 +179,10 @@ class Town:
 
     def _halted(self, name: str, asked: float) -> Line | None:
         self.see_to_it()
-        lines = self.ledger.lines()
-        for line in lines:
+        for line in self.ledger.lines():
             if line.deed == "halted" and line.at > asked and line.run.startswith(f"{name}-"):
                 return line
-        if sum(line.deed == "applied" for line in lines) > len(self.jobs) - FEW:
+        if time.monotonic() - self._posted > 1:  # there may be nothing left to do
             self.post(FEW)
         return None
 
