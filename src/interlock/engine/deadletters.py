@@ -11,11 +11,14 @@ import sqlalchemy as sa
 
 from interlock.engine import artifacts, lineage, moves
 from interlock.engine.errors import InvalidData, KeyTaken, NotFound, Refused
-from interlock.engine.instance import Instance
+from interlock.engine.instance import ERASED, Instance
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, Kind, Machine
 from interlock.store import Micros
 from interlock.store.tables import dead_letter as D
+
+GONE = {"type": "Erased", "message": "what it said was erased", "where": []}
+"""What is left of the error of a dead letter that was erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,15 @@ class Filter:
         return found
 
 
+def error_of(text: str) -> dict[str, Any]:
+    """The error as it was, or what is left of it."""
+    known: dict[str, Any] = GONE if text == ERASED else json.loads(text)
+    return known
+
+
 def _read(row: sa.Row[Any]) -> DeadLetter:
     values = dict(row._mapping)
-    values["error"], values["data"] = json.loads(values["error"]), json.loads(values["data"])
+    values["error"], values["data"] = error_of(values["error"]), json.loads(values["data"])
     return DeadLetter(**values)
 
 

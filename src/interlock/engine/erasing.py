@@ -19,9 +19,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import actions, archive
+from interlock.engine import actions, archive, deadletters
 from interlock.engine.errors import InvalidData, StillAtWork
-from interlock.engine.instance import Instance
+from interlock.engine.instance import ERASED, Instance
 from interlock.engine.removing import keep_keys, permit
 from interlock.engine.text import canonical, hidden
 from interlock.engine.unit import Unit
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from interlock.engine.engine import Engine
 
 H, I = t.history, t.instance  # noqa: E741
-ERASED = "erased"
 LOOK = 500
 SHORTEST = 3
 """Characters that a value must have: a shorter one is found everywhere."""
@@ -157,10 +156,10 @@ def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: st
     report.what["history"] = conn.execute(
         sa.update(H).where(here, H.c.payload.is_not(None)).values(payload=None)
     ).rowcount
-    _empty_beside(unit, instance_id, report)
+    note = f"{moment(unit.now):%Y-%m-%d} by {actor}: {reason}"
+    _empty_beside(unit, instance_id, note, report)
     _artifacts(conn, instance_id, report)
     _effects(conn, instance_id, spellings(value) if value is not None else [])
-    note = f"{moment(unit.now):%Y-%m-%d} by {actor}: {reason}"
     instance.set_data({ERASED: note})
     instance.labels, instance.last_error = None, None
     if value is not None and instance.key is not None and _inside(instance.key, value):
@@ -185,12 +184,12 @@ def _hide_key(unit: Unit, instance: Instance) -> None:
     unit.touch(instance)
 
 
-def _empty_beside(unit: Unit, instance_id: UUID, report: Erased) -> None:
+def _empty_beside(unit: Unit, instance_id: UUID, note: str, report: Erased) -> None:
     conn = unit.conn
     O, D = t.outbox, t.dead_letter  # noqa: E741
     emptied: list[tuple[sa.Table, dict[str, Any]]] = [
-        (t.review, {"evidence": None, "answer": None}),
-        (D, {"error": ERASED, "data": "{}", "note": None}),
+        (t.review, {"evidence": canonical({ERASED: note}), "answer": None}),
+        (D, {"error": canonical(deadletters.GONE), "data": "{}", "note": None}),
         (O, {"recipient": ERASED, "subject": ERASED, "body": "{}", "last_error": None}),
         (ai_call, {"for_user": None, "error": None}),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import holding, workers
+from interlock.engine.deadletters import error_of
 from interlock.engine.errors import Allowed, NotServed
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
@@ -172,7 +172,7 @@ class _Reader:
         return self._waiting(state.waits_for)
 
     def _dead(self, letter: sa.Row[Any]) -> str:
-        error = json.loads(letter.error)
+        error = error_of(letter.error)
         questions = self.conn.execute(
             sa.select(t.review.c.title, t.review.c.evidence).where(
                 t.review.c.instance_id == self.instance.id, t.review.c.status == "open", t.review.c.state.is_(None)

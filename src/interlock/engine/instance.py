@@ -18,6 +18,8 @@ COLUMNS: tuple[str, ...] = tuple(column.name for column in table.c)
 
 
 NOBODY = UUID(int=0)
+ERASED = "erased"
+"""The only field of data that was erased: a note of when, by whom and why."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,11 @@ class Instance:
             assert self.stored_data is not None, "data that lies beside the row is loaded with it"
             self._data = parsed(self.stored_data)
         return self._data
+
+    @property
+    def erased(self) -> str:
+        """When, by whom and why its data was erased; empty where it was not."""
+        return str(self.data[ERASED]) if self.data.keys() == {ERASED} and self.finished_at is not None else ""
 
     def staged(self, machine: Machine) -> Mapping[str, Any]:
         """The data where the machine has stages in it; otherwise it need not be read."""
