@@ -102,10 +102,29 @@ def facts(values: Mapping[str, Any], before: str = "") -> list[tuple[str, str, f
     return rows[:60]
 
 
-PLAIN = View()
+@dataclass(frozen=True, slots=True)
+class ErasedView(View):
+    """What is left to see where somebody's data was erased; an application's own view would look for that data."""
+
+    def title(self, instance: Instance) -> str:
+        return f"{instance.key or f'{instance.machine} {str(instance.id)[-8:]}'}, erased"
+
+    def summary(self, review: OpenReview, instance: Instance) -> str:
+        return "Its data was erased"
+
+    def evidence(self, looking: Looking) -> list[Block]:
+        return [Block("Its data", rows=[("erased", secrets.hide(looking.instance.erased), None)])]
+
+
+PLAIN, ERASED = View(), ErasedView()
 
 
 def view_of(registry: Registry, machine: str) -> View:
     """The application's own view of a machine, or the plain one."""
     found = registry.views.get(machine)
     return found if isinstance(found, View) else PLAIN
+
+
+def view_for(registry: Registry, instance: Instance) -> View:
+    """How this very instance is shown."""
+    return ERASED if instance.erased else view_of(registry, instance.machine)

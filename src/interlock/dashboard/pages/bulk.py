@@ -16,7 +16,7 @@ from interlock.dashboard import words
 from interlock.dashboard.filters import Filters, in_words
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
-from interlock.dashboard.views import view_of
+from interlock.dashboard.views import view_for
 from interlock.engine import Instance, bulk, listing
 from interlock.engine.unit import Unit, load
 from interlock.http.api.bulk import bulk_actor, must_see, where_allowed
@@ -97,7 +97,7 @@ async def preview(v: Reader) -> Response:
     machines = {registry.get(i.machine) for i in sample} | {registry.get(filters.machine)}
     return await render(
         v, "bulk_new.html", action=action, filters=filters, ids=[i.id for i in sample] if ids else [], n=n, exact=exact,
-        sample=[(i, view_of(registry, i.machine).title(i)) for i in sample], events=_events(machines), chosen=bool(ids),
+        sample=[(i, view_for(registry, i).title(i)) for i in sample], events=_events(machines), chosen=bool(ids),
         event=given.get("event", ""),
     )  # fmt: skip
 

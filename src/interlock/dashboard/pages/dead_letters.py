@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from interlock.dashboard import words
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
-from interlock.dashboard.views import view_of
+from interlock.dashboard.views import view_for
 from interlock.engine import Filter, Instance, deadletters
 from interlock.engine.unit import Unit, load
 from interlock.http.caller import require
@@ -54,7 +54,7 @@ async def dead_letters(
         v, "dead_letters.html", groups=seen, letters=letters, chosen=status, statuses=STATUSES, group=group,
         next=rows[PAGE - 1].id if len(rows) > PAGE else None, operate=v.may_anywhere("operate"),
         given={"status": status if status != "open" else "", "machine": machine, "workspace": workspace},
-        names={i.id: view_of(registry, i.machine).title(i) for i in owners},
+        names={i.id: view_for(registry, i).title(i) for i in owners},
         machines=sorted(registry, key=lambda m: m.name),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from interlock.dashboard import diagram, evidence, schema, timeline, words
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.kinds import kind_of
 from interlock.dashboard.site import Reader, Visitor, render
-from interlock.dashboard.views import view_of
+from interlock.dashboard.views import view_for
 from interlock.engine import (
     Instance,
     NotFound,
@@ -115,7 +115,7 @@ async def instance(
 
     found = await v.service.read(look)
     verdict = await v.service.call(v.service.engine.verify, id) if verify else None
-    view = view_of(v.service.engine.registry, it.machine)
+    view = view_for(v.service.engine.registry, it)
     choices = _choices(v, it, machine)
     if found["review"] is not None and view.desk(found["review"], it):
         # It is decided where its evidence is; the same events here would go past that.
@@ -269,7 +269,7 @@ def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relativ
     todo = [(one, 0) for one in reversed(below.get(None, []))]
     while todo:
         one, depth = todo.pop()
-        line.append(Relative(one, view_of(registry, one.machine).title(one), depth))
+        line.append(Relative(one, view_for(registry, one).title(one), depth))
         todo += [(child, depth + 1) for child in reversed(below.get(one.id, []))]
     return line, len(found) <= MOST_RELATIVES
 

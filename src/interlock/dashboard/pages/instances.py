@@ -16,7 +16,7 @@ from fastapi.responses import Response, StreamingResponse
 from interlock.dashboard.filters import AGES, SHOWS, SORTS, Filters
 from interlock.dashboard.pages.bulk import ACTIONS, may_do
 from interlock.dashboard.site import Reader, Visitor, redirect, render
-from interlock.dashboard.views import view_of
+from interlock.dashboard.views import view_for
 from interlock.dashboard.words import compact
 from interlock.engine import Instance, listing
 from interlock.http.models import InstanceOut
@@ -57,7 +57,7 @@ async def instances(
     seen = [i for i in rows if v.may("read", i.workspace, i.machine)]
     machine = registry.get(filters.machine) if filters.machine else None
     return await render(
-        v, "instances.html", filters=filters, rows=[(i, view_of(registry, i.machine).title(i)) for i in seen],
+        v, "instances.html", filters=filters, rows=[(i, view_for(registry, i).title(i)) for i in seen],
         onward=onward, count=count, sorted_so=sorted_so, machine=machine,
         machines=sorted(registry, key=lambda m: m.name),
         states=list(machine.states) if machine else [], ages=_with(AGES, filters.age), shows=SHOWS, sorts=SORTS,

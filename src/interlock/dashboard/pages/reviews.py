@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from interlock.dashboard import schema, timeline
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
-from interlock.dashboard.views import Block, Looking, view_of
+from interlock.dashboard.views import Block, Looking, view_for
 from interlock.dashboard.words import ago, title
 from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, reviews
 from interlock.engine.unit import Unit, load
@@ -74,10 +74,11 @@ async def _names(v: Visitor, waiting: list[OpenReview]) -> dict[str, tuple[str, 
     told = {}
     for one in waiting:
         instance = found.get(one.instance_id)
-        view = view_of(registry, one.machine)
-        told[str(one.id)] = (
-            (view.title(instance), view.summary(one, instance)) if instance else (one.machine, one.title)
-        )
+        if instance is None:
+            told[str(one.id)] = one.machine, one.title
+            continue
+        view = view_for(registry, instance)
+        told[str(one.id)] = view.title(instance), view.summary(one, instance)
     return told
 
 
@@ -85,7 +86,7 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
     engine = v.service.engine
     instance: Instance = await v.service.call(engine.get, chosen.instance_id)
     why = await v.service.call(engine.explain, chosen.instance_id)
-    view = view_of(engine.registry, chosen.machine)
+    view = view_for(engine.registry, instance)
 
     def look(conn: sa.Connection) -> list[Block]:
         kept = artifacts.of(conn, chosen.instance_id)
