@@ -102,13 +102,13 @@ def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
     told: dict[str, Any] = {
         "workflowId": str(instance.id),
         "state": instance.state,
-        "vertical": data["vertical"],
-        "filename": data["filename"],
         "seq": instance.seq,
-        "drive": data["drive"],
         "createdAt": moment(instance.created_at).isoformat(),
         "updatedAt": moment(instance.updated_at).isoformat(),
     }
+    if instance.erased:
+        return told | {"erased": instance.erased}
+    told |= {"vertical": data["vertical"], "filename": data["filename"], "drive": data["drive"]}
     if data["pages"] is not None:
         told["pages"] = data["pages"]
     if data["final_confidence"] is not None:

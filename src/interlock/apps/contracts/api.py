@@ -13,7 +13,17 @@ from interlock.apps.contracts import calling, flow, links, placing, stored, taki
 from interlock.apps.contracts.answers import Envelope, Enveloped, envelope, open_review
 from interlock.apps.contracts.bodies import CompareBody, IngestBody, ProviderBody, ReviewBody, uploaded
 from interlock.apps.contracts.calibrating import providers, put_provider
-from interlock.apps.contracts.calling import Done, WrongState, locked, seen, settings_of, tell, write_once
+from interlock.apps.contracts.calling import (
+    Done,
+    WrongState,
+    kept,
+    locked,
+    must_have_data,
+    seen,
+    settings_of,
+    tell,
+    write_once,
+)
 from interlock.apps.contracts.fields.providers import Provider
 from interlock.apps.contracts.machine import FAILED, REJECTED, TIMED_OUT, contract
 from interlock.apps.contracts.reading.limits import DEFAULT as LIMITS
@@ -92,7 +102,7 @@ async def get_page(
     """PNG, for PDFs; a Word file or plain text has no pages to show."""
 
     def look(conn: sa.Connection) -> tuple[bytes, dict[str, Any]]:
-        found = seen(conn, id, who)
+        found = kept(seen(conn, id, who))
         if found.data["media_type"] != "application/pdf" or number > (found.data["pages"] or 0):
             raise NotFound(f"workflow {id} has no page {number} that could be shown")
         return artifacts.read(conn, found.data["pdf"]), found.data
@@ -107,7 +117,7 @@ async def get_text(
     service: TheService, who: Caller, id: Id, number: Annotated[int, Path(ge=1, le=100_000)]
 ) -> Response:
     def look(conn: sa.Connection) -> dict[str, Any]:
-        found = seen(conn, id, who)
+        found = kept(seen(conn, id, who))
         document = stored.document(conn, found.data) if found.data["text"] else None
         if document is None or number > len(document.pages):
             raise NotFound(f"workflow {id} has no page {number}")
@@ -207,8 +217,9 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
         old = locked(unit, id, write.who, "create")
         if old.state not in {REJECTED, TIMED_OUT}:
             raise WrongState(f"workflow {id} is {old.state}; only a rejected or timed-out one is done again")
-        kept = ("filename", "vertical", "drive", "media_type", "size", "pdf", "text", "pages", "compare_with")
-        data = {name: old.data[name] for name in kept} | {"origin": str(id)}
+        must_have_data(old)
+        same = ("filename", "vertical", "drive", "media_type", "size", "pdf", "text", "pages", "compare_with")
+        data = {name: old.data[name] for name in same} | {"origin": str(id)}
         actor = write.who.actor_in(old.workspace)
         made = lineage.create(
             unit, contract, data, actor, key=old.key, workspace=old.workspace,

@@ -80,6 +80,19 @@ def seen(conn: sa.Connection, id: UUID, who: Principal) -> Instance:
     return found[0]
 
 
+def kept(instance: Instance) -> Instance:
+    """The workflow, if what was read from its file is still there."""
+    if instance.erased:
+        raise NotFound(f"the data of workflow {instance.id} was erased: {instance.erased}")
+    return instance
+
+
+def must_have_data(instance: Instance) -> None:
+    """Nothing more can be done with what was erased."""
+    if instance.erased:
+        raise WrongState(f"the data of workflow {instance.id} was erased: {instance.erased}")
+
+
 def locked(unit: Unit, id: UUID, who: Principal, permission: str) -> Instance:
     """The workflow, if whoever asks may do this to it."""
     try:
@@ -132,6 +145,7 @@ def begin(
     unit: Unit, instance: Instance, step: Step, actor: Actor, patch: Mapping[str, Any], settings: ContractSettings
 ) -> None:
     """Set the step going, unless it is under way or done."""
+    must_have_data(instance)
     where = _where(instance)
     if LINE.index(where) < LINE.index(step.states[0]):
         over = instance.state in {REJECTED, TIMED_OUT}

@@ -237,4 +237,6 @@ def _contract(conn: sa.Connection, instance_id: UUID, workspace: str) -> Instanc
     found = load(conn, conn.execute(sa.select(I).where(*mine)).all())
     if not found:
         raise NothingToCompare(f"there is no workflow {instance_id} to compare it with")
+    if found[0].erased:
+        raise NothingToCompare(f"the data of workflow {instance_id} was erased; there is nothing to compare it with")
     return found[0]

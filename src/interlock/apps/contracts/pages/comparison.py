@@ -12,7 +12,7 @@ from markupsafe import Markup
 from interlock.apps.contracts.compare import load
 from interlock.apps.contracts.compare.html import fragment
 from interlock.apps.contracts.machine import contract
-from interlock.apps.contracts.pages.review import seen
+from interlock.apps.contracts.pages.review import later, seen
 from interlock.dashboard.site import Reader, render
 from interlock.engine import Instance, artifacts
 
@@ -30,7 +30,8 @@ async def comparison(v: Reader, id: UUID) -> Response:
     instance, html = await v.service.read(look)
     machine = v.service.engine.registry.get(contract.name)
     if not html:
-        return await render(v, "contracts/later.html", it=instance, machine=machine, sentence=NOT_YET)
+        said = later(instance, NOT_YET)
+        return await render(v, "contracts/later.html", it=instance, machine=machine, sentence=said)
     # Made by a template of ours that escapes all that comes from documents.
     body = Markup(html)  # noqa: S704
     return await render(v, "contracts/comparison.html", it=instance, machine=machine, body=body)

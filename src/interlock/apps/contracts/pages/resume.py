@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from interlock.apps.contracts import links, placing, stored
 from interlock.apps.contracts.api import decide_as
-from interlock.apps.contracts.calling import settings_of
+from interlock.apps.contracts.calling import kept, settings_of
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages.deciding import Asked, asked
 from interlock.apps.contracts.pages.review import BoxText, FieldName, PageNumber, Place, holder, shown, under
@@ -100,7 +100,7 @@ async def text(
 
 def _instance(conn: sa.Connection, service: Service, id: UUID, link: links.Link) -> tuple[Instance, Actor]:
     found, actor = links.opened(conn, id, link, service.engine.clock.now())
-    if not found.data.get("fields"):
+    if not kept(found).data.get("fields"):
         raise NotFound(f"there is no workflow {id} to review")
     return found, actor
 

@@ -15,15 +15,15 @@ from fastapi.responses import JSONResponse, Response
 from interlock.apps.contracts import placing, stored
 from interlock.apps.contracts.answers import open_review
 from interlock.apps.contracts.api import decide
+from interlock.apps.contracts.calling import kept, settings_of
 from interlock.apps.contracts.calling import seen as workflow_of
-from interlock.apps.contracts.calling import settings_of
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages import given as entering
 from interlock.apps.contracts.pages.deciding import Asked, asked, told
 from interlock.apps.contracts.pages.sheet import PDF, Sheet, sheet
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, Visitor, render
-from interlock.dashboard.views import view_of
+from interlock.dashboard.views import view_for
 from interlock.dashboard.words import title
 from interlock.engine import AlreadyDecided, EngineError, Instance, NotFound, ReviewHeld, artifacts, reviews
 from interlock.engine.unit import Unit
@@ -82,7 +82,7 @@ async def post(request: Request, id: UUID) -> Response:
         with placing.known(places):
             decide(unit, id, body, v.who)
         after = unit.lock(id)
-        name = view_of(v.service.engine.registry, contract.name).title(after)
+        name = view_for(v.service.engine.registry, after).title(after)
         return Done(said=f"{name}: {title(after.state)} now.", to="/ui/reviews")
 
     try:
@@ -108,7 +108,7 @@ async def under(service: Service, instance: Instance, page: int, box: str) -> Re
     data = instance.data
 
     def look(conn: sa.Connection) -> tuple[Any, bytes]:
-        if data["media_type"] != PDF or not data["text"]:
+        if kept(instance).data["media_type"] != PDF or not data["text"]:
             raise NotFound(f"contract {instance.id} has no pages to drag on")
         document = stored.document(conn, data)
         if page > len(document.pages):
@@ -148,8 +148,13 @@ async def _claim(v: Visitor, id: UUID) -> None:
     await v.service.write(take, "review")
 
 
+def later(instance: Instance, sentence: str) -> str:
+    """Why there is nothing to see: it is not there yet, or not any more."""
+    return f"Its data was erased: {instance.erased}" if instance.erased else sentence
+
+
 def _ready(instance: Instance) -> Instance:
-    if not instance.data.get("fields"):
+    if not kept(instance).data.get("fields"):
         raise NotFound(NOT_YET)
     return instance
 
@@ -166,7 +171,8 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
     instance, made, more = await v.service.read(look)
     machine = v.service.engine.registry.get(contract.name)
     if made is None:
-        return await render(v, "contracts/later.html", it=instance, machine=machine, sentence=NOT_YET)
+        said = later(instance, NOT_YET)
+        return await render(v, "contracts/later.html", it=instance, machine=machine, sentence=said)
     me = str(v.who.actor_in(instance.workspace))
     place = Place(
         layout="base.html", action=f"/ui/contracts/{id}/review", images=f"/workflows/{id}/pages/", query="?scale=2",

@@ -1,0 +1,51 @@
+"""A contract whose data was erased: it is told so, and nothing more can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from interlock.engine.erasing import Erasing
+from interlock.machine import OWNER, Actor
+from tests.apps.contracts.house import CLEAR, DOUBTFUL, House
+from tests.apps.contracts.reading.files import pdf
+
+NOTE = "by owner:chief: asked for in a letter"
+
+
+@pytest.fixture
+def erased(house: House) -> UUID:
+    it = house.in_review()
+    assert house.review(it, "reject").status_code == 200
+    Erasing(house.engine, Actor(OWNER, "chief"), "asked for in a letter").one(it)
+    return it
+
+
+def test_what_is_left_is_told(house: House, erased: UUID) -> None:
+    told = house.look(erased)
+    assert NOTE in told.pop("erased")
+    assert set(told) == {"workflowId", "state", "seq", "createdAt", "updatedAt"}
+
+
+@pytest.mark.parametrize(
+    ("step", "body"),
+    [("extract", None), ("compare", None), ("compare", {"with": "template"}), ("reprocess", None), ("retry", None)],
+)
+def test_no_step_is_done_any_more(house: House, erased: UUID, step: str, body: Any) -> None:
+    answer = house.call(erased, step, body)
+    assert answer.status_code == 409, answer.text
+    assert house.engine.verify().problems == ()
+
+
+def test_the_same_file_is_not_taken_in_again_without_a_word(house: House, erased: UUID) -> None:
+    answer = house.send(pdf(DOUBTFUL))
+    assert answer.status_code == 409
+    assert NOTE in answer.json()["error"]["message"]
+
+
+def test_another_cannot_be_compared_with_it(house: House, erased: UUID) -> None:
+    answer = house.send(pdf(CLEAR), compareWith=str(erased))
+    assert answer.status_code == 422
+    assert "was erased" in answer.json()["error"]["message"]
