@@ -53,25 +53,23 @@ def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int
             instance.due_at = unit.now + 60_000_000
             unit.touch(instance)
             continue
-        mark = unit.mark(instance)
         instance.waited = max(unit.now - (instance.due_at or unit.now), 0)
-        try:
-            full = limits.take_slots(unit, instance, machine, state) if machine.concurrent(state) else None
-            if full is not None:
-                instance.wake, instance.blocked_on = "blocked", full
-                unit.touch(instance)
+        if edge is not None or machine.concurrent(state):
+            mark = unit.mark(instance)
+            try:
+                full = limits.take_slots(unit, instance, machine, state) if machine.concurrent(state) else None
+                if full is not None:
+                    instance.wake, instance.blocked_on = "blocked", full
+                    unit.touch(instance)
+                    continue
+                if edge is not None:
+                    moves.move(unit, instance, machine, edge, actor)
+            except WorkError as error:  # a limit of the pick-up is used up, or cannot be worked out
+                unit.revert(instance, mark)
+                failing.fail(unit, instance, machine, error, actor)
                 continue
-            if edge is not None:
-                moves.move(unit, instance, machine, edge, actor)
-        except WorkError as error:  # a limit of the pick-up is used up, or cannot be worked out
-            unit.revert(instance, mark)
-            failing.fail(unit, instance, machine, error, actor)
-            continue
         until = unit.now + span(work.timeout)
-        instance.wake, instance.due_at = "lease", until
-        instance.holder, instance.claimed_at = worker, unit.now
-        instance.fence += 1
-        unit.touch(instance)
+        unit.lease(instance, worker, until)
         step = machine.step_of(instance.state, instance.staged(machine))
         claims.append(Claim(instance, machine, work, step, worker, instance.fence, until, instance.waited))
     return claims

@@ -20,7 +20,7 @@ from interlock.store.columns import read_id
 
 ARRAYS: dict[type, Any] = {kind: postgresql.ARRAY(kind) for kind in (sa.Text, sa.Uuid, sa.BigInteger)}
 
-Statement = sa.Select[Any] | sa.TextualSelect | sa.sql.dml.UpdateBase
+Statement = sa.Select[Any] | sa.TextualSelect | sa.TextClause | sa.sql.dml.UpdateBase
 
 
 def listed(name: str, kinds: Mapping[str, Any], dialect: str) -> Any:
@@ -85,7 +85,7 @@ class _Compiled:
         self.fixed = dict(compiled.params)
         self.order = tuple(compiled.positiontup or ())
         self.sqlite = dialect.name == "sqlite"
-        columns = list(statement.exported_columns)
+        columns = [] if isinstance(statement, sa.TextClause) else list(statement.exported_columns)
         self.ids = [n for n, c in enumerate(columns) if isinstance(c.type, sa.Uuid)] if self.sqlite else []
 
     def bound(self, values: dict[str, Any]) -> Any:
