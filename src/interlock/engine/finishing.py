@@ -208,7 +208,7 @@ def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
         raise InvalidData(f"{to!r} is where failures rest; raise the error, so that its rule is applied and counted")
     if not edge.automatic:
         raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for a worker")
-    verdict = passes(edge.guard, facts(instance, actor))
+    verdict = passes(edge.guard, facts(instance, actor)) if edge.guard is not None else True
     if verdict is not True:
         raise InvalidData(f"the transition {instance.state!r} → {to!r} does not pass: {verdict or 'its guard'}")
     return edge

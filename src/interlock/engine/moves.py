@@ -50,11 +50,13 @@ def _short(value: object) -> str:
 
 def change_data(machine: Machine, instance: Instance, patch: Patch, merges: tuple[str, ...] = ()) -> dict[str, Any]:
     """Apply a patch, adding to what `merges` names; the difference, as history keeps it."""
+    if patch is None:
+        return {}
     added = {name: patch[name] for name in merges if name in patch} if isinstance(patch, Mapping) else {}
     if added:
         assert isinstance(patch, Mapping)
         patch = {**patch, **{name: merged(instance.data.get(name), value, name) for name, value in added.items()}}
-    if patch is None or (isinstance(patch, Mapping) and not patch):
+    if isinstance(patch, Mapping) and not patch:
         return {}
     if isinstance(patch, BaseModel):
         after = validated(machine, patch.model_dump(mode="json"))
@@ -97,7 +99,8 @@ def move(
     leave(unit, instance, machine, keep_lease=keep_lease)
     unit.record(
         instance, kind, actor, from_state=edge.source, to_state=edge.to, event=edge.on,
-        payload={**(payload or {}), **change}, dwell=max(unit.now - instance.entered_at, 0) or None,
+        payload={**(payload or {}), **change} if change else payload,
+        dwell=max(unit.now - instance.entered_at, 0) or None,
     )  # fmt: skip
     instance.previous, instance.state = edge.source, edge.to
     enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)

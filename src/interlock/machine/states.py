@@ -78,4 +78,4 @@ class State:
 
     @property
     def ordered_timers(self) -> tuple[Timer | Reminder, ...]:
-        return tuple(sorted(self.timers, key=lambda timer: timer.after))
+        return tuple(sorted(self.timers, key=lambda timer: timer.after)) if len(self.timers) > 1 else self.timers
