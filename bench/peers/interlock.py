@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bench.items import machine
 from interlock.engine import Engine
-from interlock.worker import Worker
+from interlock.worker import Worker, collector
 
 PACKAGE = "interlock"
 HANDS = 200
@@ -43,5 +43,6 @@ def verify(url: str) -> None:
 
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
     worker = Worker(Engine(url, [machine(tick)]), hands=HANDS)
+    collector.settle()  # as `interlock worker` does
     go()
     worker.start()

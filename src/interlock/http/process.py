@@ -23,7 +23,7 @@ from interlock.machine import InterlockError, Registry
 from interlock.people import People, Person, link_address
 from interlock.store import Store, migrate, open_store
 from interlock.watch import logs, tracing
-from interlock.worker import Worker
+from interlock.worker import Worker, collector
 from interlock.worker.duties import Duties, serving, working
 from interlock.worker.loop import Loop
 
@@ -112,6 +112,7 @@ class Process:
 
     def run(self, ready: Callable[[], None] | None = None) -> None:
         """Until SIGTERM or SIGINT; then drain: no new claims, and running handlers get their time."""
+        collector.settle()
         if self.worker is not None:
             self.worker.start()
         self.duties.start()
