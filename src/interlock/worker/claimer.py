@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from uuid import UUID
@@ -22,6 +23,8 @@ from interlock.worker.runner import Runner, Running
 
 log = logging.getLogger("interlock.worker")
 LONGEST_BATCH = 512
+BREATH, LONGEST_GATHERING = 0.0003, 0.01
+"""Seconds in which another result has to come while a round waits for more, and for which it waits at most."""
 
 
 class Claimer(Loop):
@@ -63,7 +66,15 @@ class Claimer(Loop):
         finally:
             self._in_round = False
 
+    def _gather(self) -> None:
+        """Let the results of quick handlers come together: else the first of a batch gets a commit of its own."""
+        seen, until = 0, time.monotonic() + LONGEST_GATHERING
+        while seen < len(self._results) < min(len(self.running), LONGEST_BATCH) and time.monotonic() < until:
+            seen = len(self._results)
+            time.sleep(BREATH)
+
     def _round(self) -> bool:
+        self._gather()
         with self._lock:
             batch, self._results = self._results[:LONGEST_BATCH], self._results[LONGEST_BATCH:]
         if not self._trusted():
