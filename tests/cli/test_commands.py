@@ -137,9 +137,9 @@ def test_machine_show_tells_the_version_that_the_database_knows(parcels: str, tm
     with sqlite3.connect(tmp_path / "parcels.db") as conn:
         conn.execute("UPDATE definition SET digest = 'an older life cycle'")
     conn.close()
-    (tmp_path / "mine.py").write_text("from interlock.apps.sample import parcel\n")
+    (tmp_path / "post.py").write_text("from interlock.apps.sample import parcel\n")
     shown = interlock(
-        "machine", "show", "parcel", "--app", "mine:parcel", "--format", "json", "--database", parcels, cwd=tmp_path
+        "machine", "show", "parcel", "--app", "post:parcel", "--format", "json", "--database", parcels, cwd=tmp_path
     )
     assert json.loads(shown.stdout)["version"] == 2
 
