@@ -82,7 +82,8 @@ class Instance:
     @property
     def erased(self) -> str:
         """When, by whom and why its data was erased; empty where it was not."""
-        return str(self.data[ERASED]) if self.data.keys() == {ERASED} and self.finished_at is not None else ""
+        over = self.finished_at is not None  # asked first: then the data of the others need not be read
+        return str(self.data[ERASED]) if over and self.data.keys() == {ERASED} else ""
 
     def staged(self, machine: Machine) -> Mapping[str, Any]:
         """The data where the machine has stages in it; otherwise it need not be read."""
