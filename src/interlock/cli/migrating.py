@@ -127,22 +127,8 @@ def _told(engine: Engine, name: str, way: Route | None, report: Report, *, appli
         "machine": name,
         "applied": applied,
         "versions": versions,
-        "moved": [
-            {"from_version": a, "from": s, "to_version": b, "to": u, "count": n}
-            for (a, s, b, u), n in sorted(report.moved.items())
-        ],
-        "held": [{"version": v, "state": s, "count": n} for (v, s), n in sorted(report.held.items())],
-        "refused": [
-            {
-                "version": v, "state": s, "reason": reason, "count": trouble.count,
-                "examples": [{"instance": str(i), "detail": detail} for i, detail in trouble.examples],
-            }
-            for (v, s, reason), trouble in sorted(report.refused.items())
-        ],
-        "fields": [{"field": f, "what": what, "count": n} for (what, f), n in sorted(report.fields.items())],
-        "timers": [{"state": s, "change": change, "count": n} for (s, change), n in sorted(report.timers.items())],
-        "reviews": [{"state": s, "what": what, "count": n} for (s, what), n in sorted(report.reviews.items())],
-    }  # fmt: skip
+        **report.told(),
+    }
 
 
 def _print(told: dict[str, Any], *, applied: bool) -> None:

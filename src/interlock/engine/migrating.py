@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -136,7 +136,54 @@ def _look(
     return instances[-1].id if len(instances) == BATCH else None
 
 
+def glance(conn: sa.Connection, way: Route, now: Micros, most: int) -> tuple[Report, bool]:
+    """What would become of so many of them, in one read; and whether these are all."""
+    report = Report()
+    for state in _states(way):
+        after: UUID | None = None
+        while True:
+            if report.seen >= most:
+                return report, False
+            after = _look(conn, state, after, report, way=way, now=now)
+            if after is None:
+                break
+    return report, True
+
+
 # -- doing
+
+
+class Place(NamedTuple):
+    """Where a batch begins: in a state, after an instance."""
+
+    state: str
+    after: UUID | None = None
+
+
+def move_batch(
+    unit: Unit, way: Route, actor: Actor, *, begin: Place | None = None, batch: int = BATCH, reason: str = ""
+) -> tuple[Report, Place | None]:
+    """Move one batch in this transaction; what came of it, and where the next one begins. None: that was the last."""
+    report, states = Report(), _states(way)
+    if begin is not None and begin.state not in states:
+        raise InvalidData(f"no instance is moved out of state {begin.state!r}; begin without a place")
+    first = states.index(begin.state) if begin is not None else 0
+    after = begin.after if begin is not None else None
+    for state in states[first:]:
+        room = batch - report.seen
+        if room <= 0:
+            return report, Place(state)
+        after = _move_some(unit, state, after, report, way=way, batch=room, actor=actor, reason=reason)
+        if after is not None:
+            return report, Place(state, after)
+    return report, None
+
+
+def must_be_registered(engine: Engine, way: Route) -> None:
+    if way.to.number not in engine.read(lambda conn: versions(conn, way.machine.name)):
+        raise NotFound(
+            f"version {way.to.number} of {way.machine.name} is not registered; start a process with it first"
+        )
 
 
 def apply(
@@ -150,10 +197,7 @@ def apply(
     tell: Tell = lambda _: None,
 ) -> Report:
     """Move them all; what workers hold is tried again for `patience` seconds."""
-    if way.to.number not in engine.read(lambda conn: versions(conn, way.machine.name)):
-        raise NotFound(
-            f"version {way.to.number} of {way.machine.name} is not registered; start a process with it first"
-        )
+    must_be_registered(engine, way)
     some = partial(_move_some, way=way, batch=batch, actor=actor, reason=reason)
     look = partial(plan, engine, way)
     return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, tell, look)

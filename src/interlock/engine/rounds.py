@@ -56,6 +56,31 @@ class Report:
     def refusals(self) -> int:
         return sum(trouble.count for trouble in self.refused.values())
 
+    @property
+    def seen(self) -> int:
+        """How many were looked at."""
+        return self.moved.total() + self.held.total() + self.refusals
+
+    def told(self) -> dict[str, list[dict[str, Any]]]:
+        """The report as other programs read it."""
+        return {
+            "moved": [
+                {"from_version": a, "from": s, "to_version": b, "to": u, "count": n}
+                for (a, s, b, u), n in sorted(self.moved.items())
+            ],
+            "held": [{"version": v, "state": s, "count": n} for (v, s), n in sorted(self.held.items())],
+            "refused": [
+                {
+                    "version": v, "state": s, "reason": reason, "count": trouble.count,
+                    "examples": [{"instance": str(i), "detail": detail} for i, detail in trouble.examples],
+                }
+                for (v, s, reason), trouble in sorted(self.refused.items())
+            ],
+            "fields": [{"field": f, "what": what, "count": n} for (what, f), n in sorted(self.fields.items())],
+            "timers": [{"state": s, "change": change, "count": n} for (s, change), n in sorted(self.timers.items())],
+            "reviews": [{"state": s, "what": what, "count": n} for (s, what), n in sorted(self.reviews.items())],
+        }  # fmt: skip
+
     def refuse(self, instance: Instance, reason: str, detail: str) -> None:
         trouble = self.refused.setdefault((instance.version, instance.state, reason), Trouble())
         trouble.count += 1
@@ -98,7 +123,7 @@ def rounds(
             while True:
                 part, after = run(partial(_fresh, some, state=state, after=after))
                 _add(done, part)
-                tell(part.moved.total() + part.held.total() + part.refusals)
+                tell(part.seen)
                 if after is None:
                     break
         if look is None or (done.held and time.monotonic() >= deadline):

@@ -1,0 +1,212 @@
+"""Migrations: running instances to another version of their machine, planned first, then batch after batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from interlock.engine import NotFound, migrating
+from interlock.engine.adapting import Route
+from interlock.engine.rounds import Report
+from interlock.engine.unit import Unit
+from interlock.http.caller import Caller, TheService, require_operator
+from interlock.http.models import Answer
+from interlock.http.problems import BadRequest
+from interlock.http.service import Service
+from interlock.http.writing import Write
+from interlock.people import OPERATORS
+
+router = APIRouter(prefix="/api/machines", tags=["machines"])
+MOST = 2_000
+"""Instances that one plan looks at."""
+Name = Annotated[str, Path(min_length=1, max_length=200, examples=["parcel"])]
+Version = Annotated[int | None, Query(ge=1, le=2**31)]
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Migrate(BaseModel):
+    """Which instances go where."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"map": {"asking": "approving"}, "reason": "release 12", "batch": 200}]},
+    )
+
+    from_: int | None = Field(None, alias="from", ge=1, le=2**31, description="Only instances of this version.")
+    to: int | None = Field(None, ge=1, le=2**31, description="To this version; without it, to that of the code.")
+    map: dict[Text, Text] = Field(default_factory=dict, max_length=500, description="Where a state's instances go.")
+    workspace: str | None = Field(None, max_length=200, description="Only of this workspace.")
+    reason: str = Field("", max_length=2000, description="Why; the history keeps it.")
+    batch: int = Field(migrating.BATCH, ge=1, le=1000, description="Instances that this request looks at.")
+    after: str | None = Field(
+        None, max_length=300, description="`next` of the answer before; without it, from the first."
+    )
+
+
+class MovedOut(Answer):
+    """So many from one place to another."""
+
+    from_version: int
+    from_: str = Field(alias="from")
+    to_version: int
+    to: str
+    count: int
+
+
+class HeldOut(Answer):
+    """So many that a worker works on now."""
+
+    version: int
+    state: str
+    count: int
+
+
+class ExampleOut(Answer):
+    """One that stays as it is."""
+
+    instance: UUID
+    detail: str
+
+
+class RefusedOut(HeldOut):
+    """So many that stay as they are, and why."""
+
+    reason: str
+    examples: list[ExampleOut]
+
+
+class FieldOut(Answer):
+    """So many whose data gets or loses a field, or has another value in it."""
+
+    field: str
+    what: str
+    count: int
+
+
+class TimerOut(Answer):
+    """So many whose timers change."""
+
+    state: str
+    change: str
+    count: int
+
+
+class AskedOut(Answer):
+    """So many of whom something else is asked."""
+
+    state: str
+    what: str
+    count: int
+
+
+class MigrationOut(Answer):
+    """What would be done, or was done by this request."""
+
+    machine: str
+    to_version: int
+    moved: list[MovedOut]
+    held: list[HeldOut] = Field(description="Left alone for now, because workers work on them.")
+    refused: list[RefusedOut] = Field(description="They stay as they are.")
+    fields: list[FieldOut]
+    timers: list[TimerOut]
+    reviews: list[AskedOut]
+    left: int = Field(description="How many are under way in other versions, with those that are held or refused.")
+
+
+class PlanOut(MigrationOut):
+    """What would be done."""
+
+    whole: bool = Field(description=f"Whether all were looked at, and not only the first {MOST:,}.")
+
+
+class AppliedOut(MigrationOut):
+    """What this request did."""
+
+    next: str | None = Field(description="Give it as `after` of the next request; null: nothing comes after these.")
+
+
+@router.get("/{name}/migration", summary="What would become of instances of other versions")
+async def plan_migration(
+    service: TheService,
+    who: Caller,
+    name: Name,
+    source: Annotated[int | None, Query(alias="from", ge=1, le=2**31, description="Only of this version.")] = None,
+    to: Version = None,
+    maps: Annotated[
+        list[Annotated[str, Query(max_length=401)]] | None,
+        Query(alias="map", max_length=500, description="old=new: where a state's instances go.", examples=["a=b"]),
+    ] = None,
+    workspace: Annotated[str | None, Query(max_length=200)] = None,
+) -> PlanOut:
+    """Nothing is changed. 409 when this process has no code for the version to go to."""
+    require_operator(who, "operate")
+    way = await _way(service, name, source, to, _pairs(maps or []), workspace)
+    now = service.engine.clock.now()
+
+    def look(conn: sa.Connection) -> tuple[Report, bool]:
+        return migrating.glance(conn, way, now, MOST)
+
+    report, whole = await service.read(look)
+    left = await service.call(migrating.count, service.engine, way)
+    return PlanOut(machine=name, to_version=way.to.number, left=left, whole=whole, **report.told())
+
+
+@router.post("/{name}/migration", summary="Move a batch of instances to another version", response_model=AppliedOut)
+async def apply_migration(write: Write, name: Name, body: Migrate) -> Response:
+    """One transaction, one history row for each. Go on with `next` until it is null; begin anew for what was held."""
+    require_operator(write.who, "operate")
+    service = write.service
+    way = await _way(service, name, body.from_, body.to, body.map, body.workspace)
+    await service.call(migrating.must_be_registered, service.engine, way)
+    begin, actor = _place(body.after), write.who.actor_in(OPERATORS)
+    there = await service.call(migrating.count, service.engine, way)  # beside the transaction: it may take a while
+
+    def move(unit: Unit) -> AppliedOut:
+        report, place = migrating.move_batch(unit, way, actor, begin=begin, batch=body.batch, reason=body.reason)
+        return AppliedOut(
+            machine=name, to_version=way.to.number, left=max(0, there - report.moved.total()),
+            next=f"{place.state}/{place.after or ''}" if place is not None else None, **report.told(),
+        )  # fmt: skip
+
+    return await write(move, name="migrate")
+
+
+async def _way(
+    service: Service, name: str, source: int | None, to: int | None, renamed: Mapping[str, str], workspace: str | None
+) -> Route:
+    if name not in service.engine.registry:
+        raise NotFound(f"there is no machine {name!r}")
+    return await service.call(
+        lambda: migrating.route(service.engine, name, to=to, source=source, renamed=renamed, workspace=workspace)
+    )
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in given:
+        old, equals, new = (part.strip() for part in one.partition("="))
+        if not (old and equals and new):
+            raise BadRequest(f"map: {one[:80]!r} maps nothing; write it as old=new")
+        if found.setdefault(old, new) != new:
+            raise BadRequest(f"map: state {old!r} is mapped twice, to {found[old]!r} and to {new!r}")
+    return found
+
+
+def _place(after: str | None) -> migrating.Place | None:
+    if after is None:
+        return None
+    state, slash, id = after.rpartition("/")
+    try:
+        return migrating.Place(state, UUID(id) if id else None) if slash else _no_place(after)
+    except ValueError:
+        return _no_place(after)
+
+
+def _no_place(after: str) -> migrating.Place:
+    raise BadRequest(f"after: {after[:80]!r} is no place to go on from; take `next` of the answer before")
