@@ -215,6 +215,14 @@ def test_an_artifact_that_others_have_too_stays_for_them_and_is_named(trial: Tri
     assert trial.engine.artifact(kept[0]) == b"the same"
 
 
+def test_an_artifact_that_only_the_erased_had_is_gone_and_not_named(trial: Trial) -> None:
+    both = [anns(trial), anns(trial)]
+    digests = {trial.engine.keep_artifact(one, "same", b"the same", media_type="text/plain") for one in both}
+    assert erase(trial).shared == []
+    with pytest.raises(NotFound, match="there is no artifact"):
+        trial.engine.artifact(digests.pop())
+
+
 def test_what_lies_in_dead_letters_goes_too(trial: Trial) -> None:
     trial.create("parcel", {"to": ANN})
     for _ in range(4):
@@ -225,6 +233,8 @@ def test_what_lies_in_dead_letters_goes_too(trial: Trial) -> None:
     assert "dead_letter" in places(trial)
     erase(trial)
     assert places(trial) == set()
+    [letter] = trial.engine.dead_letters.find()
+    assert (letter.error["message"], letter.data) == ("what it said was erased", {})
 
 
 @pytest.mark.parametrize(("reason", "refused"), [("", "say why"), (f"{ANN} asked", "has the value in it")])

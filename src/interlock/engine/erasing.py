@@ -291,6 +291,9 @@ def _left(conn: sa.Connection, wanted: Sequence[str], report: Erased) -> None:
     by = sa.select(sa.func.count()).select_from(H).where(_has(H.c.actor, wanted))
     report.stays["history.actor"] = conn.execute(by).scalar_one()
     report.stays = +report.stays
+    # What the last of several that were erased had with the others is gone by now.
+    contents = sa.select(t.artifact.c.hash).where(t.artifact.c.hash.in_(report.shared))
+    report.shared = sorted(conn.execute(contents).scalars()) if report.shared else []
 
 
 def in_archives(folder: Path, wanted: Sequence[str]) -> dict[str, list[str]]:
