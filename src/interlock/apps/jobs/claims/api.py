@@ -158,6 +158,8 @@ def _add(unit: Unit, workspace: str, body: AddBody, actor: Actor) -> AddedOut:
 
 
 def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
+    if posting.erased:
+        return False  # a crawler that sees it again does not bring back what somebody had erased
     said = seen.model_dump(mode="json", exclude_unset=True)
     tags = said.get("tags")
     change = moves.change_data(job, posting, said)

@@ -106,6 +106,16 @@ class DecideBody(Body):
     reason: Annotated[str, Field(max_length=2000)] = ""
 
 
+ERASED = "When, by whom and why its data was erased; then the other fields are empty."
+NO_RUN: dict[str, Any] = {
+    "board": "", "job_id": "", "artifacts": {}, "error": None, "variant_id": None, "agent": "",
+}  # fmt: skip
+NO_JOB: dict[str, Any] = {
+    "board": "", "job_id": "", "title": "", "url": "", "location": "", "company": "", "run_id": None,
+}  # fmt: skip
+"""What is told where the data was erased."""
+
+
 class LeaseOut(BaseModel):
     """What keeps others away."""
 
@@ -115,13 +125,13 @@ class LeaseOut(BaseModel):
 
 def told(run: Instance) -> dict[str, Any]:
     """What is told of a run."""
-    data = run.data
+    data = {**NO_RUN, "run_id": run.key or "", **run.data} if run.erased else run.data
     return {
         "run_id": data["run_id"], "board": data["board"], "job_id": data["job_id"], "status": run.state,
         "artifacts": data["artifacts"], "error": data["error"], "variant_id": data["variant_id"],
         "agent": data["agent"],
         "requires_verification": data.get("requires_verification", False) and run.finished_at is None,
-        "created_at": moment(run.created_at), "updated_at": moment(run.updated_at),
+        "created_at": moment(run.created_at), "updated_at": moment(run.updated_at), "erased": run.erased or None,
     }  # fmt: skip
 
 
@@ -139,6 +149,7 @@ class RunOut(BaseModel):
     requires_verification: bool = Field(description="Its agent vanished after a submission; a person has to look.")
     created_at: datetime
     updated_at: datetime
+    erased: str | None = Field(None, description=ERASED)
 
     @classmethod
     def of(cls, run: Instance, **more: Any) -> Any:
@@ -183,14 +194,16 @@ class JobOut(BaseModel):
     instance_id: str = Field(description="Its history is under /api/instances.")
     created_at: datetime
     updated_at: datetime
+    erased: str | None = Field(None, description=ERASED)
 
     @classmethod
     def of(cls, job: Instance) -> JobOut:
-        data = job.data
+        data = {**NO_JOB, **job.data} if job.erased else job.data
         return cls(
             board=data["board"], job_id=data["job_id"], status=job.state, title=data["title"], url=data["url"],
             location=data["location"], tags=data.get("tags", []), company=data["company"], run_id=data["run_id"],
             instance_id=str(job.id), created_at=moment(job.created_at), updated_at=moment(job.updated_at),
+            erased=job.erased or None,
         )  # fmt: skip
 
 

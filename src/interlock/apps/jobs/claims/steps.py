@@ -285,6 +285,8 @@ def report(
     ends = status in {SUCCESS, FAILED} and found.parent is not None
     unit.lock_many([found.parent, found.id] if ends and found.parent is not None else [found.id])
     found = unit.lock(found.id)
+    if found.erased:
+        raise Conflict(f"run {run_id!r} is {found.state} and its data was erased; nothing was changed")
     if agent.name != found.data["agent"]:
         raise Conflict(f"run {run_id!r} is of agent {found.data['agent']!r}; no other agent reports for it")
     if found.state not in LIVE:
