@@ -21,6 +21,8 @@ from interlock.store import StoreError
 MOST = 32
 AT_ONCE = {"sqlite": 1, "postgresql": 2}
 """Transactions under way in a process: while one waits for the disk, the next is prepared."""
+ENOUGH = 8
+"""How many it takes to begin beside another; fewer wait for its end, or one of them would get a commit of its own."""
 
 Answer = Instance | steps.Conflict | None
 Waiting = tuple[steps.Asked, "asyncio.Future[Instance | None]"]
@@ -46,7 +48,8 @@ class Gathering:
 
     def _soon(self, loop: asyncio.AbstractEventLoop) -> None:
         """When a turn of the loop brings no more: those who come at once go together, and nobody waits for a clock."""
-        if not self._called and len(self._under_way) < self._at_once:
+        enough = not self._under_way or len(self._waiting) >= ENOUGH
+        if not self._called and enough and len(self._under_way) < self._at_once:
             self._called = True
             loop.call_soon(self._look, loop, len(self._waiting))
 
