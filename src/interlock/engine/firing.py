@@ -148,7 +148,7 @@ def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, pa
         )
     whys = []
     for edge in mine:
-        verdict = passes(edge.guard, facts(instance, actor))
+        verdict = passes(edge.guard, facts(instance, actor)) if edge.guard is not None else True
         if verdict is True:
             return edge
         whys.append(verdict if isinstance(verdict, str) else getattr(edge.guard, "__name__", "its guard"))

@@ -69,7 +69,10 @@ def create(
     if machine.states[instance.state].kind is not Kind.FINAL:
         moves.take_key(unit, instance)
     unit.add(instance)
-    unit.record(instance, "created", actor, to_state=instance.state, payload={**(payload or {}), "set": valid})
+    # Most have nothing to tell but their data, which is spelled already.
+    told = {**payload, "set": valid} if payload else None
+    text = f'{{"set":{instance.stored_data}}}' if valid else None
+    unit.record(instance, "created", actor, to_state=instance.state, payload=told, text=text)
     moves.enter(unit, instance, machine, hold=hold, at=at)
     if instance.state in machine.followers:
         moves.follow(unit, instance, machine, Edge("", instance.state, "created", frozenset(), None), actor)

@@ -181,11 +181,13 @@ class Unit:
         event: str | None = None,
         payload: Mapping[str, Any] | None = None,
         dwell: Micros | None = None,
+        text: str | None = None,
     ) -> None:
-        """Append a row to the instance's history; nothing changes without one."""
+        """Append a row to the instance's history; nothing changes without one. `text` is a payload in its spelling."""
         at = max(self.now, instance.updated_at)  # a clock that stepped back does not turn the past around
-        kept = {name: value for name, value in (payload or {}).items() if value or isinstance(value, int | float)}
-        text = canonical(kept) if kept else None
+        if payload:
+            kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
+            text = canonical(kept) if kept else None
         seq, who, digest = instance.seq + 1, str(actor), chain.digest(text)
         head = chain.link(instance.head, instance.id, seq, kind, from_state, to_state, event, who, at, digest)
         self.history.append(
