@@ -20,7 +20,9 @@ import sqlalchemy as sa
 from interlock.engine import Engine, due, finishing, keys, limits, lineage, moves, picking, workers
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
-from interlock.store import micros, open_store
+from interlock.store import micros, open_store, tables
+from interlock.store.arrays import array
+from interlock.store.postgres import _update_many
 from interlock.store.prepared import _Compiled
 from interlock.testing import START, VirtualClock
 from tests.conformance.gates import parcel, shared_database, visit
@@ -249,3 +251,29 @@ def test_it_reads_by_its_index_and_passes_over_nothing(engine: Engine, name: str
                 assert node["Index Name"] in indexes, (mode, node)
                 assert node.get("Rows Removed by Filter", 0) == 0, (mode, node)
                 assert node["Actual Rows"] <= 20, (mode, node)
+
+
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("guards", [(), ("seq",)], ids=["", "guarded"])
+def test_postgresql_finds_the_rows_of_many_updates_by_their_ids(
+    engine: Engine, mode: str, guards: tuple[str, ...]
+) -> None:
+    """So many that it would rather read the whole table, if it could see how many they are."""
+    if engine.store.dialect == "sqlite":
+        pytest.skip("SQLite updates one by one")
+    ids = [UUID(int=n) for n in range(1, 2001)]
+    columns = [ids, [1] * len(ids), *([1] * len(ids) for _ in guards)]
+    update = Asked(_update_many(tables.instance, ("id", "priority"), guards).decode(), list(map(array, columns)))
+
+    class TakenBack(Exception):
+        pass
+
+    def explain(conn: sa.Connection) -> None:
+        plans.append(postgres_plan(conn, update, mode))
+        raise TakenBack
+
+    plans: list[dict[str, Any]] = []
+    with pytest.raises(TakenBack):
+        engine.store.write(explain)
+    (read,) = [node for node in nodes(plans[0]) if node.get("Alias") == "old" and "Scan" in node["Node Type"]]
+    assert (read["Node Type"], read["Index Name"]) == ("Index Scan", "pk_instance")
