@@ -25,6 +25,7 @@ from interlock.machine import USER, Actor, Go
 SMALLEST = 1_000
 ROUNDS, BATCHES, BATCH, SINGLES = 9, 6, 50, 20
 GOAL, PAGE_GOAL = 1.5, 200.0
+DATABASES = ("SQLite", "PostgreSQL")
 SOMEBODY = Actor(USER, "bench")
 Figures = dict[str, Any]
 
@@ -130,7 +131,7 @@ def _round(one: Filled, chance: random.Random) -> None:
 def _ratios(figures: Figures) -> list[tuple[str, str, list[float], float]]:
     """Database, what, milliseconds by size, the biggest against the smallest."""
     found = []
-    for database in ("SQLite", "PostgreSQL"):
+    for database in DATABASES:
         for what, by_size in figures[database]["ms"].items():
             values = [by_size[str(size)] for size in figures["sizes"]]
             found.append((database, what, values, values[-1] / values[0]))
@@ -144,7 +145,7 @@ def _slowest(figures: Figures) -> list[tuple[str, list[tuple[str, float]]]]:
             database,
             [max(figures[database]["pages"][str(size)].items(), key=lambda page: page[1]) for size in figures["sizes"]],
         )
-        for database in ("SQLite", "PostgreSQL")
+        for database in DATABASES
     ]
 
 
@@ -159,7 +160,7 @@ def _rows(figures: Figures) -> list[list[str]]:
             *(f"{figures[database]['pages'][str(n)]['/ui']:.0f}" for n in figures["sizes"]),
             "",
         ]
-        for database in ("SQLite", "PostgreSQL")
+        for database in DATABASES
     ]
     rows += [
         [f"the slowest page, {database}", *(f"{took:.0f}" for _, took in slow), ""]
@@ -187,10 +188,11 @@ def report(figures: Figures) -> None:
     table = Table(*_head(figures), title="growth")
     for row in _rows(figures):
         table.add_row(*row)
-    seconds = {name: figures[name]["filling_seconds"] for name in ("SQLite", "PostgreSQL")}
+    most = str(max(figures["sizes"]))
+    filling = " and ".join(f"{figures[name]['filling_seconds'][most]:.0f} s on {name}" for name in DATABASES)
     console = Console()
     console.print(table)
-    console.print(_beneath(figures), f"Filling took {seconds} seconds.", highlight=False)
+    console.print(_beneath(figures), f"To fill the largest took {filling}.", highlight=False)
 
 
 def markdown(figures: Figures) -> str:
@@ -211,7 +213,7 @@ def plot(figures: Figures, folder: Path) -> None:
         )
     )  # fmt: skip
     series = {f"the slowest page, {database}": [took for _, took in slow] for database, slow in _slowest(figures)}
-    for database in ("SQLite", "PostgreSQL"):
+    for database in DATABASES:
         taken = figures[database]["pages"]
         series[f"the overview, {database}"] = [taken[str(size)]["/ui"] for size in figures["sizes"]]
     (folder / "bench-pages.svg").write_text(
