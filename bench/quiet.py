@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from psycopg import sql
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -107,6 +108,7 @@ def resting(place: _Place, seconds: float, advance: Advance) -> Figures:
     with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, cwd=race.ROOT) as service:
         try:
             _until_it_listens(port)
+            _alone(place)
             time.sleep(min(SETTLING, seconds))
             before, begun = _state(place, service.pid, url), time.monotonic()
             while (passed := time.monotonic() - begun) < seconds:
@@ -124,6 +126,17 @@ def resting(place: _Place, seconds: float, advance: Advance) -> Figures:
         "size_bytes_a_minute": (after["size"] - before["size"]) * minute,
         "rss": after["rss"],
     }
+
+
+def _alone(place: _Place) -> None:
+    """Without the databases of the measurements before: the server goes on cleaning them up, and that is not ours."""
+    if place.server is None:
+        return
+    with psycopg.connect(place.server.url(), autocommit=True) as conn:
+        others = "SELECT datname FROM pg_database WHERE NOT datistemplate AND datname NOT IN ('postgres', 'idle')"
+        for (name,) in conn.execute(others).fetchall():
+            conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        conn.execute("CHECKPOINT")
 
 
 def _until_it_listens(port: int) -> None:

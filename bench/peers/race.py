@@ -44,7 +44,7 @@ class Contender:
 
     def installed(self) -> str | None:
         """Its version; none when it is not installed. Raw SQL has none of its own."""
-        names = {"awa": "awa-pg", "raw": ""}
+        names = {"awa": "awa-pg", "raw": "", "same": ""}
         name = names.get(self.module, self.module)
         try:
             return version(name) if name else "-"
@@ -56,6 +56,7 @@ CONTENDERS = tuple(
     Contender(f"{title} on {database}", module, database, workers, share)
     for title, module, databases, share in (
         ("raw SQL", "raw", ("SQLite", "PostgreSQL"), 1.0),
+        ("raw SQL into the same tables", "same", ("SQLite", "PostgreSQL"), 1.0),
         ("Interlock", "interlock", ("SQLite", "PostgreSQL"), 1.0),
         ("awa-pg", "awa", ("PostgreSQL",), 1.0),
         ("pgqueuer", "pgqueuer", ("PostgreSQL",), 1.0),

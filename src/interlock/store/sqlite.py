@@ -37,7 +37,9 @@ Queued = tuple[Job[Any], Future[Any], str]
 GROUP = 512
 PATIENCE = 30.0
 NAP = (0.0003, 0.0015)
-LOOK_EVERY = 0.01
+LOOK_EVERY, LOOK_SELDOM, SILENCE = 0.01, 0.05, 2.0
+"""Seconds between two looks for what other processes have committed; more of them when that was long ago, because it is
+the waking up that costs an idle process its time."""
 
 
 class SqliteStore(Store):
@@ -275,16 +277,18 @@ class SqliteStore(Store):
 
     def _look(self) -> None:
         """`PRAGMA data_version` changes when another connection commits; looking costs 4 µs."""
-        seen = -1
+        seen, changed = -1, time.monotonic()
         while not self._stop_watching.wait(LOOK_EVERY):
             try:
                 with self._reader_engine.connect() as conn:
                     raw = conn.connection.dbapi_connection
                     assert isinstance(raw, sqlite3.Connection)
-                    while not self._stop_watching.wait(LOOK_EVERY):
+                    while not self._stop_watching.wait(
+                        LOOK_EVERY if time.monotonic() - changed < SILENCE else LOOK_SELDOM
+                    ):
                         version = raw.execute("PRAGMA data_version").fetchone()[0]
                         if version != seen:
-                            seen = version
+                            seen, changed = version, time.monotonic()
                             self.hint(local=True)
             except (sa.exc.DBAPIError, sqlite3.Error):
                 seen = -1  # a fresh connection counts anew
