@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from bench.service import CLIENTS, TOKEN, _answer, _connect, free_port
+from bench.service import TOKEN, _answer, _connect, free_port
 from interlock.apps.jobs.claims import registry
 from interlock.config import Settings
 from interlock.engine import Engine
@@ -25,6 +25,8 @@ from interlock.http.service import Service
 from interlock.worker import collector
 
 PATH = "/api/crawler/jobs"
+CLIENTS = 64
+"""As many agents as race for jobs in the long acceptance test."""
 
 
 class Wanted(BaseModel):

@@ -84,7 +84,7 @@ def measure_claims(folder: Path, seconds: float, rounds: int) -> dict[str, Any]:
 def report_claims(found: Any) -> None:
     table = Table(
         "", "bare FastAPI + Redis SET NX", "a claim", "of bare", "p50 / p99 ms",
-        title=f"claims per second, {service.CLIENTS} clients, one server process",
+        title=f"claims per second, {claims.CLIENTS} clients, one server process",
     )  # fmt: skip
     for name, one in found.items():
         ours = one["interlock"]
