@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -22,14 +23,14 @@ from interlock.machine import Ask, Go, Message, Review
 from interlock.store import Store, keeping, micros, open_store, partitions, span
 from interlock.store import service as s
 from interlock.store import tables as t
-from interlock.store.ai import ai_answer, ai_call
+from interlock.store.ai import ai_answer
 from interlock.store.columns import metadata
 from interlock.testing import Trial
 from interlock.watch import rollups
 from tests.acceptance import keepers
 from tests.acceptance.arena import PROCESSES
 from tests.acceptance.keepers import AGE, ANN, CHIEF, DUTIES, NEW, OLD, PAGE, Orders
-from tests.conformance.machines import do
+from tests.conformance.machines import ask_a_model, do
 
 H, I, P = t.history, t.instance, t.purge  # noqa: E741
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
@@ -223,13 +224,7 @@ def anns(trial: Trial) -> UUID:
     asks = (Ask("odd", Review("Odd?", {"noted": ""}), {"who": ANN}),)
     do(trial, Go("read", data={"who": ANN}, messages=(Message("mail", ANN, "hello", {"to": ANN}),), asks=asks))
 
-    def more(unit: Unit) -> None:
-        call = unit.insert(ai_call, instance_id=it, workspace="default", for_user=ANN, task="t", prompt_version="1",
-                           tier="cheap", provider="none", model="rules", sample=0, attempt=1, took=1, cached=0,
-                           error=ANN, at=unit.now)  # fmt: skip
-        unit.insert(ai_answer, workspace="default", hash=str(it), task="t", model="m", output=ANN, call_id=call, at=1)
-
-    trial.write(more)
+    trial.write(partial(ask_a_model, it=it, about=ANN))
     return it
 
 

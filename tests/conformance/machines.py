@@ -13,6 +13,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from interlock.engine import Claim, HistoryRow
+from interlock.engine.unit import Unit
 from interlock.machine import (
     AGENT,
     FAILED,
@@ -41,6 +42,7 @@ from interlock.machine import (
     failed_at,
 )
 from interlock.store import Store
+from interlock.store.ai import ai_answer, ai_call
 from interlock.testing import Trial, broken_laws
 
 T = TypeVar("T")
@@ -323,3 +325,11 @@ def picture(
         ),
         timeout=timeout,
     )
+
+
+def ask_a_model(unit: Unit, *, it: UUID, about: str) -> None:
+    """A call of a model for the instance, with its kept answer, as the engine's tables have them."""
+    call = unit.insert(ai_call, instance_id=it, workspace="default", for_user=about, task="t", prompt_version="1",
+                       tier="cheap", provider="none", model="rules", sample=0, attempt=1, took=1, cached=0,
+                       error=about, at=unit.now)  # fmt: skip
+    unit.insert(ai_answer, workspace="default", hash=str(it), task="t", model="m", output=about, call_id=call, at=1)

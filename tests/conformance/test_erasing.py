@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,11 +20,10 @@ from interlock.machine import OWNER, Actor, Ask, Fail, Go, KeyScope, Message, Re
 from interlock.store import Store, span
 from interlock.store import service as s
 from interlock.store import tables as t
-from interlock.store.ai import ai_answer, ai_call
 from interlock.store.columns import metadata
 from interlock.testing import Trial
 from tests.conformance.gates import parcel
-from tests.conformance.machines import by_hand, claim_one, do, page, trial_of
+from tests.conformance.machines import ask_a_model, by_hand, claim_one, do, page, trial_of
 
 CHIEF = Actor(OWNER, "chief")
 ANN = "ann@example.org"
@@ -49,13 +49,7 @@ def anns(trial: Trial, **options: Any) -> UUID:
     said = (Message("mail", ANN, "hello", {"to": ANN}),)
     trial.finish(claim, Go("read", data={"who": ANN}, reason=f"asked by {ANN}", messages=said, asks=asks))
 
-    def more(unit: Any) -> None:
-        call = unit.insert(ai_call, instance_id=it, workspace="default", for_user=ANN, task="t", prompt_version="1",
-                           tier="cheap", provider="none", model="rules", sample=0, attempt=1, took=1, cached=0,
-                           error=ANN, at=unit.now)  # fmt: skip
-        unit.insert(ai_answer, workspace="default", hash=str(it), task="t", model="m", output=ANN, call_id=call, at=1)
-
-    trial.write(more)
+    trial.write(partial(ask_a_model, it=it, about=ANN))
     return it
 
 

@@ -253,14 +253,13 @@ def test_it_reads_by_its_index_and_passes_over_nothing(engine: Engine, name: str
                 assert node["Actual Rows"] <= 20, (mode, node)
 
 
+@pytest.mark.parametrize("engine", ["postgresql"], indirect=True)  # SQLite updates one by one
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
 @pytest.mark.parametrize("guards", [(), ("seq",)], ids=["", "guarded"])
 def test_postgresql_finds_the_rows_of_many_updates_by_their_ids(
     engine: Engine, mode: str, guards: tuple[str, ...]
 ) -> None:
     """So many that it would rather read the whole table, if it could see how many they are."""
-    if engine.store.dialect == "sqlite":
-        pytest.skip("SQLite updates one by one")
     ids = [UUID(int=n) for n in range(1, 2001)]
     columns = [ids, [1] * len(ids), *([1] * len(ids) for _ in guards)]
     update = Asked(_update_many(tables.instance, ("id", "priority"), guards).decode(), list(map(array, columns)))
