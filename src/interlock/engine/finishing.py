@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, limits, lineage, moves, picking
+from interlock.engine import failing, limits, lineage, moves, picking, plain
 from interlock.engine.claiming import Claim, acting, held
 from interlock.engine.errors import Fenced, InvalidData
 from interlock.engine.firing import facts, passes
@@ -40,8 +40,7 @@ from interlock.store import Micros, StoreError, micros, span
 from interlock.store import tables as t
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What came of a claim."""
 
     claim: Claim
@@ -56,6 +55,17 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
 
     RowChanged when one is not as its claim left it; then nothing is written, and they are to be `read_first`.
     """
+    others = plain.finish(unit, results)
+    done = [True] * len(results)
+    if others:
+        if len(others) < len(results):
+            unit.flush()  # those that follow may touch the same instances
+        for number, good in zip(others, _one_by_one(unit, [results[n] for n in others]), strict=True):
+            done[number] = good
+    return done
+
+
+def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
     to_read = []
     for result in results:
         row = result.claim.instance.loaded

@@ -96,6 +96,8 @@ class Unit:
         """Instances that are taken to be as they were at their claim: its seq, fence and holder. Proven by `flush`."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction holds."""
+        self.plain: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        """Rows of moves that were worked out without their instances (see `plain`), by the columns that they set."""
 
     # -- reading
 
@@ -158,7 +160,7 @@ class Unit:
         instance.wake, instance.due_at = "lease", until
         instance.holder, instance.claimed_at = worker, self.now
         instance.fence += 1
-        if instance.id in self.changed:
+        if self.changed and instance.id in self.changed:
             return
         self.leased.setdefault((worker, until), []).append(instance)
 
@@ -186,8 +188,7 @@ class Unit:
         """Append a row to the instance's history; nothing changes without one. `text` is a payload in its spelling."""
         at = max(self.now, instance.updated_at)  # a clock that stepped back does not turn the past around
         if payload:
-            kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
-            text = canonical(kept) if kept else None
+            text = told(payload)
         seq, who, digest = instance.seq + 1, str(actor), chain.digest(text)
         head = chain.link(instance.head, instance.id, seq, kind, from_state, to_state, event, who, at, digest)
         self.history.append(
@@ -255,8 +256,12 @@ class Unit:
                 .values(status="closed", decided_at=self.now)
             )
         for (worker, until), leased in self.leased.items():
-            self._lease([one for one in leased if one.id not in self.changed], worker, until)
+            self._lease(
+                [one for one in leased if one.id not in self.changed] if self.changed else leased, worker, until
+            )
         with store.at_once(conn):
+            for sets, moved in self.plain.items():
+                store.update_many(conn, t.instance, sets, moved, GUARDS)
             self._update(updates)  # first: a new instance may take a key that an old one gives up
             if self.new:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
@@ -276,7 +281,7 @@ class Unit:
 
     def _forget(self) -> None:
         """What is written is written; the unit can go on with more."""
-        self.known, self.changed, self.leased = {}, {}, {}
+        self.known, self.changed, self.leased, self.plain = {}, {}, {}, {}
         self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.beside = [], [], [], [], [], []
         self.assumed = {}
 
@@ -324,6 +329,12 @@ class Unit:
             self.conn.execute(sa.insert(t.instance_data).values(instance_id=instance.id, data=text))
         instance.stored_data, instance.beside = None, True
         self.touch(instance)
+
+
+def told(payload: Mapping[str, Any]) -> str | None:
+    """A payload as history keeps it, without what says nothing."""
+    kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
+    return canonical(kept) if kept else None
 
 
 def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:

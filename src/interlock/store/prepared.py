@@ -106,9 +106,13 @@ class _Compiled:
 
     def read(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         read = []
+        known: dict[str | None, UUID | None] = {None: None}  # most instances are their own root
         for row in rows:
             values = list(row)
             for n in self.ids:
-                values[n] = read_id(values[n])
+                text = values[n]
+                if text not in known:
+                    known[text] = read_id(text)
+                values[n] = known[text]
             read.append(tuple(values))
         return read

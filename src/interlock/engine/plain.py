@@ -1,0 +1,130 @@
+"""Plain moves: results that say where to go and nothing else, worked out without their instances.
+
+What such a move changes is known before it comes: the columns and, but for the chain and the moments, their values. So
+a batch of them is worked out in one loop over the claimed rows. Both ways write the same, and a test holds them
+together; whatever is not plain goes the long way, through `moves`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from interlock.engine import chain
+from interlock.engine.claiming import acting
+from interlock.engine.instance import COLUMNS
+from interlock.engine.unit import Unit, told
+from interlock.machine import Edge, Go, KeyScope, Kind, Machine
+from interlock.store import Micros
+
+if TYPE_CHECKING:
+    from interlock.engine.finishing import Result
+
+_where = {name: number for number, name in enumerate(COLUMNS)}
+
+
+def _of(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Reads these columns of a row."""
+    return itemgetter(*(_where[name] for name in names))
+
+
+_unusual = _of("wake", "due_event", "timer_at", "timer_no", "failures", "blocked_on", "paused_at", "finished_at")
+USUAL = ("lease", None, None, 0, None, None, None, None)
+"""How these columns are in a claimed row with nothing unusual about it."""
+_needed = _of(
+    "id", "state", "seq", "head", "fence", "holder", "claimed_at", "entered_at", "updated_at", "queue", "unique_key"
+)
+_beside = attrgetter("data", "spawn", "messages", "asks", "hold", "at")
+NOTHING = (None, (), (), (), False, None)
+"""What an outcome says beside its way, if it says nothing."""
+SETS = ("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "entered_at", "updated_at")
+
+
+class Way(NamedTuple):
+    """A transition that is taken without anything to be decided."""
+
+    edge: Edge
+    actor: str
+    middle: str
+    """What its history rows have in common in the chain."""
+    wake: str | None
+    """Whether there is work at its end."""
+    rests: bool
+    frees_key: bool
+
+
+def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
+    """Put down what the plain ones among the results change; the numbers of the others."""
+    now, worker, others = unit.now, None, []
+    ways: dict[tuple[Machine, str, str], Way | None] = {}
+    texts: dict[tuple[str, str, Micros], tuple[str | None, bytes | None]] = {}
+    for number, (claim, outcome, as_claimed) in enumerate(results):
+        row, to = claim.instance.loaded, outcome.to if type(outcome) is Go else None
+        if not as_claimed or row is None or type(to) is not str or _unusual(row) != USUAL:
+            others.append(number)
+            continue
+        instance, state, before, head, fence, holder, claimed, entered, updated, queue, key = _needed(row)
+        if holder is not worker:
+            worker, ways = holder, {}
+        place = claim.machine, state, to
+        if place not in ways:
+            ways[place] = _way(*place, holder)
+        way = ways[place]
+        assert isinstance(outcome, Go)
+        if way is None or type(outcome.reason) is not str or _beside(outcome) != NOTHING:
+            others.append(number)
+            continue
+        said = outcome.reason, state, now - claimed
+        if said not in texts:
+            text = told({"reason": outcome.reason, "step": state, "took": now - claimed})
+            texts[said] = text, chain.digest(text)
+        text, digest = texts[said]
+        edge, who, middle, wake, rests, frees_key = way
+        seq, at = before + 1, max(now, updated)
+        new = chain.joined(head, instance, seq, middle, at, digest or b"")
+        dwell = max(now - entered, 0) or None
+        unit.history.append(
+            (instance, seq, "moved", state, to, edge.on, who, at, text, digest, new, dwell, claim.waited)
+        )
+        values = instance, to, state, seq, new, wake, now if wake else None, None, None, at, at
+        still = before, fence, holder
+        if not rests:
+            unit.plain.setdefault(SETS, []).append((*values, *still))
+        elif frees_key and key is not None:
+            unit.plain.setdefault((*SETS, "finished_at", "unique_key"), []).append((*values, at, None, *still))
+        else:
+            unit.plain.setdefault((*SETS, "finished_at"), []).append((*values, at, *still))
+        if wake:
+            unit.ready.add(queue)
+    unit.recorded = unit.recorded or len(others) < len(results)
+    for rows in unit.plain.values():
+        rows.sort(key=_number)  # all lock in the order of ids
+    return others
+
+
+def _number(row: tuple[Any, ...]) -> int:
+    instance: UUID = row[0]
+    return instance.int
+
+
+def _way(machine: Machine, source: str, to: str, worker: UUID) -> Way | None:
+    """The way, if it is plain: nobody's consent, no limit, no review, no timer, nothing else that is done with it."""
+    edge, start = machine.edge(source, to), machine.states[source]
+    if machine.limits or machine.followers or machine.reviews or machine.stage or start.review or edge is None:
+        return None
+    end = machine.states[to]
+    if edge.guard or edge.takes or edge.sets or not edge.automatic or end.review or end.timers:
+        return None
+    if end.kind is Kind.FAILED or to == machine.failures.state:
+        return None
+    who, rests = str(acting(worker)), end.kind is Kind.FINAL
+    return Way(
+        edge,
+        who,
+        chain.middle("moved", source, to, edge.on, who),
+        "work" if end.kind is Kind.WORK else None,
+        rests,
+        rests and machine.key is KeyScope.LIVE,
+    )
