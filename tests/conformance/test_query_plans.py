@@ -21,8 +21,7 @@ from interlock.engine import Engine, due, finishing, keys, limits, lineage, move
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import micros, open_store, tables
-from interlock.store.arrays import array
-from interlock.store.postgres import _update_many
+from interlock.store.postgres import _update_many, _values, same_for_all
 from interlock.store.prepared import _Compiled
 from interlock.testing import START, VirtualClock
 from tests.conformance.gates import parcel, shared_database, visit
@@ -209,8 +208,8 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "a look for what is due": (
         lambda u: due.anything_due(u.conn, 0), ("ix_instance_due", "ix_instance_timer", "ix_instance_blocked"),
     ),
-    "what a worker holds": (lambda u: workers.held_by(u.conn, HOLDER), ("ix_instance_holder",)),
-    "what lost workers hold": (lambda u: due.lost_workers(u, [HOLDER, uuid4()]), ("ix_instance_holder",)),
+    "what a worker holds": (lambda u: workers.held_by(u.conn, HOLDER), ("ix_instance_due",)),
+    "what lost workers hold": (lambda u: due.lost_workers(u, [HOLDER, uuid4()]), ("ix_instance_due",)),
     "what waits for a slot": (lambda u: limits.unblock(u, "desk/7", count=2), ("ix_instance_blocked",)),
     "the holder of a key": (lambda u: moves.key_holder(u, "default", "parcel", "key 20"), ("uq_instance_key",)),
     "the holders of many keys": (
@@ -255,14 +254,18 @@ def test_it_reads_by_its_index_and_passes_over_nothing(engine: Engine, name: str
 
 @pytest.mark.parametrize("engine", ["postgresql"], indirect=True)  # SQLite updates one by one
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
-@pytest.mark.parametrize("guards", [(), ("seq",)], ids=["", "guarded"])
+@pytest.mark.parametrize("guards", [(), ("seq", "fence", "holder")], ids=["", "guarded"])
+@pytest.mark.parametrize("priorities", [1, 2], ids=["one for all", "one for each"])
 def test_postgresql_finds_the_rows_of_many_updates_by_their_ids(
-    engine: Engine, mode: str, guards: tuple[str, ...]
+    engine: Engine, mode: str, guards: tuple[str, ...], priorities: int
 ) -> None:
     """So many that it would rather read the whole table, if it could see how many they are."""
-    ids = [UUID(int=n) for n in range(1, 2001)]
-    columns = [ids, [1] * len(ids), *([1] * len(ids) for _ in guards)]
-    update = Asked(_update_many(tables.instance, ("id", "priority"), guards).decode(), list(map(array, columns)))
+    ids, worker = [UUID(int=n) for n in range(1, 2001)], UUID(int=7)
+    rows = [(it, n % priorities, *(1, 1, worker)[: len(guards)]) for n, it in enumerate(ids)]
+    columns = list(zip(*rows, strict=True))
+    same = same_for_all(columns, len(guards))
+    assert same == (False, priorities == 1, *(False for _ in guards))
+    update = Asked(_update_many(tables.instance, ("id", "priority"), guards, same).decode(), _values(columns, same))
 
     class TakenBack(Exception):
         pass

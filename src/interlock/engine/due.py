@@ -98,7 +98,11 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
     if not dead:
         return 0
     rows = unit.conn.execute(
-        sa.select(I).where(I.c.holder.in_(dead)).order_by(I.c.id).limit(BATCH).with_for_update(skip_locked=True)
+        sa.select(I)
+        .where(picking.waking("lease"), I.c.holder.in_(dead))
+        .order_by(I.c.due_at)
+        .limit(BATCH)
+        .with_for_update(skip_locked=True)
     ).all()
     for instance in unit.adopt(rows):
         holder = instance.holder
@@ -112,7 +116,8 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
             unit.freed.append(instance.id)
             instance.wake, instance.due_at = "work", unit.now
     # Rows that somebody holds at this moment were passed over; the next round takes them.
-    left = unit.conn.execute(sa.select(sa.func.count()).select_from(I).where(I.c.holder.in_(dead))).scalar_one()
+    held = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
+    left = unit.conn.execute(held).scalar_one()
     if left <= len(rows):
         unit.conn.execute(sa.update(t.worker).where(t.worker.c.id.in_(dead)).values(status="lost"))
     return len(rows)

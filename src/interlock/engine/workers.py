@@ -11,6 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from interlock.engine import picking
 from interlock.engine.errors import Fenced
 from interlock.store import Micros, span
 from interlock.store.tables import worker as W
@@ -98,7 +99,7 @@ def gone_but_holding(conn: sa.Connection) -> list[UUID]:
     """Workers that were given up or stopped and hold something: a claim was under way when they went."""
     from interlock.store.tables import instance
 
-    held = sa.select(instance.c.holder).where(instance.c.holder.is_not(None))
+    held = sa.select(instance.c.holder).where(picking.waking("lease"))
     return list(conn.execute(sa.select(W.c.id).where(W.c.id.in_(held), W.c.status.in_(("lost", "stopped")))).scalars())
 
 
@@ -107,7 +108,7 @@ def holding(conn: sa.Connection) -> dict[UUID, int]:
     from interlock.store.tables import instance
 
     rows = conn.execute(
-        sa.select(instance.c.holder, sa.func.count()).where(instance.c.holder.is_not(None)).group_by(instance.c.holder)
+        sa.select(instance.c.holder, sa.func.count()).where(picking.waking("lease")).group_by(instance.c.holder)
     )
     return {row[0]: row[1] for row in rows}
 
@@ -116,5 +117,7 @@ def held_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
     """The instances that the worker holds, with their fences."""
     from interlock.store.tables import instance
 
-    rows = conn.execute(sa.select(instance.c.id, instance.c.fence).where(instance.c.holder == worker))
+    rows = conn.execute(
+        sa.select(instance.c.id, instance.c.fence).where(picking.waking("lease"), instance.c.holder == worker)
+    )
     return {row.id: row.fence for row in rows}

@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import repeat
+from operator import is_
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -35,6 +37,8 @@ T = TypeVar("T")
 CHANNEL = "interlock"
 NOTIFY = "SELECT pg_notify(%s, %s)"
 TRIES = 5
+WORTH_A_LOOK = 16
+"""From so many rows on it pays to find out what is the same in all; each set of columns is a statement of its own."""
 URGENT, CALM = 0.01, 0.05
 """Seconds between two hints: work that is ready is told sooner than what happened."""
 
@@ -161,8 +165,12 @@ class PostgresStore(Store):
     def insert_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
-        statement = _insert(table, tuple(columns), len(rows) > 1)
-        values = tuple(map(array, zip(*rows, strict=True))) if len(rows) > 1 else tuple(rows[0])
+        if len(rows) == 1:
+            statement, values = _insert_one(table, tuple(columns)), list(rows[0])
+        else:
+            given = list(zip(*rows, strict=True))
+            same = same_for_all(given)
+            statement, values = _insert_many(table, tuple(columns), same), _values(given, same)
         with told_as_ours(conn):
             _raw(conn).execute(statement, values, prepare=True)
 
@@ -176,10 +184,11 @@ class PostgresStore(Store):
     ) -> None:
         if len(rows) == 1:
             statement = _update_one(table.name, tuple(columns), tuple(guards))
-            values = (*rows[0][1 : len(columns)], rows[0][0], *rows[0][len(columns) :])
+            values = [*rows[0][1 : len(columns)], rows[0][0], *rows[0][len(columns) :]]
         else:
-            statement = _update_many(table, tuple(columns), tuple(guards))
-            values = tuple(map(array, zip(*rows, strict=True)))
+            given = list(zip(*rows, strict=True))
+            same = same_for_all(given, len(guards))
+            statement, values = _update_many(table, tuple(columns), tuple(guards), same), _values(given, same)
         with told_as_ours(conn):
             cursor = _raw(conn).execute(statement, values, prepare=True)
         pending = getattr(self._pending, "updates", None)
@@ -288,13 +297,47 @@ class PostgresStore(Store):
             self._vital.dispose()
 
 
+def same_for_all(columns: Sequence[Sequence[Any]], guards: int = 0) -> tuple[bool, ...]:
+    """Which columns have one value for all rows: it is sent and read once. By identity, which is quick to find out.
+
+    Not the first, which says which row it is, nor those that guard it: the planner would look for rows by them.
+    """
+    if len(columns[0]) < WORTH_A_LOOK:
+        return (False,) * len(columns)
+    sets = columns[1 : len(columns) - guards]
+    return (False, *(all(map(is_, column, repeat(column[0]))) for column in sets), *(False,) * guards)
+
+
+def _values(columns: Sequence[Sequence[Any]], same: Sequence[bool]) -> list[Any]:
+    """What the statements ask for, in order: first what holds for all, then the arrays."""
+    once = [_text(column[0]) for column, one in zip(columns, same, strict=True) if one]
+    return once + [array(column) for column, one in zip(columns, same, strict=True) if not one]
+
+
+def _text(value: Any) -> str | None:
+    """A value as PostgreSQL reads it: as a number of Python its type would hang on its size, and so the statement."""
+    if value is None or isinstance(value, str):
+        return value
+    return f"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
+
+
 @lru_cache(1000)
-def _insert(table: sa.Table, columns: tuple[str, ...], many: bool) -> bytes:
-    named = '"' + '", "'.join(columns) + '"'  # a column may have the name of a keyword
-    if not many:
-        return f"INSERT INTO {table.name} ({named}) VALUES ({', '.join(['%s'] * len(columns))})".encode()
-    arrays = ", ".join(f"%s::{array_type(table, name)}" for name in columns)
-    return f"INSERT INTO {table.name} ({named}) SELECT * FROM unnest({arrays})".encode()
+def _insert_one(table: sa.Table, columns: tuple[str, ...]) -> bytes:
+    return f"INSERT INTO {table.name} ({_quoted(columns)}) VALUES ({', '.join(['%s'] * len(columns))})".encode()
+
+
+def _quoted(columns: Iterable[str]) -> str:
+    return '"' + '", "'.join(columns) + '"'  # a column may have the name of a keyword
+
+
+@lru_cache(1000)
+def _insert_many(table: sa.Table, columns: tuple[str, ...], same: tuple[bool, ...]) -> bytes:
+    kinds = [kind_of(table, name) for name in columns]
+    each = [f"%s::{kind}" if one else f'new."{name}"' for name, kind, one in zip(columns, kinds, same, strict=True)]
+    arrays = ", ".join(f"%s::{kind}[]" for kind, one in zip(kinds, same, strict=True) if not one)
+    names = _quoted(name for name, one in zip(columns, same, strict=True) if not one)
+    rows = f"SELECT {', '.join(each)} FROM unnest({arrays}) AS new ({names})"
+    return f"INSERT INTO {table.name} ({_quoted(columns)}) {rows}".encode()
 
 
 @lru_cache(1000)
@@ -305,16 +348,21 @@ def _update_one(table: str, columns: tuple[str, ...], guards: tuple[str, ...]) -
 
 
 @lru_cache(1000)
-def _update_many(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, ...]) -> bytes:
-    arrays = ", ".join(f"%s::{array_type(table, name)}" for name in (*columns, *guards))
-    names = ", ".join((*columns, *(f"was_{name}" for name in guards)))
-    sets = ", ".join(f"{name} = new.{name}" for name in columns[1:])
-    where = " AND ".join((f"old.{columns[0]} = new.{columns[0]}", *(f"old.{name} = new.was_{name}" for name in guards)))
+def _update_many(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, ...], same: tuple[bool, ...]) -> bytes:
+    kinds = [kind_of(table, name) for name in (*columns, *guards)]
+    names = (*columns, *(f"was_{name}" for name in guards))
+    each = [f"%s::{kind}" if one else f"new.{name}" for name, kind, one in zip(names, kinds, same, strict=True)]
+    sets = ", ".join(f"{name} = {value}" for name, value in zip(columns[1:], each[1:], strict=False))
+    still = "".join(f" AND old.{name} = {value}" for name, value in zip(guards, each[len(columns) :], strict=True))
+    arrays = ", ".join(f"%s::{kind}[]" for kind, one in zip(kinds, same, strict=True) if not one)
+    varying = [name for name, one in zip(names, same, strict=True) if not one]
     # The arrays by way of a row that the planner does not look into: where it sees two hundred values, it reads a whole
     # table of ten thousand rows to find them.
-    given = ", ".join(f"a{n}" for n in range(len(columns) + len(guards)))
-    rows = f"(SELECT {arrays} OFFSET 0) AS given ({given}), LATERAL unnest({given}) AS new ({names})"
-    return f"UPDATE {table.name} AS old SET {sets} FROM {rows} WHERE {where}".encode()
+    given = ", ".join(f"a{n}" for n in range(len(varying)))
+    rows = f"(SELECT {arrays} OFFSET 0) AS given ({given}), LATERAL unnest({given}) AS new ({', '.join(varying)})"
+    return (
+        f"UPDATE {table.name} AS old SET {sets} FROM {rows} WHERE old.{columns[0]} = new.{columns[0]}{still}".encode()
+    )
 
 
 def _changed(table: sa.Table, count: int, found: int) -> RowChanged:
@@ -354,14 +402,15 @@ def note(queues: Iterable[str]) -> str:
     return said if len(said.encode()) < 7000 else ""
 
 
-def array_type(table: sa.Table, column: str) -> str:
+def kind_of(table: sa.Table, column: str) -> str:
+    """What PostgreSQL calls the column's type."""
     kind = table.c[column].type
     if isinstance(kind, sa.Uuid):
-        return "uuid[]"
+        return "uuid"
     if isinstance(kind, sa.BigInteger):
-        return "bigint[]"
+        return "bigint"
     if isinstance(kind, sa.Double):
-        return "float8[]"
+        return "float8"
     if isinstance(kind, sa.LargeBinary):
-        return "bytea[]"
-    return "text[]"
+        return "bytea"
+    return "text"
