@@ -19,6 +19,7 @@ def broken_laws(engine: Engine) -> list[str]:
         machine = engine.core.machine(instance.machine, instance.version)
         problems += _moves(engine, instance, machine)
         problems += _silence(engine, instance, machine)
+        problems += _held(instance)
     return problems
 
 
@@ -52,6 +53,13 @@ def _moves(engine: Engine, instance: Instance, machine: Machine) -> list[str]:
         if at_rest and machine.states[edge.source].kind is FINAL and kind not in {"user", "owner"}:
             problems.append(f"{instance.id}: {kind} took it out of {edge.source}, where it rested")
     return problems
+
+
+def _held(instance: Instance) -> list[str]:
+    """Law 3: what somebody holds is leased to them, or nobody would find it when they are lost."""
+    if (instance.holder is not None) == (instance.wake == "lease"):
+        return []
+    return [f"{instance.id}: its holder is {instance.holder}, and its wake {instance.wake!r}"]
 
 
 def _silence(engine: Engine, instance: Instance, machine: Machine) -> list[str]:
