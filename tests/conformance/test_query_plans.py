@@ -17,7 +17,8 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Engine, due, finishing, keys, limits, lineage, moves, picking, workers
+from interlock.engine import Engine, due, finishing, keys, limits, lineage, listing, moves, picking, workers
+from interlock.engine.listing import Where
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import micros, open_store, tables
@@ -221,7 +222,7 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "an instance": (lambda u: u.lock(UUID(int=17)), BY_ID),
     "many instances": (lambda u: u.lock_many([UUID(int=n) for n in (17, 18, 19)]), BY_ID),
     "what runs in a lineage": (
-        lambda u: lineage._same_in_lineage(u, UUID(int=17), "parcel", "key 17"), ("ix_instance_root",),
+        lambda u: lineage._same_in_lineage(u, UUID(int=17), "parcel", "key 17"), ("ix_instance_root", *BY_ID),
     ),
 }  # fmt: skip
 
@@ -250,6 +251,31 @@ def test_it_reads_by_its_index_and_passes_over_nothing(engine: Engine, name: str
                 assert node["Index Name"] in indexes, (mode, node)
                 assert node.get("Rows Removed by Filter", 0) == 0, (mode, node)
                 assert node["Actual Rows"] <= 20, (mode, node)
+
+
+LINEAGES = {
+    "all": Where(root=UUID(int=17)),
+    "of a machine": Where(root=UUID(int=17), machine="parcel"),
+    "in a state": Where(root=UUID(int=17), machine="parcel", state="packing"),
+    "of a workspace": Where(root=UUID(int=17), workspace="default"),
+    "in sight": Where(root=UUID(int=17), workspaces=frozenset({"default"})),
+}
+
+
+@pytest.mark.parametrize("which", LINEAGES)
+def test_a_lineage_is_found_by_its_root_and_by_its_parents(engine: Engine, which: str) -> None:
+    for asked in catch(engine, lambda u: listing.page(u.conn, LINEAGES[which], u.now)):
+        if engine.store.dialect == "sqlite":
+            plan = engine.store.read(partial(sqlite_plan, asked=asked))
+            assert [step for step in plan if step.startswith("SEARCH instance")] == [
+                "SEARCH instance USING INDEX sqlite_autoindex_instance_1 (id=?)",
+                "SEARCH instance USING INDEX ix_instance_root (root=?)",
+            ], plan
+            continue
+        for mode in ("force_custom_plan", "force_generic_plan"):
+            reads = list(nodes(engine.store.read(partial(postgres_plan, asked=asked, mode=mode))))
+            assert {node["Index Name"] for node in reads if "Index Name" in node} == {"pk_instance", "ix_instance_root"}
+            assert all(node.get("Rows Removed by Filter", 0) <= 1 for node in reads), reads
 
 
 @pytest.mark.parametrize("engine", ["postgresql"], indirect=True)  # SQLite updates one by one

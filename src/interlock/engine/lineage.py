@@ -136,14 +136,15 @@ def ancestry(unit: Unit, instance: Instance) -> list[Any]:
     return line
 
 
+def family(root: UUID) -> sa.ColumnElement[bool]:
+    """The root and all that grew from it, each found by an index of its own: most are roots without children."""
+    return sa.or_(T.c.id == root, sa.and_(T.c.root == root, T.c.parent.is_not(None)))
+
+
 def _same_in_lineage(unit: Unit, root: UUID, machine: str, key: str) -> list[Any]:
-    rows: list[Any] = [
-        unit.known.get(row.id, row)
-        for row in unit.conn.execute(
-            sa.select(T.c.id, T.c.state, T.c.finished_at).where(
-                T.c.root == root, T.c.machine == machine, T.c.key == key
-            )
-        )
-    ]
+    columns = sa.select(T.c.id, T.c.state, T.c.finished_at)
+    grown = columns.where(T.c.root == root, T.c.parent.is_not(None), T.c.machine == machine, T.c.key == key)
+    itself = columns.where(T.c.id == root, T.c.machine.concat("") == machine, T.c.key == key)
+    rows: list[Any] = [unit.known.get(row.id, row) for row in unit.conn.execute(sa.union_all(grown, itself))]
     rows += [i for i in unit.new if (i.root, i.machine, i.key) == (root, machine, key)]
     return sorted(rows, key=lambda row: row.finished_at is not None)

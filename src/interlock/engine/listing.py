@@ -13,6 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from interlock.engine import lineage
 from interlock.engine.errors import InvalidData
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical
@@ -68,13 +69,17 @@ class Where:
         return self.indexed() + self.looked_at(now)
 
     def indexed(self) -> list[sa.ColumnElement[bool]]:
-        names = ("machine", "root") if self.machine is None else ("machine", "state", "root")
+        # Where the index by state or those of a lineage lead, SQLite must not take that by workspace: 400 ms instead of
+        # 5 for a count among a million rows. Joined with nothing, a column has no index.
+        related = self.root is not None
         found: list[sa.ColumnElement[bool]] = [
-            I.c[name] == value for name in names if (value := getattr(self, name)) is not None
+            (I.c[name].concat("") if related else I.c[name]) == value
+            for name in (("machine",) if self.machine is None else ("machine", "state"))
+            if (value := getattr(self, name)) is not None
         ]
-        # Where the index by state or by root leads, SQLite must not take that by workspace: 400 ms instead of 5 for
-        # a count among a million rows. Joined with nothing, the column has no index.
-        leads = self.root is not None or None not in {self.machine, self.state}
+        if self.root is not None:
+            found.append(lineage.family(self.root))
+        leads = related or None not in {self.machine, self.state}
         whose = I.c.workspace.concat("") if leads else I.c.workspace
         if self.workspace is not None:
             found.append(whose == self.workspace)

@@ -52,8 +52,10 @@ def held_back(conn: sa.Connection, roots: Mapping[UUID, UUID]) -> dict[UUID, str
         column = next(iter(query.selected_columns))
         for one in conn.execute(query.where(among(conn, column, ids))).scalars():
             found.setdefault(one, reason)
-    alive = sa.select(I.c.root).distinct().where(among(conn, I.c.root, set(roots.values())), I.c.finished_at.is_(None))
-    living = set(conn.execute(alive).scalars())
+    tops = set(roots.values())
+    grown = sa.select(I.c.root).where(among(conn, I.c.root, tops), I.c.parent.is_not(None), I.c.finished_at.is_(None))
+    itself = sa.select(I.c.id).where(among(conn, I.c.id, tops), I.c.finished_at.is_(None))
+    living = {*conn.execute(grown.distinct()).scalars(), *conn.execute(itself).scalars()}
     for one, root in roots.items():
         if root in living:
             found.setdefault(one, UNDER_WAY)

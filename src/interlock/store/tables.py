@@ -57,8 +57,8 @@ sa.Index(
     postgresql_where=sa.text("wake = 'work'"),
     sqlite_where=sa.text("wake = 'work'"),
 )
-# With the holder at its end, so that what a worker holds is found among what is held, without reading the rows. An index
-# by holder would cost each claim, and mislead PostgreSQL when it looks for rows by their ids.
+# With the holder at its end, so that what a worker holds is found among what is held, without reading the rows. One by
+# holder would cost each claim, and mislead PostgreSQL when it looks for rows by their ids.
 sa.Index(
     "ix_instance_due",
     instance.c.wake,
@@ -90,7 +90,15 @@ sa.Index(
     postgresql_where=sa.text("unique_key IS NOT NULL"),
     sqlite_where=sa.text("unique_key IS NOT NULL"),
 )
-sa.Index("ix_instance_root", instance.c.root, instance.c.machine, instance.c.key)
+# Without a parent an instance is its own root, and is found by its id.
+sa.Index(
+    "ix_instance_root",
+    instance.c.root,
+    instance.c.machine,
+    instance.c.key,
+    postgresql_where=sa.text("parent IS NOT NULL"),
+    sqlite_where=sa.text("parent IS NOT NULL"),
+)
 sa.Index(
     "ix_instance_parent",
     instance.c.parent,

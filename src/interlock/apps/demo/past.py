@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from interlock.apps.demo import mark
 from interlock.apps.demo.part import Part
-from interlock.engine import Claim, Engine, EngineError, Instance, Result, workers
+from interlock.engine import Claim, Engine, EngineError, Instance, Result, lineage, workers
 from interlock.engine.unit import load
 from interlock.machine import Fail, Kind, Outcome
 from interlock.store import SECOND, Micros, SystemClock
@@ -148,7 +148,7 @@ class _Telling:
             return Fail(error)
 
     def _tree(self, root: UUID) -> list[Instance]:
-        query = sa.select(I).where(I.c.root == root).order_by(I.c.id)
+        query = sa.select(I).where(lineage.family(root)).order_by(I.c.id)
         return self._engine.read(lambda conn: load(conn, conn.execute(query).all()))
 
     def _next(self, tree: list[Instance]) -> bool:

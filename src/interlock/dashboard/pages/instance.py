@@ -27,6 +27,7 @@ from interlock.engine import (
     deadletters,
     effects,
     firing,
+    lineage,
     outbox,
     pausing,
     reviews,
@@ -212,7 +213,7 @@ def _counts(conn: sa.Connection, it: Instance) -> dict[str, int]:
         "artifacts": many(t.artifact_ref, t.artifact_ref.c.instance_id == it.id),
         "effects": many(t.effect, t.effect.c.instance_id == it.id, t.effect.c.kind != calls.KIND),
         "ai": many(ai_call, ai_call.c.instance_id == it.id),
-        "family": many(t.instance, t.instance.c.root == it.root) - 1,
+        "family": many(t.instance, t.instance.c.root == it.root, t.instance.c.parent.is_not(None)),
         "messages": many(t.outbox, t.outbox.c.instance_id == it.id),
     }
 
@@ -258,7 +259,7 @@ def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relativ
     """All that grew from the same root, as a tree: parents before their children."""
     found = [
         one
-        for one in _load(conn, t.instance.c.root == it.root)
+        for one in _load(conn, lineage.family(it.root))
         if one.workspace == it.workspace and v.may("read", one.workspace, one.machine)
     ]
     below: dict[UUID | None, list[Instance]] = {}

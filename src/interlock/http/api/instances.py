@@ -214,7 +214,7 @@ async def get_lineage(service: TheService, who: Caller, id: UUID) -> LineageOut:
     found = await visible(service, who, id)
     query = (
         sa.select(t.instance)
-        .where(t.instance.c.root == found.root)  # a lineage stays in its workspace
+        .where(lineage.family(found.root))  # it stays in its workspace
         .order_by(t.instance.c.depth, t.instance.c.id)
         .limit(MOST_RELATIVES + 1)
     )
