@@ -13,15 +13,16 @@ import pytest
 from hypothesis import settings
 
 from interlock.store import Store, migrate, open_store
+from tests import routes, statements
 from tests.databases import Databases
 from tests.servers import Postgres, Redis
-from tests.statements import share
 
 # The same examples each time, and no limit on a busy machine's time; the long run looks elsewhere.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("long", deadline=None)
 settings.load_profile("long" if os.environ.get("INTERLOCK_SOAK") else "same")
-share()
+routes.share()
+statements.share()
 
 
 def pytest_collection_finish() -> None:
