@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from interlock.store import Store, migrate, open_store
+from tests import routes, statements
 from tests.databases import Databases
 from tests.servers import Postgres, Redis
 
@@ -19,6 +21,14 @@ from tests.servers import Postgres, Redis
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.register_profile("long", deadline=None)
 settings.load_profile("long" if os.environ.get("INTERLOCK_SOAK") else "same")
+routes.share()
+statements.share()
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays until the end: Python need not look through it for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import sqlalchemy as sa
 from argon2 import PasswordHasher
 from pydantic import BaseModel
 from starlette.testclient import TestClient
@@ -41,7 +42,8 @@ from interlock.machine import (
     WorkError,
 )
 from interlock.people import People, Role
-from interlock.store import Store
+from interlock.store import Micros, Store
+from interlock.store import service as tables
 from interlock.testing import VirtualClock
 from interlock.worker import Task
 
@@ -166,6 +168,44 @@ class Desk:
                 self.engine.give_back([claim])
 
 
+TABLES = (tables.workspace, tables.person, tables.membership, tables.token, tables.action)
+_settled: dict[Micros, tuple[dict[str, str], dict[str, list[dict[str, Any]]]]] = {}
+"""By the time at which they came: the tokens of the first desk's people, and their rows."""
+
+
+def settle(engine: Engine, people: People) -> dict[str, str]:
+    """The people and agents of a desk; their tokens. Many tests have a desk of their own: after the first, rows do."""
+    now = engine.clock.now()
+    if now in _settled:
+        tokens, rows = _settled[now]
+        engine.store.write(lambda conn: [conn.execute(sa.insert(table), rows[table.name]) for table in TABLES])
+    else:
+        tokens = _come(people)
+        rows = engine.read(
+            lambda conn: {t.name: [dict(r) for r in conn.execute(t.select()).mappings()] for t in TABLES}
+        )
+        _settled[now] = tokens, rows
+    return dict(tokens)
+
+
+def _come(people: People) -> dict[str, str]:
+    owner = people.setup(token=TOKENS["owner"])
+    assert owner.name == "owner"
+    tokens = dict(TOKENS)
+    people.add_workspace("north", "The north", BY)
+    for role in (Role.MEMBER, Role.REVIEWER, Role.VIEWER):
+        person = people.add(role.value, role=role, by=BY)
+        tokens[role.value] = people.create_token("default", "t", kind="person", person_id=person.id, by=BY)[1]
+    for role in Role:
+        person = people.add(f"north-{role.value}", role=role, workspace="north", by=BY)
+        made = people.create_token("north", "t", kind="person", person_id=person.id, by=BY)
+        tokens[f"north-{role.value}"] = made[1]
+    for workspace, name in (("default", "agent"), ("north", "north-agent")):
+        scopes = ["read", "create", "fire", "claims"]
+        tokens[name] = people.create_token(workspace, name, kind="agent", scopes=scopes, by=BY)[1]
+    return tokens
+
+
 @contextmanager
 def opened(
     store: Store,
@@ -184,20 +224,7 @@ def opened(
     service = Service(engine, Settings(**settings))
     service.people = People(engine, hasher=QUICK)
     service.callers._people = service.people
-    owner = service.people.setup(token=TOKENS["owner"])
-    tokens = dict(TOKENS)
-    service.people.add_workspace("north", "The north", BY)
-    for role in (Role.MEMBER, Role.REVIEWER, Role.VIEWER):
-        person = service.people.add(role.value, role=role, by=BY)
-        tokens[role.value] = service.people.create_token("default", "t", kind="person", person_id=person.id, by=BY)[1]
-    for role in Role:
-        person = service.people.add(f"north-{role.value}", role=role, workspace="north", by=BY)
-        made = service.people.create_token("north", "t", kind="person", person_id=person.id, by=BY)
-        tokens[f"north-{role.value}"] = made[1]
-    for workspace, name in (("default", "agent"), ("north", "north-agent")):
-        scopes = ["read", "create", "fire", "claims"]
-        tokens[name] = service.people.create_token(workspace, name, kind="agent", scopes=scopes, by=BY)[1]
-    assert owner.name == "owner"
+    tokens = settle(engine, service.people)
     client = TestClient(
         create_app(service, routers=registry.routers), raise_server_exceptions=False, base_url="http://testserver"
     )

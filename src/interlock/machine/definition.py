@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -244,10 +245,14 @@ class Machine:
                 for a in self.arms
             ],
             "failures": {"state": self.failures.state, "retry": self.failures.retry},
-            "data": self.data.model_json_schema() if self.data else None,
+            "data": self._data_schema,
             "key": self.key.value,
             "stage": self.stage,
         }
+
+    @cached_property
+    def _data_schema(self) -> dict[str, Any] | None:
+        return self.data.model_json_schema() if self.data else None
 
     def upgrade_from(self, version: int, digest: str) -> Upgrade | None:
         """The function that was declared for the data of this older version."""

@@ -10,7 +10,15 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.contracts.fields.calibration import Calibration, Label, Table, features, refit, shipped_table
+from interlock.apps.contracts.fields.calibration import (
+    Calibration,
+    Label,
+    Table,
+    features,
+    refit,
+    shipped_calibration,
+    shipped_table,
+)
 from interlock.apps.contracts.fields.providers import ListedProviders, Provider, shipped_providers
 from interlock.apps.contracts.fields.signals import Signals
 from interlock.apps.contracts.fields.vertical import Vertical
@@ -56,7 +64,7 @@ def put_provider(unit: Unit, list_name: str, provider: Provider, actor: Actor) -
 def calibration(conn: sa.Connection, vertical: str) -> Calibration:
     """The newest table for the vertical."""
     row = conn.execute(sa.select(C.c.counts).where(C.c.vertical == vertical).order_by(C.c.at.desc()).limit(1)).first()
-    return Calibration(Table.model_validate_json(row.counts) if row is not None else shipped_table(vertical))
+    return Calibration(Table.model_validate_json(row.counts)) if row is not None else shipped_calibration(vertical)
 
 
 def learn(

@@ -234,6 +234,12 @@ def shipped_table(vertical: str) -> Table:
     return parse_table(entry.read_text("utf-8"), entry.name)
 
 
+@lru_cache(maxsize=8)
+def shipped_calibration(vertical: str) -> Calibration:
+    """The same, made ready for questions: once, for it is the same for every contract."""
+    return Calibration(shipped_table(vertical))
+
+
 def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
     """The expected calibration error: how far stated probabilities and what came true lie apart.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from interlock.apps.contracts.fields.calibration import Calibration, shipped_table
+from interlock.apps.contracts.fields.calibration import Calibration, shipped_calibration
 from interlock.apps.contracts.fields.extraction import extract
 from interlock.apps.contracts.fields.providers import Providers, shipped_providers
 from interlock.apps.contracts.fields.result import Extraction
@@ -125,7 +125,7 @@ def assess(
         providers = shipped_providers(vertical.providers)
     extraction = extract(document, vertical, providers=providers)
     problems = validate(vertical, values_of(extraction), today=today, providers=providers)
-    calibration = calibration or Calibration(shipped_table(vertical.name))
+    calibration = calibration or shipped_calibration(vertical.name)
     return score(document, vertical, extraction, problems, calibration, cap_uncalibrated=cap_uncalibrated)
 
 
