@@ -9,7 +9,7 @@ from interlock.engine import Engine
 from interlock.worker import Worker, collector
 
 PACKAGE = "interlock"
-HANDS = 200
+HANDS = 400
 SETTINGS = f"{HANDS} hands, a chained history row for each, its other defaults"
 FINISHED = "SELECT count(*) FROM instance WHERE machine = 'trivial' AND state = 'done'"
 

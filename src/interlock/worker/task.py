@@ -411,7 +411,9 @@ def make_task(claim: Claim, port: Port) -> Task[Any]:
     """The task for a claim, with its data as the machine's model."""
     model = claim.machine.data
     data: Any = model.model_validate(claim.instance.data) if model is not None else dict(claim.instance.data)
-    attempt = 1 + sum(
-        n for name, n in claim.instance.failures.items() if name.startswith(f"{claim.step}|") and "|crash" not in name
-    )
+    attempt = 1
+    if claim.instance.stored_failures:
+        counted = f"{claim.step}|"
+        failures = claim.instance.failures.items()
+        attempt += sum(n for name, n in failures if name.startswith(counted) and "|crash" not in name)
     return Task(claim.instance, data, fence=claim.fence, attempt=attempt, port=port)
