@@ -22,7 +22,8 @@ from interlock.engine.listing import Where
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import micros, open_store, tables
-from interlock.store.postgres import _update_many, _values, same_for_all
+from interlock.store.arrays import array
+from interlock.store.postgres import _update_many, same_for_all
 from interlock.store.prepared import _Compiled
 from interlock.testing import START, VirtualClock
 from tests.conformance.gates import parcel, shared_database, visit
@@ -291,7 +292,9 @@ def test_postgresql_finds_the_rows_of_many_updates_by_their_ids(
     columns = list(zip(*rows, strict=True))
     same = same_for_all(columns, len(guards))
     assert same == (False, priorities == 1, *(False for _ in guards))
-    update = Asked(_update_many(tables.instance, ("id", "priority"), guards, same).decode(), _values(columns, same))
+    values = [str(c[0]) for c, one in zip(columns, same, strict=True) if one]
+    values += [array(c) for c, one in zip(columns, same, strict=True) if not one]
+    update = Asked(_update_many(tables.instance, ("id", "priority"), guards, same).decode(), values)
 
     class TakenBack(Exception):
         pass

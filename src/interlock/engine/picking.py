@@ -8,10 +8,10 @@ bound value would hide the partial index from PostgreSQL's generic plans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -88,33 +88,33 @@ def pick(
     rotated = [*queues[start:], *queues[:start]]
     pairs = [(queue, priority) for priority in PRIORITIES for queue in rotated]
     aged = count // BY_AGE or (1 if turn % BY_AGE == 0 else 0)
-    taken: dict[UUID, tuple[Any, ...]] = {}
     probe = statements["probe"]
     if core.store.dialect == "sqlite":
+        taken: list[tuple[Any, ...]] = []
         if aged:
             oldest = [
                 row
                 for queue, priority in pairs
                 for row in probe.rows(conn, queue=queue, priority=priority, now=now, count=aged)
             ]
-            taken = {row[0]: row for row in sorted(oldest, key=itemgetter(DUE))[:aged]}
+            taken = sorted(oldest, key=itemgetter(DUE))[:aged]
         for queue, priority in pairs:
             if len(taken) >= count:
                 break
             # Rows taken by age come up again: ask for as many more.
             limit = count - len(taken) + aged
-            for row in probe.rows(conn, queue=queue, priority=priority, now=now, count=limit):
-                if len(taken) < count:
-                    taken.setdefault(row[0], row)
-        return list(taken.values())
+            taken = _joined(taken, probe.rows(conn, queue=queue, priority=priority, now=now, count=limit), count)
+        return taken
     probes = {"queues": array([q for q, _ in pairs]), "priorities": array([p for _, p in pairs]), "now": now}
-    if aged:
-        taken = {row[0]: row for row in statements["oldest"].rows(conn, **probes, count=aged)}
+    oldest = statements["oldest"].rows(conn, **probes, count=aged) if aged else []
     # A row that this transaction has locked is not skipped, so those taken by age come up again here too.
-    for row in probe.rows(conn, **probes, count=count + aged):
-        if len(taken) < count:
-            taken.setdefault(row[0], row)
-    return list(taken.values())
+    return _joined(oldest, probe.rows(conn, **probes, count=count + aged), count)
+
+
+def _joined(first: list[tuple[Any, ...]], then: Iterable[tuple[Any, ...]], count: int) -> list[tuple[Any, ...]]:
+    """The first ones, and of the others so many that they are `count`, none of them twice."""
+    known = {row[0].int for row in first}  # to hash an id itself takes three times as long
+    return [*first, *islice((row for row in then if row[0].int not in known), count - len(first))]
 
 
 def anything_ready(core: Core, conn: sa.Connection, now: Micros, queues: Sequence[str]) -> bool:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from uuid import UUID
 
 from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, picking
 from interlock.engine.failing import message_of
@@ -42,7 +41,7 @@ class Claimer(Loop):
         self.runner = Runner(engine, hands, self._came)
         self._lock = threading.Lock()
         self._results: list[tuple[Running, Outcome]] = []
-        self.running: dict[tuple[UUID, int], Running] = {}
+        self.running: set[Running] = set()
         self._turn = 0
         self._idle_rounds = 0
         self.draining = False
@@ -92,8 +91,7 @@ class Claimer(Loop):
             log.warning("%d results could not be written together (%s); now one by one", len(batch), _named(error))
             done, claims = [self._alone(running, outcome) for running, outcome in batch], []
         self._count(batch, done)
-        for running in self.runner.start(claims):
-            self.running[running.claim.id, running.claim.fence] = running
+        self.running.update(self.runner.start(claims))
         busy = bool(batch or claims)
         self._idle_rounds = 0 if busy else self._idle_rounds + 1
         return bool(claims) and len(claims) == free
@@ -137,7 +135,7 @@ class Claimer(Loop):
         for (running, _), good in zip(batch, done, strict=True):
             if good is None:
                 continue
-            self.running.pop((running.claim.id, running.claim.fence), None)
+            self.running.discard(running)
             self.finished += good
             self.stale += not good
 
@@ -148,7 +146,7 @@ class Claimer(Loop):
     def _drop(self) -> None:
         with self._lock:
             self._results = []
-        for running in list(self.running.values()):
+        for running in list(self.running):
             running.tell()
             self.runner.give_up(running)
         self.stale += len(self.running)
@@ -170,7 +168,7 @@ class Claimer(Loop):
     def unfinished(self) -> list[Claim]:
         """What is still running at the end of a drain; told to stop, and to be given back."""
         claims = []
-        for running in list(self.running.values()):
+        for running in list(self.running):
             if running.tell():
                 self.runner.give_up(running)
                 claims.append(running.claim)

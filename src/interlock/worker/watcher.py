@@ -28,14 +28,14 @@ class Watcher(Loop):
 
     def once(self) -> bool:
         self._look_at_event_loop()
-        running = dict(self._claimer.running)  # before the look: what is claimed after it cannot be missing there
+        running = list(self._claimer.running)  # before the look: what is claimed after it cannot be missing there
         held = self._engine.read(lambda conn: workers.held_by(conn, self._me.id))
-        for (instance_id, fence), one in running.items():
-            if held.get(instance_id) != fence and not one.port.cancelled():
+        for one in running:
+            if held.get(one.claim.id) != one.claim.fence and not one.port.cancelled():
                 one.cancel()
         self._orphans(held)
         now = self._engine.clock.now()
-        for one in running.values():
+        for one in running:
             if one.port.until <= now and one.tell():
                 # Its thread may never come back, so the outcome does not wait for it.
                 self._claimer.runner.give_up(one)
@@ -45,7 +45,7 @@ class Watcher(Loop):
 
     def _orphans(self, held: dict[UUID, int]) -> None:
         """Held twice in a row and not running: the claim was committed, its answer was lost."""
-        mine = {i for i, _ in list(self._claimer.running)}  # a copy: the claimer goes on meanwhile
+        mine = {one.claim.id for one in list(self._claimer.running)}  # a copy: the claimer goes on meanwhile
         strange = {i: f for i, f in held.items() if i not in mine}
         lost = {i: f for i, f in strange.items() if self._unknown.get(i) == f}
         self._unknown = strange
@@ -56,7 +56,7 @@ class Watcher(Loop):
     def _look_at_event_loop(self) -> None:
         events = self._claimer.runner.events
         if events.blocked_for() > self._loop_patience:
-            names = sorted({one.claim.step for one in list(self._claimer.running.values()) if one.future is not None})
+            names = sorted({one.claim.step for one in list(self._claimer.running) if one.future is not None})
             log.error(
                 "the event loop is blocked by one of %s: use await, or a plain function; others go on in a new loop",
                 ", ".join(names) or "its handlers",
