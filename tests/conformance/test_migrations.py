@@ -221,6 +221,23 @@ def test_a_database_that_is_newer_is_refused_with_a_clear_line_and_left_alone(em
     assert everything(empty) == before
 
 
+@pytest.mark.parametrize("given", ["an address", "an open database"])
+def test_an_engine_that_refuses_a_database_closes_what_it_opened_and_nothing_else(
+    empty: Store, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate.upgrade(empty)
+    set_revision(empty, "0999")
+    closed: list[Store] = []
+    monkeypatch.setattr(type(empty), "close", closed.append)
+    with pytest.raises(SchemaMismatch):
+        Engine(empty.url if given == "an address" else empty, [parcel])
+    monkeypatch.undo()
+    for store in closed:
+        store.close()
+    assert len(closed) == (given == "an address")
+    assert empty not in closed
+
+
 def test_a_migration_that_fails_leaves_nothing_behind(empty: Store) -> None:
     """A table of somebody else's has the name of our last one, so the migration fails almost at its end."""
     last = "CREATE TABLE worker (theirs INTEGER)"

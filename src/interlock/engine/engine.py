@@ -82,18 +82,23 @@ class Engine:
     ) -> None:
         registry = machines if isinstance(machines, Registry) else Registry(machines)
         self.store = open_store(store) if isinstance(store, str) else store
-        if clock is None:
-            clock = SystemClock()
-            clock.correct(self.store.clock_offset())  # before it is first read, for it never steps back
-        self.core = Core(self.store, registry, clock, seed=seed)
-        self.core.secrets = dict(secrets or {})
-        secrets_module.learn(self.core.secrets.values())
-        if migrate_schema:
-            migrate.upgrade(self.store)
-            feed.mend(self.store)
-        else:
-            migrate.require(self.store)
-        self.core.register(write=register)
+        try:
+            if clock is None:
+                clock = SystemClock()
+                clock.correct(self.store.clock_offset())  # before it is first read, for it never steps back
+            self.core = Core(self.store, registry, clock, seed=seed)
+            self.core.secrets = dict(secrets or {})
+            secrets_module.learn(self.core.secrets.values())
+            if migrate_schema:
+                migrate.upgrade(self.store)
+                feed.mend(self.store)
+            else:
+                migrate.require(self.store)
+            self.core.register(write=register)
+        except BaseException:
+            if isinstance(store, str):  # nobody else knows that it is open
+                self.store.close()
+            raise
         self.core.mirror = mirror
         self.leases = Leases(self.core)
         self.reviews = Reviews(self)
