@@ -228,12 +228,15 @@ def test_an_engine_that_refuses_a_database_closes_what_it_opened_and_nothing_els
     migrate.upgrade(empty)
     set_revision(empty, "0999")
     closed: list[Store] = []
-    monkeypatch.setattr(type(empty), "close", closed.append)
+    close = type(empty).close
+
+    def note(store: Store) -> None:
+        closed.append(store)
+        close(store)
+
+    monkeypatch.setattr(type(empty), "close", note)
     with pytest.raises(SchemaMismatch):
         Engine(empty.url if given == "an address" else empty, [parcel])
-    monkeypatch.undo()
-    for store in closed:
-        store.close()
     assert len(closed) == (given == "an address")
     assert empty not in closed
 
