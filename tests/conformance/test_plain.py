@@ -264,6 +264,28 @@ def test_a_batch_of_both_is_written_whole(trial: Trial) -> None:
     assert trial.engine.verify().problems == ()
 
 
+class Touchy:
+    """Raises whenever somebody looks at it."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("do not compare me")
+
+    def __bool__(self) -> bool:
+        raise ValueError("do not ask me")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("where", ["data", "spawn", "messages", "asks", "hold", "at", "reason", "to"])
+def test_what_cannot_be_looked_at_does_not_hurt_those_beside_it(trial: Trial, where: str) -> None:
+    ids = [trial.create("route") for _ in range(3)]
+    claims = {claim.id: claim for claim in trial.claim(3)}
+    given: dict[str, Any] = {"to": "shelf", where: Touchy()}
+    results = [Result(claims[it], Go(**given) if n == 1 else Go("shelf")) for n, it in enumerate(ids)]
+    assert trial.engine.finish(results) == [True] * 3
+    assert [trial.state(it) for it in ids] == ["shelf", "lost", "shelf"]
+
+
 def test_a_late_result_does_not_hurt_those_beside_it(trial: Trial) -> None:
     ids = [trial.create("route") for _ in range(3)]
     claims = {claim.id: claim for claim in trial.claim(3)}

@@ -8,7 +8,7 @@ together; whatever is not plain goes the long way, through `moves`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter, itemgetter
+from operator import attrgetter, is_, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -37,8 +37,9 @@ _needed = _of(
     "id", "state", "seq", "head", "fence", "holder", "claimed_at", "entered_at", "updated_at", "queue", "unique_key"
 )
 _beside = attrgetter("data", "spawn", "messages", "asks", "hold", "at")
-NOTHING = (None, (), (), (), False, None)
-"""What an outcome says beside its way, if it says nothing."""
+NOTHING = _beside(Go(""))
+"""What an outcome says beside its way, if it says nothing. Compared by identity: what is there is the application's,
+and may raise when it is compared."""
 SETS = ("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "entered_at", "updated_at")
 
 
@@ -73,7 +74,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
             ways[place] = _way(*place, holder)
         way = ways[place]
         assert isinstance(outcome, Go)
-        if way is None or type(outcome.reason) is not str or _beside(outcome) != NOTHING:
+        if way is None or type(outcome.reason) is not str or not all(map(is_, _beside(outcome), NOTHING)):
             others.append(number)
             continue
         said = outcome.reason, state, now - claimed
