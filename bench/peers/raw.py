@@ -16,7 +16,7 @@ from uuid_utils.compat import uuid7
 from interlock.store.arrays import array
 
 PACKAGE = ""
-BATCH = 200
+BATCH = 400
 SETTINGS = f"batch {BATCH}, one connection a process, no handler, nothing but the writes"
 FINISHED = "SELECT count(*) FROM raw_instance WHERE state = 'done'"
 FAR = 1 << 60
