@@ -137,6 +137,8 @@ def _alone(place: _Place) -> None:
         for (name,) in conn.execute(others).fetchall():
             conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
         conn.execute("CHECKPOINT")
+    with psycopg.connect(place.server.url("idle"), autocommit=True) as conn:
+        conn.execute("VACUUM (ANALYZE)")  # else autovacuum does it after a minute: once, for all that is new
 
 
 def _until_it_listens(port: int) -> None:
