@@ -65,6 +65,24 @@ def test_a_slot_by_age_is_not_wasted_where_the_oldest_comes_first_anyway(trial: 
     assert {claim.id for claim in trial.claim(16)} == set(ids[:16])
 
 
+@pytest.mark.parametrize(
+    "priorities",
+    [
+        [3, 2, 1, 0] * 6,  # each priority reached in part
+        [0, 1, 2, 3] * 6,
+        [0] * 8 + [3] * 4 + [1] * 12,  # the oldest come first anyway
+        [2] + [3] + [0] * 20,  # one by age of each that is not reached
+        [3, 3, 3] + [0] * 10 + [2] * 10,  # the last reached lies between
+    ],
+)
+def test_a_batch_is_the_two_oldest_and_then_the_first_priorities(trial: Trial, priorities: list[int]) -> None:
+    made = [(priority, create(trial, priority)[0]) for priority in priorities]
+    oldest = [it for _, it in made[:2]]
+    others = [it for _, it in sorted(made, key=lambda one: one[0]) if it not in oldest]
+    assert {claim.id for claim in trial.claim(16)} == {*oldest, *others[:14]}
+    assert {claim.id for claim in trial.claim(16)} == set(others[14:])
+
+
 def test_the_last_priority_is_late_but_never_starves(trial: Trial) -> None:
     """As much new work of the first priority as can be done, all the time."""
     waiting = create(trial, LAST, 3)

@@ -8,7 +8,7 @@ bound value would hide the partial index from PostgreSQL's generic plans.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,11 @@ EVERYTHING = "*"
 HELD = Prepared(sa.select(hold.c.machine))
 # The lock is on the table, too: see `holding`. It costs a claim 24 µs on SQLite, 100 on PostgreSQL.
 HELD_BY_NOW = Prepared(sa.select(hold.c.machine).with_for_update(read=True, key_share=True))
-DUE = [column.name for column in instance.c].index("due_at")
+_names = [column.name for column in instance.c]
+_since = itemgetter(_names.index("due_at"))
+_pair = itemgetter(_names.index("queue"), _names.index("priority"))
+Pair = tuple[str, int]
+"""A queue and a priority."""
 READY = "wake = 'work' AND queue = {queue} AND priority = {priority} AND due_at <= :now AND ({served})"
 
 
@@ -87,34 +91,45 @@ def pick(
     start = turn % len(queues)
     rotated = [*queues[start:], *queues[:start]]
     pairs = [(queue, priority) for priority in PRIORITIES for queue in rotated]
+    rows = _probe(statements, conn, pairs, now, count)
     aged = count // BY_AGE or (1 if turn % BY_AGE == 0 else 0)
-    probe = statements["probe"]
-    if core.store.dialect == "sqlite":
-        taken: list[tuple[Any, ...]] = []
-        if aged:
-            oldest = [
-                row
-                for queue, priority in pairs
-                for row in probe.rows(conn, queue=queue, priority=priority, now=now, count=aged)
-            ]
-            taken = sorted(oldest, key=itemgetter(DUE))[:aged]
-        for queue, priority in pairs:
-            if len(taken) >= count:
-                break
-            # Rows taken by age come up again: ask for as many more.
-            limit = count - len(taken) + aged
-            taken = _joined(taken, probe.rows(conn, queue=queue, priority=priority, now=now, count=limit), count)
-        return taken
-    probes = {"queues": array([q for q, _ in pairs]), "priorities": array([p for _, p in pairs]), "now": now}
-    oldest = statements["oldest"].rows(conn, **probes, count=aged) if aged else []
-    # A row that this transaction has locked is not skipped, so those taken by age come up again here too.
-    return _joined(oldest, probe.rows(conn, **probes, count=count + aged), count)
-
-
-def _joined(first: list[tuple[Any, ...]], then: Iterable[tuple[Any, ...]], count: int) -> list[tuple[Any, ...]]:
-    """The first ones, and of the others so many that they are `count`, none of them twice."""
+    if len(rows) < count or not aged:
+        return rows  # all that is ready
+    # Of the pairs that were reached, the oldest are at hand; the others are asked for theirs.
+    unreached = pairs[pairs.index(_pair(rows[-1])) + 1 :]
+    oldest = _oldest(statements, conn, unreached, now, aged) if unreached else []
+    if not oldest:
+        return rows
+    first = sorted([*rows, *oldest], key=_since)[:aged]
     known = {row[0].int for row in first}  # to hash an id itself takes three times as long
-    return [*first, *islice((row for row in then if row[0].int not in known), count - len(first))]
+    return [*first, *islice((row for row in rows if row[0].int not in known), count - len(first))]
+
+
+def _probe(
+    made: Mapping[str, Prepared], conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int
+) -> list[tuple[Any, ...]]:
+    """So many rows, of one pair after the other."""
+    if conn.dialect.name != "sqlite":
+        return made["probe"].rows(conn, **_probes(pairs), now=now, count=count)
+    rows: list[tuple[Any, ...]] = []
+    for queue, priority in pairs:
+        if len(rows) < count:
+            rows += made["probe"].rows(conn, queue=queue, priority=priority, now=now, count=count - len(rows))
+    return rows
+
+
+def _oldest(
+    made: Mapping[str, Prepared], conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int
+) -> list[tuple[Any, ...]]:
+    """So many rows, the oldest of all pairs."""
+    if conn.dialect.name != "sqlite":
+        return made["oldest"].rows(conn, **_probes(pairs), now=now, count=count)
+    rows = [row for pair in pairs for row in _probe(made, conn, [pair], now, count)]
+    return sorted(rows, key=_since)[:count]
+
+
+def _probes(pairs: Sequence[Pair]) -> dict[str, Any]:
+    return {"queues": array([queue for queue, _ in pairs]), "priorities": array([priority for _, priority in pairs])}
 
 
 def anything_ready(core: Core, conn: sa.Connection, now: Micros, queues: Sequence[str]) -> bool:
@@ -126,5 +141,4 @@ def anything_ready(core: Core, conn: sa.Connection, now: Micros, queues: Sequenc
     pairs = [(queue, priority) for priority in PRIORITIES for queue in queues]
     if core.store.dialect == "sqlite":
         return any(anything.first(conn, queue=queue, priority=priority, now=now) for queue, priority in pairs)
-    probes = {"queues": array([q for q, _ in pairs]), "priorities": array([p for _, p in pairs]), "now": now}
-    return anything.first(conn, **probes) is not None
+    return anything.first(conn, **_probes(pairs), now=now) is not None
