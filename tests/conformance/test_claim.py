@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from interlock.engine import Result
+from interlock.engine.instance import row_of
 from interlock.machine import Again, Fail, Go
 from interlock.store import Store, span
 from interlock.testing import Trial
@@ -50,6 +51,21 @@ def test_a_claim_holds_the_instance_for_the_handlers_time(trial: Trial) -> None:
 
 
 # -- batches
+
+
+def test_what_needs_only_a_lease_and_what_needs_more_are_claimed_together(trial: Trial) -> None:
+    """Letters are leased, parcels moved when they are picked up, and one letter's data lies beside its row."""
+    big = {"item": "tea", "note": "x" * 20_000, "weight": 1}
+    plain = [trial.create("letter"), trial.create("letter")]
+    others = [trial.create("parcel"), trial.create("letter", big), trial.create("parcel")]
+    claims = {claim.id: claim for claim in trial.claim(5)}
+    assert {it: claim.taken is not None for it, claim in claims.items()} == {
+        **dict.fromkeys(plain, True), **dict.fromkeys(others, False)
+    }  # fmt: skip
+    for it, claim in claims.items():
+        assert claim.row == row_of(trial.get(it))
+        assert claim.instance == trial.get(it)
+    assert claims[others[1]].instance.data == big
 
 
 def test_a_claim_takes_as_many_as_it_asks_for(trial: Trial) -> None:

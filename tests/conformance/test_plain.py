@@ -89,8 +89,7 @@ def _written(trial: Trial, results: list[Result], way: Callable[[Unit, list[Resu
         for sets, moved in unit.plain.items():
             for values in moved:
                 claim = next(r.claim for r in results if r.claim.id == values[0])
-                assert claim.instance.loaded is not None
-                as_claimed = dict(zip(COLUMNS, claim.instance.loaded, strict=True))
+                as_claimed = dict(zip(COLUMNS, claim.row, strict=True))
                 assert values[len(sets) :] == tuple(as_claimed[name] for name in GUARDS)
                 rows[claim.id] = {**as_claimed, **dict(zip(sets, values, strict=False))}
         unit.flush()  # the database takes it, too
@@ -234,12 +233,8 @@ def test_instances_that_need_the_long_way(trial: Trial) -> None:
         {"wake": "work"}, {"due_event": "late"}, {"timer_at": 5}, {"timer_no": 1}, {"stored_failures": '{"start|E":1}'},
         {"blocked_on": "x"}, {"paused_at": 5}, {"finished_at": 5},
     ):  # fmt: skip
-        instance = replace(claim.instance, **change)
-        instance.loaded = row_of(instance)
-        assert not _is_plain(trial, Result(claim._replace(instance=instance), Go("shelf"))), change
-    instance = replace(claim.instance)
-    instance.loaded = None
-    assert not _is_plain(trial, Result(claim._replace(instance=instance), Go("shelf")))
+        row = row_of(replace(claim.instance, **change))
+        assert not _is_plain(trial, Result(claim._replace(taken=row), Go("shelf"))), change
 
 
 # -- together

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine import failing, limits, moves, picking
-from interlock.engine.instance import Instance
+from interlock.engine.instance import COLUMNS, Instance
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Edge, Machine, Work, WorkError
 from interlock.store import Micros, span
+
+_where = {name: number for number, name in enumerate(COLUMNS)}
+WAKE, DUE, HOLDER, FENCE, SINCE = map(_where.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
+assert (DUE, FENCE, SINCE) == (WAKE + 1, HOLDER + 1, HOLDER + 2), "a claim changes two runs of columns"
+DATA = _where["data"]
+_place_of = itemgetter(_where["machine"], _where["version"], _where["state"])
 
 
 class Claim(NamedTuple):
     """Leave to do one step of one instance."""
 
-    instance: Instance
+    taken: tuple[Any, ...] | None
+    """The row as the claim left it, where a lease was all that it needed: most claims are never more than their row."""
+    made: Instance | None
+    """The instance, where the claim did more."""
     machine: Machine
     work: Work
     step: str
@@ -28,36 +38,64 @@ class Claim(NamedTuple):
     """How long the step was ready before, unless a pick-up has written it down already."""
 
     @property
+    def row(self) -> tuple[Any, ...]:
+        """The columns as they are in the database."""
+        row = self.taken if self.made is None else self.made.loaded
+        assert row is not None, "a claim is used after its transaction"
+        return row
+
+    @property
+    def instance(self) -> Instance:
+        return self.made or Instance.read(self.row)
+
+    @property
     def id(self) -> UUID:
-        return self.instance.id
+        instance: UUID = self.row[0]
+        return instance
 
 
 def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[Claim]:
     """Up to `count` claims; picks up, with a history row, what is declared to be picked up."""
     if count <= 0 or not queues:
         return []
+    rows = picking.pick(unit.core, unit.conn, unit.now, queues, count, turn)
     places: dict[tuple[str, int, str], Place] = {}
-    picked: list[tuple[Instance, Place]] = []
-    for instance in unit.adopt(picking.pick(unit.core, unit.conn, unit.now, queues, count, turn)):
-        where = instance.machine, instance.version, instance.state
-        if where not in places:
-            places[where] = _place(unit.machine(instance), instance.state)
-        picked.append((instance, places[where]))
-    if not all(place.simple for place in places.values()):
-        limits.lock_windows(unit, ((i, place.machine, place.edge.takes) for i, place in picked if place.edge))
-        limits.lock_slots(unit, ((i, place.machine, place.state) for i, place in picked if place.machine.has_slots))
-    claims = []
-    for instance, place in picked:
-        if place.simple is None:
-            made = _claim(unit, instance, place, worker)
-            if made is not None:
-                claims.append(made)
+    for which in set(map(_place_of, rows)):
+        machine, version, state = which
+        places[which] = _place(unit.core.machine(machine, version), state)
+    claims: list[Claim | None] = [None] * len(rows)
+    others: list[int] = []
+    taken: dict[Micros, list[UUID]] = {}
+    now = unit.now
+    for number, row in enumerate(rows):
+        machine, _, state, simple = places[_place_of(row)]
+        if simple is None or row[DATA] is None:
+            others.append(number)
             continue
-        work, length = place.simple
-        until, waited = unit.now + length, max(unit.now - (instance.due_at or unit.now), 0)
-        unit.lease(instance, worker, until)
-        claims.append(Claim(instance, place.machine, work, place.state, worker, instance.fence, until, waited))
-    return claims
+        work, length = simple
+        until, fence, since = now + length, row[FENCE] + 1, row[DUE]
+        if until not in taken:
+            taken[until] = []
+        taken[until].append(row[0])
+        left = (*row[:WAKE], "lease", until, *row[DUE + 1 : HOLDER], worker, fence, now, *row[SINCE + 1 :])
+        waited = now - since if since < now else 0
+        claims[number] = Claim(left, None, machine, work, state, worker, fence, until, waited)
+    for until, ids in taken.items():  # now, so that whatever the others read of these is true
+        unit.take(ids, worker, until)
+    if others:
+        for number, made in zip(others, _long_way(unit, [rows[n] for n in others], places, worker), strict=True):
+            claims[number] = made
+    return [made for made in claims if made is not None]
+
+
+def _long_way(
+    unit: Unit, rows: Sequence[tuple[Any, ...]], places: Mapping[tuple[str, int, str], Place], worker: UUID
+) -> list[Claim | None]:
+    """Claims that take more than a lease, or whose data lies beside the row."""
+    picked = [(instance, places[_place_of(row)]) for instance, row in zip(unit.adopt(rows), rows, strict=True)]
+    limits.lock_windows(unit, ((i, place.machine, place.edge.takes) for i, place in picked if place.edge))
+    limits.lock_slots(unit, ((i, place.machine, place.state) for i, place in picked if place.machine.has_slots))
+    return [_claim(unit, instance, place, worker) for instance, place in picked]
 
 
 class Place(NamedTuple):
@@ -106,7 +144,7 @@ def _claim(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Claim 
     step = machine.step_of(instance.state, instance.staged(machine))
     until = unit.now + span(work.timeout)
     unit.lease(instance, worker, until)
-    return Claim(instance, machine, work, step, worker, instance.fence, until, instance.waited)
+    return Claim(None, instance, machine, work, step, worker, instance.fence, until, instance.waited)
 
 
 @lru_cache(1000)

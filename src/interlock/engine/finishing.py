@@ -10,7 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import failing, limits, lineage, moves, picking, plain
-from interlock.engine.claiming import Claim, acting, held
+from interlock.engine.claiming import DATA, Claim, acting, held
 from interlock.engine.errors import Fenced, InvalidData
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
@@ -68,10 +68,9 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
 def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
     to_read = []
     for result in results:
-        row = result.claim.instance.loaded
-        if result.as_claimed and row is not None and _stands_alone(result.claim):
+        if result.as_claimed and _stands_alone(result.claim):
             if result.claim.id not in unit.known:
-                unit.assume(row)
+                unit.assume(result.claim.row)
         else:
             to_read.append(result.claim.id)
     unit.lock_many(to_read)
@@ -87,7 +86,7 @@ def read_first(results: Sequence[Result]) -> list[Result]:
 def _stands_alone(claim: Claim) -> bool:
     """Whether nothing else has to be locked: then its row need not be read again, 25 µs a row; its update proves it."""
     machine = claim.machine
-    return not machine.limits and not machine.followers and claim.instance.stored_data is not None
+    return not machine.limits and not machine.followers and claim.row[DATA] is not None
 
 
 def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | None:

@@ -72,6 +72,13 @@ class Instance:
     loaded: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
     """The row as it was read: only what differs from it is written."""
 
+    @classmethod
+    def read(cls, row: tuple[Any, ...]) -> Instance:
+        """The instance of a row of the table."""
+        made = cls(*row)
+        made.loaded = row
+        return made
+
     @property
     def data(self) -> dict[str, Any]:
         if self._data is None:

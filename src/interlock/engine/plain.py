@@ -62,8 +62,8 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
     ways: dict[tuple[Machine, str, str], Way | None] = {}
     texts: dict[tuple[str, str, Micros], tuple[str | None, bytes | None]] = {}
     for number, (claim, outcome, as_claimed) in enumerate(results):
-        row, to = claim.instance.loaded, outcome.to if type(outcome) is Go else None
-        if not as_claimed or row is None or type(to) is not str or _unusual(row) != USUAL:
+        row, to = claim.row, outcome.to if type(outcome) is Go else None
+        if not as_claimed or type(to) is not str or _unusual(row) != USUAL:
             others.append(number)
             continue
         instance, state, before, head, fence, holder, claimed, entered, updated, queue, key = _needed(row)

@@ -105,14 +105,14 @@ class _Compiled:
             return raw.execute(self.text, self.bound(values))
 
     def read(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        first, *others = self.ids
         read = []
-        known: dict[str | None, UUID | None] = {None: None}  # most instances are their own root
         for row in rows:
-            values = list(row)
-            for n in self.ids:
-                text = values[n]
-                if text not in known:
-                    known[text] = read_id(text)
-                values[n] = known[text]
+            values, text = list(row), row[first]
+            made = values[first] = read_id(text)
+            for n in others:
+                other = row[n]
+                if other is not None:  # most instances are their own root
+                    values[n] = made if other == text else read_id(other)
             read.append(tuple(values))
         return read

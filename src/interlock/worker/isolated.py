@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from interlock.engine import Claim, Instance
+from interlock.engine import Claim
 from interlock.engine.failing import message_of
 from interlock.machine import (
     Fail,
@@ -23,7 +23,7 @@ from interlock.machine import (
     Outcome,
     WorkError,
 )
-from interlock.worker.task import AsyncTask, EnginePort, Task, make_task
+from interlock.worker.task import About, AsyncTask, EnginePort, Task, about, make_task
 
 LOOK_EVERY = 0.2
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -63,7 +63,7 @@ def run_isolated(claim: Claim, port: EnginePort) -> Outcome:
     cancel = _CONTEXT.Event()
     child = _CONTEXT.Process(
         target=_child,
-        args=(theirs, cancel, work.handler, work.memory_mb, claim.instance, task.data, claim.fence, task.attempt),
+        args=(theirs, cancel, work.handler, work.memory_mb, about(claim), task.data, claim.fence, task.attempt),
         daemon=True,
     )
     child.start()
@@ -116,7 +116,7 @@ def _child(
     cancel: Any,
     handler: Callable[..., Any],
     memory_mb: int | None,
-    instance: Instance,
+    which: About,
     data: Any,
     fence: int,
     attempt: int,
@@ -124,7 +124,7 @@ def _child(
     threading.Thread(target=_end_with_parent, name="interlock-parent", daemon=True).start()
     if memory_mb is not None:
         _bound_memory(memory_mb)
-    task: Task[Any] = Task(instance, data, fence=fence, attempt=attempt, port=PipePort(pipe, cancel))
+    task: Task[Any] = Task(which, data, fence=fence, attempt=attempt, port=PipePort(pipe, cancel))
     try:
         result = asyncio.run(handler(AsyncTask(task))) if inspect.iscoroutinefunction(handler) else handler(task)
     except MemoryError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from operator import itemgetter
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
@@ -12,6 +13,8 @@ from interlock.engine import Claim, Effect, Engine, Instance, audit, finishing
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
+from interlock.engine.instance import COLUMNS
+from interlock.engine.text import parsed
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn, WorkError
 from interlock.store import Micros, StoreError
@@ -20,6 +23,11 @@ D = TypeVar("D")
 P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 300.0
+About = tuple[UUID, str, str | None, str, str, str]
+"""Which instance it is: its id, machine, key, workspace, trace and state."""
+_columns = {name: number for number, name in enumerate(COLUMNS)}
+_about = itemgetter(*(_columns[name] for name in ("id", "machine", "key", "workspace", "trace_id", "state")))
+_text = itemgetter(_columns["data"], _columns["failures"])
 LOOKS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact"}
 """What a handler asks for and that writes nothing."""
 
@@ -152,13 +160,15 @@ class EnginePort:
 class Task(Generic[D]):
     """One step of one instance, for a plain function. An `async def` gets an AsyncTask."""
 
-    def __init__(self, instance: Instance, data: D, *, fence: int, attempt: int, port: Port) -> None:
-        self.id: UUID = instance.id
-        self.machine = instance.machine
-        self.key = instance.key
-        self.workspace = instance.workspace
-        self.trace_id = instance.trace_id
-        self.state = instance.state
+    id: UUID
+    machine: str
+    key: str | None
+    workspace: str
+    trace_id: str
+    state: str
+
+    def __init__(self, about: About, data: D, *, fence: int, attempt: int, port: Port) -> None:
+        self.id, self.machine, self.key, self.workspace, self.trace_id, self.state = about
         self.data = data
         self.fence = fence
         """Grows with every claim: outside systems can refuse an older one."""
@@ -407,13 +417,23 @@ async def _coroutine(awaitable: Awaitable[T]) -> T:
     return await awaitable
 
 
+def about(claim: Claim) -> About:
+    """Which instance a claim is about."""
+    which: About = _about(claim.row)
+    return which
+
+
 def make_task(claim: Claim, port: Port) -> Task[Any]:
     """The task for a claim, with its data as the machine's model."""
+    text, failures = _text(claim.row)
     model = claim.machine.data
-    data: Any = model.model_validate(claim.instance.data) if model is not None else dict(claim.instance.data)
+    data: Any = parsed(text) if text is not None else dict(claim.instance.data)
+    if model is not None:
+        data = model.model_validate(data)
     attempt = 1
-    if claim.instance.stored_failures:
+    if failures:
         counted = f"{claim.step}|"
-        failures = claim.instance.failures.items()
-        attempt += sum(n for name, n in failures if name.startswith(counted) and "|crash" not in name)
-    return Task(claim.instance, data, fence=claim.fence, attempt=attempt, port=port)
+        attempt += sum(
+            n for name, n in claim.instance.failures.items() if name.startswith(counted) and "|crash" not in name
+        )
+    return Task(about(claim), data, fence=claim.fence, attempt=attempt, port=port)
