@@ -99,14 +99,14 @@ def _rows(figures: Figures) -> list[list[str]]:
         [
             one["title"], str(one["workers"]), f"{one['rate']:,.0f}{'' if one['all'] else ' (stopped)'}",
             f"{one['rate'] / _limit(figures, one):.2f}", _wait(one),
-            f"{one['peak_rss'] / 2**20:,.0f}", f"{one['cpu_per_1000']:.2f}",
-            "-" if one["database"] == "SQLite" else f"{one['server_cpu_per_1000']:.2f}", f"{one['items']:,}",
+            f"{one['peak_rss'] / 2**20:,.0f}", f"{one['cpu_per_1000'] * 1000:,.0f}",
+            "-" if one["database"] == "SQLite" else f"{one['server_cpu_per_1000'] * 1000:,.0f}", f"{one['items']:,}",
         ]
         for one in figures["contenders"]
     ]  # fmt: skip
 
 
-HEAD = ("", "processes", "items/s", "of raw SQL", "wait, ms: p50 / p99", "MB", "CPU s", "server CPU s", "items")
+HEAD = ("", "processes", "items/s", "of raw SQL", "wait, ms: p50 / p99", "MB", "CPU µs", "server CPU µs", "items")
 
 
 def _wait(one: Figures) -> str:
@@ -165,7 +165,7 @@ def _beneath(figures: Figures) -> str:
     return (
         f"Median of {figures['runs']} runs. The wait is that of a job which is sent to idle workers, from the call "
         f"that enqueues it until its handler starts, {race.JOBS} times, one at a time. MB is the peak of all worker "
-        "processes together; CPU s are seconds of the worker processes, and of the server, for 1,000 items. "
+        "processes together; CPU µs is processor time of the worker processes, and of the server, for an item. "
         f"{figures['durability']}; PostgreSQL {server['server_version']} on loopback, shared_buffers "
         f"{server['shared_buffers']}, SQLite {figures['sqlite']}, Python {figures['python']}; workers and server share "
         f"{figures['cores']} cores."
