@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from interlock.engine import Engine, Result
+from interlock.cli.printing import until_interrupted
+from interlock.engine import Engine, Result, migrating
 from interlock.machine import FINAL, USER, WAITING, Go, Machine, Review, State, Transition
 from tests.cli.calling import Done, command
 
@@ -100,8 +102,40 @@ def test_what_is_applied_can_be_taken_back(url: str) -> None:
     assert sorted(versions(url).values()) == [1, 1, 1]
 
 
+def test_ctrl_c_ends_it_after_the_batch_at_hand(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = migrating._move_some
+
+    def pressed(*given: Any, **options: Any) -> UUID | None:
+        following = whole(*given, **options)
+        signal.raise_signal(signal.SIGINT)
+        return following
+
+    monkeypatch.setattr(migrating, "_move_some", pressed)
+    done = migrate(url, "--apply", "--map", "signing=approving", "--batch", "2")
+    assert (done.code, done.err) == (130, "stopping after this batch; Ctrl-C again stops at once\n")
+    assert done.out.splitlines()[-2:] == [
+        "1 moved, 1 held by workers, 0 refused", "stopped before the end; run it again to go on with the others",
+    ]  # fmt: skip
+    assert sorted(versions(url).values()) == [1, 1, 2]
+    monkeypatch.undo()
+    assert migrate(url, "--apply", "--map", "signing=approving").out.splitlines()[-2].startswith("1 moved, 1 held")
+    assert sorted(versions(url).values()) == [1, 2, 2]
+
+
+def test_a_second_ctrl_c_ends_it_at_once() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with until_interrupted() as stopping:
+        assert not stopping()
+        signal.raise_signal(signal.SIGINT)
+        assert stopping()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_scripts_get_the_same_as_json(url: str) -> None:
     report = told(url, "--plan")
+    assert (report["applied"], report["stopped"]) == (False, False)
     assert [(v["version"], v["goal"], v["served"]) for v in report["versions"]] == [(1, False, False), (2, True, True)]
     assert report["versions"][0]["problems"][0] == "state 'signing' is gone"
     assert report["moved"] == [{"from_version": 1, "from": "writing", "to_version": 2, "to": "writing", "count": 1}]

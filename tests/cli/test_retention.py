@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from interlock.engine import Engine, Result
-from interlock.machine import Go
+from interlock.engine import Engine, Result, removing, retention
+from interlock.machine import USER, Actor, Go
 from tests.cli.calling import Done, command
 from tests.cli.test_operating import letter
 
@@ -33,8 +34,6 @@ class LongAgo:
 def fill(url: str) -> tuple[UUID, UUID]:
     """A letter that was torn two years ago, and one that waits."""
     with Engine(url, [letter], clock=LongAgo()) as engine:
-        from interlock.machine import USER, Actor
-
         old = engine.create("letter", {"to": ANN}, key="old")
         engine.fire(old.id, "tear", actor=Actor(USER, "bob"))
         young = engine.create("letter", {"to": "bob"}, key="young")
@@ -72,6 +71,28 @@ def test_a_dry_run_tells_and_a_run_does_it(post: Post) -> None:
     assert status["machines"] == {"default": "90d"}
     assert [(run["by"], run["instances"], run["error"]) for run in status["runs"]] == [("user:cleo", 1, None)]
     assert "user:cleo" in call(post, "retention", "status").out
+
+
+def test_ctrl_c_ends_a_run_after_the_batch_at_hand(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Engine(post[0], [letter], clock=LongAgo()) as engine:
+        made = [engine.create("letter", {"to": ANN}).id for _ in range(2)]
+        for one in made:
+            engine.fire(one, "tear", actor=Actor(USER, "bob"))
+    monkeypatch.setattr(retention, "BATCH", 1)
+    whole = removing.remove
+
+    def pressed(*given: Any, **options: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return whole(*given, **options)
+
+    monkeypatch.setattr(removing, "remove", pressed)
+    done = call(post, "retention", "run", **AGE)
+    assert (done.code, done.err) == (130, "stopping after this batch; Ctrl-C again stops at once\n")
+    assert ["letter", "removed", "1"] in [line.split() for line in done.out.splitlines()]
+    assert done.out.splitlines()[-1] == "stopped before the end; run it again to go on"
+    monkeypatch.undo()
+    told = json.loads(call(post, "retention", "run", "--json", **AGE).out)
+    assert (told["instances"], told["stopped"]) == ({"letter": 2}, False)
 
 
 def test_without_an_age_nothing_is_removed(post: Post) -> None:

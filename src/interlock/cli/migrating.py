@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
-from interlock.cli.printing import As, Json, as_json, bars, login, short, table
+from interlock.cli.printing import INTERRUPTED, As, Json, as_json, bars, login, short, table, until_interrupted
 
 if TYPE_CHECKING:
     from interlock.engine import Engine
@@ -58,14 +58,14 @@ def migrate(
         raise typer.BadParameter("--since is for --back")
     renamed = _maps(maps or [])
     actor = Actor(USER, user or login())
-    with opened(database, apps) as engine, bars(in_json) as progress:
+    with opened(database, apps) as engine, bars(in_json) as progress, until_interrupted(apply) as stopping:
         bar = progress.add_task("planning" if plan else "migrating", total=None)
         options: dict[str, Any] = {"tell": lambda n: progress.advance(bar, n)}
         way = None
         if back:
             report = migrating.back(
                 engine, name, actor, since=_moment(since), source=source, workspace=workspace, reason=reason, dry=plan,
-                batch=batch, patience=wait, **options,
+                batch=batch, patience=wait, stopping=stopping, **options,
             )  # fmt: skip
         else:
             if apply:
@@ -75,12 +75,16 @@ def migrate(
             if plan:
                 report = migrating.plan(engine, way, **options)
             else:
-                report = migrating.apply(engine, way, actor, reason=reason, batch=batch, patience=wait, **options)
+                report = migrating.apply(
+                    engine, way, actor, reason=reason, batch=batch, patience=wait, stopping=stopping, **options
+                )
         told = _told(engine, name, way, report, applied=apply)
     if in_json:
         as_json(told)
     else:
         _print(told, applied=apply)
+    if report.stopped:
+        raise typer.Exit(INTERRUPTED)
     raise typer.Exit(1 if report.refused or (apply and report.held) else 0)
 
 
@@ -126,6 +130,7 @@ def _told(engine: Engine, name: str, way: Route | None, report: Report, *, appli
     return {
         "machine": name,
         "applied": applied,
+        "stopped": report.stopped,
         "versions": versions,
         **report.told(),
     }
@@ -182,5 +187,7 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
     typer.echo(
         f"\n{moved:,} {done}, {held:,} held by workers, {refused:,} {'refused' if applied else 'would be refused'}"
     )
-    if applied and held:
+    if told["stopped"]:
+        typer.echo("stopped before the end; run it again to go on with the others")
+    elif applied and held:
         typer.echo("run it again when the workers are done with them")

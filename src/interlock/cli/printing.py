@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +21,9 @@ As = Annotated[
     str,
     typer.Option("--as", envvar="INTERLOCK_USER", help="Who you are; the history keeps it.", show_default="your login"),
 ]
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -47,6 +53,27 @@ def bars(quiet: bool = False) -> Progress:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+
+
+@contextmanager
+def until_interrupted(wanted: bool = True) -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed, for work in batches that ends after the one at hand; a second one ends it at once."""
+    pressed = threading.Event()
+
+    def press(*_: object) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+        typer.echo("stopping after this batch; Ctrl-C again stops at once", err=True)
+
+    if not wanted or threading.current_thread() is not threading.main_thread():
+        yield pressed.is_set
+        return
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def as_json(value: Any) -> None:

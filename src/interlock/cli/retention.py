@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from interlock.cli.options import DEFAULT_DATABASE, Config, Database, opened
-from interlock.cli.printing import As, Json, as_json, bars, login, table, when
+from interlock.cli.printing import INTERRUPTED, As, Json, as_json, bars, login, table, until_interrupted, when
 
 if TYPE_CHECKING:
     from interlock.engine import Engine
@@ -42,7 +42,7 @@ def run(
         if not dry_run:
             _add_up(engine)
         retention = Retention(engine, policy, actor=Actor(USER, name or login()))
-        with bars(in_json) as progress:
+        with bars(in_json) as progress, until_interrupted(not dry_run) as stopping:
             bar = progress.add_task("looking" if dry_run else "removing", total=None)
 
             def told(report: Report) -> None:
@@ -52,7 +52,7 @@ def run(
                 report = retention.plan(told)
             else:
                 progress.update(bar, total=retention.plan().instances.total())
-                report = retention.run(told)
+                report = retention.run(told, stopping=stopping)
     if report.busy:
         raise InterlockError(f"another process is at it: {report.busy}")
     if in_json:
@@ -64,10 +64,13 @@ def run(
                 "held_back": dict(report.held_back),
                 "months": report.months,
                 "files": [str(path) for path in report.files],
+                "stopped": report.stopped,
             }
         )
-        return
-    _print(report, dry_run)
+    else:
+        _print(report, dry_run)
+    if report.stopped:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _print(report: Report, dry_run: bool) -> None:
@@ -83,6 +86,8 @@ def _print(report: Report, dry_run: bool) -> None:
         typer.echo(f"dropped   {month}")
     for path in report.files:
         typer.echo(f"archived  {path}")
+    if report.stopped:
+        typer.echo("stopped before the end; run it again to go on")
 
 
 def _add_up(engine: Engine) -> None:

@@ -12,7 +12,7 @@ where it was, whether or not the code here serves that version.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -195,12 +195,13 @@ def apply(
     batch: int = BATCH,
     patience: float = PATIENCE,
     tell: Tell = lambda _: None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
-    """Move them all; what workers hold is tried again for `patience` seconds."""
+    """Move them all; what workers hold is tried again for `patience` seconds. `stopping` ends it after a batch."""
     must_be_registered(engine, way)
     some = partial(_move_some, way=way, batch=batch, actor=actor, reason=reason)
     look = partial(plan, engine, way)
-    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, tell, look)
+    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, tell, look, stopping)
 
 
 def _move_some(
@@ -235,6 +236,7 @@ def back(
     batch: int = BATCH,
     patience: float = PATIENCE,
     tell: Tell = lambda _: None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Undo migrations made since a moment, each where nothing has happened to the instance after it."""
     known = engine.read(lambda conn: versions(conn, machine))
@@ -246,7 +248,8 @@ def back(
     if dry:
         return look(tell)
     some = partial(_undo_some, chosen=chosen, batch=batch, actor=actor, reason=reason)
-    return rounds(some, partial(engine.write, name="migrate"), states, patience, tell, partial(look, lambda _: None))
+    left = partial(look, lambda _: None)
+    return rounds(some, partial(engine.write, name="migrate"), states, patience, tell, left, stopping)
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,6 +171,8 @@ class Report:
     """Partitions of the history that went as a whole."""
     busy: str = ""
     """Who is at it; then nothing was done."""
+    stopped: bool = False
+    """Whether somebody stopped it before the end."""
 
     @property
     def total(self) -> int:
@@ -222,6 +224,7 @@ class Retention:
                 step()
                 told(report)
                 if stopping():
+                    report.stopped = True
                     break
                 rest(engine.clock.steady() - before)
                 held = engine.leases.renew(held, HOLD)

@@ -51,6 +51,8 @@ class Report:
     """How many get or lose a field of their data, or have another value in it; by what, and the field's name."""
     timers: Counter[tuple[str, str]] = field(default_factory=Counter)
     reviews: Counter[tuple[str, str]] = field(default_factory=Counter)
+    stopped: bool = False
+    """Whether somebody stopped it before the end; what was done stays done."""
 
     @property
     def refusals(self) -> int:
@@ -106,11 +108,12 @@ def rounds(
     patience: float,
     tell: Tell,
     look: Callable[[], Report] | None = None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Batch after batch, state after state; again while workers hold some, or somebody moved some meanwhile.
 
     `look` tells what there would be to do, and so whether a batch has missed what others were just writing. Without it
-    there is one round.
+    there is one round. `stopping` is asked after each batch.
     """
     done = Report()
     deadline, wait = time.monotonic() + patience, 0.05
@@ -124,6 +127,9 @@ def rounds(
                 part, after = run(partial(_fresh, some, state=state, after=after))
                 _add(done, part)
                 tell(part.seen)
+                if stopping():
+                    done.stopped = True
+                    return done
                 if after is None:
                     break
         if look is None or (done.held and time.monotonic() >= deadline):
