@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Engine
+from interlock.engine import Engine, migrating
 from interlock.machine import FINAL, USER, WAITING, Actor, Machine, State, Transition
 from interlock.store import Store
 from interlock.testing import VirtualClock
@@ -91,6 +91,12 @@ def test_batch_after_batch_moves_each_once(desk: Desk) -> None:
     assert {tuple(rows(desk, one)) for one in made} == {("user:member/t",)}
     assert desk.engine.verify().problems == ()
     assert moved(desk.post(PLACE, wish).json()) == 0
+
+
+def test_what_is_left_is_not_counted_where_nobody_asks(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrating, "count", lambda *_: pytest.fail("it counted"))
+    told = desk.post(PLACE, {"map": TO, "batch": 2, "count": False}).json()
+    assert (moved(told), told["left"], told["next"] is not None) == (2, None, True)
 
 
 def test_what_is_refused_does_not_keep_the_others_from_going(desk: Desk) -> None:
