@@ -21,8 +21,23 @@ from interlock.config.settings import length
 from interlock.engine import Engine, InvalidData, KeyTaken, NotFound, archive
 from interlock.engine.retention import ACTOR, LEASE, Policy, Report, Retention, look, scopes
 from interlock.engine.unit import Unit
+from interlock.machine import (
+    FINAL,
+    USER,
+    WAITING,
+    Actor,
+    Ask,
+    Fail,
+    Go,
+    KeyScope,
+    Machine,
+    Message,
+    Review,
+    Spawn,
+    State,
+    Transition,
+)  # fmt: skip
 from interlock.machine import OWNER as BY_OWNER
-from interlock.machine import Actor, Ask, Fail, Go, KeyScope, Message, Review, Spawn
 from interlock.store import Store, keeping, open_store, points, span
 from interlock.store import service as s
 from interlock.store import tables as t
@@ -471,6 +486,44 @@ def test_a_look_reads_by_an_index_and_stops_where_all_is_young(trial: Trial, pol
 
     trial.engine.read(explain)
     assert "ix_instance_state" in seen[0]
+
+
+def test_what_works_or_waits_is_not_looked_through(trial: Trial, policy: Policy) -> None:
+    read_page(trial)
+    for name in ("page", "parcel"):
+        trial.create(name)
+    trial.clock.advance(91 * DAY)
+    found = trial.engine.read(lambda conn: scopes(conn, policy, trial.clock.now()))
+    assert [(scope.machine, scope.state) for scope in found] == [("page", "read")]
+
+
+def test_what_ended_where_others_go_on_by_now_goes_too(store: Store, policy: Policy) -> None:
+    """A later version waits in the state in which the one before it ended."""
+
+    def leaf(brown: State, *more: Transition) -> Machine:
+        return Machine(
+            "leaf",
+            initial="green",
+            states=[State("green", WAITING, waits_for="autumn"), brown, State("gone", FINAL)],
+            transitions=[
+                Transition("green", "brown", on="turn", by=USER), Transition("green", "gone", on="eat", by=USER), *more,
+            ],
+        )  # fmt: skip
+
+    first = leaf(State("brown", FINAL))
+    second = leaf(State("brown", WAITING, waits_for="a wind"), Transition("brown", "gone", on="blow", by=USER))
+    clock = VirtualClock()
+    earlier = Engine(store, [first], clock=clock)
+    ended = earlier.create("leaf").id
+    earlier.fire(ended, "turn", actor=OWNER)
+    with Trial([second], store=store, start=clock.time) as later:
+        waits = later.create("leaf")
+        later.engine.fire(waits, "turn", actor=OWNER)
+        later.clock.advance(91 * DAY)
+        assert run(later, policy).instances == {"leaf": 1}
+        assert later.state(waits) == "brown"
+        with pytest.raises(NotFound):
+            later.get(ended)
 
 
 # -- a crash

@@ -23,11 +23,11 @@ from uuid_utils.compat import uuid7
 
 from interlock.config import Settings
 from interlock.config.settings import length
-from interlock.engine import archive, artifacts, removing
+from interlock.engine import adapting, archive, artifacts, removing
 from interlock.engine.errors import LeaseTaken
 from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import Unit
-from interlock.machine import SYSTEM, Actor
+from interlock.machine import SYSTEM, Actor, Kind
 from interlock.store import Micros, StoreBusy, keeping, partitions, points, span
 from interlock.store import service as s
 from interlock.store import tables as t
@@ -94,18 +94,30 @@ class Scope(NamedTuple):
 
 
 def scopes(conn: sa.Connection, policy: Policy, now: Micros) -> list[Scope]:
-    """Every machine and state that has an instance, found by skipping through the index."""
+    """Every machine and state that has an instance, found by skipping through the index, and in which one may end.
+
+    Millions that wait or work are not looked through: no version of their machine ends where they are.
+    """
     found: list[Scope] = []
     machine = _next(conn, I.c.machine)
     while machine is not None:
         age = policy.of_machine(machine)
+        goes_on = _goes_on(conn, machine) if age is not None else set()
         state = _next(conn, I.c.state, I.c.machine == machine) if age is not None else None
         while state is not None:
             assert age is not None
-            found.append(Scope(machine, state, now - age))
+            if state not in goes_on:
+                found.append(Scope(machine, state, now - age))
             state = _next(conn, I.c.state, I.c.machine == machine, I.c.state > state)
         machine = _next(conn, I.c.machine, I.c.machine > machine)
     return found
+
+
+def _goes_on(conn: sa.Connection, machine: str) -> set[str]:
+    """States in which instances work or wait, in every version that has them."""
+    kinds = [kind for version in adapting.versions(conn, machine).values() for kind in version.kinds.items()]
+    ends = {state for state, kind in kinds if kind not in (Kind.WORK, Kind.WAITING)}
+    return {state for state, _ in kinds} - ends
 
 
 def _next(conn: sa.Connection, column: sa.Column[Any], *where: sa.ColumnElement[bool]) -> str | None:
