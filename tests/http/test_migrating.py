@@ -82,6 +82,7 @@ def test_batch_after_batch_moves_each_once(desk: Desk) -> None:
     while True:
         told = desk.post(PLACE, {**wish, "after": after}, "member").json()
         assert moved(told) <= 2
+        assert all(one.keys() == {"from_version", "from", "to_version", "to", "count"} for one in told["moved"])
         lefts.append(told["left"])
         after = told["next"]
         if after is None:

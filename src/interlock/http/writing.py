@@ -51,7 +51,7 @@ class Writer:
             made = await self.service.write(job, name)
             if forget:
                 self.service.callers.forget()
-            return _answer(status, made.model_dump_json().encode())
+            return _answer(status, made.model_dump_json(by_alias=True).encode())
         body, replayed = await self.once(
             job, self.key, status=status, name=name, forget=forget, kept=kept, private=private
         )
@@ -84,9 +84,9 @@ class Writer:
             made = job(unit)
             unit.insert(
                 idempotency, who=self.who.who, key=key, request=digest, status=status,
-                body=kept(made).model_dump_json(), at=unit.now,
+                body=kept(made).model_dump_json(by_alias=True), at=unit.now,
             )  # fmt: skip
-            return made.model_dump_json(), False
+            return made.model_dump_json(by_alias=True), False
 
         found = await self.service.write(run, name)
         if forget:
