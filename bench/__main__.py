@@ -78,7 +78,7 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="make bench", description=__doc__)
     options.add_argument("--only", choices=tuple(PARTS), action="append", help="only this part; may be given again")
     options.add_argument("--items", type=int, default=20_000, help="work items a run")
-    options.add_argument("--runs", type=int, default=3, help="runs of each; the median counts")
+    options.add_argument("--runs", type=int, default=5, help="runs of each; the median counts")
     options.add_argument("--limit", type=float, default=120.0, help="seconds after which a run is stopped")
     options.add_argument("--scale", type=int, default=1_000_000, help="the most instances of each kind, for growth")
     options.add_argument("--long", type=int, default=200_000, help="items over which a worker's memory is watched")
