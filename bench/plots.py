@@ -27,7 +27,8 @@ def _page(width: int, height: int, title: str, parts: Iterable[str]) -> str:
 
 def bars(title: str, rows: Sequence[tuple[str, float, bool]]) -> str:
     """Lying bars with a name and a number each; the third value says whether it is to stand out."""
-    left, wide, step, top = 290, 400, 26, 44
+    wide, step, top = 400, 26, 44
+    left = 32 + 7 * max((len(name) for name, _, _ in rows), default=0)  # a letter is about 7 wide
     most = max((value for _, value, _ in rows), default=1.0) or 1.0
     parts = []
     for n, (name, value, ours) in enumerate(rows):
