@@ -36,7 +36,7 @@ from interlock.machine import (
     Spawn,
     State,
     Transition,
-)  # fmt: skip
+)
 from interlock.machine import OWNER as BY_OWNER
 from interlock.store import Store, keeping, open_store, points, span
 from interlock.store import service as s

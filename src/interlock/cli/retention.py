@@ -42,7 +42,7 @@ def run(
         if not dry_run:
             _add_up(engine)
         retention = Retention(engine, policy, actor=Actor(USER, name or login()))
-        with bars(in_json) as progress, until_interrupted(not dry_run) as stopping:
+        with bars(in_json) as progress:
             bar = progress.add_task("looking" if dry_run else "removing", total=None)
 
             def told(report: Report) -> None:
@@ -52,7 +52,8 @@ def run(
                 report = retention.plan(told)
             else:
                 progress.update(bar, total=retention.plan().instances.total())
-                report = retention.run(told, stopping=stopping)
+                with until_interrupted() as stopping:
+                    report = retention.run(told, stopping=stopping)
     if report.busy:
         raise InterlockError(f"another process is at it: {report.busy}")
     if in_json:

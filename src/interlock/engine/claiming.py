@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine import failing, limits, moves, picking
-from interlock.engine.instance import COLUMNS, Instance
+from interlock.engine.instance import PLACES, Instance, columns
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Edge, Machine, Work, WorkError
 from interlock.store import Micros, span
 
-_where = {name: number for number, name in enumerate(COLUMNS)}
-WAKE, DUE, HOLDER, FENCE, SINCE = map(_where.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
+WAKE, DUE, HOLDER, FENCE, SINCE = map(PLACES.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
 assert (DUE, FENCE, SINCE) == (WAKE + 1, HOLDER + 1, HOLDER + 2), "a claim changes two runs of columns"
-DATA = _where["data"]
-_place_of = itemgetter(_where["machine"], _where["version"], _where["state"])
+DATA = PLACES["data"]
+_place_of = columns("machine", "version", "state")
 
 
 class Claim(NamedTuple):

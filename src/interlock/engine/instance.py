@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,12 @@ from interlock.store import Micros
 from interlock.store.tables import instance as table
 
 COLUMNS: tuple[str, ...] = tuple(column.name for column in table.c)
+PLACES = {name: number for number, name in enumerate(COLUMNS)}
+
+
+def columns(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """Reads these columns of a row."""
+    return itemgetter(*(PLACES[name] for name in names))
 
 
 NOBODY = UUID(int=0)

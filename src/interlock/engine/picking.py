@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from interlock.engine.instance import COLUMNS, PLACES, columns
 from interlock.store import Micros
 from interlock.store.arrays import array
 from interlock.store.prepared import Prepared
@@ -26,15 +27,14 @@ if TYPE_CHECKING:
 
 PRIORITIES = range(4)
 BY_AGE = 8
-COLUMNS = ", ".join(column.name for column in instance.c)
+EVERY = ", ".join(COLUMNS)
 EVERYTHING = "*"
 """The name under which all machines are held."""
 HELD = Prepared(sa.select(hold.c.machine))
 # The lock is on the table, too: see `holding`. It costs a claim 24 µs on SQLite, 100 on PostgreSQL.
 HELD_BY_NOW = Prepared(sa.select(hold.c.machine).with_for_update(read=True, key_share=True))
-_names = [column.name for column in instance.c]
-_since = itemgetter(_names.index("due_at"))
-_pair = itemgetter(_names.index("queue"), _names.index("priority"))
+_since = itemgetter(PLACES["due_at"])
+_pair = columns("queue", "priority")
 Pair = tuple[str, int]
 """A queue and a priority."""
 READY = "wake = 'work' AND queue = {queue} AND priority = {priority} AND due_at <= :now AND ({served})"
@@ -57,14 +57,14 @@ def statements(served: Sequence[tuple[str, int]], dialect: str) -> dict[str, Pre
     one = sa.Column("one", sa.BigInteger)
     if dialect == "sqlite":
         ready = READY.format(queue=":queue", priority=":priority", served=which)
-        probe = sa.text(f"SELECT {COLUMNS} FROM instance WHERE {ready} ORDER BY due_at LIMIT :count")
+        probe = sa.text(f"SELECT {EVERY} FROM instance WHERE {ready} ORDER BY due_at LIMIT :count")
         first = sa.text(f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1")
         return {"probe": Prepared(probe.columns(*instance.c)), "any": Prepared(first.columns(one))}
     ready = READY.format(queue="probe.queue", priority="probe.priority", served=which)
     probes = "unnest(CAST(:queues AS text[]), CAST(:priorities AS bigint[])) AS probe (queue, priority)"
     # The probes run in order and stop at the limit, so hardly more rows are locked than taken.
     lateral = (
-        f"SELECT i.* FROM {probes}, LATERAL (SELECT {COLUMNS} FROM instance WHERE {ready} "
+        f"SELECT i.* FROM {probes}, LATERAL (SELECT {EVERY} FROM instance WHERE {ready} "
         "ORDER BY due_at LIMIT :count FOR UPDATE SKIP LOCKED) AS i"
     )
     # In order, or the generic plan hopes to meet a ready row early in the whole table.

@@ -7,14 +7,14 @@ together; whatever is not plain goes the long way, through `moves`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import attrgetter, is_, itemgetter
+from collections.abc import Sequence
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine import chain
 from interlock.engine.claiming import acting
-from interlock.engine.instance import COLUMNS
+from interlock.engine.instance import columns
 from interlock.engine.unit import Unit, told
 from interlock.machine import Edge, Go, KeyScope, Kind, Machine
 from interlock.store import Micros
@@ -22,18 +22,10 @@ from interlock.store import Micros
 if TYPE_CHECKING:
     from interlock.engine.finishing import Result
 
-_where = {name: number for number, name in enumerate(COLUMNS)}
-
-
-def _of(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Reads these columns of a row."""
-    return itemgetter(*(_where[name] for name in names))
-
-
-_unusual = _of("wake", "due_event", "timer_at", "timer_no", "failures", "blocked_on", "paused_at", "finished_at")
+_unusual = columns("wake", "due_event", "timer_at", "timer_no", "failures", "blocked_on", "paused_at", "finished_at")
 USUAL = ("lease", None, None, 0, None, None, None, None)
 """How these columns are in a claimed row with nothing unusual about it."""
-_needed = _of(
+_needed = columns(
     "id", "state", "seq", "head", "fence", "holder", "claimed_at", "entered_at", "updated_at", "queue", "unique_key"
 )
 _beside = attrgetter("data", "spawn", "messages", "asks", "hold", "at")

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from operator import itemgetter
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 from uuid import UUID
 
 from interlock.engine import Claim, Effect, Engine, Instance, audit, finishing
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
-from interlock.engine.instance import COLUMNS
+from interlock.engine.instance import columns
 from interlock.engine.text import parsed
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn, WorkError
@@ -25,9 +24,8 @@ T = TypeVar("T")
 PATIENCE = 300.0
 About = tuple[UUID, str, str | None, str, str, str]
 """Which instance it is: its id, machine, key, workspace, trace and state."""
-_columns = {name: number for number, name in enumerate(COLUMNS)}
-_about = itemgetter(*(_columns[name] for name in ("id", "machine", "key", "workspace", "trace_id", "state")))
-_text = itemgetter(_columns["data"], _columns["failures"])
+_about = columns("id", "machine", "key", "workspace", "trace_id", "state")
+_text = columns("data", "failures")
 LOOKS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact"}
 """What a handler asks for and that writes nothing."""
 
@@ -419,8 +417,7 @@ async def _coroutine(awaitable: Awaitable[T]) -> T:
 
 def about(claim: Claim) -> About:
     """Which instance a claim is about."""
-    which: About = _about(claim.row)
-    return which
+    return cast(About, _about(claim.row))
 
 
 def make_task(claim: Claim, port: Port) -> Task[Any]:
