@@ -340,6 +340,8 @@ def test_what_a_lost_worker_held_is_taken_back_by_whoever_sees_it(
     assert [claim.id for claim in old.claim()] == [it]
     new = Process(store, clock, WITHOUT_ASKING)
     assert new.engine.take_back([old.worker]) == 1
+    old.tick()  # its code says what follows from a crash
+    assert old.engine.get(it).failures == {"new|crash": 1}
     assert old.work() == [it]
 
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from interlock.engine import moves
 from interlock.engine.errors import EngineError, InvalidData, NotFound
-from interlock.engine.failing import message_of
+from interlock.engine.failing import handed_over, message_of
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, shortened
 from interlock.machine import SYSTEM, Kind, Machine, Reminder, Timer
@@ -161,7 +161,8 @@ def _shape(error: InvalidData) -> str:
 
 def _can_go_on(machine: Machine, instance: Instance, state: str) -> None:
     """What it waits for must still be there."""
-    if instance.due_event and not any(SYSTEM in edge.by for edge in machine.edges_on(state, instance.due_event)):
+    event = instance.due_event if handed_over(instance) is None else None
+    if event and not any(SYSTEM in edge.by for edge in machine.edges_on(state, event)):
         raise Unfit(f"it is to be resumed with {instance.due_event!r}, which the system cannot fire in {state!r}")
     ready = instance.wake in {"work", "blocked"} or instance.held_wake == "work"
     if ready and machine.states[state].kind is not Kind.WORK and not machine.runs_when_armed(state):

@@ -33,6 +33,9 @@ def resumes(unit: Unit, limit: int = BATCH) -> int:
     for instance in unit.adopt(rows):
         if instance.paused_at is not None:
             pausing.resume(unit, instance.id, SYSTEM_ACTOR, reason="its time has come")
+        elif (lost := failing.handed_over(instance)) is not None:
+            instance.due_event = None
+            failing.crash(unit, instance, unit.machine(instance), lost)
         else:
             _fire(unit, instance, instance.due_event or "", "due")
     return len(rows)
@@ -111,10 +114,8 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
         try:
             failing.crash(unit, instance, unit.machine(instance), holder)
         except NotServed:
-            unit.record(instance, "lost", SYSTEM_ACTOR, payload={"why": "worker_lost", "worker": str(holder)})
-            instance.holder = instance.claimed_at = None
-            unit.freed.append(instance.id)
-            instance.wake, instance.due_at = "work", unit.now
+            failing.hand_over(unit, instance, holder)
+        unit.freed.append(instance.id)  # whatever limits the code here has: it may have taken a slot of another
     # Rows that somebody holds at this moment were passed over; the next round takes them.
     held = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
     left = unit.conn.execute(held).scalar_one()

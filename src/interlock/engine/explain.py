@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from interlock.engine import holding, workers
 from interlock.engine.deadletters import error_of
 from interlock.engine.errors import Allowed, NotServed
+from interlock.engine.failing import handed_over
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
 from interlock.engine.moves import pending_timer
@@ -130,6 +131,11 @@ class _Reader:
         i = self.instance
         assert i.due_at is not None
         assert self.machine is not None
+        if handed_over(i) is not None:
+            return (
+                "worker",
+                "Its worker was lost; the next round of a worker that serves it counts the crash and goes on",
+            )
         edges = self.machine.edges_on(i.state, i.due_event or "")
         to = edges[0].to if len(edges) == 1 else (i.failed_step or "").partition(":")[0]
         self.coming.append(Coming(f"the system fires {i.due_event!r}, to {to!r}", moment(i.due_at)))

@@ -30,6 +30,8 @@ from interlock.store import SECOND, Micros, StoreError, micros, moment, span
 from interlock.store import tables as t
 
 CRASH = "crash"
+LOST = "*lost"
+"""The due event of an instance whose worker was lost, found by a process without its code."""
 SHORTEST_PAUSE = 60 * SECOND
 VERIFY = Review(
     "Did it arrive? Something was sent and nobody knows how it ended.",
@@ -138,6 +140,22 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
     unit.record(instance, "lost", actor, payload=payload)
     moves.drop_lease(unit, instance, machine)
     instance.wake, instance.due_at = "work", unit.now
+
+
+def hand_over(unit: Unit, instance: Instance, worker: UUID) -> None:
+    """The worker is gone, and no code here says what follows: whoever serves the instance counts the crash.
+
+    Nobody holds it any more, and it is not ready either: what its machine declares for a lost worker comes first.
+    """
+    unit.record(instance, "lost", SYSTEM_ACTOR, payload={"why": "worker_lost", "worker": str(worker)})
+    instance.holder = instance.claimed_at = None
+    instance.wake, instance.due_at, instance.due_event = "resume", unit.now, f"{LOST} {worker}"
+
+
+def handed_over(instance: Instance) -> UUID | None:
+    """The lost worker of an instance whose crash is still to be counted."""
+    event = instance.due_event
+    return UUID(event.partition(" ")[2]) if event is not None and event.startswith(LOST) else None
 
 
 def passed(instance: Instance, step: str) -> None:

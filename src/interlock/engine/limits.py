@@ -167,6 +167,7 @@ def free_blocked(unit: Unit) -> int:
     ).all()
     woken = 0
     lock(unit, [key for key, _ in rows])
+    free_left_behind(unit, [key for key, _ in rows])
     for key, _ in rows:
         taken = unit.conn.execute(
             sa.select(sa.func.count()).select_from(t.limit_slot).where(t.limit_slot.c.key == key)
@@ -175,6 +176,21 @@ def free_blocked(unit: Unit) -> int:
         if taken < size:
             woken += unblock(unit, key, count=size - taken)
     return woken
+
+
+def left_behind() -> sa.ColumnElement[bool]:
+    """The condition that a slot belongs to an instance that nobody works on: code without the limit let go of it."""
+    worked_on = sa.exists().where(t.instance.c.id == t.limit_slot.c.instance_id, t.instance.c.holder.is_not(None))
+    return ~worked_on
+
+
+def free_left_behind(unit: Unit, keys: Sequence[str]) -> int:
+    """Remove slots of these keys that nobody works under any more. The keys are locked: a claim takes its slot and its
+    lease together, so whoever holds the key's lock sees both or neither."""
+    if not keys:
+        return 0
+    slots = sa.delete(t.limit_slot).where(t.limit_slot.c.key.in_(keys), left_behind())
+    return unit.conn.execute(slots).rowcount
 
 
 @dataclass(frozen=True, slots=True)
