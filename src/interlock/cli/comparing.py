@@ -32,11 +32,13 @@ def compare(
     settings = contract_settings(config)
     from interlock.apps.contracts.compare import compare_pair, page
     from interlock.machine import InterlockError
+    from interlock.store import private
 
     told = compare_pair(*_sources([before, after], database, settings))
     if html is not None:
         try:
-            html.write_text(page(told), encoding="utf-8")
+            with private.write_text(html) as out:
+                out.write(page(told))
         except OSError as error:
             raise InterlockError(f"{html} cannot be written: {error.strerror}") from None
     if in_json:

@@ -57,12 +57,13 @@ def _limited(labels: Path, limit: int | None, pdfs: Path, stack: ExitStack, kind
     import tempfile
 
     from interlock.apps.contracts.fields.evaluate import by_name, name_letters, read_labels
+    from interlock.store import private
 
     there = by_name(pdfs)
     rows = [row for row in read_labels(labels, kind) if name_letters(row["Filename"]) in there]
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     path = Path(folder) / labels.name
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with private.write_text(path, newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]) if rows else ["Filename"])
         writer.writeheader()
         writer.writerows(rows[:limit])

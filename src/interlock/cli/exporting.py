@@ -71,12 +71,13 @@ def _target(file: Path | None) -> Iterator[TextIO]:
     import sys
 
     from interlock.machine import InterlockError
+    from interlock.store import private
 
     if file is None:
         yield sys.stdout
         return
     try:
-        opened_file = file.open("w", encoding="utf-8", newline="")
+        opened_file = private.write_text(file, newline="")
     except OSError as error:
         raise InterlockError(f"cannot write to {file}: {error.strerror}; name another file") from error
     with opened_file:

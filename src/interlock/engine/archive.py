@@ -25,7 +25,7 @@ from sqlalchemy.dialects import postgresql
 
 from interlock.engine import audit
 from interlock.engine.errors import EngineError
-from interlock.store import Micros, Store, moment
+from interlock.store import Micros, Store, moment, private
 from interlock.store import service as s
 from interlock.store import tables as t
 from interlock.store.columns import metadata
@@ -131,10 +131,10 @@ class Archive:
         return self.path
 
     def _begin(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private.folder(self._folder)
         stamp = f"{moment(self._now):%Y-%m-%dT%H-%M-%SZ}"
         self.path = self._folder / f"{self._name}-{stamp}-{secrets.token_hex(4)}.jsonl.gz"
-        self.path.touch(mode=0o600, exist_ok=False)
+        os.close(private.create(self.path))
         folder = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(folder)  # else the file itself may be forgotten

@@ -21,7 +21,7 @@ from interlock.http.server import listen, make_server, run
 from interlock.http.service import Service, UseWriter
 from interlock.machine import InterlockError, Registry
 from interlock.people import People, Person, link_address
-from interlock.store import Store, migrate, open_store
+from interlock.store import Store, migrate, open_store, private
 from interlock.watch import logs, tracing
 from interlock.worker import Worker, collector
 from interlock.worker.duties import Duties, serving, working
@@ -58,6 +58,8 @@ class Process:
             if settings.telemetry.endpoint
             else None
         )
+        if settings.data.exists():  # made before the rule, or by hand
+            private.folder(settings.data, ours=_is_ours)
         store = open_store(
             settings.database_url, durability=settings.durability, listen_url=settings.listen_url,
             wakeup=settings.wakeup,
@@ -164,6 +166,11 @@ class Process:
         if self._tracing is not None:
             self._tracing.shutdown()
         log.info("stopped after %.1f s", time.monotonic() - begun)
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file of this name in the data folder comes from this product."""
+    return name.startswith(("interlock", "audit", "retention", "checkpoint"))
 
 
 def _secrets(settings: Settings) -> list[str]:

@@ -23,7 +23,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from interlock.store import migrate, snapshot
+from interlock.store import migrate, private, snapshot
 from interlock.store.clock import Micros, SystemClock
 from interlock.store.database import Store
 from interlock.store.errors import StoreError
@@ -110,8 +110,7 @@ def write(store: Store, file: Path, tell: Tell = silent) -> Manifest:
 def _write(dialect: str, file: Path, parts: list[Part], tell: Tell) -> Manifest:
     total, done = sum(part.count for part in parts), 0
     tables = []
-    handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-    with os.fdopen(handle, "w+b") as out:
+    with os.fdopen(private.create(file), "w+b") as out:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for part in parts:
                 with archive.open(f"tables/{part.columns.table}.jsonl", "w", force_zip64=True) as entry:

@@ -21,7 +21,10 @@ from typing import Any, BinaryIO
 import psycopg
 import sqlalchemy as sa
 
-from interlock.store import service  # noqa: F401 - so that the metadata has them all
+from interlock.store import (
+    private,
+    service,  # noqa: F401 - so that the metadata has them all
+)
 from interlock.store.columns import metadata
 from interlock.store.database import Store
 from interlock.store.errors import StoreError, sort
@@ -90,7 +93,7 @@ def take(store: Store, folder: Path, tell: Callable[[str], None] = lambda _: Non
 
 def _copied(source: Path, target: Path, tell: Callable[[str], None]) -> list[Part]:
     tell("copying")
-    with closing(sqlite3.connect(target)) as copy:
+    with closing(sqlite3.connect(private.file(target))) as copy:
         # In one step: the copy would start again whenever somebody else has written between two.
         with closing(sqlite3.connect(source)) as original:
             original.backup(copy)
@@ -129,7 +132,7 @@ def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> 
         file = folder / f"{columns.table}.copy"
         order = " ORDER BY xact, pos" if columns.table == "history" else ""
         query = f'COPY (SELECT {columns.listed} FROM "{columns.table}"{order}) TO STDOUT (FORMAT BINARY)'
-        with file.open("wb") as out, raw.cursor() as cursor:
+        with private.write_bytes(file) as out, raw.cursor() as cursor:
             with cursor.copy(query.encode()) as copy:
                 for block in copy:
                     out.write(block)

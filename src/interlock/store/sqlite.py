@@ -22,7 +22,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.store import points
+from interlock.store import points, private
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, sort
@@ -53,7 +53,7 @@ class SqliteStore(Store):
         self.url = f"sqlite:///{self.path}"
         self._patience = patience
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private.folder(self.path.parent)
         except OSError as error:
             raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
         self._writer_engine = self._engine("BEGIN IMMEDIATE", durability, sa.pool.NullPool)
@@ -69,11 +69,19 @@ class SqliteStore(Store):
         self._writer = threading.Thread(target=self._run, name="interlock-writer", daemon=True)
         self._writer.start()
 
+    def _make_private(self, *_: object) -> None:
+        """Before SQLite would make the file: it gives its mode to those that it makes beside it."""
+        private.file(self.path)
+        for ending in ("-wal", "-shm"):
+            private.tighten(self.path.with_name(self.path.name + ending))
+
     def _engine(self, begin: str, durability: str, pool: type[sa.Pool]) -> sa.Engine:
         kwargs: dict[str, Any] = {"pool_size": 8, "max_overflow": 24} if pool is sa.pool.QueuePool else {}
         engine = sa.create_engine(
             self.url, poolclass=pool, connect_args={"timeout": 0, "check_same_thread": False}, **kwargs
         )
+
+        sa.event.listen(engine, "do_connect", self._make_private)
 
         @sa.event.listens_for(engine, "connect")
         def configure(dbapi: sqlite3.Connection, _: object) -> None:
@@ -303,9 +311,9 @@ class SqliteStore(Store):
         if fcntl is None:
             return None
         folder = self.path.with_name(self.path.name + "-workers")
-        folder.mkdir(exist_ok=True)
+        private.folder(folder, ours=lambda _: True)
         path = str(folder / f"{name}.lock")
-        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        handle = private.handle(Path(path))
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._locks[path] = handle
         return path
