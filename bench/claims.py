@@ -114,7 +114,7 @@ def _add(unit: Any, number: int) -> None:
     from interlock.engine.unit import SYSTEM_ACTOR
 
     data = {"board": "ramp", "job_id": str(number), "title": f"Job {number}"}
-    lineage.create(unit, job, data, SYSTEM_ACTOR, key=steps.job_key("ramp", str(number)))
+    lineage.create(unit, job, data, SYSTEM_ACTOR, key=steps.job_key("ramp", str(number)), by_application=True)
 
 
 def claims(url: str, redis_url: str, kind: str, seconds: float, rounds: int) -> dict[str, Any]:

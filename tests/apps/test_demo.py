@@ -100,7 +100,7 @@ def test_an_untouched_database_becomes_the_demos(store: Store) -> None:
 
 
 def used_by_an_instance(engine: Engine) -> None:
-    engine.create("job", {"board": "acme", "job_id": "1"})
+    engine.create("job", {"board": "acme", "job_id": "1"}, by_application=True)
 
 
 def used_by_a_person(engine: Engine) -> None:
@@ -213,7 +213,7 @@ def test_people_are_asked_about_contracts_applications_and_parcels(world: World)
 
 
 def fields_of(world: World, one: Instance) -> dict[str, dict[str, Any]]:
-    return world.engine.read(lambda conn: stored.fields(conn, one.data))
+    return world.engine.read(lambda conn: stored.fields(conn, one.id, one.data))
 
 
 def test_sure_contracts_pass_without_a_person_and_doubtful_ones_wait_with_the_reason(world: World) -> None:
@@ -229,7 +229,7 @@ def test_sure_contracts_pass_without_a_person_and_doubtful_ones_wait_with_the_re
 
 def test_a_value_that_was_read_stands_in_the_text_at_its_place_and_has_a_box_on_the_page(world: World) -> None:
     one = next(i for i in world.all("contract", "review_required") if i.data["vertical"] == "commercial")
-    text = world.engine.read(lambda conn: stored.document(conn, one.data))
+    text = world.engine.read(lambda conn: stored.document(conn, one.id, one.data))
     found = fields_of(world, one)
     assert "parties" in found
     for field in found.values():

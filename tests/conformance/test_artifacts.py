@@ -53,7 +53,16 @@ def test_content_is_kept_and_read_by_its_hash(trial: Trial) -> None:
     it = trial.create("parcel")
     digest = kept(trial, it, PAGE)
     assert digest == hashlib.sha256(PAGE).hexdigest()
-    assert trial.engine.artifact(digest) == PAGE
+    assert trial.engine.artifact(it, digest) == PAGE
+
+
+def test_one_instance_does_not_read_what_another_keeps(trial: Trial) -> None:
+    first, second = trial.create("parcel"), trial.create("parcel", workspace="north")
+    digest = kept(trial, first, PAGE)
+    with pytest.raises(NotFound, match=f"instance {second} keeps no artifact {digest}"):
+        trial.engine.artifact(second, digest)
+    kept(trial, second, PAGE)  # it has the content itself now
+    assert trial.engine.artifact(second, digest) == PAGE
 
 
 def test_an_instance_lists_what_it_kept_with_a_history_row_each(trial: Trial) -> None:
@@ -95,19 +104,20 @@ def test_the_same_content_is_stored_once_though_many_keep_it_at_the_same_moment(
 def test_any_bytes_are_kept_as_they_are(trial: Trial) -> None:
     it = trial.create("parcel")
     for content in (b"", bytes(range(256)), b"\x00" * 100_000):
-        assert trial.engine.artifact(kept(trial, it, content)) == content
+        assert trial.engine.artifact(it, kept(trial, it, content)) == content
 
 
 def test_content_that_was_changed_in_the_database_is_not_given_out(trial: Trial) -> None:
-    digest = kept(trial, trial.create("parcel"), PAGE)
+    it = trial.create("parcel")
+    digest = kept(trial, it, PAGE)
     trial.engine.store.write(lambda conn: conn.execute(sa.update(t.artifact).values(content=b"<html>forged</html>")))
     with pytest.raises(InvalidData, match=f"artifact {digest} was changed in the database"):
-        trial.engine.artifact(digest)
+        trial.engine.artifact(it, digest)
 
 
 def test_content_that_nobody_kept_is_not_found(trial: Trial) -> None:
-    with pytest.raises(NotFound, match="there is no artifact"):
-        trial.engine.artifact("0" * 64)
+    with pytest.raises(NotFound, match="keeps no artifact"):
+        trial.engine.artifact(trial.create("parcel"), "0" * 64)
 
 
 def test_an_artifact_of_no_instance_is_refused_and_nothing_is_stored(trial: Trial) -> None:
@@ -147,9 +157,10 @@ def test_collecting_removes_what_no_instance_refers_to_and_nothing_else(trial: T
     assert trial.write(artifacts.collect) == 0
     forget(trial, first)
     assert trial.write(artifacts.collect) == 1
-    assert trial.engine.artifact(shared) == PAGE
+    assert trial.engine.artifact(second, shared) == PAGE
+    assert contents(trial.engine) == 1
     with pytest.raises(NotFound):
-        trial.engine.artifact(own)
+        trial.engine.artifact(first, own)
 
 
 def test_collecting_takes_no_more_at_once_than_it_is_told(trial: Trial) -> None:
@@ -165,7 +176,7 @@ def test_content_that_was_collected_can_be_kept_again(trial: Trial) -> None:
     kept(trial, it, PAGE)
     forget(trial, it)
     trial.write(artifacts.collect)
-    assert trial.engine.artifact(kept(trial, it, PAGE)) == PAGE
+    assert trial.engine.artifact(it, kept(trial, it, PAGE)) == PAGE
 
 
 def test_collecting_leaves_alone_what_somebody_is_keeping_at_this_moment(postgres_url: str) -> None:
@@ -179,4 +190,4 @@ def test_collecting_leaves_alone_what_somebody_is_keeping_at_this_moment(postgre
             trial.engine.within(conn).keep_artifact(second, "page", PAGE, media_type="text/html")
             assert trial.write(artifacts.collect) == 0
         users_engine.dispose()
-        assert trial.engine.artifact(digest) == PAGE
+        assert trial.engine.artifact(second, digest) == PAGE

@@ -206,15 +206,17 @@ def test_an_artifact_that_others_have_too_stays_for_them_and_is_named(trial: Tri
     report = erase(trial)
     assert report.shared == [kept[0]]
     assert [one.name for one in trial.engine.artifacts(second)] == ["same"]
-    assert trial.engine.artifact(kept[0]) == b"the same"
+    assert trial.engine.artifact(second, kept[0]) == b"the same"
 
 
 def test_an_artifact_that_only_the_erased_had_is_gone_and_not_named(trial: Trial) -> None:
     both = [anns(trial), anns(trial)]
     digests = {trial.engine.keep_artifact(one, "same", b"the same", media_type="text/plain") for one in both}
     assert erase(trial).shared == []
-    with pytest.raises(NotFound, match="there is no artifact"):
-        trial.engine.artifact(digests.pop())
+    with pytest.raises(NotFound, match="keeps no artifact"):
+        trial.engine.artifact(both[0], digests.pop())
+    left = sa.select(sa.func.count()).select_from(t.artifact)
+    assert trial.engine.read(lambda conn: conn.execute(left).scalar_one()) == 0
 
 
 def test_what_lies_in_dead_letters_goes_too(trial: Trial) -> None:

@@ -114,7 +114,7 @@ def workflow(state: str, rest: str = "") -> Place:
     """A contract, put where it is needed."""
 
     def place(desk: Desk) -> str:
-        made = desk.engine.create("contract", {"filename": "a.pdf"})
+        made = desk.engine.create("contract", {"filename": "a.pdf"}, by_application=True)
         desk.engine.force(made.id, state, actor=BY, reason="a test needs it there")
         return f"/workflows/{made.id}{rest}"
 

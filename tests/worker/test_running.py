@@ -80,7 +80,9 @@ def test_a_handler_of_any_kind_can_do_all_that_a_task_offers(workshop: Opener, w
     it = shop.create({"to": "Ada"})
     done = shop.reaches(it, "done")
     assert done.data == {"to": "Ada", "text": "dear Ada", "sent_by": "post"}
-    assert [(one.name, shop.engine.artifact(one.hash)) for one in shop.engine.artifacts(it)] == [("draft", b"dear Ada")]
+    assert [(one.name, shop.engine.artifact(it, one.hash)) for one in shop.engine.artifacts(it)] == [
+        ("draft", b"dear Ada")
+    ]
     assert [(one.kind, one.status, one.sends) for one in shop.engine.effects(it)] == [("post", "confirmed", 1)]
     moves = [(row.from_state, row.to_state) for row in shop.rows(it, "moved")]
     assert moves == [("todo", "doing"), ("doing", "done")]

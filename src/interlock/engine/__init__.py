@@ -25,6 +25,7 @@ from interlock.engine.engine import Created, Engine
 from interlock.engine.errors import (
     Allowed,
     AlreadyDecided,
+    CreatedElsewhere,
     EngineError,
     Fenced,
     Forbidden,
@@ -46,8 +47,8 @@ from interlock.engine.reviews import OpenReview
 from interlock.engine.workers import WorkerRow
 
 __all__ = [
-    "Allowed", "AlreadyDecided", "AsyncEngine", "Claim", "Coming", "Created", "DeadLetter", "Effect", "Engine",
-    "EngineError", "Explanation", "Fenced", "Filter", "Forbidden", "HistoryRow", "Instance", "InvalidData",
-    "KeyTaken", "Lease", "LeaseTaken", "NotFound", "NotServed", "OpenReview", "OutOfDate", "Past", "Refused", "Result",
-    "ReviewHeld", "StillAtWork", "Verdict", "WorkerRow",
+    "Allowed", "AlreadyDecided", "AsyncEngine", "Claim", "Coming", "Created", "CreatedElsewhere", "DeadLetter",
+    "Effect", "Engine", "EngineError", "Explanation", "Fenced", "Filter", "Forbidden", "HistoryRow", "Instance",
+    "InvalidData", "KeyTaken", "Lease", "LeaseTaken", "NotFound", "NotServed", "OpenReview", "OutOfDate", "Past",
+    "Refused", "Result", "ReviewHeld", "StillAtWork", "Verdict", "WorkerRow",
 ]  # fmt: skip

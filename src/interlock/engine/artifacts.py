@@ -78,18 +78,28 @@ def of(conn: sa.Connection, instance_id: UUID) -> list[Artifact]:
     return [Artifact(*row) for row in rows]
 
 
-def read(conn: sa.Connection, digest: str) -> bytes:
-    row = conn.execute(sa.select(A.c.content).where(A.c.hash == digest)).first()
+def read(conn: sa.Connection, instance_id: UUID, digest: str) -> bytes:
+    """The content, if the instance keeps it: to know a hash is not to have what it stands for."""
+    mine = sa.exists().where(R.c.instance_id == instance_id, R.c.hash == A.c.hash)
+    row = conn.execute(sa.select(A.c.content).where(A.c.hash == digest, mine)).first()
     if row is None:
-        raise NotFound(f"there is no artifact {digest}")
+        raise NotFound(f"instance {instance_id} keeps no artifact {digest[:64]}")
     content = bytes(row.content)
     if hashlib.sha256(content).hexdigest() != digest:
         raise InvalidData(f"artifact {digest} was changed in the database: its content has another hash")
     return content
 
 
+def of_a_step(conn: sa.Connection, instance_id: UUID, name: str) -> bool:
+    """Whether the work of a state keeps something under this name: who asks for the name expects that."""
+    found = sa.select(R.c.id).where(R.c.instance_id == instance_id, R.c.name == name, R.c.step != "").limit(1)
+    return conn.execute(found).first() is not None
+
+
 def link_all(unit: Unit, source: UUID, target: UUID) -> None:
-    """Give another instance the same artifacts; the contents are not copied."""
+    """Give another instance of the same workspace the same artifacts; the contents are not copied."""
+    if unit.lock(source).workspace != unit.lock(target).workspace:
+        raise InvalidData(f"instance {target} is in another workspace than {source}, whose artifacts stay there")
     for row in unit.conn.execute(sa.select(R).where(R.c.instance_id == source)).all():
         unit.insert(
             R, instance_id=target, name=row.name, media_type=row.media_type, hash=row.hash, step=row.step, at=row.at

@@ -197,6 +197,7 @@ def _reborn(
         priority=instance.priority, queue=instance.queue, state=letter.step.partition(":")[0], parent=instance,
         labels=json.loads(instance.labels) if instance.labels else None,
         payload={**payload, "retry_of": str(instance.id)}, take_key_from=instance,
+        by_application=True,  # it was let in once, and goes on with what it had
     )  # fmt: skip
     artifacts.link_all(unit, instance.id, again.id)
     unit.record(instance, "retried", actor, payload={**payload, "as": str(again.id)})

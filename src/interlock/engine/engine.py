@@ -178,14 +178,18 @@ class Engine:
         labels: Mapping[str, str] | None = None,
         at: datetime | None = None,
         hold: bool = False,
+        by_application: bool = False,
     ) -> Instance:
-        """Start an instance; KeyTaken when another has its key."""
+        """Start an instance; KeyTaken when another has its key.
+
+        A machine that declares `created_through` refuses it, unless its own application says `by_application`.
+        """
         declared = self.registry[machine]
         start = micros(at) if at is not None else None
         return self.write(
             lambda unit: lineage.create(
                 unit, declared, data, actor, key=key, workspace=workspace, priority=priority, queue=queue, host=host,
-                labels=labels, at=start, hold=hold,
+                labels=labels, at=start, hold=hold, by_application=by_application,
             )
         , name="create")  # fmt: skip
 
@@ -323,8 +327,9 @@ class Engine:
     def artifacts(self, instance_id: UUID) -> list[artifacts.Artifact]:
         return self.read(lambda conn: artifacts.of(conn, instance_id))
 
-    def artifact(self, digest: str) -> bytes:
-        return self.read(lambda conn: artifacts.read(conn, digest))
+    def artifact(self, instance_id: UUID, digest: str) -> bytes:
+        """What the instance keeps under this hash."""
+        return self.read(lambda conn: artifacts.read(conn, instance_id, digest))
 
     def keep_artifact(
         self, instance_id: UUID, name: str, content: bytes, *, media_type: str, actor: Actor = SYSTEM_ACTOR

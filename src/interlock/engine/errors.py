@@ -66,6 +66,13 @@ class KeyTaken(EngineError):
         super().__init__(f"{machine} {key!r} exists already, as instance {existing}")
 
 
+class CreatedElsewhere(EngineError):
+    """Only the machine's own application creates its instances; the message says through what."""
+
+    def __init__(self, machine: str, through: str) -> None:
+        super().__init__(f"a {machine} is created by its application alone; use {through}")
+
+
 class NotServed(EngineError):
     """No code for this version of the machine is loaded here."""
 

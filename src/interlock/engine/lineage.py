@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from uuid_utils.compat import uuid7
 
 from interlock.engine import chain, moves
-from interlock.engine.errors import InvalidData, KeyTaken
+from interlock.engine.errors import CreatedElsewhere, InvalidData, KeyTaken
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, storable
 from interlock.engine.unit import Unit
@@ -39,8 +39,15 @@ def create(
     parent: Instance | None = None,
     payload: Mapping[str, Any] | None = None,
     take_key_from: Instance | None = None,
+    by_application: bool = False,
 ) -> Instance:
-    """Start an instance; KeyTaken names the one that has its key."""
+    """Start an instance; KeyTaken names the one that has its key.
+
+    `by_application` is said by the application whose machine it is: without it, one that declares `created_through`
+    is refused.
+    """
+    if not by_application:
+        open_to_all(machine)
     if priority not in range(4):
         raise InvalidData(f"priority {priority!r} is not one of 0 (first), 1, 2, 3 (last)")
     if key is not None and not 0 < len(key) <= 2000:
@@ -79,6 +86,12 @@ def create(
     return instance
 
 
+def open_to_all(machine: Machine) -> None:
+    """CreatedElsewhere where only the machine's application creates instances."""
+    if machine.created_through is not None:
+        raise CreatedElsewhere(machine.name, machine.created_through)
+
+
 def route(queue: str, host: str | None) -> str:
     """A queue pinned to a host is a queue of its own, so that no claim has to pass over others' rows."""
     return f"{queue}@{host}" if host else queue
@@ -93,6 +106,7 @@ def spawn(unit: Unit, parent: Instance, wanted: Spawn, actor: Actor) -> UUID | N
             child = create(
                 unit, machine, wanted.data, actor, key=wanted.key, workspace=parent.workspace,
                 priority=parent.priority if wanted.priority is None else wanted.priority, parent=parent,
+                by_application=True,
             )  # fmt: skip
         except KeyTaken as taken:
             reason = str(taken)
@@ -106,6 +120,8 @@ def spawn(unit: Unit, parent: Instance, wanted: Spawn, actor: Actor) -> UUID | N
 
 
 def _refusal(unit: Unit, parent: Instance, machine: Machine, key: str | None) -> str | None:
+    if machine.created_through is not None and parent.machine != machine.name:
+        return f"elsewhere: {CreatedElsewhere(machine.name, machine.created_through)}"
     if parent.depth >= machine.max_depth:
         return f"depth: the lineage is {parent.depth} deep, at most {machine.max_depth}"
     if key is None:

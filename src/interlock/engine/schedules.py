@@ -185,6 +185,7 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     if spec.priority not in range(4):
         raise InvalidData(f"priority {spec.priority!r} is not one of 0 (first), 1, 2, 3 (last)")
     machine = unit.core.registry[spec.machine]
+    lineage.open_to_all(machine)
     moves.validated(machine, spec.data)
     for name, value in spec.labels.items():
         storable(f"{name}{value}", "the label")

@@ -302,6 +302,10 @@ class MachineOut(Answer):
     initial: str
     queue: str
     cancel: str | None
+    created_through: str | None = Field(
+        description="Where instances are created, if only its application creates them.",
+        examples=["POST /workflows/ingest"],
+    )
     runs_here: bool = Field(description="Whether this process has the code for its work.")
     states: list[StateOut]
     transitions: list[TransitionOut]
@@ -314,7 +318,7 @@ class MachineOut(Answer):
 
         return cls(
             name=m.name, title=m.title, version=version, initial=m.initial, queue=m.queue, cancel=m.cancel,
-            runs_here=runs_here, data=m.data.model_json_schema() if m.data else None,
+            created_through=m.created_through, runs_here=runs_here, data=m.data.model_json_schema() if m.data else None,
             states=[
                 StateOut(
                     name=s.name, kind=s.kind.value, waits_for=s.waits_for, good=s.good,

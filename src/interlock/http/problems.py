@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from interlock.engine import (
     AlreadyDecided,
+    CreatedElsewhere,
     EngineError,
     Forbidden,
     InvalidData,
@@ -126,6 +127,8 @@ def of(error: InterlockError) -> Refusal:
             return problem(409, "key-taken", told, existing=str(error.existing))
         case AlreadyDecided() | ReviewHeld() | LeaseTaken() | NotServed() | NameTaken() | LimitReached():
             return problem(409, _kind(error), told)
+        case CreatedElsewhere():
+            return problem(403, "created-elsewhere", told)
         case StillAtWork():
             return problem(409, "still-at-work", told)
         case DataTooBig():

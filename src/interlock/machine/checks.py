@@ -84,6 +84,8 @@ def _unknown(machine: Machine) -> list[str]:
         problems += _fields(machine, sized + keyed, f"limit {limit.name!r} reads")
         for name in limit.states if isinstance(limit, Concurrent) else ():
             state(name, f"limit {limit.name!r}")
+    if machine.created_through is not None and not machine.created_through.strip():
+        problems.append("unknown: created_through is empty; name the endpoint or the command that creates instances")
     if machine.stage and machine.data and machine.stage not in machine.data.model_fields:
         problems.append(f"unknown: stage {machine.stage!r} is no field of {machine.data.__name__}")
     return problems

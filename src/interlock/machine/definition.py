@@ -68,6 +68,7 @@ class Machine:
         cancel: str | None = None,
         title: str = "",
         upgrades: Mapping[int | str, Upgrade] | None = None,
+        created_through: str | None = None,
     ) -> None:
         self.name = name
         self.title = title or name.replace("_", " ")
@@ -93,6 +94,10 @@ class Machine:
         """The final state that cancelled work ends in."""
         self.upgrades: Mapping[int | str, Upgrade] = dict(upgrades or {})
         """By an older version's number, or the first characters of its digest, which are the same in every database."""
+        self.created_through = created_through
+        """The application's own way to create an instance, such as `POST /workflows/ingest`. Where it is declared, no
+        other way creates one: the application derives data that must agree with other rows. It is not in `spec`,
+        because the life of an instance is the same however it began."""
         self.handlers: dict[tuple[str, str | None], Work] = {}
         self.followers: dict[str, list[Follower]] = {}
         check(self, states, transitions, limits)

@@ -15,6 +15,7 @@ def as_json(machine: Machine, version: int = 1) -> dict[str, Any]:
         "name": machine.name,
         "version": version,
         "initial": machine.initial,
+        "created_through": machine.created_through,
         "states": [{"name": s.name, "kind": s.kind.value} for s in machine.states.values()],
         "transitions": [
             {"from": e.source, "to": e.to, "event": e.on, "by": sorted(by.value for by in e.by)} for e in machine.edges
@@ -55,7 +56,8 @@ def as_table(machine: Machine, version: int = 1) -> str:
         )
         for a in machine.arms
     ]
-    head = f"{machine.name}, version {version}: starts in {machine.initial}\n"
+    made = f"; created through {machine.created_through} only" if machine.created_through else ""
+    head = f"{machine.name}, version {version}: starts in {machine.initial}{made}\n"
     return "\n".join(
         [head, columns(("state", "kind", "waits for"), states), columns(("from", "to", "event", "by", "if"), moves)]
     )

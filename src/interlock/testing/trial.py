@@ -70,7 +70,8 @@ class Trial:
     # -- doing
 
     def create(self, machine: str, data: Patch = None, **options: Any) -> UUID:
-        return self.engine.create(machine, data, **options).id
+        """Start an instance, as the machine's own application does."""
+        return self.engine.create(machine, data, **{"by_application": True, **options}).id
 
     def claim(self, count: int = 1, *, worker: UUID | None = None) -> list[Claim]:
         """Claim like a worker, and do nothing with it yet."""

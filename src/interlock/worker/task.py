@@ -152,7 +152,7 @@ class EnginePort:
 
     def do_artifact(self, name: str) -> bytes | None:
         found = [a for a in self.engine.artifacts(self.claim.id) if a.name == name]
-        return self.engine.artifact(found[-1].hash) if found else None
+        return self.engine.artifact(self.claim.id, found[-1].hash) if found else None
 
 
 class Task(Generic[D]):

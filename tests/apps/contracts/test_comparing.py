@@ -9,7 +9,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from interlock.apps.contracts.fields.calibration import Row, Table
+from interlock.apps.contracts.machine import contract
 from interlock.config import ContractSettings
+from interlock.engine import artifacts, lineage
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.store.contracts import contract_calibration as C
 from tests.apps.contracts.compare.test_amendment import BASE, FIRST
 from tests.apps.contracts.house import CLEAR, ENERGY, LAW, OPENING, SIGNATURES, House
@@ -139,9 +142,16 @@ def test_what_is_gone_when_the_step_runs_is_rejected_with_a_clear_error(both: Ho
     missing = str(uuid4())
     it = both.taken(CLEAR, drive=False)
     both.done(it, "extract")
-    made = both.engine.create("contract", {**both.engine.get(it).data, "drive": True, "compare_with": missing})
+    data = {**both.engine.get(it).data, "drive": True, "compare_with": missing}
+
+    def begin(unit: Unit) -> UUID:
+        made = lineage.create(unit, contract, data, SYSTEM_ACTOR, by_application=True).id
+        artifacts.link_all(unit, it, made)
+        return made
+
+    made = both.engine.write(begin)
     both.hand.settle()
-    told = both.look(made.id)
+    told = both.look(made)
     assert (told["state"], told["rejectReason"], told["failedAtStep"]) == ("rejected", "not_retryable", "comparing")
     assert missing in told["lastError"]["message"]
 

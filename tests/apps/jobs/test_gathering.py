@@ -42,7 +42,7 @@ def add(engine: Engine, *numbers: str, workspace: str = "default") -> None:
         for number in numbers:
             data = {"board": "ramp", "job_id": number}
             key = steps.job_key("ramp", number)
-            lineage.create(unit, job, data, SYSTEM_ACTOR, key=key, workspace=workspace)
+            lineage.create(unit, job, data, SYSTEM_ACTOR, key=key, workspace=workspace, by_application=True)
 
     engine.write(make)
 

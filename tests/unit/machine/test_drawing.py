@@ -53,6 +53,7 @@ def test_json_has_one_row_for_each_pair() -> None:
         "name": "order",
         "version": 3,
         "initial": "new",
+        "created_through": None,
         "states": [
             {"name": "new", "kind": "work"},
             {"name": "asked", "kind": "waiting"},

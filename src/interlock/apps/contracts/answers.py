@@ -20,7 +20,7 @@ from interlock.apps.contracts.errors import NotRetryable
 from interlock.apps.contracts.machine import FAILED, REJECTED, REVIEW_REQUIRED
 from interlock.apps.contracts.models import RejectReason
 from interlock.apps.contracts.reading.errors import ReadingError
-from interlock.engine import Instance, reviews
+from interlock.engine import Instance, artifacts, reviews
 from interlock.http import problems
 from interlock.machine import InterlockError, WorkError
 from interlock.store import moment
@@ -121,10 +121,10 @@ def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
         told["reviewTaskId"] = str(task.id) if task else None
         told["reviewDueAt"] = moment(task.due_at).isoformat() if task and task.due_at else None
     if data["fields"] or data["extraction"]:
-        told["fields"] = {name: _field(one) for name, one in stored.fields(conn, data).items()}
+        told["fields"] = {name: _field(one) for name, one in stored.fields(conn, instance.id, data).items()}
     if data["comparison"]:
         told |= {"comparisonKind": data["comparison_kind"], "verdict": data["verdict"]}
-        told["comparison"] = json.loads(_artifact(conn, data["comparison"]))
+        told["comparison"] = json.loads(artifacts.read(conn, instance.id, data["comparison"]))
     if data["reject_reason"]:
         told["rejectReason"] = data["reject_reason"]
     if instance.state == FAILED or given_up(instance):
@@ -140,12 +140,6 @@ def _field(one: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: one.get(name) for name in SHOWN}
     shown["boxes"] = shown["boxes"] or []
     return shown | {name: one[name] for name in MORE if one.get(name)}
-
-
-def _artifact(conn: sa.Connection, digest: str) -> bytes:
-    from interlock.engine import artifacts
-
-    return artifacts.read(conn, digest)
 
 
 def open_review(conn: sa.Connection, instance: Instance) -> reviews.OpenReview | None:

@@ -105,7 +105,7 @@ async def get_page(
         found = kept(seen(conn, id, who))
         if found.data["media_type"] != "application/pdf" or number > (found.data["pages"] or 0):
             raise NotFound(f"workflow {id} has no page {number} that could be shown")
-        return artifacts.read(conn, found.data["pdf"]), found.data
+        return artifacts.read(conn, id, found.data["pdf"]), found.data
 
     original, _ = await service.read(look)
     image = await service.call(stored.reader().render, original, number, scale)
@@ -118,7 +118,7 @@ async def get_text(
 ) -> Response:
     def look(conn: sa.Connection) -> dict[str, Any]:
         found = kept(seen(conn, id, who))
-        document = stored.document(conn, found.data) if found.data["text"] else None
+        document = stored.document(conn, id, found.data) if found.data["text"] else None
         if document is None or number > len(document.pages):
             raise NotFound(f"workflow {id} has no page {number}")
         page = document.page(number)
@@ -224,6 +224,7 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
         made = lineage.create(
             unit, contract, data, actor, key=old.key, workspace=old.workspace,
             labels={"vertical": data["vertical"]}, parent=old, take_key_from=old if old.unique_key else None,
+            by_application=True,
         )  # fmt: skip
         artifacts.link_all(unit, id, made.id)
         failing.taken_up(unit, old, actor, "retried")

@@ -118,4 +118,6 @@ contract = Machine(
     ),
     data=Contract,
     key=KeyScope.FOREVER,
+    # The key, the size and the type come from the file; the text and the fields from reading that very file.
+    created_through="POST /workflows/ingest",
 )

@@ -31,10 +31,11 @@ async def look_up(
         return {}
 
     def read(conn: sa.Connection) -> tuple[Mapping[str, Any], Document | None, bytes]:
-        data = find(conn).data
+        instance = find(conn)
+        data = instance.data
         if not data.get("text"):
             return data, None, b""
-        return data, stored.document(conn, data), artifacts.read(conn, data["pdf"])
+        return data, stored.document(conn, instance.id, data), artifacts.read(conn, instance.id, data["pdf"])
 
     data, document, original = await service.read(read)
     if document is None:

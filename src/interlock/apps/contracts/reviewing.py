@@ -40,13 +40,14 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
     data = instance.data
     settings = unit.core.settings.get("contracts") or DEFAULTS
     vertical = vertical_of(data["vertical"], settings)
-    read = stored.fields(unit.conn, data)
+    read = stored.fields(unit.conn, instance.id, data)
     before = {name: dict(one) for name, one in read.items()}
     said = [FieldDecision.model_validate(one) for one in data["decisions"]]
     decisions = {one.field: one for one in said}
     if len(decisions) < len(said):
         raise InvalidData("fields: a field is named twice; nothing was decided")
-    document = stored.document(unit.conn, data) if any(one.evidence for one in decisions.values()) else None
+    pointed = any(one.evidence for one in decisions.values())
+    document = stored.document(unit.conn, instance.id, data) if pointed else None
     for one in decisions.values():
         _decide(unit, vertical, read, one, actor, document)
     if edge.to == VALIDATED:

@@ -82,7 +82,7 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
     if unit.conn.execute(sa.select(L.c.id).where(L.c.instance_id == instance.id).limit(1)).first() is not None:
         return False
     vertical = vertical_of(instance.data["vertical"], unit.core.settings.get("contracts") or DEFAULTS)
-    read = stored.fields(unit.conn, instance.data)
+    read = stored.fields(unit.conn, instance.id, instance.data)
     told: dict[str, Any] = json.loads(review.answer or "{}")
     learnt = False
     for definition in vertical.required:

@@ -80,7 +80,7 @@ def settings_of(task: Task[Contract]) -> ContractSettings:
 
 def _content(task: Task[Contract], digest: str | None) -> bytes:
     assert digest is not None, "a step comes after those that make what it needs"
-    return task.read(artifacts.read, digest)
+    return task.read(artifacts.read, task.id, digest)
 
 
 @contract.work(PARSING_PDF, timeout=timedelta(minutes=30))
@@ -106,7 +106,7 @@ def parse_pdf(task: Task[Contract]) -> Outcome:
 def extract_fields(task: Task[Contract]) -> Outcome:
     """Rules read the stored text, and a model where one is configured; every value has its place in the text."""
     vertical = vertical_of(task.data.vertical, settings_of(task))
-    document = task.read(stored.document, task.data.model_dump())
+    document = task.read(stored.document, task.id, task.data.model_dump())
     try:
         more = asking.candidates(task, document, vertical)
     except ai.ModelRefused as error:
@@ -121,7 +121,7 @@ def validate_fields(task: Task[Contract]) -> Outcome:
     """How sure it is that all required fields are right; what is not sure enough goes to a person."""
     settings = settings_of(task)
     vertical = vertical_of(task.data.vertical, settings)
-    document = task.read(stored.document, task.data.model_dump())
+    document = task.read(stored.document, task.id, task.data.model_dump())
     extraction = stored.extraction(_content(task, task.data.extraction))
     today = moment(task.read(_now, task.id)).date()
     problems = validate(
@@ -229,7 +229,9 @@ def source_of(conn: sa.Connection, instance_id: UUID, workspace: str) -> Source:
         if found.finished_at is None:
             raise NotReadYet(f"the contract {instance_id} was not read yet")
         raise NothingToCompare(f"the contract {instance_id} could not be read")
-    return Source(found.data["filename"], stored.document(conn, found.data), stored.fields(conn, found.data))
+    return Source(
+        found.data["filename"], stored.document(conn, found.id, found.data), stored.fields(conn, found.id, found.data)
+    )
 
 
 def _contract(conn: sa.Connection, instance_id: UUID, workspace: str) -> Instance:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -60,14 +61,14 @@ def reader() -> Reader | Here:
     return _readers[0]
 
 
-def document(conn: sa.Connection, data: Mapping[str, Any]) -> Document:
-    return Document.load(artifacts.read(conn, data["text"]))
+def document(conn: sa.Connection, id: UUID, data: Mapping[str, Any]) -> Document:
+    return Document.load(artifacts.read(conn, id, data["text"]))
 
 
-def fields(conn: sa.Connection, data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def fields(conn: sa.Connection, id: UUID, data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The fields as they are shown, or what was read so far."""
     digest = data.get("fields") or data.get("extraction")
-    found = json.loads(artifacts.read(conn, digest)) if digest else {}
+    found = json.loads(artifacts.read(conn, id, digest)) if digest else {}
     known: dict[str, dict[str, Any]] = found.get("fields", found)
     return known
 

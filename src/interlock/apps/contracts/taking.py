@@ -64,9 +64,18 @@ def take_in(
     )  # fmt: skip
     try:
         made = lineage.create(
-            unit, contract, data, actor, key=file.key, workspace=workspace, labels={"vertical": file.vertical}
+            unit,
+            contract,
+            data,
+            actor,
+            key=file.key,
+            workspace=workspace,
+            labels={"vertical": file.vertical},
+            by_application=True,
         )
     except KeyTaken as taken:
         return Taken(taken.existing, False)
-    artifacts.keep(unit, made.id, "original", file.content, media_type=file.media_type, actor=actor)
+    artifacts.keep(
+        unit, made.id, "original", file.content, media_type=file.media_type, actor=actor, step=contract.initial
+    )
     return Taken(made.id, True)

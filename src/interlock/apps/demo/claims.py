@@ -33,8 +33,8 @@ def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
         "match_score": luck.randrange(60, 99),
     }
     return engine.create(
-        job.name, data, key=steps.job_key(board, number), labels={"board": board}, actor=CLEANER
-    ).id  # fmt: skip
+        job.name, data, key=steps.job_key(board, number), labels={"board": board}, actor=CLEANER, by_application=True
+    ).id
 
 
 def react(engine: Engine, instance: Instance, luck: random.Random) -> None:

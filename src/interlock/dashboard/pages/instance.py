@@ -280,7 +280,7 @@ def _previews(conn: sa.Connection, id: UUID) -> list[evidence.Shown]:
     found, shown = artifacts.of(conn, id)[::-1], []
     for number, one in enumerate(found[:100]):
         wanted = number < MOST_PREVIEWS and evidence.needs_content(one)
-        shown.append(evidence.show(one, artifacts.read(conn, one.hash) if wanted else None))
+        shown.append(evidence.show(one, artifacts.read(conn, id, one.hash) if wanted else None))
     return shown
 
 
@@ -293,7 +293,7 @@ async def artifact(v: Reader, id: UUID, digest: str) -> Response:
         found = next((one for one in artifacts.of(conn, id) if one.hash == digest), None)
         if found is None:
             raise NotFound(f"instance {id} has no artifact {digest[:64]!r}")
-        return found, artifacts.read(conn, digest)
+        return found, artifacts.read(conn, id, digest)
 
     return evidence.served(*await v.service.read(look))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -90,7 +91,7 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
 
     def look(conn: sa.Connection) -> list[Block]:
         kept = artifacts.of(conn, chosen.instance_id)
-        return view.evidence(Looking(instance, chosen, kept, lambda digest: artifacts.read(conn, digest)))
+        return view.evidence(Looking(instance, chosen, kept, partial(artifacts.read, conn, instance.id)))
 
     machine = engine.registry.get(chosen.machine)
     names = list(chosen.decisions)

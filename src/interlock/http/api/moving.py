@@ -175,6 +175,9 @@ async def put_artifact(request: Request, service: TheService, write: Write, id: 
     def keep(unit: Unit) -> ArtifactOut:
         instance = unit.lock(id)
         require(write.who, "fire", instance.workspace, f"instance {id}", machine=instance.machine)
+        if artifacts.of_a_step(unit.conn, id, name):
+            told = f"{name!r} of instance {id} was kept by the work of {instance.machine!r}; keep yours by another name"
+            raise BadRequest(told, status=409, kind="name-taken")
         actor = write.who.actor_in(instance.workspace)
         digest = artifacts.keep(unit, id, name, content, media_type=media_type, actor=actor)
         kept = artifacts.Artifact(name, media_type, digest, "", unit.now, len(content))
@@ -194,7 +197,7 @@ async def get_artifact(service: TheService, who: Caller, id: UUID, name: Name) -
     found = [a for a in await service.read(lambda conn: artifacts.of(conn, id)) if a.name == name]
     if not found:
         raise NotFound(f"instance {id} has no artifact {name!r}")
-    content = await service.read(lambda conn: artifacts.read(conn, found[-1].hash))
+    content = await service.read(lambda conn: artifacts.read(conn, id, found[-1].hash))
     # What others wrote is never run: only harmless kinds are shown, everything else is saved.
     shown = found[-1].media_type in SHOWN_AS_THEY_ARE
     headers = {

@@ -42,7 +42,8 @@ async def browser() -> AsyncIterator[Browser]:
 def in_review(engine: Engine, name: str, pages: Sequence[Sequence[str]] = DOUBTFUL) -> UUID:
     """A contract that waits for a person."""
     content = pdf(pages)
-    it = engine.create("contract", Contract(filename=name, pdf=hashlib.sha256(content).hexdigest()), key=name)
+    data = Contract(filename=name, pdf=hashlib.sha256(content).hexdigest())
+    it = engine.create("contract", data, key=name, by_application=True)
     engine.keep_artifact(it.id, "original", content, media_type="application/pdf")
     Hand(engine).settle()
     assert engine.get(it.id).state == "review_required"
@@ -50,7 +51,7 @@ def in_review(engine: Engine, name: str, pages: Sequence[Sequence[str]] = DOUBTF
 
 
 def fields(engine: Engine, it: UUID) -> dict[str, dict[str, object]]:
-    return engine.read(lambda conn: stored.fields(conn, engine.get(it).data))
+    return engine.read(lambda conn: stored.fields(conn, it, engine.get(it).data))
 
 
 async def ready(page: Page) -> None:

@@ -25,7 +25,7 @@ async def comparison(v: Reader, id: UUID) -> Response:
     def look(conn: sa.Connection) -> tuple[Instance, str]:
         instance = seen(conn, id, v)
         digest = instance.data.get("comparison")
-        return instance, fragment(load(artifacts.read(conn, digest).decode())) if digest else ""
+        return instance, fragment(load(artifacts.read(conn, id, digest).decode())) if digest else ""
 
     instance, html = await v.service.read(look)
     machine = v.service.engine.registry.get(contract.name)

@@ -42,7 +42,7 @@ def asked(
     notes = form.get("notes", "")[:LONGEST_NOTE]
     chosen, page = form.get("field", ""), _number(form.get("page", ""))
     if "take" in form:
-        given = entering.taken(given, form["take"], stored.fields(conn, instance.data))
+        given = entering.taken(given, form["take"], stored.fields(conn, instance.id, instance.data))
         return Asked(given=given, notes=notes, field=form["take"].partition(":")[0])
     if "look" in form:
         kind, _, what = form["look"].partition(":")

@@ -82,7 +82,7 @@ async def image(
         instance, _ = _instance(conn, service, id, link)
         if instance.data["media_type"] != PDF or number > (instance.data["pages"] or 0):
             raise NotFound(f"workflow {id} has no page {number} that could be shown")
-        return artifacts.read(conn, instance.data["pdf"])
+        return artifacts.read(conn, id, instance.data["pdf"])
 
     original = await service.read(look)
     made = await service.call(stored.reader().render, original, number, 2.0)

@@ -110,10 +110,10 @@ async def under(service: Service, instance: Instance, page: int, box: str) -> Re
     def look(conn: sa.Connection) -> tuple[Any, bytes]:
         if kept(instance).data["media_type"] != PDF or not data["text"]:
             raise NotFound(f"contract {instance.id} has no pages to drag on")
-        document = stored.document(conn, data)
+        document = stored.document(conn, instance.id, data)
         if page > len(document.pages):
             raise NotFound(f"contract {instance.id} has no page {page}")
-        return document, artifacts.read(conn, data["pdf"])
+        return document, artifacts.read(conn, instance.id, data["pdf"])
 
     document, original = await service.read(look)
     reader = stored.reader()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -31,7 +32,7 @@ SHORT = 80
 PDF = "application/pdf"
 GRADES = {"poor": "failed", "review": "person", "good": "done", "excellent": "done"}
 Boxes = Sequence[Sequence[float]]
-_boxes: dict[str, dict[str, list[Boxes]]] = {}
+_boxes: dict[tuple[UUID, str], dict[str, list[Boxes]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +167,9 @@ def sheet(
     """All that the page needs, in one read; `given` is what a reviewer has entered already."""
     data = instance.data
     vertical = vertical_of(data["vertical"], settings)
-    read = stored.fields(conn, data)
-    document = stored.document(conn, data)
-    boxes = _alternatives_boxes(conn, data, document, read)
+    read = stored.fields(conn, instance.id, data)
+    document = stored.document(conn, instance.id, data)
+    boxes = _alternatives_boxes(conn, instance, document, read)
     problems = _problems(conn, instance, vertical, read)
     rows = [
         _row(one, read.get(one.name, {}), problems.get(one.name, []), boxes.get(one.name, []), (given or {}))
@@ -251,12 +252,13 @@ def _text(value: Any) -> str:
 
 
 def _alternatives_boxes(
-    conn: sa.Connection, data: Mapping[str, Any], document: Document, read: Mapping[str, Mapping[str, Any]]
+    conn: sa.Connection, instance: Instance, document: Document, read: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, list[Boxes]]:
     """Where the alternatives stand on their pages; looked up in the file once, and kept."""
-    digest = str(data.get("fields"))
-    if digest in _boxes or data["media_type"] != PDF:
-        return _boxes.get(digest, {})
+    data = instance.data
+    place = instance.id, str(data.get("fields"))
+    if place in _boxes or data["media_type"] != PDF:
+        return _boxes.get(place, {})
     places = [
         (name, Span(other["page"], other["start"], other["end"]))
         for name, one in read.items()
@@ -264,11 +266,11 @@ def _alternatives_boxes(
     ]
     found: dict[str, list[Boxes]] = {}
     if places:
-        original = artifacts.read(conn, data["pdf"])
+        original = artifacts.read(conn, instance.id, data["pdf"])
         lines = stored.reader().boxes_of(document, [span for _, span in places], original)
         for (name, _), boxes in zip(places, lines, strict=True):
             found.setdefault(name, []).append([[b.left, b.top, b.right, b.bottom] for b in boxes])
     if len(_boxes) >= 200:
         _boxes.clear()
-    _boxes[digest] = found
+    _boxes[place] = found
     return found

@@ -150,7 +150,9 @@ def _add(unit: Unit, workspace: str, body: AddBody, actor: Actor) -> AddedOut:
         posting = known.get(key)
         if posting is None:
             labels = {"board": seen.board}
-            lineage.create(unit, job, seen.model_dump(), actor, key=key, workspace=workspace, labels=labels)
+            lineage.create(
+                unit, job, seen.model_dump(), actor, key=key, workspace=workspace, labels=labels, by_application=True
+            )
         elif _update(unit, posting, seen, actor):
             updated += 1
     added = len(wanted) - len(known)

@@ -106,7 +106,8 @@ def _take(unit: Unit, claim: Claim, wish: steps.Wish, agent: str, posting: dict[
     found = steps.find(unit, workspace, job.name, key)
     if found is None:
         data = {**posting, "board": wish.board, "job_id": wish.job_id}
-        lineage.create(unit, job, data, actor, key=key, workspace=workspace, labels={"board": wish.board})
+        labels = {"board": wish.board}
+        lineage.create(unit, job, data, actor, key=key, workspace=workspace, labels=labels, by_application=True)
     elif found.state == QUEUED:
         _end_mine(unit, workspace, found.data["run_id"], agent)
     steps.claim(unit, workspace, wish, actor)

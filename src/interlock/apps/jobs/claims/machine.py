@@ -49,6 +49,8 @@ job = Machine(
     ],
     data=Job,
     key=KeyScope.FOREVER,
+    # Its key and its lock are made of board and number: a second one under another key could be applied for twice.
+    created_through='POST /api/crawler/jobs {"action": "add", …}',
 )
 
 PENDING = "pending"
@@ -108,5 +110,7 @@ run = Machine(
     ],
     data=Run,
     key=KeyScope.FOREVER,
+    # A run is what holds its job's lock.
+    created_through='POST /api/crawler/jobs {"action": "run", …}',
     reviews=[VERIFY],
 )

@@ -189,7 +189,9 @@ def _begin(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance:
         "run_id": wish.run_id, "board": wish.board, "job_id": wish.job_id, "agent": agent.name,
         "variant_id": wish.variant_id, "artifacts": dict(wish.artifacts),
     }  # fmt: skip
-    return lineage.create(unit, run, data, agent, key=wish.run_id, workspace=posting.workspace, parent=posting)
+    return lineage.create(
+        unit, run, data, agent, key=wish.run_id, workspace=posting.workspace, parent=posting, by_application=True
+    )
 
 
 def _claimed(unit: Unit, posting: Instance, begun: Instance, agent: Actor) -> None:

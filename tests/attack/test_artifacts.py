@@ -1,0 +1,127 @@
+"""Artifacts: a hash opens nothing; only an instance that the caller may read and that keeps the content does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+
+from interlock.apps.contracts import stored
+from interlock.engine import InvalidData, NotFound, artifacts
+from interlock.store import open_store
+from interlock.store.tables import artifact as A
+from tests.apps.contracts.house import CLEAR, House, close_reader, open_house
+from tests.apps.contracts.reading.files import pdf
+
+SECRET = b"their secret offer"
+DIGEST = hashlib.sha256(SECRET).hexdigest()
+
+
+@pytest.fixture
+def house(sqlite_url: str) -> Iterator[House]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_house(store) as made:
+        yield made
+    close_reader()
+
+
+def put(house: House, it: UUID, name: str, content: bytes, who: str = "owner") -> Any:
+    return house.desk.call(
+        who, "PUT", f"/api/instances/{it}/artifacts/{name}", content=content, headers={"Content-Type": "text/plain"}
+    )
+
+
+def theirs(house: House) -> UUID:
+    """An instance of the other workspace that keeps the secret."""
+    it = house.desk.new(workspace="north")
+    assert put(house, it, "offer", SECRET, "north-owner").status_code == 200
+    return it
+
+
+def test_nobody_reads_through_an_instance_that_is_not_theirs(house: House) -> None:
+    it = theirs(house)
+    for who in ("owner", "member", "reviewer", "viewer", "agent"):
+        for path in (f"/api/instances/{it}/artifacts/offer", f"/api/instances/{it}/artifacts"):
+            assert house.desk.get(path, who).status_code == 404
+    assert house.desk.get(f"/api/instances/{it}/artifacts/offer", "north-viewer").content == SECRET
+
+
+def test_a_hash_is_no_name_of_an_artifact(house: House) -> None:
+    theirs(house)
+    mine = house.desk.new()
+    assert house.desk.get(f"/api/instances/{mine}/artifacts/{DIGEST}").status_code == 404
+    house.desk.client.cookies.set("interlock_session", "none")
+    assert house.desk.get(f"/ui/instances/{mine}/artifacts/{DIGEST}").status_code in {401, 403, 404}
+    with pytest.raises(NotFound):
+        house.engine.artifact(mine, DIGEST)
+
+
+def test_data_that_names_a_hash_does_not_open_it(house: House) -> None:
+    """As a workflow that came in by a door that is closed now, or by an older release: nothing of it is shown."""
+    theirs(house)
+    other = house.desk.post("/workflows/ingest?wait=0", {"pdfBase64": "aGVsbG8="}, "north-owner").json()["data"]
+    house.hand.settle()
+    text = house.engine.get(UUID(other["workflowId"])).data["text"]
+    named = {"pdf": DIGEST, "text": text, "fields": DIGEST, "comparison": DIGEST, "pages": 1, "filename": "mine"}
+    it = house.engine.create("contract", named, by_application=True, hold=True).id
+    for path in (
+        f"/workflows/{it}", f"/workflows/{it}/pages/1", f"/workflows/{it}/pages/1/text",
+    ):  # fmt: skip
+        told = house.desk.get(path)
+        assert told.status_code == 404, path
+        assert SECRET.decode() not in told.text
+    with pytest.raises(NotFound):
+        house.engine.read(lambda conn: stored.document(conn, it, house.engine.get(it).data))
+
+
+def test_a_step_of_such_an_instance_reads_nothing_either(house: House) -> None:
+    theirs(house)
+    it = house.engine.create("contract", {"pdf": DIGEST, "filename": "mine.txt"}, by_application=True).id
+    house.hand.settle()
+    told = house.look(it)
+    assert told["state"] in {"failed", "rejected"}
+    assert "fields" not in told
+    assert house.engine.artifacts(it) == []
+
+
+def test_a_comparison_with_a_workflow_of_another_workspace_reads_nothing(house: House) -> None:
+    other = house.send(pdf(CLEAR), "north-owner", query="?wait=0").json()["data"]["workflowId"]
+    house.hand.settle()
+    it = house.taken(CLEAR, drive=False)
+    house.done(it, "extract")
+    assert house.call(it, "compare", {"with": other}).status_code == 422
+
+
+def test_whoever_has_the_content_keeps_it_too_and_learns_nothing_of_others(house: House) -> None:
+    theirs(house)
+    mine, new = house.desk.new(), b"never seen before"
+    known, unknown = put(house, mine, "a", SECRET), put(house, mine, "b", new)
+    assert (known.status_code, unknown.status_code) == (200, 200)
+    assert known.json().keys() == unknown.json().keys()
+    assert house.desk.get(f"/api/instances/{mine}/artifacts/a").content == SECRET
+    contents = house.engine.read(lambda conn: conn.execute(sa.select(sa.func.count()).select_from(A)).scalar_one())
+    assert contents == 2, "stored once, referred to twice"
+
+
+def test_a_caller_does_not_put_his_own_in_the_place_of_what_a_step_kept(house: House) -> None:
+    it = house.taken(CLEAR)
+    for name in ("original", "document", "extraction.json", "fields.json", "comparison.json", "comparison.html"):
+        before = house.desk.get(f"/api/instances/{it}/artifacts/{name}").content
+        told = put(house, it, name, b"forged")
+        assert (told.status_code, told.json()["type"]) == (409, "name-taken"), name
+        assert house.desk.get(f"/api/instances/{it}/artifacts/{name}").content == before != b"forged"
+    assert put(house, it, "note", b"mine").status_code == 200
+    assert put(house, it, "note", b"mine, again").status_code == 200
+
+
+def test_what_is_taken_over_stays_in_the_workspace(house: House) -> None:
+    """The only way to a reference without the content is to take an instance over; it never leaves its workspace."""
+    first, second = theirs(house), house.desk.new()
+    with pytest.raises(InvalidData, match="another workspace"):
+        house.engine.write(lambda unit: artifacts.link_all(unit, first, second))
+    again = house.desk.new(workspace="north")
+    house.engine.write(lambda unit: artifacts.link_all(unit, first, again))
+    assert house.engine.artifact(again, DIGEST) == SECRET
