@@ -111,7 +111,7 @@ def visit(engine: Engine, machine: str, state: str, *, rounds: int = 5) -> dict[
         "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause",
     ]  # fmt: skip
     found = {}
-    with TestClient(create_app(service, pages=dashboard())) as client:
+    with TestClient(create_app(service, pages=dashboard()), base_url="http://localhost") as client:
         client.get(f"/login?link={service.people.login_link(owner.id)}")
         for path in paths:
             took = []

@@ -133,7 +133,7 @@ def erased(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         for one in ids:
             Erasing(engine, CHIEF, WHY).one(one)
         one_of_each = {(it.machine, it.state): it for it in gone}.values()
-        service = Service(engine, Settings())
+        service = Service(engine, Settings(http={"hosts": ["testserver"]}))
         pages = dashboard()
         app = create_app(service, routers=engine.registry.routers, pages=pages)
         browser = TestClient(app, raise_server_exceptions=False, follow_redirects=True)

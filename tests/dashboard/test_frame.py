@@ -66,7 +66,7 @@ def test_what_belongs_to_the_installation_is_for_the_first_workspace(site: Site,
 def test_a_page_that_was_not_changed_is_not_sent_again(site: Site) -> None:
     first = site.get("/ui/logout")
     assert first.headers["etag"]
-    assert first.headers["cache-control"] == "private, no-cache"
+    assert first.headers["cache-control"] == "no-store"
 
 
 def test_static_files_are_kept_for_ever_and_nothing_else_is_served(site: Site) -> None:

@@ -221,7 +221,8 @@ def opened(
     for application in applications:
         registry.include(application)
     engine = Engine(store, registry, clock=time, mirror=mirror)
-    service = Service(engine, Settings(**settings))
+    http = {"hosts": ["testserver"], **settings.pop("http", {})}
+    service = Service(engine, Settings(http=http, **settings))
     service.people = People(engine, hasher=QUICK)
     service.callers._people = service.people
     tokens = settle(engine, service.people)

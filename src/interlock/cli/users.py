@@ -240,8 +240,7 @@ def _address() -> str:
     """Where the service is, by the configuration."""
     from interlock.config import load
 
-    http = load().http
-    return http.url or f"http://{http.host}:{http.port}"
+    return load().http.address()
 
 
 def login_link(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -43,11 +44,26 @@ class HttpSettings(Table):
 
     host: str = Field("127.0.0.1", description="The address to listen on; 0.0.0.0 is all of them.")
     port: Port = Field(8420, description="The port to listen on; 0 takes a free one.")
-    url: str | None = Field(None, description="How others reach it, for links in mails: https://interlock.example.org.")
+    url: str | None = Field(None, description="How others reach it, for links: https://interlock.example.org.")
+    hosts: list[str] = Field(
+        default_factory=list,
+        description="More names that it answers to, or `*.` and a domain; loopback, `host` and `url` always count.",
+    )
+    proxies: list[str] = Field(
+        default_factory=list,
+        description="Addresses or networks of the proxies whose X-Forwarded-For, -Proto and -Host count.",
+    )
     max_body: int = Field(1_048_576, ge=1024, description="Bytes that the body of a request may have.")
     max_artifact: int = Field(33_554_432, ge=1024, description="Bytes that an uploaded artifact may have.")
     open_metrics: bool = Field(False, description="Whether /metrics answers without a token.")
     stream_limit: int = Field(200, ge=1, description="Live event streams that are open at once.")
+    connections: int = Field(800, ge=1, le=100_000, description="Connections that are open at once.")
+    connections_per_address: int = Field(
+        400, ge=1, le=100_000, description="Of them from one address; a proxy of `proxies` may have more."
+    )
+    head_seconds: float = Field(20.0, gt=0, le=600, description="Seconds in which a request's headers must have come.")
+    body_seconds: float = Field(300.0, gt=0, le=86_400, description="Seconds in which its body must have come.")
+    idle_seconds: float = Field(30.0, gt=0, le=600, description="Seconds that a body may stand still.")
 
     @field_validator("url")
     @classmethod
@@ -55,6 +71,31 @@ class HttpSettings(Table):
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
         return value.rstrip("/") if value else None
+
+    def address(self, port: int | None = None) -> str:
+        """How the service is reached: `url`, or where it listens (on another port, if that was chosen by itself)."""
+        if self.url:
+            return self.url
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - only shown
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port if port is None else port}"
+
+    @field_validator("hosts")
+    @classmethod
+    def _names(cls, value: list[str]) -> list[str]:
+        for one in value:
+            if not re.fullmatch(r"(\*\.)?[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?", one):
+                raise ValueError(f"{one!r} must be a name without scheme and port, such as interlock.example.org")
+        return value
+
+    @field_validator("proxies")
+    @classmethod
+    def _networks(cls, value: list[str]) -> list[str]:
+        for one in value:
+            try:
+                ipaddress.ip_network(one, strict=False)
+            except ValueError:
+                raise ValueError(f"{one!r} must be an address or a network, such as 10.0.0.0/8") from None
+        return value
 
 
 class WorkerSettings(Table):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote, urlsplit
+
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
@@ -50,8 +52,9 @@ def shown_error(request: Request, problem: Problem) -> Response:
     """A refusal as a page, with the sentence of the problem and what would be allowed."""
     allowed = ", ".join(a.event.replace("_", " ") for a in problem.allowed or ())
     came_from = request.headers.get("referer", "")
-    own = str(request.base_url)
-    back = came_from if came_from.startswith(own) and "/ui" in came_from else "/ui"
+    came = urlsplit(came_from)
+    same = came.netloc == request.headers.get("host") and came.path.startswith("/ui") and "//" not in came.path
+    back = f"{came.path}?{came.query}" if same and came.query else came.path if same else "/ui"
     title = TITLES.get(problem.status, problem.title)
     detail = problem.detail[:1].upper() + problem.detail[1:] + ("" if problem.detail.endswith((".", "?", "!")) else ".")
     return plain(request, "error.html", status=problem.status, title=title, detail=detail, allowed=allowed, back=back)
@@ -59,8 +62,6 @@ def shown_error(request: Request, problem: Problem) -> Response:
 
 async def to_login(request: Request, error: Exception) -> Response:
     assert isinstance(error, LogIn)
-    from urllib.parse import quote
-
     if request.headers.get("x-live") or request.url.path == "/ui/live":
         return Response(status_code=401)
     return RedirectResponse(f"/ui/login?after={quote(error.after)}", 303)

@@ -90,6 +90,5 @@ def served(artifact: Artifact, content: bytes) -> Response:
         "Content-Disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{name}",
         "Content-Security-Policy": ONLY_SHOWN if kind in FRAMED else SANDBOXED,
         "X-Frame-Options": "SAMEORIGIN",
-        "Cache-Control": "private, max-age=3600",
     }
     return Response(content, headers=headers, media_type=kind if shown else "application/octet-stream")

@@ -226,7 +226,7 @@ async def render(v: Visitor, template: str, *, status: int = 200, **context: Any
 
 def page(request: Request, text: str, status: int = 200) -> Response:
     tag = f'W/"{hashlib.sha256(text.encode()).hexdigest()[:20]}"'
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    headers = {"ETag": tag, "Cache-Control": "no-store"}  # pages keep the tag themselves
     if status == 200 and request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return HTMLResponse(text, status, headers)

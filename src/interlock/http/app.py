@@ -100,7 +100,7 @@ def create_app(
     limits = service.settings.http
     return Surroundings(
         app if tracing else wrapped(app, every),  # spans are the framework's
-        max_body=limits.max_body,
+        limits,
         longer=(
             ("/artifacts/", limits.max_artifact),
             *(pair for router in every if isinstance(router, Router) for pair in router.longer.items()),

@@ -1,7 +1,9 @@
-"""What surrounds every request: a bound on its body, headers that protect pages, a trace id, and a measured time."""
+"""What surrounds every request: who reaches us by which name, a bound on its body and on the time that takes, headers
+that protect pages, a trace id, and a measured time."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Callable
@@ -9,7 +11,9 @@ from collections.abc import Callable
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from interlock.config import HttpSettings
 from interlock.http.problems import problem
+from interlock.http.reach import Reach
 
 Observe = Callable[[str, str, int, float], None]
 POLICY = (
@@ -21,23 +25,28 @@ ALWAYS = (
     (b"referrer-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
     (b"content-security-policy", POLICY),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),  # whatever is answered may be somebody's; static files say that they are not
 )
 
 
-class TooLarge(Exception):
-    """The body is longer than what is taken."""
+SLOW = "the body of the request came too slowly; send it again, on a better connection or in a smaller piece"
 
 
 class Surroundings:
     """Wraps the application."""
 
-    def __init__(self, app: ASGIApp, *, max_body: int, longer: tuple[tuple[str, int], ...], observe: Observe) -> None:
-        self._app, self._max_body, self._longer, self._observe = app, max_body, longer, observe
+    def __init__(
+        self, app: ASGIApp, settings: HttpSettings, *, longer: tuple[tuple[str, int], ...], observe: Observe
+    ) -> None:
+        self._app, self._settings, self._longer, self._observe = app, settings, longer, observe
+        self._reach = Reach(settings)
         self._limits: dict[str, int] = {}
         """Of paths that were asked for lately."""
 
     def _limit(self, path: str) -> int:
-        limit = next((size for part, size in self._longer if part in path), self._max_body)
+        limit = next((size for part, size in self._longer if part in path), self._settings.max_body)
         if len(self._limits) >= 1000:
             self._limits.clear()
         self._limits[path] = limit
@@ -51,11 +60,19 @@ class Surroundings:
         trace = f"{random.getrandbits(64):016x}"
         scope.setdefault("state", {})["trace"] = trace
         began, status = time.perf_counter(), 500
-        seen = 0
+        seen, whole = 0, False
+        until = began + self._settings.body_seconds
 
         async def bounded() -> Message:
-            nonlocal seen
-            message = await receive()
+            nonlocal seen, whole
+            if whole:  # now only the end of the connection can come, and that may take its time
+                return await receive()
+            try:
+                async with asyncio.timeout(min(self._settings.idle_seconds, until - time.perf_counter())):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408, SLOW, {"Connection": "close"}) from None
+            whole = not message.get("more_body", False)
             if message["type"] == "http.request":
                 seen += len(message.get("body", b""))
                 if seen > limit:  # an error of the framework's own kind, which it lets pass
@@ -73,8 +90,11 @@ class Surroundings:
             await send(message)
 
         try:
+            refused = self._reach.admit(scope)
             declared = _declared_length(scope)
-            if declared is not None and declared > limit:
+            if refused:
+                await problem(421, "wrong-host", refused)(scope, receive, marked)
+            elif declared is not None and declared > limit:
                 answer = problem(413, "too-large", _told(limit), headers={"Connection": "close"})
                 await answer(scope, receive, marked)
             else:

@@ -83,7 +83,8 @@ class Problem(BaseModel):
 
 TITLES = {
     400: "Bad request", 401: "Not authenticated", 403: "Not allowed", 404: "Not found", 405: "Method not allowed",
-    409: "Conflict", 413: "Too large", 415: "Unsupported media type", 422: "Invalid", 429: "Too many requests",
+    408: "Too slow", 409: "Conflict", 413: "Too large", 415: "Unsupported media type",
+    421: "Misdirected", 422: "Invalid", 429: "Too many requests",
     500: "Internal error", 503: "Unavailable",
 }  # fmt: skip
 
@@ -158,8 +159,8 @@ def _kind(error: InterlockError) -> str:
 
 def plain(error: HTTPException) -> Refusal:
     """An error of the framework's own."""
-    kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "http")
-    return problem(error.status_code, kind, str(error.detail), headers=error.headers)
+    kinds = {404: "not-found", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
+    return problem(error.status_code, kinds.get(error.status_code, "http"), str(error.detail), headers=error.headers)
 
 
 def unexpected(request: Request, error: Exception) -> Refusal:

@@ -105,9 +105,7 @@ class Process:
     @property
     def url(self) -> str:
         assert self._socket is not None
-        host, port = self._socket.getsockname()[:2]
-        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 - only shown
-        return self.settings.http.url or f"http://{shown}:{port}"
+        return self.settings.http.address(self._socket.getsockname()[1])
 
     def login_url(self, person: Person) -> str:
         return link_address(self.url, self.people.login_link(person.id))
@@ -129,6 +127,7 @@ class Process:
     def _serve(self, ready: Callable[[], None] | None) -> None:
         assert self.service is not None
         assert self._socket is not None
+        self.service.listens_at = self.url
         app = create_app(
             self.service, routers=self.engine.registry.routers, pages=self._pages, tracing=self._tracing,
             demo=self._is_demo is not None and self.engine.read(self._is_demo),

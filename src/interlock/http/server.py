@@ -12,6 +12,8 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from interlock.http.protocol import Bounds, bounded
+from interlock.http.reach import Reach
 from interlock.http.service import Service
 from interlock.machine import InterlockError
 
@@ -81,9 +83,12 @@ def make_server(
     ready: Callable[[], None] | None = None,
     stopping: Callable[[], None] = _nothing,
 ) -> Server:
+    limits = service.settings.http
     config = uvicorn.Config(
         app, log_config=None, access_log=False, timeout_graceful_shutdown=10, server_header=False, lifespan="on",
-        timeout_keep_alive=30,
+        timeout_keep_alive=30, ws="none", limit_concurrency=limits.connections,
+        http=bounded(Bounds(limits, Reach(limits))),
+        proxy_headers=False,  # `reach` does it, and only for proxies that were configured
     )  # fmt: skip
     return Server(config, service, ready, stopping)
 
@@ -100,6 +105,7 @@ class InThread:
     def __init__(self, app: ASGIApp, service: Service, host: str = "127.0.0.1", port: int = 0) -> None:
         self._socket = listen(host, port)
         self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        service.listens_at = self.url
         self._started = threading.Event()
         self._server = make_server(app, service, ready=self._started.set)
         self._thread = threading.Thread(target=self._run, name="interlock-server", daemon=True)

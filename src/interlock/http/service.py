@@ -53,8 +53,15 @@ class Service:
         self.callers: Callers = Callers(self.people)
         self.hub: Hub = Hub(engine)
         self.stopping = False
+        self.listens_at: str | None = None
+        """Where, once it does."""
         self._rooms: dict[Callable[[Service], Any], Any] = {}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")
+
+    @property
+    def address(self) -> str:
+        """How others reach this service, for links; never what a request calls it."""
+        return self.settings.http.url or self.listens_at or self.settings.http.address()
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run something that waits (a read, a password) in a thread."""

@@ -76,7 +76,7 @@ def test_the_person_is_asked_where_one_is_needed_and_time_runs_out_into_the_next
 
 
 def test_the_address_is_the_one_that_others_reach(house: House) -> None:
-    assert the_flow(house)["schema"]["properties"]["base"]["default"] == "http://testserver"
+    assert the_flow(house)["schema"]["properties"]["base"]["default"] == "http://127.0.0.1:8420"
     house.desk.service.settings = Settings(http={"url": "https://contracts.example.org"})
     assert the_flow(house)["schema"]["properties"]["base"]["default"] == "https://contracts.example.org"
     it = house.in_review()

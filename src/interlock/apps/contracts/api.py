@@ -44,7 +44,6 @@ from interlock.engine.unit import Unit
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, require, require_operator
 from interlock.http.direct import Router
-from interlock.http.service import Service
 from interlock.http.writing import Write
 from interlock.machine import Actor
 from interlock.people import OPERATORS, Principal
@@ -109,7 +108,7 @@ async def get_page(
 
     original, _ = await service.read(look)
     image = await service.call(stored.reader().render, original, number, scale)
-    return Response(image, media_type="image/png", headers={"Cache-Control": "private, max-age=86400"})
+    return Response(image, media_type="image/png")
 
 
 @router.get("/{id}/pages/{number}/text", summary="A page's text", response_model=Envelope)
@@ -273,7 +272,7 @@ def decide_as(unit: Unit, instance: Instance, body: ReviewBody, actor: Actor) ->
 
 
 @router.get("/{id}/resume-link", summary="A signed link to its review", response_model=Envelope)
-async def resume_link(service: TheService, who: Caller, request: Request, id: Id) -> Response:
+async def resume_link(service: TheService, who: Caller, id: Id) -> Response:
     """Whoever has it decides in the name of whoever asked for it, until the review's time is over."""
 
     def make(unit: Unit) -> str:
@@ -284,12 +283,7 @@ async def resume_link(service: TheService, who: Caller, request: Request, id: Id
         return links.signed(unit, instance, task, who.actor_in(instance.workspace))
 
     path = await service.write(make, "write")
-    return envelope({"workflowId": str(id), "url": base_of(service, request) + path})
-
-
-def base_of(service: Service, request: Request) -> str:
-    """How others reach this service."""
-    return service.settings.http.url or str(request.base_url).rstrip("/")
+    return envelope({"workflowId": str(id), "url": service.address + path})
 
 
 @router.post("/{id}/resume", summary="Decide by a signed link", response_model=Envelope, openapi_extra={"security": []})
@@ -350,6 +344,6 @@ async def put_one_provider(
     "/process-contract.yaml", summary="The workflow for Windmill, as an OpenFlow", response_class=Response,
     responses={200: {"content": {"application/yaml": {"schema": {"type": "object"}}}}},
 )  # fmt: skip
-async def windmill_flow(service: TheService, request: Request, who: Caller) -> Response:
+async def windmill_flow(service: TheService, who: Caller) -> Response:
     """It calls this service at every step, with a token that is given to it as an input."""
-    return Response(flow.text(base_of(service, request)), media_type="application/yaml")
+    return Response(flow.text(service.address), media_type="application/yaml")

@@ -15,7 +15,18 @@ from interlock.dashboard.site import Reader, render
 from interlock.engine.unit import Unit
 from interlock.http.caller import COOKIE, require, require_operator
 from interlock.http.problems import BadRequest
-from interlock.people import OPERATORS, SCOPES, NotAllowed, Role, accounts, actions, sessions, tokens, workspaces
+from interlock.people import (
+    OPERATORS,
+    SCOPES,
+    NotAllowed,
+    Role,
+    accounts,
+    actions,
+    link_address,
+    sessions,
+    tokens,
+    workspaces,
+)
 from interlock.store import moment, span
 from interlock.watch import alerts, rules
 
@@ -210,8 +221,7 @@ async def change_person(request: Request, id: UUID, what: str) -> Response:
         require_operator(v.who, "manage")
         secret = await v.service.call(v.service.people.login_link, id, by=v.who.actor_in(OPERATORS))
         person = await v.service.call(v.service.people.get, id)
-        url = v.service.settings.http.url or str(request.base_url).rstrip("/")
-        return await render(v, "link.html", person=person, url=f"{url}/login?link={secret}")
+        return await render(v, "link.html", person=person, url=link_address(v.service.address, secret))
 
     def job(unit: Unit) -> Done:
         person = accounts.get(unit.conn, id)

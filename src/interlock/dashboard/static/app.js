@@ -33,11 +33,13 @@ export function morph (old, next) {
 
 let running = false
 let again = false
+let tag = ''
 async function refresh () {
   if (running) { again = true; return }
   running = true
-  const reply = await fetch(location.href, { headers: { 'X-Live': '1' } }).catch(() => undefined)
+  const reply = await fetch(location.href, { headers: { 'X-Live': '1', 'If-None-Match': tag } }).catch(() => undefined)
   if (reply?.redirected && reply.url.includes('/ui/login')) { location.reload(); return }
+  if (reply?.ok) tag = reply.headers.get('ETag') ?? ''
   if (reply?.ok) take(new DOMParser().parseFromString(await reply.text(), 'text/html'))
   await new Promise(resolve => setTimeout(resolve, 400))
   running = false

@@ -203,6 +203,5 @@ async def get_artifact(service: TheService, who: Caller, id: UUID, name: Name) -
     headers = {
         "Content-Disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}",
         "ETag": f'"{found[-1].hash}"',
-        "Cache-Control": "private, max-age=0",
     }
     return Response(content, headers=headers, media_type=found[-1].media_type if shown else "application/octet-stream")

@@ -86,7 +86,7 @@ async def image(
 
     original = await service.read(look)
     made = await service.call(stored.reader().render, original, number, 2.0)
-    return Response(made, media_type="image/png", headers={"Cache-Control": "private, max-age=3600"})
+    return Response(made, media_type="image/png")
 
 
 @router.get("/{id}/resume/text")

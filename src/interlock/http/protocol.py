@@ -1,0 +1,175 @@
+"""Bounds on a connection, before there is a request: its head, the time that head and body take, how many there are.
+
+The parser has no limit on a head, and a server waits for the rest of it for ever: ten thousand connections that send
+a byte a minute hold it as well as a flood (slowloris). Timers are set only where a request did not come in one piece.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from interlock.config import HttpSettings
+from interlock.http.reach import Reach
+
+MOST_HEADERS = 100
+LONGEST_HEAD = 65_536
+"""Bytes of all headers together; what does not end is cut off at the next piece after so many."""
+LONGEST_TARGET = 16_384
+"""Bytes of the path with its query."""
+AFTER_ANSWER = 5.0
+"""Seconds for the rest of a body that was answered before it had come."""
+HEAD, BODY, BETWEEN = "head", "body", "between"
+
+
+@dataclass
+class Bounds:
+    """What one server allows, and the connections that it has from each address."""
+
+    settings: HttpSettings
+    reach: Reach
+    open: Counter[str] = field(default_factory=Counter)
+
+    def enter(self, address: str) -> bool:
+        self.open[address] += 1
+        most = self.settings.connections_per_address
+        return self.open[address] <= most or self.reach.trusts(address)
+
+    def leave(self, address: str) -> None:
+        self.open[address] -= 1
+        if self.open[address] <= 0:
+            del self.open[address]
+
+
+def bounded(bounds: Bounds) -> type[asyncio.Protocol]:
+    """The protocol for a server with these bounds."""
+    return type("BoundedProtocol", (_Protocol,), {"bounds": bounds})
+
+
+class _Protocol(HttpToolsProtocol):
+    bounds: Bounds
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._phase, self._begun, self._size = HEAD, False, 0
+        self._new = False
+        """Whether the message began in the piece at hand."""
+        self._counted = 0
+        self._address = ""
+        self._refused: tuple[int, str] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._timed = ""
+        """The phase that the timer is for."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._address = self.client[0] if self.client else ""
+        if not self.bounds.enter(self._address):
+            self._refuse(503, "Too many connections from this address are open.", "retry-after: 5\r\n")
+            return
+        self._time(HEAD, self.bounds.settings.head_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._no_timer()
+        self.bounds.leave(self._address)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        self._new = False
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self._phase == HEAD and not self._new:
+            self._size += len(data)
+            if self._size > LONGEST_HEAD:
+                self._refuse(431, f"The headers have more than {LONGEST_HEAD} bytes.")
+                return
+        self._watch()
+
+    def _watch(self) -> None:
+        """Have the timer of the present phase, and no other."""
+        if self._phase == BODY:
+            self._time(BODY, self.bounds.settings.body_seconds + self.bounds.settings.idle_seconds)
+        elif self._phase == HEAD or self.cycle is None or self.cycle.response_complete:
+            self._time(HEAD, self.bounds.settings.head_seconds)
+        else:
+            self._no_timer()
+
+    def _time(self, phase: str, seconds: float) -> None:
+        if self._timed == phase:
+            return
+        self._no_timer()
+        self._timed = phase
+        self._timer = self.loop.call_later(seconds, self._late, phase)
+
+    def _no_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._timed = None, ""
+
+    def _late(self, phase: str) -> None:
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        if phase == HEAD and self._begun:
+            self._refuse(408, "The head of the request took too long.")
+        else:
+            self.transport.close()
+
+    # -- what the parser tells
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._phase, self._begun, self._new, self._size = HEAD, True, True, 0
+        self._counted = 0
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        if len(self.url) > LONGEST_TARGET:
+            self._stop(414, f"The path and its query have more than {LONGEST_TARGET} bytes.")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._counted += len(name) + len(value)
+        if len(self.headers) >= MOST_HEADERS:
+            self._stop(431, f"The request has more than {MOST_HEADERS} headers.")
+        if self._counted > LONGEST_HEAD:
+            self._stop(431, f"The headers have more than {LONGEST_HEAD} bytes.")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._phase, self._begun = BODY, False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._phase = BETWEEN
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        if self._phase == BODY and not self.transport.is_closing():  # nobody waits for the rest of it
+            self._no_timer()
+            self._time(BODY, AFTER_ANSWER)
+        super().on_response_complete()
+
+    # -- refusing
+
+    def _stop(self, status: int, told: str) -> None:
+        """End the parsing; the parser then asks for an answer."""
+        self._refused = (status, told)
+        raise ValueError(told)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(*(self._refused or (400, msg)))
+
+    def _refuse(self, status: int, told: str, more: str = "") -> None:
+        """An answer of the connection's own, its last."""
+        self._no_timer()
+        body = f'{{"type":"connection","title":"Refused","status":{status},"detail":"{told}"}}'
+        head = f"content-type: application/problem+json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
+        self.transport.write(STATUS_LINE[status] + (head + more + "\r\n" + body).encode("ascii"))
+        self.transport.close()
