@@ -88,7 +88,8 @@ def up(
 
     process = Process(settings, machines, serve=True, work=True, beside=beside, pages=dashboard(), demo=mark.is_demo)
     owner = process.own()
-    link = process.login_url(owner)
+    # Whatever is not a terminal may be a file that others read, and is kept for longer than the link.
+    link = process.login_url(owner) if sys.stdout.isatty() else None
 
     def ready() -> None:
         _greet(process, link)
@@ -97,7 +98,7 @@ def up(
     process.run(ready)
 
 
-def _greet(process: Process, link: str) -> None:
+def _greet(process: Process, link: str | None) -> None:
     import sqlalchemy as sa
 
     from interlock import __version__
@@ -106,7 +107,10 @@ def _greet(process: Process, link: str) -> None:
     here = [m.name for m in process.engine.registry.workable()]
     others = [m.name for m in process.engine.registry if m.name not in here]
     typer.echo(f"Interlock {__version__} on {process.url}")
-    typer.echo(f"  log in    {link}\n            (once, within the hour; another one: interlock login-link)")
+    if link is not None:
+        typer.echo(f"  log in    {link}\n            (once, within the hour; another one: interlock login-link)")
+    else:
+        typer.echo("  log in    get a link in a terminal: interlock login-link")
     typer.echo(f"  data      {store}")
     typer.echo(f"  machines  {', '.join(here) or 'none'}")
     if others:

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import SecretStr, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
+from interlock.config.addresses import origin, secret_parts
 from interlock.config.settings import Settings
 from interlock.machine import InterlockError
 
@@ -20,7 +21,7 @@ OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_URL", "INTER
 """Variables of ours that are not settings: the file itself, whoever is at the command line, where an agent finds the
 service, long tests."""
 HIDDEN = "********"
-SECRET = re.compile(r"secret|password|token$|headers|redis_url|api_key")
+SECRET = re.compile(r"secret|password|token$|headers|redis_url|api_key|^webhooks\.")
 IN_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^/\s]+(?=@)|([?&]\w*password=)[^&\s]+")
 """A password in an address: before the host, or among the options."""
 
@@ -99,6 +100,9 @@ def shown(settings: Settings) -> dict[str, Any]:
     """The settings as plain values; a secret is shown as stars, and so is the password in an address."""
     plain = _plain(settings.model_dump())
     assert isinstance(plain, dict)
+    for name, one in settings.webhooks.items():
+        address = one.url.get_secret_value()
+        plain["webhooks"][name]["url"] = origin(address) + (f"/{HIDDEN}" if secret_parts(address) else "")
     return plain
 
 

@@ -123,15 +123,15 @@ class MailSettings(Table):
 class WebhookSettings(Table):
     """An endpoint for messages of the channel `webhook`; its table's name is the recipient."""
 
-    url: str = Field(description="Where to post.")
+    url: SecretStr = Field(description="Where to post; a secret, of which only scheme and host are shown.")
     secret: SecretStr = Field(min_length=16, description="Signs each message; at least 16 characters.")
     headers: dict[str, SecretStr] = Field(default_factory=dict, description="Sent with each request.")
     timeout: float = Field(15.0, gt=0, le=120, description="Seconds to wait for the answer.")
 
     @field_validator("url")
     @classmethod
-    def _url(cls, value: str) -> str:
-        if not value.startswith(("http://", "https://")):
+    def _url(cls, value: SecretStr) -> SecretStr:
+        if not value.get_secret_value().startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
         return value
 

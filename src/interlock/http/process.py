@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from interlock import ai
 from interlock.config import Settings
+from interlock.config.addresses import secret_parts
 from interlock.engine import Engine, secrets
 from interlock.engine.leases import Mirror
 from interlock.http.app import Pages, create_app
@@ -178,6 +179,8 @@ def _secrets(settings: Settings) -> list[str]:
     for one in settings.webhooks.values():
         found += [one.secret, *one.headers.values()]
     known = [value.get_secret_value() for value in found if value is not None]
+    for one in settings.webhooks.values():
+        known += secret_parts(one.url.get_secret_value())
     for address in filter(None, (settings.database_url, settings.listen_url)):
         url = sa.make_url(address)
         known += [str(found) for found in (url.password, url.query.get("password")) if found]

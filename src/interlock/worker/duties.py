@@ -119,7 +119,7 @@ def channels(settings: Settings) -> dict[str, Channel]:
         found["webhook"] = Webhooks(
             {
                 name: Endpoint(
-                    url=one.url, secret=one.secret.get_secret_value(), timeout=one.timeout,
+                    url=one.url.get_secret_value(), secret=one.secret.get_secret_value(), timeout=one.timeout,
                     headers={key: value.get_secret_value() for key, value in one.headers.items()},
                 )
                 for name, one in settings.webhooks.items()

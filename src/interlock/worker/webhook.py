@@ -24,6 +24,7 @@ from typing import Any
 
 import httpx2
 
+from interlock.config.addresses import secret_parts
 from interlock.engine.outbox import OutboxMessage
 from interlock.engine.text import canonical
 from interlock.machine import InterlockError
@@ -86,7 +87,8 @@ class Webhooks:
         try:
             status, retry_after, text = self._post(endpoint, headers, content)
         except httpx2.InvalidURL as error:
-            raise DeliveryRefused(f"the address of webhook {message.recipient!r} cannot be used") from error
+            told = f"the address of webhook {message.recipient!r} cannot be used ({type(error).__name__})"
+            raise DeliveryRefused(told) from None  # the error's own text has the address
         except httpx2.HTTPError as error:
             told = _hidden(str(error), endpoint) or type(error).__name__
             raise DeliveryFailed(f"webhook {message.recipient!r}: {told}") from None
@@ -213,7 +215,10 @@ def _wait(told: str, now: Micros) -> timedelta | None:
 
 def _hidden(text: str, endpoint: Endpoint) -> str:
     """Without what the other side may have repeated, and nobody should read."""
-    secrets = (endpoint.secret, endpoint.secret.removeprefix(PREFIX), endpoint.url, *endpoint.headers.values())
+    secrets = (
+        endpoint.secret, endpoint.secret.removeprefix(PREFIX), *endpoint.headers.values(),
+        endpoint.url, *secret_parts(endpoint.url),
+    )  # fmt: skip
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= 4:
             text = text.replace(secret, "***")

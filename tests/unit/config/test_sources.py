@@ -30,6 +30,13 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("http", "max_artifact", "2048", "4096", 2048, 4096),
     ("http", "open_metrics", "true", "false", True, False),
     ("http", "stream_limit", "3", "4", 3, 4),
+    ("http", "hosts", '["a.org"]', '["*.b.org"]', ["a.org"], ["*.b.org"]),
+    ("http", "proxies", '["10.0.0.1"]', '["10.0.0.0/8"]', ["10.0.0.1"], ["10.0.0.0/8"]),
+    ("http", "connections", "3", "4", 3, 4),
+    ("http", "connections_per_address", "3", "4", 3, 4),
+    ("http", "head_seconds", "3", "4", 3.0, 4.0),
+    ("http", "body_seconds", "3", "4", 3.0, 4.0),
+    ("http", "idle_seconds", "3", "4", 3.0, 4.0),
     ("worker", "hands", "3", "4", 3, 4),
     ("worker", "queues", '["a"]', '["b"]', ["a"], ["b"]),
     ("worker", "drain", "1.5", "2", 1.5, 2.0),
@@ -165,12 +172,13 @@ def test_webhooks_are_tables_by_their_names(write: Write, monkeypatch: pytest.Mo
     found = load().webhooks
     assert set(found) == {"shop", "bank"}
     shop = found["shop"]
-    assert (shop.url, shop.timeout, shop.headers["X-Key"].get_secret_value()) == (
+    assert (shop.url.get_secret_value(), shop.timeout, shop.headers["X-Key"].get_secret_value()) == (
         "https://shop.org/in", 3, "open sesame",
     )  # fmt: skip
     assert (found["bank"].headers, found["bank"].timeout) == ({}, 15)
     monkeypatch.setenv("INTERLOCK_WEBHOOKS__SHOP__TIMEOUT", "9")
-    assert (load().webhooks["shop"].timeout, load().webhooks["shop"].url) == (9, "https://shop.org/in")
+    again = load().webhooks["shop"]
+    assert (again.timeout, again.url.get_secret_value()) == (9, "https://shop.org/in")
 
 
 def test_secrets_are_given_by_name(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
