@@ -27,7 +27,7 @@ from uuid import UUID
 import psycopg
 import sqlalchemy as sa
 
-from interlock.store import points
+from interlock.store import futures, points
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, is_conflict, sort
@@ -81,10 +81,23 @@ class PostgresStore(Store):
         self._loops: list[threading.Thread] = []
 
     def submit(self, job: Job[T], name: str = "write") -> Future[T]:
+        future: Future[T] = Future()
         try:
-            return self._threads.submit(self.write, job, name)
+            self._threads.submit(self._run, job, name, future)
         except RuntimeError:
             raise StoreClosed(f"the store {self._address!r} is closed") from None
+        return future
+
+    def _run(self, job: Job[T], name: str, future: Future[T]) -> None:
+        """In a thread of ours, which must outlive whatever the future's holder does in its callbacks."""
+        if not futures.begin(future):
+            return
+        try:
+            result = self.write(job, name)
+        except BaseException as error:
+            futures.settle(future, None, error)
+        else:
+            futures.settle(future, result)
 
     def write(self, job: Job[T], name: str = "write") -> T:
         return self._write(self._engine, job, name)

@@ -22,7 +22,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.store import points, private
+from interlock.store import futures, points, private
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, sort
@@ -119,9 +119,12 @@ class SqliteStore(Store):
             with self._wanted:
                 while not self._queue and not self._closed:
                     self._wanted.wait()
-                group = [self._queue.popleft() for _ in range(min(len(self._queue), GROUP))]
-            if not group:
+                taken = [self._queue.popleft() for _ in range(min(len(self._queue), GROUP))]
+            if not taken:
                 break
+            group = [one for one in taken if futures.begin(one[1])]
+            if not group:
+                continue
             try:
                 if self._look_at_file() != file:
                     _discard(conn)
@@ -133,8 +136,7 @@ class SqliteStore(Store):
             except BaseException as error:
                 told = _ours(error)
                 for _, future, _ in group:
-                    if not future.done():
-                        future.set_exception(told)
+                    futures.settle(future, None, told)
                 _discard(conn)
                 conn = None
         if conn is not None:
@@ -149,16 +151,13 @@ class SqliteStore(Store):
             told = _ours(error)
             if len(group) == 1 or isinstance(told, StoreBusy):
                 for _, future, _ in group:
-                    future.set_exception(told)
+                    futures.settle(future, None, told)
                 return
             for one in group:
                 self._commit(conn, [one])
             return
         for (_, future, _), (result, error_) in zip(group, done, strict=True):
-            if error_ is None:
-                future.set_result(result)
-            else:
-                future.set_exception(_ours(error_))
+            futures.settle(future, result, None if error_ is None else _ours(error_))
 
     def _transaction(self, conn: sa.Connection, group: list[Queued]) -> list[tuple[Any, BaseException | None]]:
         transaction = self._begin(conn)

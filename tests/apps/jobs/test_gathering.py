@@ -218,6 +218,33 @@ def test_a_look_at_the_refused_that_fails_takes_nothing_from_the_others(
     assert good.state == "pending"
 
 
+def test_a_request_that_left_before_its_group_began_claims_nothing_and_hurts_nobody(service: Service) -> None:
+    async def ask() -> list[Any]:
+        room = service.room(Gathering)
+        asked = [asyncio.ensure_future(room.claim(wish(number, f"run-{number}"))) for number in "12"]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    left, served = asyncio.run(ask())
+    assert isinstance(left, asyncio.CancelledError)
+    assert served.state == "pending"
+    assert state(service.engine, "1") == "discovered"
+
+
+def test_those_who_wait_for_a_group_that_is_cancelled_are_cancelled(service: Service) -> None:
+    async def ask() -> list[Any]:
+        room = service.room(Gathering)
+        asked = [asyncio.ensure_future(room.claim(wish(number, f"run-{number}"))) for number in "12"]
+        while not room._under_way:
+            await asyncio.sleep(0)
+        for group in room._under_way:
+            group.cancel()
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    assert [type(one) for one in asyncio.run(ask())] == [asyncio.CancelledError] * 2
+
+
 # -- with Redis
 
 

@@ -61,6 +61,7 @@ class Gathering:
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         self._called = False
+        self._waiting = [one for one in self._waiting if not one[1].done()]  # whoever left wants no claim
         group = self._waiting[:MOST]
         del self._waiting[:MOST]
         if not group:
@@ -112,14 +113,16 @@ class Gathering:
         self, loop: asyncio.AbstractEventLoop, group: Sequence[Waiting], made: asyncio.Future[list[Answer]]
     ) -> None:
         self._under_way.discard(made)
-        error = made.exception()
+        error = asyncio.CancelledError() if made.cancelled() else made.exception()
         results: list[Answer] = [None] * len(group) if error is not None else made.result()
         if isinstance(error, steps.Apart):
             error = None
         for (_, waits), result in zip(group, results, strict=True):
             if waits.done():
                 continue
-            if error is not None:
+            if isinstance(error, asyncio.CancelledError):
+                waits.cancel()
+            elif error is not None:
                 waits.set_exception(error)
             elif isinstance(result, steps.Conflict):
                 waits.set_exception(result)
