@@ -7,9 +7,18 @@ both databases give equal answers. The history is append-only by triggers, in th
 
 from interlock.store.clock import SECOND, Clock, Micros, SystemClock, micros, moment, span
 from interlock.store.database import Store, open_store
-from interlock.store.errors import RowChanged, SchemaMismatch, StoreBusy, StoreClosed, StoreError, StoreFull, StoreGone
+from interlock.store.errors import (
+    RowChanged,
+    SchemaMismatch,
+    StoreBusy,
+    StoreClosed,
+    StoreError,
+    StoreFull,
+    StoreGone,
+    WrongIsolation,
+)
 
 __all__ = [
     "SECOND", "Clock", "Micros", "RowChanged", "SchemaMismatch", "Store", "StoreBusy", "StoreClosed", "StoreError",
-    "StoreFull", "StoreGone", "SystemClock", "micros", "moment", "open_store", "span",
+    "StoreFull", "StoreGone", "SystemClock", "WrongIsolation", "micros", "moment", "open_store", "span",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ class Store(ABC):
 
     @abstractmethod
     def join(self, conn: sa.Connection) -> None:
-        """Make sure that somebody else's connection is in a write transaction before we write on it."""
+        """Make sure that somebody else's connection is in a transaction on which we may write; else WrongIsolation."""
 
     @abstractmethod
     def clock_offset(self) -> Micros:

@@ -43,6 +43,14 @@ class StoreClosed(StoreError):
     """The store was closed."""
 
 
+class WrongIsolation(StoreError):
+    """A connection of yours is at an isolation level, or in autocommit mode, under which the laws do not hold."""
+
+    def __init__(self, level: str, why: str, remedy: str) -> None:
+        self.level = level
+        super().__init__(f"the connection is at {level}, where {why}; {remedy}")
+
+
 class SchemaMismatch(StoreError):
     """The database's schema is not the one that this code was written for."""
 

@@ -15,6 +15,7 @@ import contextlib
 import random
 import threading
 import time
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,11 +31,13 @@ import sqlalchemy as sa
 from interlock.store import futures, points
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
-from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, is_conflict, sort
+from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, WrongIsolation, is_conflict, sort
 from interlock.store.packing import packed
 
 T = TypeVar("T")
 CHANNEL = "interlock"
+LEVEL = "READ COMMITTED"
+REMEDY = "call conn.execution_options(isolation_level='READ COMMITTED') before its transaction begins"
 NOTIFY = "SELECT pg_notify(%s, %s)"
 TRIES = 5
 WORTH_A_LOOK = 16
@@ -63,15 +66,19 @@ class PostgresStore(Store):
         options = f"-c synchronous_commit={'on' if durability == 'full' else 'off'} -c TimeZone=UTC"
         how = {"options": options, "connect_timeout": 5, "application_name": "interlock"}
         address = url.set(drivername="postgresql+psycopg")
+        # Said with each BEGIN, whatever the server, the database or the role has as its default: a transaction that
+        # waited for a limit's lock under a snapshot of its beginning would not see what the one before it used.
         self._engine = sa.create_engine(
-            address, pool_size=pool_size, max_overflow=16, pool_use_lifo=True, connect_args=how
+            address, pool_size=pool_size, max_overflow=16, pool_use_lifo=True, connect_args=how, isolation_level=LEVEL
         )
         # The heartbeat's own: handlers that use up all the others must not make it miss a beat.
-        self._vital = sa.create_engine(address, pool_size=1, connect_args=how)
+        self._vital = sa.create_engine(address, pool_size=1, connect_args=how, isolation_level=LEVEL)
         # What several statements of one read say must fit together; it costs 0.1 ms a read.
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._threads = ThreadPoolExecutor(pool_size, thread_name_prefix="interlock-write")
         self._wakeup = wakeup
+        self._joined: weakref.WeakSet[sa.RootTransaction] = weakref.WeakSet()
+        """Transactions of others on which we may write."""
         self._pending = threading.local()
         """Updates of this thread that are on their way."""
         self._closed = threading.Event()
@@ -212,7 +219,20 @@ class PostgresStore(Store):
             pending.append(update)
 
     def join(self, conn: sa.Connection) -> None:
-        return None  # psycopg begins by itself
+        """Under a snapshot of its own beginning it would count a limit without the uses that were committed since."""
+        transaction = conn.get_transaction()
+        if transaction is not None and transaction in self._joined:
+            return  # its level cannot change any more
+        if _raw(conn).autocommit:
+            raise WrongIsolation("AUTOCOMMIT", "each statement commits by itself", REMEDY)
+        level = str(conn.exec_driver_sql("SHOW transaction_isolation").scalar_one()).upper()
+        if level != LEVEL:
+            if transaction is None:
+                conn.rollback()
+            raise WrongIsolation(level, "limits and keys are not seen as others have left them", REMEDY)
+        begun = conn.get_transaction()
+        assert begun is not None, "a statement begins one"
+        self._joined.add(begun)
 
     def clock_offset(self) -> Micros:
         def ask(conn: sa.Connection) -> Micros:

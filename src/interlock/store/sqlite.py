@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from interlock.store import futures, points, private
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
-from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, sort
+from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, WrongIsolation, sort
 
 try:
     import fcntl
@@ -267,9 +267,16 @@ class SqliteStore(Store):
 
     def join(self, conn: sa.Connection) -> None:
         """Python's sqlite3 begins no transaction before a SAVEPOINT, and then its RELEASE commits: begin one."""
-        conn.get_transaction() or conn.begin()
+        begun = None if conn.get_transaction() else conn.begin()
         raw = self._raw(conn)
         if not raw.in_transaction:
+            # Whoever begins transactions himself, by an event of SQLAlchemy, has begun this one.
+            if raw.isolation_level is None or getattr(raw, "autocommit", False) is True:
+                if begun is not None:
+                    begun.rollback()
+                raise WrongIsolation(
+                    "AUTOCOMMIT", "each statement commits by itself", "use one in SQLAlchemy's default mode"
+                )
             patiently(raw, "BEGIN IMMEDIATE", self._patience)
 
     def clock_offset(self) -> Micros:
