@@ -71,6 +71,7 @@ class Model(Life):
                 self.note(it, "worked", By.WORKER)
                 self.stop(it)
             case Again():
+                self.count_anew(it, it["state"])
                 it["data"] = {**it["data"], **dict(outcome.data or {})}
                 self.note(it, "again", By.WORKER)
                 self.let_go(it)

@@ -21,15 +21,16 @@ from interlock.machine import (
     Ask,
     Edge,
     EffectUnknown,
+    Facts,
     Machine,
     Review,
     Rule,
     WorkerLost,
 )
+from interlock.machine.checks import CRASH
 from interlock.store import SECOND, Micros, StoreError, micros, moment, span
 from interlock.store import tables as t
 
-CRASH = "crash"
 LOST = "*lost"
 """The due event of an instance whose worker was lost, found by a process without its code."""
 SHORTEST_PAUSE = 60 * SECOND
@@ -133,7 +134,7 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
         _exhausted(unit, instance, machine, rule, step, told, actor, payload)
         return
     back = machine.states[instance.state].lost
-    edge = machine.edge(instance.state, back) if back else None
+    edge = _way(instance, machine, instance.state, back, actor) if back else None
     if edge is not None:
         moves.move(unit, instance, machine, edge, actor, payload=payload)
         return
@@ -199,21 +200,28 @@ def _until(error: BaseException) -> datetime | None:
     return found if isinstance(found, datetime) and found.tzinfo is not None else None
 
 
-def _free(edge: Edge | None) -> Edge | None:
-    return edge if edge is not None and edge.automatic else None
+def _way(instance: Instance, machine: Machine, source: str, to: str, actor: Actor) -> Edge | None:
+    """The first transition between the two that may be taken without a person and whose guard lets it pass."""
+    for edge in machine.ways(source, to, actor.kind):
+        previous = instance.previous if source == instance.state else instance.state
+        if edge.guard is None or (
+            edge.guard(Facts(source, previous, instance.failed_step, instance.data, actor)) is True
+        ):
+            return edge
+    return None
 
 
-def _path(machine: Machine, source: str, to: str | None) -> list[Edge]:
+def _path(instance: Instance, machine: Machine, to: str | None, actor: Actor) -> list[Edge]:
     """From the step to where it goes: through the state for failures where that is declared, else straight."""
-    resting = machine.failures.state
-    into = _free(machine.edge(source, resting)) if resting and source != resting else None
+    source, resting = instance.state, machine.failures.state
+    into = _way(instance, machine, source, resting, actor) if resting and source != resting else None
     if to is None:
         return [into] if into else []
     if into is not None and resting is not None:
-        onward = _free(machine.edge(resting, to))
+        onward = _way(instance, machine, resting, to, SYSTEM_ACTOR)
         if onward is not None:
             return [into, onward]
-    straight = _free(machine.edge(source, to))
+    straight = _way(instance, machine, source, to, actor)
     if straight is not None:
         return [straight]
     return [into] if into is not None and to == resting else []
@@ -231,7 +239,7 @@ def _go(
     sets: Mapping[str, Any] | None = None,
 ) -> bool:
     """Walk to the state; False when no declared way leads there, and it stays where it is."""
-    path = _path(machine, instance.state, to)
+    path = _path(instance, machine, to, actor)
     for number, edge in enumerate(path):
         last = number == len(path) - 1
         moves.move(
@@ -281,10 +289,12 @@ def _exhausted(
         rule = verify
     at_state, data = instance.state, canonical(instance.data)
     payload = {**payload, "exhausted": True}
-    if not _go(unit, instance, machine, rule.then, actor, payload, sets=rule.sets):
+    gone = _go(unit, instance, machine, rule.then, actor, payload, sets=rule.sets)
+    refused = not gone and rule.then not in (None, at_state)  # a guard let nothing pass
+    if not gone and not (refused and _go(unit, instance, machine, None, actor, payload)):
         _rest(unit, instance, machine, actor, payload, sets=rule.sets if rule.then == at_state else None)
     moves.ask(unit, instance, rule.asks)
-    if rule.dead_letter:
+    if rule.dead_letter or refused:
         bury(unit, instance, at_state, step, told, data)
 
 

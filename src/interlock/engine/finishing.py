@@ -18,6 +18,7 @@ from interlock.engine.text import shortened
 from interlock.engine.unit import Unit
 from interlock.machine import (
     SYSTEM,
+    WORKER,
     Actor,
     Again,
     Edge,
@@ -97,8 +98,8 @@ def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | 
     names: list[str] = []
     here = instance.state
     for to in result.outcome.path:
-        edge = machine.edge(here, to)
-        names += edge.takes if edge else ()
+        for edge in machine.ways(here, to, WORKER):  # whichever it will be
+            names += edge.takes
         here = to
     return instance, machine, names
 
@@ -153,6 +154,7 @@ def _outcome(
             moves.ask_again(unit, instance, machine)
             _beside(unit, instance, outcome, actor)
         case Again():
+            failing.passed(instance, step)  # it did what it could do now, and nothing is wrong
             change = moves.change_data(machine, instance, outcome.data)
             at = unit.now + max(0, span(outcome.after))
             unit.record(
@@ -209,18 +211,22 @@ def _go(
 
 
 def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
-    edge = machine.edge(instance.state, to)
-    if edge is None:
-        ways = ", ".join(e.to for e in machine.edges_from(instance.state)) or "none"
+    """The first transition to this state that is for a worker and lets it pass."""
+    if not machine.edges_between(instance.state, to):
+        ways = ", ".join(dict.fromkeys(e.to for e in machine.edges_from(instance.state))) or "none"
         raise InvalidData(f"there is no transition {instance.state!r} → {to!r}; from here lead: {ways}")
     if to == machine.failures.state:
         raise InvalidData(f"{to!r} is where failures rest; raise the error, so that its rule is applied and counted")
-    if not edge.automatic:
+    edges = machine.ways(instance.state, to, actor.kind)
+    if not edges:
         raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for a worker")
-    verdict = passes(edge.guard, facts(instance, actor)) if edge.guard is not None else True
-    if verdict is not True:
-        raise InvalidData(f"the transition {instance.state!r} → {to!r} does not pass: {verdict or 'its guard'}")
-    return edge
+    whys = []
+    for edge in edges:
+        verdict = passes(edge.guard, facts(instance, actor)) if edge.guard is not None else True
+        if verdict is True:
+            return edge
+        whys.append(verdict if isinstance(verdict, str) and verdict else "its guard")
+    raise InvalidData(f"the transition {instance.state!r} → {to!r} does not pass: {'; '.join(whys)}")
 
 
 def must_hold(unit: Unit, claim: Claim) -> Instance:

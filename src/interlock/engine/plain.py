@@ -16,7 +16,7 @@ from interlock.engine import chain
 from interlock.engine.claiming import acting
 from interlock.engine.instance import columns
 from interlock.engine.unit import Unit, told
-from interlock.machine import Edge, Go, KeyScope, Kind, Machine
+from interlock.machine import WORKER, Edge, Go, KeyScope, Kind, Machine
 from interlock.store import Micros
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ def _number(row: tuple[Any, ...]) -> int:
 
 def _way(machine: Machine, source: str, to: str, worker: UUID) -> Way | None:
     """The way, if it is plain: nobody's consent, no limit, no review, no timer, nothing else that is done with it."""
-    edge, start = machine.edge(source, to), machine.states[source]
-    if machine.limits or machine.followers or machine.reviews or machine.stage or start.review or edge is None:
+    ways, start = machine.ways(source, to, WORKER), machine.states[source]
+    if machine.limits or machine.followers or machine.reviews or machine.stage or start.review or not ways:
         return None
-    end = machine.states[to]
-    if edge.guard or edge.takes or edge.sets or not edge.automatic or end.review or end.timers:
+    edge, end = ways[0], machine.states[to]
+    if edge.guard or edge.takes or edge.sets or end.review or end.timers:
         return None
     if end.kind is Kind.FAILED or to == machine.failures.state:
         return None

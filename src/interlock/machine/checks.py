@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from interlock.machine.errors import MachineError
 from interlock.machine.failures import Rule
-from interlock.machine.limits import Concurrent, Limit, Window
+from interlock.machine.limits import Concurrent, Limit, Window, fields_of
 from interlock.machine.states import Kind, Reminder, State, Timer
 from interlock.machine.transitions import By, Transition
 
@@ -17,19 +17,49 @@ if TYPE_CHECKING:
     from interlock.machine.definition import Machine
 
 T = TypeVar("T")
+CRASH = "crash"
+"""Under this name a step's crashes are counted beside its failures by rule."""
 
 
 def check(
     machine: Machine, states: Sequence[State], transitions: Sequence[Transition], limits: Sequence[Limit]
 ) -> None:
     """Raises MachineError with every problem found."""
-    problems = _unknown(machine) + _doubled(machine, states, limits)
+    problems = _names(machine) + _unknown(machine) + _doubled(machine, states, limits)
     # The rest walks the graph, which makes sense only where every name is known.
     if not problems:
         for look in CHECKS:
             problems += look(machine)
     if problems:
         raise MachineError(machine.name, problems)
+
+
+def _names(machine: Machine) -> list[str]:
+    """Names are joined to others: `state:stage` is a step, `limit/key` a limit's key, `step|rule` a counter."""
+    problems = []
+
+    def check(what: str, name: str, without: str, why: str) -> None:
+        if not name or not name.isprintable():
+            problems.append(f"name: {what} {name!r} needs a name of printable characters")
+        elif any(character in name for character in without):
+            problems.append(f"name: {what} {name!r} has {' or '.join(map(repr, without))} in it; {why}")
+
+    for state in machine.states:
+        check("state", state, ":|", "a step is spelled state:stage, so use another character such as _")
+    for event in dict.fromkeys([*(e.on for e in machine.edges), *(a.on for a in machine.arms)]):
+        check("event", event, "*", "such names are the engine's own, so use another character such as _")
+    for limit in machine.limits.values():
+        check("limit", limit.name, "/", "a limit's key is spelled limit/key, so use another character such as _")
+        if fields_of(limit.key)[2]:
+            problems.append(f"name: the key {limit.key!r} of limit {limit.name!r} needs something between its fields")
+    check("queue", machine.queue, "@,", "a queue for one host is spelled queue@host, so use another character")
+    problems += [
+        f"name: failure rule {rule.name} names {error!r}, which is no name of an error class"
+        for rule in _rules(machine)
+        for error in rule.errors
+        if isinstance(error, str) and (not error.isidentifier() or error == CRASH)
+    ]
+    return problems
 
 
 def _unknown(machine: Machine) -> list[str]:
@@ -225,12 +255,10 @@ def _fails_in(machine: Machine, rule: Rule) -> list[str]:
 
 def _failure_paths(machine: Machine) -> list[str]:
     failures, problems = machine.failures, []
-    pairs = {(e.source, e.to): e for e in machine.edges}
-    system = {By.SYSTEM, By.WORKER}
+    pairs = {(e.source, e.to) for e in machine.edges if e.automatic}
 
     def way(source: str, to: str, place: str) -> None:
-        edge = pairs.get((source, to))
-        if source != to and (edge is None or not edge.by & system):
+        if source != to and (source, to) not in pairs:
             problems.append(f"stuck: {place} moves {source} → {to}, and no such transition is for worker or system")
 
     if failures.crashes < 1:

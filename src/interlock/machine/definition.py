@@ -16,9 +16,9 @@ from pydantic import BaseModel
 
 from interlock.machine.checks import check
 from interlock.machine.failures import Failures
-from interlock.machine.limits import Concurrent, Limit, Window
+from interlock.machine.limits import Concurrent, Limit, Window, quoted
 from interlock.machine.states import Kind, Review, State
-from interlock.machine.transitions import Actor, Arm, Edge, Transition
+from interlock.machine.transitions import Actor, Arm, By, Edge, Transition
 
 Handler = Callable[..., Any]
 H = TypeVar("H", bound=Handler)
@@ -101,9 +101,14 @@ class Machine:
         self.handlers: dict[tuple[str, str | None], Work] = {}
         self.followers: dict[str, list[Follower]] = {}
         check(self, states, transitions, limits)
-        self._by_pair: dict[tuple[str, str], Edge] = {}
+        self._between: dict[tuple[str, str], tuple[Edge, ...]] = {}
         for edge in self.edges:
-            self._by_pair.setdefault((edge.source, edge.to), edge)
+            self._between[edge.source, edge.to] = (*self._between.get((edge.source, edge.to), ()), edge)
+        self._ways = {
+            (*pair, by): tuple(sorted((e for e in edges if e.automatic), key=lambda e: by not in e.by))
+            for pair, edges in self._between.items()
+            for by in (By.WORKER, By.SYSTEM)
+        }
         self._from: dict[str, tuple[Edge, ...]] = {
             s: tuple(e for e in self.edges if e.source == s) for s in self.states
         }
@@ -180,13 +185,23 @@ class Machine:
     def step_of(self, state: str, data: Mapping[str, Any]) -> str:
         """The name under which failures are counted: the state, and the stage where there is one."""
         stage = data.get(self.stage) if self.stage else None
-        return f"{state}:{stage}" if stage else state
+        return state if stage is None or stage == "" else f"{state}:{_spelled(stage)}"
 
     def edges_from(self, state: str) -> tuple[Edge, ...]:
         return self._from[state]
 
     def edge(self, source: str, to: str) -> Edge | None:
-        return self._by_pair.get((source, to))
+        """The transition between two states; the first that is declared, where there are several."""
+        return next(iter(self.edges_between(source, to)), None)
+
+    def edges_between(self, source: str, to: str) -> tuple[Edge, ...]:
+        """All transitions between two states, as they are declared."""
+        return self._between.get((source, to), ())
+
+    def ways(self, source: str, to: str, by: By) -> tuple[Edge, ...]:
+        """Those of them that may be taken without a person, in the order in which they are tried: first those that
+        are for this actor, a worker or the system, then those for the other; each as they are declared."""
+        return self._ways.get((source, to, By.WORKER if by is By.WORKER else By.SYSTEM), ())
 
     def edges_on(self, source: str, event: str) -> tuple[Edge, ...]:
         return tuple(edge for edge in self._from[source] if edge.on == event)
@@ -268,6 +283,13 @@ class Machine:
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()
+
+
+def _spelled(stage: object) -> str:
+    """A stage as part of a step's name. It is data, so it may be anything: two that differ are spelled apart."""
+    if isinstance(stage, str):
+        return stage if stage.isidentifier() else quoted(stage)
+    return f"%!{quoted(repr(stage))}"
 
 
 def _type(schema: Mapping[str, Any]) -> list[Any]:

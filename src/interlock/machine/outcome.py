@@ -83,7 +83,7 @@ class Stay(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class Again(Outcome):
-    """Run the same step again later; it costs no attempt."""
+    """Run the same step again later. Nothing is wrong: it costs no attempt, and the step's failures count anew."""
 
     after: timedelta
     data: Patch = None
