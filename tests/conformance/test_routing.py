@@ -189,7 +189,8 @@ def test_lost_workers_of_a_version_without_code_give_back_what_they_held(old: Tr
     old.claim()
     new = Engine(store, [NEW], clock=old.clock)
     assert new.take_back([old.worker]) == 1
-    assert (old.get(it).wake, old.get(it).holder) == ("work", None)
+    assert (old.get(it).wake, old.get(it).holder) == ("resume", None)
+    old.engine.tick()
     assert claimed(old, "task") == [it]
 
 

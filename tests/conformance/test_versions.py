@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 import pytest
 import sqlalchemy as sa
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from interlock.engine import Engine, NotServed, Result
 from interlock.machine import (
@@ -68,6 +68,44 @@ class JobWithoutPay(BaseModel):
     """A field less."""
 
     name: str
+
+
+class JobWithALeast(Job):
+    """A field that takes less."""
+
+    pay: int = Field(0, ge=1)
+
+
+class JobOfAKind(Job):
+    """A field that takes certain values only."""
+
+    name: Literal["gardener", "cook"]
+
+
+class Tools(BaseModel):
+    """A model inside."""
+
+    spade: bool = False
+
+
+class MoreTools(Tools):
+    """The same with a field that is needed."""
+
+    rake: bool
+
+
+class JobWithTools(Job):
+    """A model inside, and a list of them."""
+
+    tools: Tools = Tools()
+    spare: list[Tools] = []
+
+
+class JobWithMoreTools(Job):
+    """The same, with a field that is needed inside."""
+
+    tools: MoreTools = MoreTools(rake=True)
+    spare: list[MoreTools] = []
 
 
 WEEK = Timer(timedelta(days=7), "expire")
@@ -259,9 +297,28 @@ INCOMPATIBLE: dict[str, tuple[Machine, str]] = {
         "transition 'asking' → 'done' on 'answered' is gone",
     ),
     "a field is gone": (job(data=JobWithoutPay), "field 'pay' of the data is gone"),
-    "a field has another type": (job(data=JobWithPayInWords), "field 'pay' of the data has another type"),
+    "a field has another type": (
+        job(data=JobWithPayInWords), "field 'pay' of the data has another type: it was integer and is string"
+    ),
     "a field is required": (job(data=JobThatNeedsPlace), "field 'place' of the data is required now"),
+    "a field is bounded": (job(data=JobWithALeast), "field 'pay' of the data has minimum 1 now"),
+    "a field takes fewer values": (job(data=JobOfAKind), "field 'name' of the data may only be one of 2 values now"),
 }  # fmt: skip
+
+
+def test_a_field_that_is_needed_deep_inside_leaves_instances_to_code_that_covers_them(
+    store: Store, clock: VirtualClock
+) -> None:
+    old = Process(store, clock, job(data=JobWithTools))
+    it = old.create()
+    new = Process(store, clock, job(data=JobWithMoreTools))
+    assert new.engine.core.stranded["job", 1] == [
+        "field 'spare[].rake' of the data is required now", "field 'tools.rake' of the data is required now",
+    ]  # fmt: skip
+    assert new.claim() == []
+    assert new.engine.explain(it).waits_for == "code"
+    assert old.work() == [it]
+    assert new.engine.dead_letters.find() == []
 
 
 @pytest.mark.parametrize("name", INCOMPATIBLE)

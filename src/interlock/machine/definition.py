@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from interlock.machine.checks import check
 from interlock.machine.failures import Failures
 from interlock.machine.limits import Concurrent, Limit, Window, quoted
+from interlock.machine.schemas import differences
 from interlock.machine.states import Kind, Review, State
 from interlock.machine.transitions import Actor, Arm, By, Edge, Transition
 
@@ -292,11 +293,6 @@ def _spelled(stage: object) -> str:
     return f"%!{quoted(repr(stage))}"
 
 
-def _type(schema: Mapping[str, Any]) -> list[Any]:
-    # An optional field has no "type" of its own, a model or an enumeration only a reference.
-    return [schema.get(key) for key in ("type", "anyOf", "$ref", "items", "additionalProperties")]
-
-
 def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What keeps a process that knows only `new` from serving instances of `old`; empty means nothing."""
     problems = []
@@ -319,18 +315,11 @@ def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         for a in old["arms"]
         if (a["state"], a["event"]) not in arms
     ]
-    was, now = old.get("data") or {}, new.get("data") or {}
-    if was and not now:
+    was, now = old.get("data"), new.get("data")
+    if was is not None and now is None:
         problems.append("the data model is gone")
-    fields = now.get("properties", {})
-    for name, schema in was.get("properties", {}).items() if now else ():
-        if name not in fields:
-            problems.append(f"field {name!r} of the data is gone")
-        elif _type(fields[name]) != _type(schema):
-            problems.append(f"field {name!r} of the data has another type")
-    problems += [
-        f"field {name!r} of the data is required now"
-        for name in now.get("required", [])
-        if name not in was.get("required", [])
-    ]
+    elif was is None and now is not None:
+        problems.append("the data had no model, so nobody knows whether it fits the one that it has now")
+    elif was is not None and now is not None:
+        problems += differences(was, now)
     return problems
