@@ -28,6 +28,7 @@ from interlock.engine import (
     StillAtWork,
     secrets,
 )
+from interlock.http.heavy import CallerGone, TooBusy, TookTooLong
 from interlock.machine import DataTooBig, InterlockError, LimitReached
 from interlock.people import NameTaken, NotAllowed, NotAuthenticated, TooManyAttempts
 from interlock.store import StoreError
@@ -140,6 +141,12 @@ def of(error: InterlockError) -> Refusal:
             return problem(403, "not-allowed", told)
         case TooManyAttempts():
             return _later(429, "too-many-attempts", told, error.retry_after)
+        case TooBusy():
+            return _later(error.status, "too-busy", told, error.retry_after)
+        case TookTooLong():
+            return problem(422, "too-heavy", told)
+        case CallerGone():
+            return problem(499, "gone", told)
         case StoreError():
             return _later(503, "database", told, 1 if error.retryable else 60)
         case InvalidData() | EngineError():

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.unit import Unit
+from interlock.http.heavy import Heavy
 from interlock.people import People
 from interlock.store import StoreError
 from interlock.worker.loop import Loop
@@ -55,6 +56,7 @@ class Service:
         self.stopping = False
         self.listens_at: str | None = None
         """Where, once it does."""
+        self.heavy = Heavy()
         self._rooms: dict[Callable[[Service], Any], Any] = {}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")
 
@@ -86,4 +88,5 @@ class Service:
         self.hub.close()
         with suppress(StoreError):
             self.callers.write_uses()
+        self.heavy.close()
         self._threads.shutdown(wait=False, cancel_futures=True)

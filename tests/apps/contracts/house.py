@@ -207,3 +207,5 @@ def served(house: House) -> Iterator[str]:
 
 def close_reader() -> None:
     stored.reader().close()
+    while stored._idle:
+        stored._idle.pop().close()

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from fastapi import Path, Query, Request
 from fastapi.responses import Response
 
-from interlock.apps.contracts import calling, flow, links, placing, stored, taking
+from interlock.apps.contracts import calling, flow, links, looking, placing, stored, taking
 from interlock.apps.contracts.answers import Envelope, Enveloped, envelope, open_review
 from interlock.apps.contracts.bodies import CompareBody, IngestBody, ProviderBody, ReviewBody, uploaded
 from interlock.apps.contracts.calibrating import providers, put_provider
@@ -92,6 +92,7 @@ def _metadata(row: audit.Row) -> dict[str, Any]:
     responses={200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}},
 )  # fmt: skip
 async def get_page(
+    request: Request,
     service: TheService,
     who: Caller,
     id: Id,
@@ -107,7 +108,7 @@ async def get_page(
         return artifacts.read(conn, id, found.data["pdf"]), found.data
 
     original, _ = await service.read(look)
-    image = await service.call(stored.reader().render, original, number, scale)
+    image = await looking.image(service, request, who.who, original, number, scale)
     return Response(image, media_type="image/png")
 
 
@@ -240,7 +241,9 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
 async def review(service: TheService, write: Write, id: Id, body: ReviewBody) -> Response:
     """409 when somebody decided before, or the workflow moved on since `expected_seq`."""
 
-    places = await placing.look_up(service, lambda conn: seen(conn, id, write.who), body.fields)
+    places = await placing.look_up(
+        service, write.request, write.who.who, lambda conn: seen(conn, id, write.who), body.fields
+    )
 
     def job(unit: Unit) -> Done:
         with placing.known(places):
@@ -288,6 +291,7 @@ async def resume_link(service: TheService, who: Caller, id: Id) -> Response:
 
 @router.post("/{id}/resume", summary="Decide by a signed link", response_model=Envelope, openapi_extra={"security": []})
 async def resume(
+    request: Request,
     service: TheService,
     id: Id,
     body: ReviewBody,
@@ -299,7 +303,9 @@ async def resume(
     """The link is all that it takes, once: 403 when it was changed or is too old, 409 when it is decided."""
 
     link, now = links.Link(review, by, until, signature), service.engine.clock.now()
-    places = await placing.look_up(service, lambda conn: links.opened(conn, id, link, now)[0], body.fields)
+    places = await placing.look_up(
+        service, request, f"link {review}", lambda conn: links.opened(conn, id, link, now)[0], body.fields
+    )
 
     def go_on(unit: Unit) -> dict[str, Any]:
         instance, actor = links.checked(unit, id, review, by, until, signature)

@@ -15,6 +15,8 @@ from interlock.apps.contracts.reading import Box, Document, Span
 from interlock.engine import Instance, InvalidData, artifacts
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
     from interlock.http.service import Service  # a worker reads this, too, and needs no endpoints
 
 Places = Mapping[str, dict[str, Any]]
@@ -23,7 +25,11 @@ _looked_up: ContextVar[Places | None] = ContextVar("looked_up", default=None)
 
 
 async def look_up(
-    service: Service, find: Callable[[sa.Connection], Instance], decisions: Sequence[FieldDecision]
+    service: Service,
+    request: Request,
+    caller: str,
+    find: Callable[[sa.Connection], Instance],
+    decisions: Sequence[FieldDecision],
 ) -> Places:
     """What stands where the reviewer points; `find` gives the contract to whoever may see it."""
     pointed = {one.field: one.evidence for one in decisions if one.evidence is not None}
@@ -40,7 +46,9 @@ async def look_up(
     data, document, original = await service.read(read)
     if document is None:
         return {}  # nothing was read yet, so there is nothing to decide either
-    return await service.call(_placed, data, document, original, pointed)
+    from interlock.apps.contracts import looking
+
+    return await looking.look(service, request, caller, lambda: _placed(data, document, original, pointed))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,7 +24,11 @@ DOCUMENT, EXTRACTION, FIELDS, COMPARISON = "document", "extraction.json", "field
 JSON = "application/json"
 
 _readers: list[Reader] = []
-_own: ContextVar[Here | None] = ContextVar("own", default=None)
+_own: ContextVar[Reader | Here | None] = ContextVar("own", default=None)
+_idle: list[Reader] = []
+"""Readers for requests, beside that of the steps: a page that somebody looks at does not hold up the work."""
+_idle_lock = threading.Lock()
+KEPT_IDLE = 2
 
 
 class Here:
@@ -50,6 +55,29 @@ def opened_here() -> Iterator[None]:
         yield
     finally:
         _own.reset(before)
+
+
+@contextmanager
+def borrowed(stop: threading.Event) -> Iterator[Reader | Here]:
+    """A reader of one's own, which is what `reader()` gives inside; what it does ends when `stop` is set."""
+    if (own := _own.get()) is not None:
+        yield own
+        return
+    with _idle_lock:
+        mine = _idle.pop() if _idle else Reader()
+    mine.stop = stop
+    before = _own.set(mine)
+    try:
+        yield mine
+    finally:
+        _own.reset(before)
+        mine.stop = None
+        with _idle_lock:
+            keep = len(_idle) < KEPT_IDLE
+            if keep:
+                _idle.append(mine)
+        if not keep:
+            mine.close()
 
 
 def reader() -> Reader | Here:

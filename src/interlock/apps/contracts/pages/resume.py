@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from interlock.apps.contracts import links, placing, stored
+from interlock.apps.contracts import links, looking, placing
 from interlock.apps.contracts.api import decide_as
 from interlock.apps.contracts.calling import kept, settings_of
 from interlock.apps.contracts.machine import contract
@@ -63,7 +63,9 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
             decide_as(unit, instance, body, actor)
 
     try:
-        places = await placing.look_up(service, lambda conn: _instance(conn, service, id, link)[0], body.fields)
+        places = await placing.look_up(
+            service, request, f"link {link.review}", lambda conn: _instance(conn, service, id, link)[0], body.fields
+        )
         await service.write(job, "review")
     except NotAllowed as error:
         return refused(request, error)
@@ -85,7 +87,7 @@ async def image(
         return artifacts.read(conn, id, instance.data["pdf"])
 
     original = await service.read(look)
-    made = await service.call(stored.reader().render, original, number, 2.0)
+    made = await looking.image(service, request, f"link {link.review}", original, number, 2.0)
     return Response(made, media_type="image/png")
 
 
@@ -95,7 +97,7 @@ async def text(
 ) -> Response:
     link = links.Link.of(request.query_params)
     instance = await service.read(lambda conn: _instance(conn, service, id, link)[0])
-    return await under(service, instance, page, box)
+    return await under(service, request, f"link {link.review}", instance, page, box)
 
 
 def _instance(conn: sa.Connection, service: Service, id: UUID, link: links.Link) -> tuple[Instance, Actor]:
@@ -117,6 +119,8 @@ async def _shown(
 
     try:
         link = links.Link.of(request.query_params)
+        who = f"link {link.review}"
+        await looking.alternatives(service, request, who, lambda conn: _instance(conn, service, id, link)[0])
         instance, actor, made, more = await service.read(look)
     except (NotAllowed, NotFound) as wrong:
         return refused(request, wrong)

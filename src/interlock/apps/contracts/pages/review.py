@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from interlock.apps.contracts import placing, stored
+from interlock.apps.contracts import looking, placing, stored
 from interlock.apps.contracts.answers import open_review
 from interlock.apps.contracts.api import decide
 from interlock.apps.contracts.calling import kept, settings_of
@@ -86,7 +86,7 @@ async def post(request: Request, id: UUID) -> Response:
         return Done(said=f"{name}: {title(after.state)} now.", to="/ui/reviews")
 
     try:
-        places = await placing.look_up(v.service, lambda conn: seen(conn, id, v), body.fields)
+        places = await placing.look_up(v.service, request, v.who.who, lambda conn: seen(conn, id, v), body.fields)
         return await form.do(job, "review")
     except (EngineError, BadRequest) as error:
         return await _show(v, id, want, error)
@@ -95,12 +95,12 @@ async def post(request: Request, id: UUID) -> Response:
 @router.get("/ui/contracts/{id}/text")
 async def text(v: Reader, id: UUID, page: Annotated[int, Query(ge=1, le=100_000)], box: BoxText) -> Response:
     """The text under a rectangle that somebody dragged on a page."""
-    return await under(v.service, await v.service.read(lambda conn: seen(conn, id, v)), page, box)
+    return await under(v.service, v.request, v.who.who, await v.service.read(lambda conn: seen(conn, id, v)), page, box)
 
 
-async def under(service: Service, instance: Instance, page: int, box: str) -> Response:
+async def under(service: Service, request: Request, caller: str, instance: Instance, page: int, box: str) -> Response:
     """Points from the top left corner in, words and their exact boxes out."""
-    from interlock.apps.contracts.reading import Box
+    from interlock.apps.contracts.reading import Box, Span
 
     wanted = entering.evidence(f"{page}@{box}")
     if wanted is None or wanted.box is None:
@@ -116,11 +116,16 @@ async def under(service: Service, instance: Instance, page: int, box: str) -> Re
         return document, artifacts.read(conn, instance.id, data["pdf"])
 
     document, original = await service.read(look)
-    reader = stored.reader()
-    span = await service.call(reader.span_at, document, page, Box(*wanted.box), original)
+    rectangle = Box(*wanted.box)
+
+    def find() -> tuple[Span | None, list[Box]]:
+        reader = stored.reader()
+        span = reader.span_at(document, page, rectangle, original)
+        return span, reader.boxes_of(document, [span], original)[0] if span is not None else []
+
+    span, boxes = await looking.look(service, request, caller, find)
     if span is None:
         return JSONResponse({"quote": "", "place": "", "page": page, "boxes": []})
-    boxes = (await service.call(reader.boxes_of, document, [span], original))[0]
     return JSONResponse({
         "quote": document.page(page).text[span.start : span.end], "place": f"{page}:{span.start}-{span.end}",
         "page": page, "boxes": [[b.left, b.top, b.right, b.bottom] for b in boxes],
@@ -168,6 +173,7 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
             return instance, None, {}
         return (instance, *shown(conn, instance, settings, want, error))
 
+    await looking.alternatives(v.service, v.request, v.who.who, lambda conn: seen(conn, id, v))
     instance, made, more = await v.service.read(look)
     machine = v.service.engine.registry.get(contract.name)
     if made is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,7 @@ from interlock.apps.contracts.fields.validate import validate
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
 from interlock.apps.contracts.pages.given import Given
-from interlock.apps.contracts.reading import Document, Span
+from interlock.apps.contracts.reading import Span
 from interlock.apps.contracts.steps import DEFAULTS, vertical_of
 from interlock.config import ContractSettings
 from interlock.engine import Instance, artifacts, reviews
@@ -169,7 +169,7 @@ def sheet(
     vertical = vertical_of(data["vertical"], settings)
     read = stored.fields(conn, instance.id, data)
     document = stored.document(conn, instance.id, data)
-    boxes = _alternatives_boxes(conn, instance, document, read)
+    boxes = _boxes.get(_place(instance), {})
     problems = _problems(conn, instance, vertical, read)
     rows = [
         _row(one, read.get(one.name, {}), problems.get(one.name, []), boxes.get(one.name, []), (given or {}))
@@ -251,26 +251,35 @@ def _text(value: Any) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _alternatives_boxes(
-    conn: sa.Connection, instance: Instance, document: Document, read: Mapping[str, Mapping[str, Any]]
-) -> dict[str, list[Boxes]]:
-    """Where the alternatives stand on their pages; looked up in the file once, and kept."""
-    data = instance.data
-    place = instance.id, str(data.get("fields"))
-    if place in _boxes or data["media_type"] != PDF:
-        return _boxes.get(place, {})
+def _place(instance: Instance) -> tuple[UUID, str]:
+    return instance.id, str(instance.data.get("fields"))
+
+
+def unseen(conn: sa.Connection, instance: Instance) -> Callable[[], None] | None:
+    """What looks up where the alternatives stand on their pages; None when that is known, or there is nothing to know.
+
+    It opens the file, which may take long: no sheet waits for it, and without it the alternatives are not lit.
+    """
+    data, place = instance.data, _place(instance)
+    if place in _boxes or not data.get("fields") or data["media_type"] != PDF:
+        return None
+    read = stored.fields(conn, instance.id, data)
     places = [
         (name, Span(other["page"], other["start"], other["end"]))
         for name, one in read.items()
         for other in (one.get("alternatives") or [])[:MOST_ALTERNATIVES]
     ]
-    found: dict[str, list[Boxes]] = {}
-    if places:
-        original = artifacts.read(conn, instance.id, data["pdf"])
+    if not places:
+        return None
+    document, original = stored.document(conn, instance.id, data), artifacts.read(conn, instance.id, data["pdf"])
+
+    def look() -> None:
+        found: dict[str, list[Boxes]] = {}
         lines = stored.reader().boxes_of(document, [span for _, span in places], original)
         for (name, _), boxes in zip(places, lines, strict=True):
             found.setdefault(name, []).append([[b.left, b.top, b.right, b.bottom] for b in boxes])
-    if len(_boxes) >= 200:
-        _boxes.clear()
-    _boxes[place] = found
-    return found
+        if len(_boxes) >= 200:
+            _boxes.clear()
+        _boxes[place] = found
+
+    return look

@@ -87,6 +87,12 @@ class ReaderDied(ReadingError):
     code: ClassVar[str] = "READER_DIED"
 
 
+class ReaderStopped(ReadingError):
+    """Whoever wanted it read has gone, or gave it no more time."""
+
+    code: ClassVar[str] = "READER_STOPPED"
+
+
 class BadDump(NotReadable):
     """Stored bytes are not a document of this version."""
 

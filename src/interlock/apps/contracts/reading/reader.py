@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, Self
 
 from interlock.apps.contracts.reading import file, images
 from interlock.apps.contracts.reading.document import Box, Document, Page, Span
-from interlock.apps.contracts.reading.errors import ParseTimeout, ReaderDied
+from interlock.apps.contracts.reading.errors import ParseTimeout, ReaderDied, ReaderStopped
 from interlock.apps.contracts.reading.limits import DEFAULT, Limits
 from interlock.apps.contracts.reading.pdf import Progress
 
@@ -25,6 +26,8 @@ FILES_A_PROCESS = 500
 """After so many it is replaced, whatever a library may have kept."""
 _CONTEXT = multiprocessing.get_context("spawn")
 _START_SECONDS = 60.0
+LOOK_EVERY = 0.1
+"""Seconds between two looks whether it shall stop."""
 
 
 class Reader:
@@ -36,6 +39,8 @@ class Reader:
         self._child: Any = None
         self._pipe: Connection | None = None
         self._files = 0
+        self.stop: threading.Event | None = None
+        """Whoever has the reader alone may end what it does: the process is killed when this is set."""
 
     def read(self, data: bytes, filename: str = "", progress: Progress | None = None) -> Document:
         """The document in these bytes; `progress` hears of each page, as (page, of how many)."""
@@ -81,8 +86,7 @@ class Reader:
                 pipe.send((name, arguments))
                 while True:
                     seconds = max(self._limits.seconds, self._limits.ocr_seconds_a_page)
-                    if not pipe.poll(seconds):
-                        raise ParseTimeout(f"{name} gave no sign for {seconds:g} s and was ended")
+                    self._wait(pipe, name, seconds)
                     kind, value = pipe.recv()
                     if kind == "page":
                         if progress is not None:
@@ -103,6 +107,14 @@ class Reader:
             raise value
         return value
 
+    def _wait(self, pipe: Connection, name: str, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not pipe.poll(min(LOOK_EVERY, max(0.0, end - time.monotonic()))):
+            if self.stop is not None and self.stop.is_set():
+                raise ReaderStopped(f"{name} was ended, because nobody waits for it any more")
+            if time.monotonic() >= end:
+                raise ParseTimeout(f"{name} gave no sign for {seconds:g} s and was ended")
+
     def _start(self) -> Connection:
         ours, theirs = _CONTEXT.Pipe()
         self._child = _CONTEXT.Process(target=_serve, args=(theirs, self._memory_mb), daemon=True)
@@ -110,8 +122,7 @@ class Reader:
         theirs.close()
         self._pipe, self._files = ours, 0
         try:
-            if not ours.poll(_START_SECONDS):
-                raise ParseTimeout(f"the process that reads files did not start within {_START_SECONDS:g} s")
+            self._wait(ours, "the process that reads files", _START_SECONDS)
             ours.recv()
         except EOFError as error:
             self._end()

@@ -1,0 +1,141 @@
+"""Heavy reading: what a caller starts that may take seconds, such as a page image of a file from a stranger.
+
+It runs in a few threads of its own, so that nothing else waits for it. Of one caller one runs at a time and a few
+wait; past that it is refused at once (429, or 503 when all places are taken). It is stopped when its caller has gone
+and when its time is over: the job is given an event that it looks at, or that ends the process it works in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from starlette.requests import Request
+
+from interlock.machine import InterlockError
+
+T = TypeVar("T")
+Stop = threading.Event
+HANDS = 3
+WAITING = 8
+"""Of one caller, beside the one that runs."""
+PLACES = 48
+"""Of all callers, running and waiting."""
+SECONDS = 20.0
+
+
+class TooBusy(InterlockError):
+    """There is no place for it now; it may be asked for again soon."""
+
+    def __init__(self, told: str, *, status: int, retry_after: float) -> None:
+        super().__init__(told)
+        self.status, self.retry_after = status, retry_after
+
+
+class TookTooLong(InterlockError):
+    """It was ended because its time was over."""
+
+
+class CallerGone(InterlockError):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass
+class _Caller:
+    """What one caller has here."""
+
+    places: int = 0
+    turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+
+
+class Heavy:
+    """The place for heavy reading of one service."""
+
+    def __init__(
+        self, *, hands: int = HANDS, waiting: int = WAITING, places: int = PLACES, seconds: float = SECONDS
+    ) -> None:
+        self._waiting, self._most, self.seconds = waiting, places, seconds
+        self._threads = ThreadPoolExecutor(hands, thread_name_prefix="interlock-heavy")
+        self._hands = asyncio.Semaphore(hands)
+        self._callers: dict[str, _Caller] = {}
+        self._running: set[Stop] = set()
+
+    @property
+    def taken(self) -> int:
+        """Places that are taken, running and waiting."""
+        return sum(one.places for one in self._callers.values())
+
+    async def run(self, request: Request, caller: str, job: Callable[[Stop], T]) -> T:
+        """What the job returns; it is told to stop when the caller goes, or when its time is over."""
+        mine = self._enter(caller)
+        stop = Stop()
+        work = asyncio.ensure_future(self._turn(mine, job, stop))
+        gone = asyncio.ensure_future(_gone(request))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise CallerGone("nobody waits for the answer any more")
+            return work.result()
+        finally:
+            stop.set()
+            for task in (work, gone):
+                task.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+            mine.places -= 1
+            if not mine.places:
+                self._callers.pop(caller, None)
+
+    def _enter(self, caller: str) -> _Caller:
+        if self.taken >= self._most:
+            raise TooBusy("too much is being read here at the moment; try again soon", status=503, retry_after=5)
+        mine = self._callers.get(caller) or _Caller()
+        if mine.places > self._waiting:
+            raise TooBusy(
+                f"{mine.places} requests of yours that take long are under way; wait for them",
+                status=429,
+                retry_after=2,
+            )
+        mine.places += 1
+        self._callers[caller] = mine
+        return mine
+
+    async def _turn(self, mine: _Caller, job: Callable[[Stop], T], stop: Stop) -> T:
+        async with mine.turn, self._hands:
+            self._running.add(stop)
+            done = asyncio.get_running_loop().run_in_executor(self._threads, job, stop)
+            try:
+                return await asyncio.wait_for(asyncio.shield(done), self.seconds)
+            except TimeoutError:
+                stop.set()
+                if done.done() and not done.cancelled() and not isinstance(done.exception(), TimeoutError):
+                    return done.result()
+                raise TookTooLong(f"it took longer than {self.seconds:g} s and was ended") from None
+            finally:
+                stop.set()
+                if not done.done():  # the hand is free when the thread is, and that was told to stop
+                    await _ended(done)
+                self._running.discard(stop)
+
+    def close(self) -> None:
+        for stop in tuple(self._running):
+            stop.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+async def _ended(done: asyncio.Future[T]) -> None:
+    """Wait for it, whoever wants to leave meanwhile."""
+    while not done.done():
+        try:
+            await asyncio.wait({done})
+        except asyncio.CancelledError:
+            continue
+
+
+async def _gone(request: Request) -> None:
+    """Returns when the caller has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
