@@ -112,7 +112,7 @@ def test_those_that_match_are_closed_and_stay_where_they_are(
 
 
 def test_an_unknown_action_is_refused(trial: Trial, ids: dict[str, UUID]) -> None:
-    with pytest.raises(InvalidData, match="resolved or discarded, not 'burn'"):
+    with pytest.raises(InvalidData, match="resolved or discarded, not 'burn'; use one of retry, resolve, discard"):
         trial.engine.dead_letters.many("burn", Filter(machine="job"), actor=ANN)
     assert open_ones(trial) == set(ids.values())
 

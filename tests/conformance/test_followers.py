@@ -64,7 +64,7 @@ def machines() -> list[Machine]:
     def lamp_follows(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
         lamp_id = instance.data.get("lamp")
         if lamp_id:
-            unit.also(UUID(lamp_id))
+            unit.lock(UUID(lamp_id))
             firing.fire(unit, UUID(lamp_id), "shine", actor, reason=edge.on)
         if instance.data.get("refuse"):
             raise Refused("not this one")

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Engine, due, finishing, keys, limits, lineage, listing, moves, picking, workers
+from interlock.engine import Engine, due, keys, limits, lineage, listing, moves, picking, workers
 from interlock.engine.listing import Where
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
@@ -204,9 +204,9 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "a look for ready work": (
         lambda u: picking.anything_ready(u.core, u.conn, u.now, QUEUES), ("ix_instance_ready",),
     ),
-    "resumes": (lambda u: due.resumes(u, 10), ("ix_instance_due",)),
-    "time limits": (lambda u: finishing.overdue(u, 10), ("ix_instance_due",)),
-    "timers": (lambda u: due.timers(u, 10), ("ix_instance_timer",)),
+    "resumes": (lambda u: due.serve(u, due.RESUMES, 10), ("ix_instance_due",)),
+    "time limits": (lambda u: due.serve(u, due.OVERDUE, 10), ("ix_instance_due",)),
+    "timers": (lambda u: due.serve(u, due.TIMERS, 10), ("ix_instance_timer",)),
     "a look for what is due": (
         lambda u: due.anything_due(u.conn, 0), ("ix_instance_due", "ix_instance_timer", "ix_instance_blocked"),
     ),

@@ -6,14 +6,17 @@ import threading
 import time
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from interlock.engine import Fenced
+from interlock.engine import Engine, Fenced, workers
 from interlock.machine import Again, Go, Work
-from interlock.store import SECOND, SystemClock
+from interlock.store import SECOND, Store, SystemClock
 from interlock.testing import VirtualClock
 from interlock.worker import Task
+from interlock.worker.loop import Identity
+from interlock.worker.sweeper import Sweeper
 from tests.worker.conftest import Opener
 from tests.worker.waiting import eventually
 from tests.worker.workshop import Hiccup, errand
@@ -150,3 +153,106 @@ def test_when_the_machines_clock_jumps_the_databases_stays_the_one_of_record(mon
     assert clock.now() - before < 60 * SECOND
     clock.correct(0)
     assert clock.now() - before >= hour
+
+
+def test_a_clock_that_steps_ahead_a_day_ends_no_handler_and_no_worker(workshop: Opener) -> None:
+    clock = VirtualClock()
+    begun, end = threading.Event(), threading.Event()
+
+    def work(task: Task[Any]) -> Go:
+        begun.set()
+        end.wait(20)
+        return Go("done")
+
+    shop = workshop(errand(todo=Work(work, timedelta(hours=1))), clock=clock)
+    one, two = shop.open(), shop.open()
+    eventually(lambda: shop.beats(one) and shop.beats(two))
+    it = shop.create()
+    assert begun.wait(10)
+    clock.step_ahead(timedelta(days=1))
+    seen = one.sweeper.rounds, two.sweeper.rounds, one.watcher.rounds, two.watcher.rounds
+    eventually(lambda: one.sweeper.rounds > seen[0] + 2 and two.sweeper.rounds > seen[1] + 2)
+    eventually(lambda: one.watcher.rounds > seen[2] + 1 and two.watcher.rounds > seen[3] + 1)
+    end.set()
+    shop.reaches(it, "done")
+    assert shop.kinds(it) == ["created", "moved"]
+    assert len(shop.engine.read(workers.alive)) == 2
+
+
+class Times:
+    """The two clocks of a machine, both set by the test, in seconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall, self.since_start = 1_800_000_000.0, 500.0
+        monkeypatch.setattr("interlock.store.clock.time.time_ns", lambda: round(self.wall * 1e9))
+        monkeypatch.setattr("interlock.store.clock.time.monotonic_ns", lambda: round(self.since_start * 1e9))
+        monkeypatch.setattr("interlock.store.clock.time.monotonic", lambda: self.since_start)
+
+    def pass_(self, seconds: float) -> None:
+        self.wall += seconds
+        self.since_start += seconds
+
+
+def test_a_clock_set_back_an_hour_goes_on_slower_until_the_other_has_caught_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = Times(monkeypatch)
+    clock = SystemClock()
+    before = clock.now()
+    times.wall -= 3600
+    clock.correct(0)
+    assert clock.now() == before
+    times.pass_(60)
+    assert clock.now() - before == 45 * SECOND
+    clock.correct(0)  # each heartbeat looks again
+    assert clock.now() - before == 45 * SECOND
+    for _ in range(5 * 3600 // 5):
+        times.pass_(5)
+        clock.correct(0)
+    assert clock.now() == round(times.wall * SECOND)
+
+
+def test_a_clock_that_had_been_years_ahead_is_set_right_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    times = Times(monkeypatch)
+    times.wall += 3 * 365 * 86400
+    clock = SystemClock()
+    clock.now()
+    times.wall -= 3 * 365 * 86400
+    clock.correct(0)
+    assert clock.now() == round(times.wall * SECOND)
+    assert "is 1095 days, 0:00:00 behind what it said before" in caplog.text
+
+
+def test_a_process_that_starts_after_a_step_back_goes_on_from_where_the_record_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was ready before the step is ready after it."""
+    real = time.time_ns
+    first = Engine(store, [errand()])
+    it = first.create("errand").id
+    monkeypatch.setattr("interlock.store.clock.time.time_ns", lambda: real() - 3600 * 10**9)
+    monkeypatch.setattr(store, "clock_offset", lambda: 0)
+    again = Engine(store, [errand()])
+    assert [claim.id for claim in again.claim(uuid4(), ["errand"], 5)] == [it]
+
+
+def test_the_moments_of_others_count_only_by_a_clock_that_was_not_just_set(workshop: Opener) -> None:
+    clock = VirtualClock()
+    shop = workshop(errand(), clock=clock)
+    other = uuid4()
+    shop.store.write(
+        lambda conn: workers.start(conn, clock.now(), other, host="h", pid=1, queues=["errand"], lock_file=None)
+    )
+    shop.store.write(lambda conn: workers.beat(conn, clock.now(), other))
+    it = shop.create()
+    assert shop.engine.claim(other, ["errand"], 1)
+    sweeper = Sweeper(shop.engine, Identity(uuid4()))
+    clock.step_ahead(timedelta(days=1))
+    sweeper.once()
+    assert shop.get(it).holder == other
+    clock.advance(timedelta(seconds=11))  # by now it would have beaten
+    sweeper.once()
+    assert shop.get(it).holder is None
+    assert shop.kinds(it)[-1] == "lost"

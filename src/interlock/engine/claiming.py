@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine import failing, limits, moves, picking
+from interlock.engine.errors import InvalidData, items_own
 from interlock.engine.instance import PLACES, Instance, columns
 from interlock.engine.unit import Unit
-from interlock.machine import WORKER, Actor, Edge, Machine, Work, WorkError
+from interlock.machine import WORKER, Actor, Edge, Machine, Work
 from interlock.store import Micros, span
 
 WAKE, DUE, HOLDER, FENCE, SINCE = map(PLACES.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
@@ -52,11 +53,18 @@ class Claim(NamedTuple):
         return instance
 
 
-def claim(unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[Claim]:
-    """Up to `count` claims; picks up, with a history row, what is declared to be picked up."""
+def claim(
+    unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int = 0, picked: list[UUID] | None = None
+) -> list[Claim]:
+    """Up to `count` claims; picks up, with a history row, what is declared to be picked up.
+
+    An instance that cannot be claimed fails its step, and the others are claimed. `picked` is told what was looked at.
+    """
     if count <= 0 or not queues:
         return []
     rows = picking.pick(unit.core, unit.conn, unit.now, queues, count, turn)
+    if picked is not None:
+        picked += [row[0] for row in rows]
     places: dict[tuple[str, int, str], Place] = {}
     for which in set(map(_place_of, rows)):
         machine, version, state = which
@@ -109,6 +117,8 @@ class Place(NamedTuple):
 
 
 def _place(machine: Machine, state: str) -> Place:
+    if state not in machine.states:
+        return Place(machine, None, state, None)
     edge = machine.pick_up(state)
     at = edge.to if edge else state
     work = None if machine.stage or edge or machine.concurrent(at) else machine.handler_for(at, {})
@@ -117,7 +127,23 @@ def _place(machine: Machine, state: str) -> Place:
 
 def _claim(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Claim | None:
     """Take what the machine has declared with it: slots, and the move into the state where the work is done."""
+    try:
+        with unit.attempt(instance):
+            return _taken(unit, instance, place, worker)
+    except BaseException as error:
+        # Keys, guards, followers and models are the application's, and the data is anybody's.
+        if not items_own(error):
+            raise
+        machine = place.machine
+        trouble = failing.nonsense(error, f"{machine.name} in {instance.state!r} cannot be claimed")
+        failing.fail(unit, instance, machine, trouble, acting(worker))
+        return None
+
+
+def _taken(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Claim | None:
     machine, edge, state, _ = place
+    if state not in machine.states:
+        raise InvalidData(f"{machine.name} has no state {state!r}; it has {', '.join(machine.states)}")
     work = machine.handler_for(state, instance.staged(machine))
     if work is None:
         # Served by another process; a second look in a minute, if that one is gone.
@@ -125,21 +151,15 @@ def _claim(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Claim 
         unit.touch(instance)
         return None
     instance.waited = max(unit.now - (instance.due_at or unit.now), 0)
-    if edge is not None or machine.concurrent(state):
-        mark = unit.mark(instance)
-        try:
-            full = limits.take_slots(unit, instance, machine, state) if machine.concurrent(state) else None
-            if full is not None:
-                instance.wake, instance.blocked_on = "blocked", full
-                unit.touch(instance)
-                return None
-            if edge is not None:
-                moves.move(unit, instance, machine, edge, acting(worker))
-        except WorkError as error:  # a limit of the pick-up is used up, or cannot be worked out
-            unit.revert(instance, mark)
-            failing.fail(unit, instance, machine, error, acting(worker))
-            return None
+    full = limits.take_slots(unit, instance, machine, state) if machine.concurrent(state) else None
+    if full is not None:
+        instance.wake, instance.blocked_on = "blocked", full
+        unit.touch(instance)
+        return None
+    if edge is not None:
+        moves.move(unit, instance, machine, edge, acting(worker))
     step = machine.step_of(instance.state, instance.staged(machine))
+    instance.data  # noqa: B018 - what cannot be read is found here, and not by the handler's worker
     until = unit.now + span(work.timeout)
     unit.lease(instance, worker, until)
     return Claim(None, instance, machine, work, step, worker, instance.fence, until, instance.waited)

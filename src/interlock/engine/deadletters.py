@@ -10,9 +10,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import artifacts, lineage, moves
-from interlock.engine.errors import InvalidData, KeyTaken, NotFound, Refused
+from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
 from interlock.engine.instance import ERASED, Instance
-from interlock.engine.unit import Unit
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Actor, Kind, Machine
 from interlock.store import Micros
 from interlock.store.tables import dead_letter as D
@@ -148,12 +148,22 @@ def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Ins
         again = _reborn(unit, instance, machine, letter, actor, payload)
         _close(unit, letter_id, "retried", actor, reason, retried_as=again.id)
         return again
-    if instance.state != state:
+    if event := letter.error.get("event"):
+        _fire_again(unit, instance, str(event), actor, payload)
+    elif instance.state != state:
         _walk_back(unit, instance, machine, state, actor, payload)
     else:
         _again_here(unit, instance, machine, actor, payload)
     _close(unit, letter_id, "retried", actor, reason)
     return instance
+
+
+def _fire_again(unit: Unit, instance: Instance, event: str, actor: Actor, payload: dict[str, Any]) -> None:
+    """The system's event that could not be fired when it was due; what stands in its way is told to whoever retries."""
+    from interlock.engine.firing import fire
+
+    unit.record(instance, "retried", actor, payload=payload)
+    fire(unit, instance.id, event, SYSTEM_ACTOR, payload={"why": "retried"})
 
 
 def _again_here(unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: dict[str, Any]) -> None:
@@ -216,10 +226,17 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
     return get(unit.conn, letter_id)
 
 
+MANY = {"retry": "retried", "resolve": "resolved", "discard": "discarded"}
+"""What can be done with many at once, and what they are afterwards."""
+
+
 def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = "", limit: int = 100) -> list[UUID]:
     """Retry, resolve or discard up to `limit` of those that match; the ids of those that could be."""
     if where.empty:
         raise InvalidData("an empty filter would take every dead letter; name a machine, step, error or fingerprint")
+    if action not in MANY:
+        names = ", ".join(MANY)
+        raise InvalidData(f"dead letters can be retried, resolved or discarded, not {action!r}; use one of {names}")
     letters = find(unit.conn, where, limit=limit)
     unit.lock_many([letter.instance_id for letter in letters])
     return [letter.id for letter in letters if _could(unit, action, letter, actor, note)]
@@ -228,15 +245,15 @@ def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = ""
 def _could(unit: Unit, action: str, letter: DeadLetter, actor: Actor, note: str) -> bool:
     """One that is refused, or lost its key to another, stays open and does not hold up those beside it."""
     instance = unit.lock(letter.instance_id)
-    mark = unit.mark(instance)
     try:
-        if action == "retry":
-            retry(unit, letter.id, actor, reason=note)
-        else:
-            status = {"resolve": "resolved", "discard": "discarded"}.get(action, action)
-            close(unit, letter.id, status, actor, note=note)
-    except (Refused, KeyTaken):
-        unit.revert(instance, mark)
+        with unit.attempt(instance):
+            if action == "retry":
+                retry(unit, letter.id, actor, reason=note)
+            else:
+                close(unit, letter.id, MANY[action], actor, note=note)
+    except BaseException as error:
+        if not items_own(error):
+            raise
         return False
     return True
 

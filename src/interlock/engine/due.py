@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking
-from interlock.engine.errors import NotServed, Refused
+from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical
+from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.engine.workers import LIVES
 from interlock.machine import Message, Reminder, WorkError
-from interlock.store import Micros
+from interlock.store import Micros, last_set
 from interlock.store import tables as t
 
 I = t.instance  # noqa: E741
@@ -21,73 +23,114 @@ W = t.worker
 BATCH = 200
 
 
-def resumes(unit: Unit, limit: int = BATCH) -> int:
-    """Retries and pauses whose time has come."""
-    rows = unit.conn.execute(
-        sa.select(I)
-        .where(picking.waking("resume"), I.c.due_at <= unit.now, unit.core.mine)
-        .order_by(I.c.due_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    ).all()
+class Look(NamedTuple):
+    """One kind of what comes due: which rows, and what is done with each of them."""
+
+    name: str
+    where: Callable[[Unit], sa.Select[Any]]
+    one: Callable[[Unit, Instance], None]
+
+
+def _waking(wake: str) -> Callable[[Unit], sa.Select[Any]]:
+    return lambda unit: (
+        sa.select(I).where(picking.waking(wake), I.c.due_at <= unit.now, unit.core.mine).order_by(I.c.due_at)
+    )
+
+
+def _timers(unit: Unit) -> sa.Select[Any]:
+    waiting = sa.text("timer_at IS NOT NULL AND paused_at IS NULL")
+    return sa.select(I).where(waiting, I.c.timer_at <= unit.now, unit.core.mine).order_by(I.c.timer_at)
+
+
+def _overdue(unit: Unit) -> sa.Select[Any]:
+    """Past their time limit, and nobody is there to see to it: a worker that lives ends its handlers itself.
+
+    It counts seconds, and moments are set now and then: a clock that steps ahead a day must not end every handler. So
+    long after such a step, all who live have beaten again.
+    """
+    alive = sa.select(W.c.id).where(sa.text("worker.status IN ('alive', 'draining')"), W.c.beats > 0)
+    clock = unit.core.clock
+    if clock.steady() - last_set(clock) > LIVES.total_seconds():
+        alive = alive.where(W.c.until >= unit.now)
+    return _waking("lease")(unit).where(I.c.holder.not_in(alive))
+
+
+def serve(unit: Unit, look: Look, limit: int = BATCH, *, only: UUID | None = None) -> int:
+    """Do what is due, each for itself; one that cannot be worked out goes to the dead letters."""
+    query = look.where(unit) if only is None else look.where(unit).where(I.c.id == only)
+    rows = unit.conn.execute(query.limit(limit).with_for_update(skip_locked=True)).all()
     for instance in unit.adopt(rows):
-        if instance.paused_at is not None:
-            pausing.resume(unit, instance.id, SYSTEM_ACTOR, reason="its time has come")
-        elif (lost := failing.handed_over(instance)) is not None:
-            instance.due_event = None
-            failing.crash(unit, instance, unit.machine(instance), lost)
-        else:
-            _fire(unit, instance, instance.due_event or "", "due")
+        _isolated(unit, instance, look.one, look.name)
     return len(rows)
 
 
-def timers(unit: Unit, limit: int = BATCH) -> int:
+def _isolated(unit: Unit, instance: Instance, do: Callable[[Unit, Instance], None], why: str) -> None:
+    try:
+        with unit.attempt(instance):
+            do(unit, instance)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        failing.set_aside(unit, instance, error, why)
+
+
+def _resume(unit: Unit, instance: Instance) -> None:
+    """A retry or a pause whose time has come."""
+    if instance.paused_at is not None:
+        pausing.resume(unit, instance.id, SYSTEM_ACTOR, reason="its time has come")
+    elif (lost := failing.handed_over(instance)) is not None:
+        instance.due_event = None
+        failing.crash(unit, instance, unit.machine(instance), lost)
+    else:
+        _fire(unit, instance, instance.due_event or "", "due")
+
+
+def _timer(unit: Unit, instance: Instance) -> None:
     """Timers fire their event; reminders leave a row and a message."""
-    rows = unit.conn.execute(
-        sa.select(I)
-        .where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= unit.now, unit.core.mine)
-        .order_by(I.c.timer_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    ).all()
-    for instance in unit.adopt(rows):
-        machine = unit.machine(instance)
-        unit.touch(instance)
-        number = moves.pending_timer(machine, instance)
-        if number is None:
-            instance.timer_at = None
-            continue
-        moves.set_timer(machine, instance, number)
-        if instance.timer_at is not None and instance.timer_at > unit.now:
-            continue
-        timer = machine.states[instance.state].ordered_timers[number]
-        moves.set_timer(machine, instance, number + 1)
-        if isinstance(timer, Reminder):
-            unit.record(instance, "reminded", SYSTEM_ACTOR, payload={"message": timer.message})
-            about = {"instance": str(instance.id), "machine": instance.machine, "state": instance.state}
-            moves.send(unit, instance, (Message("reminder", instance.workspace, timer.message, about),))
-        else:
-            _fire(unit, instance, timer.fire, "timer")
-    return len(rows)
+    machine = unit.machine(instance)
+    unit.touch(instance)
+    number = moves.pending_timer(machine, instance)
+    if number is None:
+        instance.timer_at = None
+        return
+    moves.set_timer(machine, instance, number)
+    if instance.timer_at is not None and instance.timer_at > unit.now:
+        return
+    timer = machine.states[instance.state].ordered_timers[number]
+    moves.set_timer(machine, instance, number + 1)
+    if isinstance(timer, Reminder):
+        unit.record(instance, "reminded", SYSTEM_ACTOR, payload={"message": timer.message})
+        about = {"instance": str(instance.id), "machine": instance.machine, "state": instance.state}
+        moves.send(unit, instance, (Message("reminder", instance.workspace, timer.message, about),))
+    else:
+        _fire(unit, instance, timer.fire, "timer")
 
 
 def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
-    mark = unit.mark(instance)
     try:
-        firing.fire(unit, instance.id, event, SYSTEM_ACTOR, payload={"why": why})
-    except (Refused, WorkError) as refusal:
-        # A guard or a limit says no: it is written down, and a person is told, instead of trying for ever.
-        unit.revert(instance, mark)
-        unit.record(instance, "refused", SYSTEM_ACTOR, event=event, payload={"why": why, "reason": str(refusal)})
+        with unit.attempt(instance):
+            firing.fire(unit, instance.id, event, SYSTEM_ACTOR, payload={"why": why})
+    except BaseException as refusal:
+        if not items_own(refusal):
+            raise
+        # A guard or a limit says no, or something raised: it is written down, instead of trying for ever.
+        unit.record(
+            instance, "refused", SYSTEM_ACTOR, event=event,
+            payload={"why": why, "reason": shortened(failing.message_of(refusal))},
+        )  # fmt: skip
         if why == "due":
             instance.wake = instance.due_at = instance.due_event = None
-            step = instance.failed_step or unit.machine(instance).step_of(instance.state, instance.data)
-            failing.bury(unit, instance, instance.state, step, failing.describe(refusal), canonical(instance.data))
+        elif isinstance(refusal, Refused | WorkError) and not isinstance(refusal, GuardFailed):
+            return  # it was asked for and declined; the instance waits for a person or for its next timer anyway
+        step = instance.failed_step if why == "due" else None
+        told = {**failing.describe(refusal), "event": event}
+        step = step or unit.machine(instance).step_of(instance.state, instance.data)
+        failing.bury(unit, instance, instance.state, step, told, canonical(instance.data))
 
 
-def overdue(unit: Unit) -> int:
-    """Handlers past their time limit."""
-    return finishing.overdue(unit, BATCH)
+RESUMES, TIMERS = Look("due", _waking("resume"), _resume), Look("timer", _timers, _timer)
+OVERDUE = Look("deadline", _overdue, finishing.ran_out)
+LOOKS = (RESUMES, TIMERS, OVERDUE)
 
 
 def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | None = None) -> int:
@@ -100,28 +143,34 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
         dead = [row.id for row in found if row.beats == beats.get(row.id)]
     if not dead:
         return 0
-    rows = unit.conn.execute(
-        sa.select(I)
-        .where(picking.waking("lease"), I.c.holder.in_(dead))
-        .order_by(I.c.due_at)
-        .limit(BATCH)
-        .with_for_update(skip_locked=True)
-    ).all()
-    for instance in unit.adopt(rows):
-        holder = instance.holder
-        assert holder is not None
-        finishing.effects_unknown(unit, instance)
-        try:
-            failing.crash(unit, instance, unit.machine(instance), holder)
-        except NotServed:
-            failing.hand_over(unit, instance, holder)
-        unit.freed.append(instance.id)  # whatever limits the code here has: it may have taken a slot of another
+    look = held_by(dead)
+    taken = serve(unit, look)
     # Rows that somebody holds at this moment were passed over; the next round takes them.
     held = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
     left = unit.conn.execute(held).scalar_one()
-    if left <= len(rows):
+    if left <= taken:
         unit.conn.execute(sa.update(t.worker).where(t.worker.c.id.in_(dead)).values(status="lost"))
-    return len(rows)
+    return taken
+
+
+def held_by(dead: Sequence[UUID]) -> Look:
+    """What these workers hold, to be taken back."""
+
+    def where(_: Unit) -> sa.Select[Any]:
+        return sa.select(I).where(picking.waking("lease"), I.c.holder.in_(dead)).order_by(I.c.due_at)
+
+    return Look("worker_lost", where, _take_back)
+
+
+def _take_back(unit: Unit, instance: Instance) -> None:
+    holder = instance.holder
+    assert holder is not None, "it was found by its holder"
+    finishing.effects_unknown(unit, instance)
+    try:
+        failing.crash(unit, instance, unit.machine(instance), holder)
+    except NotServed:
+        failing.hand_over(unit, instance, holder)
+    unit.freed.append(instance.id)  # whatever limits the code here has: it may have taken a slot of another
 
 
 def next_due(conn: sa.Connection) -> Micros | None:
@@ -153,7 +202,7 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
 def tick(unit: Unit) -> int:
     """One round of everything that is due in the database itself."""
     done = 0
-    for look in (resumes, timers, overdue, limits.free_blocked):
-        done += look(unit)
+    for look in LOOKS:
+        done += serve(unit, look)
         unit.flush()  # the next looks into the database, and one instance may be due in two ways
-    return done
+    return done + limits.free_blocked(unit)

@@ -16,12 +16,12 @@ from interlock.engine import (
     artifacts,
     audit,
     claiming,
-    due,
     effects,
     explain,
     feed,
     finishing,
     firing,
+    isolation,
     lineage,
     listing,
     pausing,
@@ -95,6 +95,8 @@ class Engine:
             else:
                 migrate.require(self.store)
             self.core.register(write=register)
+            if isinstance(clock, SystemClock):  # time goes on from where the record is, also after a step back
+                clock.at_least(self.store.read(feed.latest))
         except BaseException:
             if isinstance(store, str):  # nobody else knows that it is open
                 self.store.close()
@@ -346,7 +348,7 @@ class Engine:
     # -- working: what a worker calls
 
     def claim(self, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[claiming.Claim]:
-        return self.write(lambda unit: claiming.claim(unit, worker, queues, count, turn), name="claim")
+        return isolation.claim(self, worker, queues, count, turn)
 
     def finish(self, results: Sequence[finishing.Result]) -> list[bool]:
         """Apply outcomes; False for each that came too late and changed nothing."""
@@ -361,11 +363,11 @@ class Engine:
 
     def tick(self) -> int:
         """Do what is due by itself: resumes, timers, time limits, freed slots. The number of things done."""
-        return self.write(due.tick, name="tick")
+        return isolation.tick(self)
 
     def take_back(self, dead: Sequence[UUID], beats: Mapping[UUID, int] | None = None) -> int:
         """Take back what lost workers held."""
-        return self.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
+        return isolation.take_back(self, dead, beats)
 
     def close(self) -> None:
         self.store.close()

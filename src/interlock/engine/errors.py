@@ -6,11 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+import sqlalchemy as sa
+
 from interlock.machine import InterlockError
+from interlock.store import StoreError
 
 
 class EngineError(InterlockError):
     """The root of the engine's refusals. Nothing was changed."""
+
+
+def items_own(error: BaseException) -> bool:
+    """Whether the trouble is one item's: raised by the application, by a rule or by its data.
+
+    Then those beside it go on. Trouble of the database, or an interrupt, is everybody's.
+    """
+    return not isinstance(error, StoreError | sa.exc.DBAPIError | sa.exc.TimeoutError | KeyboardInterrupt)
+
+
+class Undone(EngineError):
+    """The database refused a statement of the application's, and what it belonged to was undone."""
 
 
 class NotFound(EngineError):
@@ -36,6 +51,10 @@ class Refused(EngineError):
         self.allowed = tuple(allowed)
         told = "; allowed now: " + ", ".join(map(str, self.allowed)) if self.allowed else "; nothing is allowed now"
         super().__init__(message + told)
+
+
+class GuardFailed(Refused):
+    """The guard of the event's transition raised, so nobody knows whether it would pass."""
 
 
 class Forbidden(Refused):

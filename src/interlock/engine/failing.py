@@ -6,6 +6,7 @@ import hashlib
 import re
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import moves
+from interlock.engine.errors import NotServed, items_own
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -22,13 +24,16 @@ from interlock.machine import (
     Edge,
     EffectUnknown,
     Facts,
+    HandlerNonsense,
+    InterlockError,
     Machine,
     Review,
     Rule,
     WorkerLost,
+    WorkError,
 )
 from interlock.machine.checks import CRASH
-from interlock.store import SECOND, Micros, StoreError, micros, moment, span
+from interlock.store import SECOND, Micros, micros, moment, span
 from interlock.store import tables as t
 
 LOST = "*lost"
@@ -55,7 +60,8 @@ def describe(error: BaseException) -> dict[str, Any]:
 def message_of(error: BaseException) -> str:
     """What the error says; even reading that may fail, in any way."""
     try:
-        return str(error)
+        # A statement with its values would say the same at greater length.
+        return str(error.orig if isinstance(error, sa.exc.DBAPIError) else error)
     except (Exception, SystemExit):
         return "(its message could not be read)"
 
@@ -77,15 +83,14 @@ def fail(
     took: Micros | None = None,
 ) -> None:
     """Apply the machine's failure rules to the step that the instance is in."""
-    mark = unit.mark(instance)
     try:
-        _by_rule(unit, instance, machine, error, actor, why, took)
-    except (StoreError, sa.exc.SQLAlchemyError):
-        raise
-    except Exception as problem:
+        with unit.attempt(instance):
+            _by_rule(unit, instance, machine, error, actor, why, took)
+    except BaseException as problem:
+        if not items_own(problem):
+            raise
         # The rule itself cannot be applied, and never will be: it stays where it is, for a person.
-        unit.revert(instance, mark)
-        _stuck(unit, instance, machine, error, problem, actor)
+        set_aside(unit, instance, error, why, problem=problem, actor=actor)
 
 
 def _by_rule(
@@ -116,6 +121,18 @@ def _by_rule(
         _retry(unit, instance, machine, actor, payload, unit.now + span(wait))
     else:
         _exhausted(unit, instance, machine, rule, step, told, actor, payload)
+
+
+def nonsense(error: BaseException, what: str) -> WorkError:
+    """An error of the application's own code or data, as one that the rules of failures know."""
+    if isinstance(error, WorkError):
+        return error
+    why = message_of(error)
+    if not isinstance(error, InterlockError):
+        why = f"{type(error).__name__}: {why}"
+    found = HandlerNonsense(f"{what}: {why}")
+    found.__traceback__ = error.__traceback__
+    return found
 
 
 def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:
@@ -334,16 +351,54 @@ def _rest(
     instance.wake = instance.due_at = instance.due_event = None
 
 
-def _stuck(
-    unit: Unit, instance: Instance, machine: Machine, error: BaseException, problem: BaseException, actor: Actor
+def set_aside(
+    unit: Unit,
+    instance: Instance,
+    error: BaseException,
+    why: str,
+    *,
+    problem: BaseException | None = None,
+    event: str | None = None,
+    actor: Actor = SYSTEM_ACTOR,
 ) -> None:
-    step = machine.step_of(instance.state, instance.staged(machine))
+    """The last resort: the instance stays where it is, and waits in the dead letters for a person.
+
+    Nothing of the machine is asked that could raise: `problem` is what its rules raised. A retry fires `event`.
+    """
+    step, data = _readable(unit, instance)
     told = describe(error)
-    told["message"] = shortened(f"{told['message']} (and its rule cannot be applied: {message_of(problem)})")
-    _count(instance, f"{step}|{type(problem).__name__}")
+    if problem is not None:
+        told["message"] = shortened(f"{told['message']} (and its rule cannot be applied: {message_of(problem)})")
+    if event:
+        told["event"] = event
+    _count(instance, f"{step}|{type(problem or error).__name__}")
     _remember(unit, instance, step, told)
-    _rest(unit, instance, machine, actor, {"error": told, "why": "error", "step": step, "exhausted": True})
-    bury(unit, instance, instance.state, step, told, canonical(instance.data))
+    unit.record(instance, "failed", actor, payload={"error": told, "why": why, "step": step, "exhausted": True})
+    instance.holder = instance.claimed_at = instance.blocked_on = None
+    instance.wake = instance.due_at = instance.due_event = None
+    if instance.timer_at is not None and instance.timer_at <= unit.now:
+        instance.timer_at = None
+    unit.freed.append(instance.id)
+    with suppress(NotServed, KeyError):
+        moves.ask_again(unit, instance, unit.machine(instance))
+    bury(unit, instance, instance.state, step, told, data)
+
+
+def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:
+    """Its step and its data, as far as they can be worked out; counters that cannot be read are dropped."""
+    try:
+        instance.failures_of("")
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        instance.stored_failures = None
+    try:
+        machine = unit.machine(instance)
+        return machine.step_of(instance.state, instance.staged(machine)), canonical(instance.data)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        return instance.state, "{}"
 
 
 def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[str, Any], data: str) -> UUID:

@@ -101,6 +101,14 @@ def now(conn: sa.Connection) -> Position:
     return Position(conn.exec_driver_sql(f"SELECT {SETTLED} - 1").scalar_one(), LAST)
 
 
+def latest(conn: sa.Connection) -> Micros:
+    """The latest moment on record: of the last history row, and of the workers' heartbeats."""
+    last = [H.c.pos.desc()] if conn.dialect.name == "sqlite" else [H.c.xact.desc(), H.c.pos.desc()]
+    happened: Micros | None = conn.execute(sa.select(H.c.at).order_by(*last).limit(1)).scalar()
+    beaten: Micros | None = conn.execute(sa.select(sa.func.max(t.worker.c.beat_at))).scalar()
+    return max(happened or 0, beaten or 0)
+
+
 def mend(store: Store) -> int:
     """A database that was restored from a dump counts its transactions anew: rows from its past life go first.
 

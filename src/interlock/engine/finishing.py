@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, limits, lineage, moves, picking, plain
+from interlock.engine import failing, limits, lineage, moves, plain
 from interlock.engine.claiming import DATA, Claim, acting, held
-from interlock.engine.errors import Fenced, InvalidData
+from interlock.engine.errors import Fenced, InvalidData, items_own
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
 from interlock.engine.text import shortened
@@ -26,7 +27,6 @@ from interlock.machine import (
     Go,
     HandlerNonsense,
     HandlerTimeout,
-    InterlockError,
     Kind,
     LimitReached,
     Machine,
@@ -35,9 +35,8 @@ from interlock.machine import (
     Patch,
     Spawn,
     Stay,
-    WorkError,
 )
-from interlock.store import Micros, StoreError, micros, span
+from interlock.store import Micros, micros, span
 from interlock.store import tables as t
 
 
@@ -97,10 +96,11 @@ def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | 
         return None
     names: list[str] = []
     here = instance.state
-    for to in result.outcome.path:
-        for edge in machine.ways(here, to, WORKER):  # whichever it will be
-            names += edge.takes
-        here = to
+    with suppress(TypeError):  # what cannot be a state's name is refused where it is applied
+        for to in result.outcome.path:
+            for edge in machine.ways(here, to, WORKER):  # whichever it will be
+                names += edge.takes
+            here = to
     return instance, machine, names
 
 
@@ -111,26 +111,17 @@ def _apply(unit: Unit, result: Result) -> bool:
     machine, actor = result.claim.machine, acting(result.claim.worker)
     took = unit.now - (instance.claimed_at or unit.now)
     instance.waited = result.claim.waited
-    mark = unit.mark(instance)
-    error: BaseException
     try:
-        step = machine.step_of(
-            instance.state, instance.staged(machine)
-        )  # a handler may have moved on and kept the lease
-        _outcome(unit, instance, machine, result.outcome, actor, step, took)
-        return True
-    except (StoreError, sa.exc.SQLAlchemyError):
-        raise
-    except WorkError as problem:  # a limit is used up, or the data is too big
-        error = problem
-    except (Exception, SystemExit) as problem:
+        with unit.attempt(instance):
+            # A handler may have moved on and kept the lease.
+            step = machine.step_of(instance.state, instance.staged(machine))
+            _outcome(unit, instance, machine, result.outcome, actor, step, took)
+    except BaseException as problem:
         # Outcomes, guards and models are the application's: whatever they raise, it must not stop the ones beside it.
-        why = failing.message_of(problem)
-        if not isinstance(problem, InterlockError):
-            why = f"{type(problem).__name__}: {why}"
-        error = HandlerNonsense(f"the outcome does not fit {machine.name} in {instance.state!r}: {why}")
-    unit.revert(instance, mark)
-    failing.fail(unit, instance, machine, error, actor, took=took)
+        if not items_own(problem):
+            raise
+        error = failing.nonsense(problem, f"the outcome does not fit {machine.name} in {instance.state!r}")
+        failing.fail(unit, instance, machine, error, actor, took=took)
     return True
 
 
@@ -333,22 +324,12 @@ def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:
     return lineage.spawn(unit, must_hold(unit, claim), wanted, acting(claim.worker))
 
 
-def overdue(unit: Unit, limit: int) -> int:
-    """Handlers past their time limit are fenced off, and the step fails by the rules."""
-    rows = unit.conn.execute(
-        sa.select(t.instance)
-        .where(picking.waking("lease"), t.instance.c.due_at <= unit.now, unit.core.mine)
-        .order_by(t.instance.c.due_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    ).all()
-    for instance in unit.adopt(rows):
-        machine = unit.machine(instance)
-        took = unit.now - (instance.claimed_at or unit.now)
-        error = HandlerTimeout(f"the handler of {instance.state!r} did not end within its time limit")
-        effects_unknown(unit, instance)
-        failing.fail(unit, instance, machine, error, Actor(SYSTEM), why="deadline", took=took)
-    return len(rows)
+def ran_out(unit: Unit, instance: Instance) -> None:
+    """The handler is past its time limit: it is fenced off, and the step fails by the rules."""
+    took = unit.now - (instance.claimed_at or unit.now)
+    error = HandlerTimeout(f"the handler of {instance.state!r} did not end within its time limit")
+    effects_unknown(unit, instance)
+    failing.fail(unit, instance, unit.machine(instance), error, Actor(SYSTEM), why="deadline", took=took)
 
 
 def effects_unknown(unit: Unit, instance: Instance) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from interlock.engine import failing, moves
-from interlock.engine.errors import Allowed, Forbidden, InvalidData, OutOfDate, Refused
+from interlock.engine.errors import Allowed, Forbidden, GuardFailed, InvalidData, OutOfDate, Refused, items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Arm, By, Edge, Facts, Guard, Kind, Machine
@@ -22,6 +22,16 @@ def facts(instance: Instance, actor: Actor) -> Facts:
 
 def passes(guard: Guard | None, about: Facts) -> bool | str:
     return True if guard is None else guard(about)
+
+
+def would_pass(guard: Guard | None, about: Facts) -> bool:
+    """Whether the guard lets it pass, for those who only look: one that raises does not."""
+    try:
+        return passes(guard, about) is True
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        return False
 
 
 def rests(instance: Instance, machine: Machine) -> bool:
@@ -49,9 +59,9 @@ def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) ->
 def _open_to(guard: Guard | None, by: frozenset[By], instance: Instance, actor: Actor | None) -> tuple[str, ...]:
     """Those whom the guard lets pass now: a guard may tell a person from a worker."""
     if actor is not None:
-        by = by if actor.may(by) and passes(guard, facts(instance, actor)) is True else frozenset()
+        by = by if actor.may(by) and would_pass(guard, facts(instance, actor)) else frozenset()
     elif guard is not None:
-        by = frozenset(kind for kind in by if passes(guard, facts(instance, Actor(kind))) is True)
+        by = frozenset(kind for kind in by if would_pass(guard, facts(instance, Actor(kind))))
     return tuple(sorted(kind.value for kind in by))
 
 
@@ -119,9 +129,9 @@ def _one(
         instance.failed_step = machine.step_of(edge.source, instance.staged(machine))
         due = _retry_due(unit, machine) if due is None and last else due
     gave_up = machine.states[edge.source].kind is Kind.FAILED and instance.finished_at is not None
-    if gave_up and actor.kind in PEOPLE:
-        failing.taken_up(unit, instance, actor, "retried" if event == machine.failures.retry else "resolved")
     moves.move(unit, instance, machine, edge, actor, patch=patch, payload=payload, last=last, due=due)
+    if gave_up and actor.kind in PEOPLE:  # at the end: what it writes is not undone with the move
+        failing.taken_up(unit, instance, actor, "retried" if event == machine.failures.retry else "resolved")
 
 
 def _retry_due(unit: Unit, machine: Machine) -> tuple[Micros, str] | None:
@@ -148,11 +158,24 @@ def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, pa
         )
     whys = []
     for edge in mine:
-        verdict = passes(edge.guard, facts(instance, actor)) if edge.guard is not None else True
+        verdict = _verdict(edge.guard, instance, machine, event, actor) if edge.guard is not None else True
         if verdict is True:
             return edge
         whys.append(verdict if isinstance(verdict, str) else getattr(edge.guard, "__name__", "its guard"))
     raise Refused(f"{_where(instance)}, where {event!r} does not pass: {'; '.join(whys)}", allowed(instance, machine))
+
+
+def _verdict(guard: Guard, instance: Instance, machine: Machine, event: str, actor: Actor) -> bool | str:
+    try:
+        return guard(facts(instance, actor))
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        raise GuardFailed(
+            f"{_where(instance)}, where the guard {getattr(guard, '__name__', guard)!r} of {event!r} raised "
+            f"{type(error).__name__}: {failing.message_of(error)}",
+            allowed(instance, machine),
+        ) from error
 
 
 def _where(instance: Instance) -> str:
@@ -184,7 +207,7 @@ def _arm(
     # What runs already, or is about to, is not started twice.
     if under_way(instance):
         raise Refused(f"{where} and its work was started already", allowed(instance, machine))
-    verdict = passes(arm.guard, facts(instance, actor))
+    verdict = _verdict(arm.guard, instance, machine, arm.on, actor) if arm.guard is not None else True
     if verdict is not True:
         why = verdict if isinstance(verdict, str) else getattr(arm.guard, "__name__", "its guard")
         raise Refused(f"{where}, where {arm.on!r} does not pass: {why}", allowed(instance, machine))

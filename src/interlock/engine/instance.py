@@ -72,6 +72,8 @@ class Instance:
     _data: dict[str, Any] | None = field(default=None, compare=False)
     beside: bool = field(default=False, compare=False)
     """Whether the data lies beside the row in the database at this moment."""
+    text_beside: str | None = field(default=None, compare=False, repr=False)
+    """The data that was read from beside the row. Parsed when it is asked for: what is unreadable is one instance's."""
     data_changed: bool = field(default=False, compare=False)
     waited: Micros | None = field(default=None, compare=False)
     """How long its step was ready before it was claimed; the next history row takes it along."""
@@ -88,8 +90,9 @@ class Instance:
     @property
     def data(self) -> dict[str, Any]:
         if self._data is None:
-            assert self.stored_data is not None, "data that lies beside the row is loaded with it"
-            self._data = parsed(self.stored_data)
+            text = self.stored_data if self.stored_data is not None else self.text_beside
+            assert text is not None, "data that lies beside the row is loaded with it"
+            self._data = parsed(text)
         return self._data
 
     @property
@@ -123,12 +126,16 @@ class Instance:
     def error(self) -> dict[str, Any] | None:
         return json.loads(self.last_error) if self.last_error else None
 
+    def apart(self) -> tuple[Any, ...]:
+        """What does not stand in its row: enough to go back to, as long as it is as it was read."""
+        return self._data, self.beside, self.text_beside, self.waited
+
     def restore(self, fields: tuple[Any, ...]) -> None:
-        """Be again as `everything` said, or as it was read, with what does not stand in its row."""
+        """Be again as `everything` said; or as it was read, with what `apart` said."""
         if len(fields) < len(FIELDS):
             assert self.loaded is not None, "it was read"
-            data, beside, waited = fields
-            fields = (*self.loaded, data, beside, False, waited, self.loaded)
+            data, beside, text, waited = fields
+            fields = (*self.loaded, data, beside, text, False, waited, self.loaded)
         for name, value in zip(FIELDS, fields, strict=True):
             setattr(self, name, value)
 

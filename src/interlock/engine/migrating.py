@@ -216,7 +216,7 @@ def _move_some(
         report.note(way, before, adapted, questions)
 
     for instance in instances:
-        attempt(unit, instance, report, move, way.machine)
+        attempt(unit, instance, report, move)
     return following
 
 
@@ -314,7 +314,7 @@ def _undo_some(
 
     for instance in instances:
         if instance.id in rows:
-            attempt(unit, instance, report, undo, None)
+            attempt(unit, instance, report, undo)
     return following
 
 

@@ -110,8 +110,13 @@ def move(
 
 def follow(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: Actor) -> None:
     """What the application does in the same transaction whenever an instance enters this state."""
-    for follower in machine.followers[edge.to]:
-        follower(unit, instance, edge, actor)
+    inside = unit.following
+    unit.following = bool(unit.attempts) and not unit.attempts[-1].saved
+    try:
+        for follower in machine.followers[edge.to]:
+            follower(unit, instance, edge, actor)
+    finally:
+        unit.following = inside and not unit.attempts[-1].saved
 
 
 def can_be_held(machine: Machine, state: str) -> None:

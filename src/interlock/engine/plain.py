@@ -71,7 +71,11 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
             continue
         said = outcome.reason, state, now - claimed
         if said not in texts:
-            text = told({"reason": outcome.reason, "step": state, "took": now - claimed})
+            try:
+                text = told({"reason": outcome.reason, "step": state, "took": now - claimed})
+            except Exception:  # a reason that cannot be kept: the long way says so
+                others.append(number)
+                continue
             texts[said] = text, chain.digest(text)
         text, digest = texts[said]
         edge, who, middle, wake, rests, frees_key = way

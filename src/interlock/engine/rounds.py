@@ -19,10 +19,9 @@ import sqlalchemy as sa
 
 from interlock.engine import failing
 from interlock.engine.adapting import Adapted, Asked, Route, Unfit
+from interlock.engine.errors import items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
-from interlock.machine import Machine
-from interlock.store import StoreError
 
 EXAMPLES = 3
 Tell = Callable[[int], None]
@@ -167,23 +166,17 @@ def taken(unit: Unit, query: sa.Select[Any], batch: int) -> tuple[list[Instance]
     return unit.adopt(rows), rows[-1].id if len(rows) == batch else None
 
 
-def attempt(
-    unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None], machine: Machine | None
-) -> None:
+def attempt(unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None]) -> None:
     """Do it whole or not at all, unless a worker is at it; what stands in the way of one does not stop the others."""
     if instance.holder is not None:
         report.held[instance.version, instance.state] += 1
         return
-    mark, place = unit.mark(instance), copy(instance)
+    place = copy(instance)
     try:
-        if machine is not None and machine.followers:  # they may write by themselves
-            with unit.alone() as inner:
-                do(inner, inner.lock(instance.id))
-        else:
+        with unit.attempt(instance):
             do(unit, instance)
-    except (StoreError, sa.exc.SQLAlchemyError):
-        raise
-    except Exception as error:
-        unit.revert(instance, mark)
+    except BaseException as error:
+        if not items_own(error):
+            raise
         reason = error.reason if isinstance(error, Unfit) else f"{type(error).__name__} on the way"
         report.refuse(place, reason, failing.message_of(error))

@@ -2,17 +2,17 @@
 
 Rows are locked and read first (instances by id, then limits by key, then leases by name: this order keeps two
 transactions from waiting for each other), changed in memory, and written by `flush` with one statement a table.
-So a batch of a hundred results costs as many statements as one, and an outcome that turns out to be nonsense is
-undone in memory, without the ones beside it.
+So a batch of a hundred results costs as many statements as one. `attempt` undoes one item's changes when it raises,
+without the ones beside it: in memory, and by a savepoint where a follower has used the connection.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from operator import is_not
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -20,12 +20,13 @@ import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
 from interlock.engine import chain, limits
-from interlock.engine.errors import NotFound
+from interlock.engine.errors import NotFound, Undone
 from interlock.engine.instance import COLUMNS, Instance, everything, row_of
 from interlock.engine.text import BESIDE, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
+from interlock.store.errors import is_conflict, sort
 from interlock.store.prepared import Prepared, one_of
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Unit:
 
     def __init__(self, core: Core, conn: sa.Connection, now: Micros) -> None:
         self.core = core
-        self.conn = conn
+        self._conn = conn
         self.now = now
         self.known: dict[UUID, Instance] = {}
         self.new: list[Instance] = []
@@ -84,8 +85,12 @@ class Unit:
         self.ready: set[str] = set()
         self.recorded = False
         """Whether anything happened that others may want to see."""
-        self.beside: list[tuple[Instance, tuple[Any, ...], bool]] = []
-        """Instances that were taken along by another's move, as they were before it."""
+        self.journal: list[tuple[Instance, tuple[Any, ...] | None, bool]] = []
+        """Instances that an attempt has locked, as they were before; None for those that it read first."""
+        self.attempts: list[Attempt] = []
+        """Those under way, the innermost last."""
+        self.following = False
+        """Whether a follower runs that has not used the connection yet."""
         self.afterwards: list[Callable[[], None]] = []
         """What is to be done once it is committed; it may be lost in a crash, so nothing may depend on it."""
         self.leases: dict[str, Lease] = {}
@@ -99,36 +104,49 @@ class Unit:
         self.plain: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         """Rows of moves that were worked out without their instances (see `plain`), by the columns that they set."""
 
+    @property
+    def conn(self) -> sa.Connection:
+        """The transaction's connection. A follower that uses it inside an attempt gets a savepoint first."""
+        if self.following:
+            self.following = False
+            self.attempts[-1].save()
+        return self._conn
+
     # -- reading
 
     def lock(self, instance_id: UUID) -> Instance:
-        """The instance, held against other writers until the commit."""
+        """The instance, held against other writers until the commit; undone with the attempt that locks it."""
         found = self.known.get(instance_id)
         if found is not None:
+            if self.attempts:
+                self.journal.append((found, everything(found), found.id in self.changed))
             return found
-        rows = LOCK.rows(self.conn, id=instance_id)
+        rows = LOCK.rows(self._conn, id=instance_id)
         if not rows:
             raise NotFound(f"there is no instance {instance_id}")
         return self._know(rows)[0]
 
-    def also(self, instance_id: UUID) -> Instance:
-        """Another instance that changes together with the one that moves; undone together with it, too."""
-        instance = self.lock(instance_id)
-        self.beside.append((instance, everything(instance), instance.id in self.changed))
-        return instance
-
     def lock_many(self, ids: Iterable[UUID]) -> dict[UUID, Instance]:
         """Those of the instances that exist, locked in the order of their ids."""
-        wanted = {i for i in ids if i not in self.known}
+        asked = list(ids) if self.attempts else ids
+        wanted = {i for i in asked if i not in self.known}
+        if self.attempts:
+            for known in map(self.known.get, asked):
+                if known is not None:
+                    self.journal.append((known, everything(known), known.id in self.changed))
         if wanted:
-            ids = one_of(self.conn, [found.hex for found in sorted(wanted)])
-            self._know(LOCK_MANY.rows(self.conn, ids=ids))
+            given = one_of(self._conn, [found.hex for found in sorted(wanted)])
+            self._know(LOCK_MANY.rows(self._conn, ids=given))
         return self.known
 
     def _know(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
-        instances = load(self.conn, rows)
-        for found in instances:
-            self.known[found.id] = found
+        instances = load(self._conn, rows)
+        for number, found in enumerate(instances):
+            before = self.known.setdefault(found.id, found)
+            instances[number] = before  # it may have changed since it was read
+            if self.attempts:
+                was = None if before is found else everything(before)
+                self.journal.append((before, was, before.id in self.changed))
         return instances
 
     def assume(self, row: tuple[Any, ...]) -> Instance:
@@ -205,36 +223,21 @@ class Unit:
         instance.seq, instance.head, instance.updated_at = seq, head, at
         self.touch(instance)
 
-    # -- undoing, in memory
+    # -- undoing
 
-    def mark(self, instance: Instance) -> tuple[Any, ...]:
-        was_changed = instance.id in self.changed
-        # As long as it is as it was read, its row says most of it.
-        as_read = instance.loaded is not None and not was_changed
-        fields = (instance._data, instance.beside, instance.waited) if as_read else everything(instance)
-        return (
-            fields, was_changed, len(self.new), len(self.history), len(self.inserts), len(self.closed_reviews),
-            len(self.freed), set(self.ready), len(self.beside), len(self.afterwards),
-        )  # fmt: skip
+    def attempt(self, instance: Instance) -> Attempt:
+        """`with unit.attempt(instance):` undoes what is done inside when it raises, and nothing else.
 
-    def revert(self, instance: Instance, mark: tuple[Any, ...]) -> None:
-        fields, was_changed, new, history, inserts, reviews, freed, ready, beside, afterwards = mark
-        for one, before, before_changed in (*reversed(self.beside[beside:]), (instance, fields, was_changed)):
-            one.restore(before)
-            if not before_changed:
-                self.changed.pop(one.id, None)
-        for created in self.new[new:]:
-            del self.known[created.id]
-            self.changed.pop(created.id, None)
-        del self.new[new:], self.history[history:], self.inserts[inserts:]
-        del self.closed_reviews[reviews:], self.freed[freed:], self.beside[beside:], self.afterwards[afterwards:]
-        self.ready = ready
+        Attempts may be nested. `flush` is for the end of the transaction, not for the inside of an attempt.
+        """
+        return Attempt(self, instance)
 
     @contextmanager
     def alone(self) -> Iterator[Unit]:
         """A unit inside this one: written at its end, or undone whole, in the database too, when it raises."""
-        inner = Unit(self.core, self.conn, self.now)
-        with self.conn.begin_nested():
+        conn = self.conn
+        inner = Unit(self.core, conn, self.now)
+        with conn.begin_nested():
             yield inner
             inner.flush()
         self.ready |= inner.ready
@@ -245,7 +248,8 @@ class Unit:
 
     def flush(self) -> None:
         """Write everything, with one statement a table."""
-        store, conn = self.core.store, self.conn
+        assert not self.attempts, "what is flushed could not be undone"
+        store, conn = self.core.store, self._conn
         for instance in (*self.new, *self.changed.values()):
             if instance.data_changed:
                 self._place_data(instance)
@@ -289,7 +293,7 @@ class Unit:
     def _forget(self) -> None:
         """What is written is written; the unit can go on with more."""
         self.known, self.changed, self.leased, self.plain = {}, {}, {}, {}
-        self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.beside = [], [], [], [], [], []
+        self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.journal = [], [], [], [], [], []
         self.assumed = {}
 
     def _update(self, instances: list[Instance]) -> None:
@@ -328,6 +332,90 @@ class Unit:
         self.touch(instance)
 
 
+def _its_own(error: sa.exc.DBAPIError) -> bool:
+    """Whether a statement was wrong in itself; a conflict may be another transaction's doing, and pass the next time.
+
+    Back at its savepoint the transaction is sound; where there is none, the database has given it up.
+    """
+    return sort(error) is None and not is_conflict(error)
+
+
+class Attempt:
+    """What one item changes in a unit, until it is known to be good."""
+
+    __slots__ = ("_instance", "_lengths", "_nested", "_ready", "_saved", "_unit", "_was", "_was_changed")
+
+    def __init__(self, unit: Unit, instance: Instance) -> None:
+        self._unit, self._instance = unit, instance
+        self._nested: sa.NestedTransaction | None = None
+        self._saved: tuple[dict[str, Lease], set[str]] | None = None
+
+    def __enter__(self) -> None:
+        unit, instance = self._unit, self._instance
+        self._was_changed = instance.id in unit.changed
+        # As long as it is as it was read, its row says most of it.
+        as_read = instance.loaded is not None and not self._was_changed
+        self._was = instance.apart() if as_read else everything(instance)
+        self._lengths = [len(rows) for rows in self._lists()]
+        self._ready = set(unit.ready)
+        unit.attempts.append(self)
+
+    @property
+    def saved(self) -> bool:
+        return self._nested is not None
+
+    def save(self) -> None:
+        """Make a savepoint to go back to: for this attempt, and for those around it."""
+        unit = self._unit
+        for attempt in unit.attempts:
+            if attempt._nested is None:
+                attempt._saved = dict(unit.leases), set(unit.locked)
+                attempt._nested = unit.conn.begin_nested()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        unit = self._unit
+        assert unit.attempts.pop() is self, "attempts end in the order in which they began"
+        if kind is None:
+            if self._nested is not None:
+                self._nested.commit()
+            if not unit.attempts:
+                unit.journal.clear()
+            return
+        if self._nested is not None:
+            self._nested.rollback()
+            assert self._saved is not None, "they are kept together"
+            unit.leases, unit.locked = self._saved
+        self._revert()
+        if self._nested is not None and isinstance(error, sa.exc.DBAPIError) and _its_own(error):
+            raise Undone(f"the database refused a statement: {error.orig}") from error
+
+    def _lists(self) -> tuple[list[Any], ...]:
+        unit = self._unit
+        return (
+            unit.new, unit.history, unit.inserts, unit.closed_reviews, unit.freed, unit.journal, unit.afterwards,
+        )  # fmt: skip
+
+    def _revert(self) -> None:
+        unit, (new, *_, journal, _) = self._unit, self._lengths
+        for one, before, before_changed in reversed(unit.journal[journal:]):
+            if before is None:
+                unit.known.pop(one.id, None)
+                unit.changed.pop(one.id, None)
+                continue
+            one.restore(before)
+            if not before_changed:
+                unit.changed.pop(one.id, None)
+        self._instance.restore(self._was)
+        if not self._was_changed:
+            unit.changed.pop(self._instance.id, None)
+        for created in unit.new[new:]:
+            del unit.known[created.id]
+            unit.changed.pop(created.id, None)
+        for rows, length in zip(self._lists(), self._lengths, strict=True):
+            del rows[length:]
+        unit.ready = self._ready
+
+
 def told(payload: Mapping[str, Any]) -> str | None:
     """A payload as history keeps it, without what says nothing."""
     kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
@@ -340,6 +428,6 @@ def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:
     big = {i.id: i for i in instances if i.stored_data is None}
     if big:
         for instance_id, text in conn.execute(BESIDE_DATA, {"ids": list(big)}):
-            big[instance_id]._data = json.loads(text)
+            big[instance_id].text_beside = text
             big[instance_id].beside = True
     return instances

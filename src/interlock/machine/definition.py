@@ -153,7 +153,7 @@ class Machine:
         An instance that is created in such a state enters it, too, from "" on "created".
 
         It is given the unit of work, the instance, the transition and the actor; what it raises refuses the move. It
-        changes other instances that it has taken with `unit.also`.
+        changes other instances that it has locked with `unit.lock`.
         """
         for state in states:
             if state not in self.states:

@@ -5,7 +5,7 @@ transaction; the engine above is made of such functions. Moments are integers, J
 both databases give equal answers. The history is append-only by triggers, in the database itself.
 """
 
-from interlock.store.clock import SECOND, Clock, Micros, SystemClock, micros, moment, span
+from interlock.store.clock import SECOND, Clock, Micros, SystemClock, last_set, micros, moment, span
 from interlock.store.database import Store, open_store
 from interlock.store.errors import (
     RowChanged,
@@ -20,5 +20,5 @@ from interlock.store.errors import (
 
 __all__ = [
     "SECOND", "Clock", "Micros", "RowChanged", "SchemaMismatch", "Store", "StoreBusy", "StoreClosed", "StoreError",
-    "StoreFull", "StoreGone", "SystemClock", "WrongIsolation", "micros", "moment", "open_store", "span",
+    "StoreFull", "StoreGone", "SystemClock", "WrongIsolation", "last_set", "micros", "moment", "open_store", "span",
 ]  # fmt: skip

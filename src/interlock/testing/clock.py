@@ -18,6 +18,8 @@ class VirtualClock:
         self._now = micros(start)
         self._begun = self._now
         self._passed: Micros = 0
+        self.set_at = float("-inf")
+        """The steady moment at which it last stepped."""
 
     def now(self) -> Micros:
         with self._lock:
@@ -45,5 +47,10 @@ class VirtualClock:
 
     def step_back(self, length: timedelta) -> None:
         """What an operator or a bad time server does. Steady time goes on."""
+        self.step_ahead(-length)
+
+    def step_ahead(self, length: timedelta) -> None:
+        """The same in the other direction: moments jump, and no time has passed."""
         with self._lock:
-            self._now -= span(length)
+            self._now += span(length)
+            self.set_at = self._passed / 1_000_000

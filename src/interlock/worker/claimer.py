@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, picking
-from interlock.engine.failing import message_of
+from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, isolation, picking
 from interlock.engine.unit import Unit
 from interlock.machine import Fail, HandlerNonsense, Outcome
-from interlock.store import RowChanged, StoreClosed, StoreError
+from interlock.store import RowChanged
 from interlock.worker.loop import Identity, Loop
 from interlock.worker.runner import Runner, Running
 
@@ -85,11 +84,13 @@ class Claimer(Loop):
         try:
             done, claims = self._commit(batch, free)
         except BaseException as error:
-            if not batch or _passes(error):
+            if isolation.passes(error):
                 self._put_back(batch)
                 raise
-            log.warning("%d results could not be written together (%s); now one by one", len(batch), _named(error))
-            done, claims = [self._alone(running, outcome) for running, outcome in batch], []
+            how = isolation.named(error)
+            log.warning("%d results and %d claims could not be written together (%s)", len(batch), free, how)
+            done = [self._alone(running, outcome) for running, outcome in batch]
+            claims = isolation.claim_one_by_one(self._engine, self._me.id, self._queues, free, self._turn)
         self._count(batch, done)
         self.running.update(self.runner.start(claims))
         busy = bool(batch or claims)
@@ -124,12 +125,15 @@ class Claimer(Loop):
         try:
             return self._engine.finish([Result(running.claim, outcome)])[0]
         except BaseException as error:
-            if _passes(error):
+            if isolation.passes(error):
                 self._put_back([(running, outcome)])
                 return None
-            log.error("the result of %s cannot be written: %s", running.claim.id, _named(error))
-            failure = Fail(HandlerNonsense(f"the outcome cannot be written: {_named(error)}"))
-        return self._alone(running, failure, again=False) if again else False
+            log.error("the result of %s cannot be written: %s", running.claim.id, isolation.named(error))
+            if not again:
+                isolation.set_aside(self._engine, running.claim.id, error, "error")
+                return False
+            failure = Fail(HandlerNonsense(f"the outcome cannot be written: {isolation.named(error)}"))
+        return self._alone(running, failure, again=False)
 
     def _count(self, batch: list[tuple[Running, Outcome]], done: Sequence[bool | None]) -> None:
         for (running, _), good in zip(batch, done, strict=True):
@@ -173,12 +177,3 @@ class Claimer(Loop):
                 self.runner.give_up(running)
                 claims.append(running.claim)
         return claims
-
-
-def _passes(error: BaseException) -> bool:
-    """Whether the same write may succeed later."""
-    return isinstance(error, StoreClosed) or (isinstance(error, StoreError) and error.retryable)
-
-
-def _named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {message_of(error)}"

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from interlock.engine import Engine, WorkerRow, workers
 from interlock.engine.due import BATCH, anything_due
+from interlock.store import SECOND, last_set
 from interlock.worker.loop import Identity, Loop
 
 
@@ -22,12 +23,17 @@ class Sweeper(Loop):
         self._seen: dict[UUID, tuple[int, float]] = {}
 
     def once(self) -> bool:
+        try:
+            taken = self._take_back()
+        finally:  # what is due does not wait for what is lost
+            done = self._engine.tick() if self._anything_due() else 0
+        return taken >= BATCH or done >= BATCH
+
+    def _take_back(self) -> int:
         dead = self._dead()
         taken = self._engine.take_back(list(dead), dead) if dead else 0
         gone = self._engine.read(workers.gone_but_holding)
-        taken += self._engine.take_back(gone) if gone else 0
-        done = self._engine.tick() if self._anything_due() else 0
-        return taken >= BATCH or done >= BATCH
+        return taken + (self._engine.take_back(gone) if gone else 0)
 
     def _anything_due(self) -> bool:
         return self._engine.read(lambda conn: anything_due(conn, self._engine.clock.now()))
@@ -40,12 +46,15 @@ class Sweeper(Loop):
         return {w.id: w.beats for w in alive if w.id != self._me.id and self._is_dead(w, now)}
 
     def _is_dead(self, worker: WorkerRow, now: int) -> bool:
-        if worker.until < now or self._engine.store.is_dead(worker.lock_file):
+        if self._engine.store.is_dead(worker.lock_file):
             return True
-        # A clock that stepped back makes `until` lie far ahead: so many seconds without a beat count as well.
+        clock, lease = self._engine.clock, (worker.until - worker.beat_at) / SECOND
         beats, since = self._seen.get(worker.id, (-1, 0.0))
-        steady = self._engine.clock.steady()
         if beats != worker.beats:
-            self._seen[worker.id] = (worker.beats, steady)
-            return False
-        return steady - since > (worker.until - worker.beat_at) / 1_000_000
+            since = clock.steady()
+            self._seen[worker.id] = (worker.beats, since)
+        # So many seconds without a beat are enough, whatever the clocks say. The moment that it named counts only by
+        # a clock that was not set since all who live must have beaten; a day's step would make all of them dead.
+        if clock.steady() - since > lease:
+            return True
+        return worker.until < now and clock.steady() - last_set(clock) >= lease / 2

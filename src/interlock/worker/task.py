@@ -16,7 +16,7 @@ from interlock.engine.instance import columns
 from interlock.engine.text import parsed
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn, WorkError
-from interlock.store import Micros, StoreError
+from interlock.store import StoreError
 
 D = TypeVar("D")
 P = ParamSpec("P")
@@ -54,7 +54,8 @@ class EnginePort:
         self._cancelled = False
         self.wrote = False
         """Whether the handler may have written something for its instance."""
-        self.until: Micros = claim.until
+        self.ends = engine.clock.steady() + claim.work.timeout.total_seconds()
+        """The steady moment of its time limit: a clock that is set neither ends a handler nor lets it run on."""
 
     def cancelled(self) -> bool:
         return self._cancelled
@@ -114,7 +115,9 @@ class EnginePort:
         return self.engine.write(lambda unit: finishing.save(unit, self.claim, data, reason=reason), name="save")
 
     def do_heartbeat(self) -> None:
-        self.until = self.engine.write(lambda unit: finishing.extend(unit, self.claim), name="extend")
+        begun = self.engine.clock.steady()
+        self.engine.write(lambda unit: finishing.extend(unit, self.claim), name="extend")
+        self.ends = begun + self.claim.work.timeout.total_seconds()
 
     def do_progress(self, fraction: float, message: str) -> None:
         self.engine.write(lambda unit: finishing.progress(unit, self.claim, fraction, message), name="progress")

@@ -34,9 +34,9 @@ class Watcher(Loop):
             if held.get(one.claim.id) != one.claim.fence and not one.port.cancelled():
                 one.cancel()
         self._orphans(held)
-        now = self._engine.clock.now()
+        steady = self._engine.clock.steady()
         for one in running:
-            if one.port.until <= now and one.tell():
+            if one.port.ends <= steady and one.tell():
                 # Its thread may never come back, so the outcome does not wait for it.
                 self._claimer.runner.give_up(one)
                 limit = one.claim.work.timeout

@@ -20,6 +20,6 @@ def settle(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     found = steps.find(unit, instance.workspace, run.name, instance.data["run_id"])
     if found is None or found.state != REPORTED:
         return
-    unit.also(found.id)
+    unit.lock(found.id)
     event = "succeed" if edge.to == SUBMITTED else "fail"
     firing.fire(unit, found.id, event, actor, reason=f"its application was verified: {edge.to}")

@@ -78,7 +78,7 @@ def _end_its_run(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> Non
     found = steps.find(unit, posting.workspace, run.name, posting.data["run_id"] or "")
     if found is None or found.state not in steps.LIVE:
         return
-    unit.also(found.id)
+    unit.lock(found.id)
     why = f"{actor} moved its job to {posting.state}"
     if found.state == PENDING:
         firing.fire(unit, found.id, "lose", SYSTEM_ACTOR, reason=why)
@@ -101,7 +101,7 @@ def _its_job_goes_on(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> N
     if found.parent is None:
         return
     _let_go(unit, found, actor)
-    posting = unit.also(found.parent)
+    posting = unit.lock(found.parent)
     if posting.state != QUEUED or posting.data["run_id"] != found.key:
         return
     if edge.to == SUCCESS:

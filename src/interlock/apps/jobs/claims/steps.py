@@ -149,11 +149,10 @@ def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
             begun.append(None)
             continue
         free.remove((one.workspace, one.wish.run_id))
-        mark = unit.mark(posting)
         try:
-            begun.append((posting, _begin(unit, posting, one.wish, one.agent)))
+            with unit.attempt(posting):
+                begun.append((posting, _begin(unit, posting, one.wish, one.agent)))
         except (EngineError, WorkError):
-            unit.revert(posting, mark)
             begun.append(None)
     made = [(one, *pair) for one, pair in zip(asked, begun, strict=True) if pair is not None]
     if made:

@@ -1,0 +1,135 @@
+"""Isolation: whatever serves many items serves each for itself.
+
+A batch is served in one transaction, where what one item raises is undone alone (`Unit.attempt`) and fails by its
+machine's rules. What breaks the whole transaction, such as a value that the database refuses, is found here: each item
+gets a transaction of its own, and the one that fails again goes to the dead letters. So a bad item costs its
+neighbours one slow round, and then nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import claiming, due, failing, limits
+from interlock.engine.claiming import Claim
+from interlock.engine.unit import Unit
+from interlock.store import StoreClosed, StoreError, span
+from interlock.store import tables as t
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
+
+log = logging.getLogger("interlock.engine")
+LATER = timedelta(hours=1)
+"""When an item is looked at again that cannot even be put to the dead letters."""
+
+
+def passes(error: BaseException) -> bool:
+    """Whether the trouble is not the items': the same write may succeed later, or nobody wants it any more."""
+    if isinstance(error, StoreError):
+        return error.retryable or isinstance(error, StoreClosed)
+    return isinstance(error, KeyboardInterrupt)
+
+
+def tick(engine: Engine) -> int:
+    """Do what is due; each for itself where all together failed."""
+    try:
+        return engine.write(due.tick, name="tick")
+    except BaseException as error:
+        if passes(error):
+            raise
+        log.warning("what is due could not be done together (%s); now one by one", named(error))
+    done = sum(_one_by_one(engine, look) for look in due.LOOKS)
+    return done + engine.write(limits.free_blocked, name="tick")
+
+
+def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | None) -> int:
+    """Take back what lost workers held; each for itself where all together failed."""
+    try:
+        return engine.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
+    except BaseException as error:
+        if passes(error):
+            raise
+        log.warning("what lost workers held could not be taken back together (%s); now one by one", named(error))
+    done = _one_by_one(engine, due.held_by(dead))
+    return done + engine.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
+
+
+def claim(engine: Engine, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[Claim]:
+    """Claim; each for itself where all together failed."""
+    try:
+        return engine.write(lambda unit: claiming.claim(unit, worker, queues, count, turn), name="claim")
+    except BaseException as error:
+        if passes(error):
+            raise
+        log.warning("%d could not be claimed together (%s); now one by one", count, named(error))
+    return claim_one_by_one(engine, worker, queues, count, turn)
+
+
+def claim_one_by_one(engine: Engine, worker: UUID, queues: Sequence[str], count: int, turn: int) -> list[Claim]:
+    """A transaction for each claim: the one that fails is known, and goes to the dead letters."""
+    claims: list[Claim] = []
+    for _ in range(count):
+        picked: list[UUID] = []
+
+        def job(unit: Unit, picked: list[UUID] = picked) -> list[Claim]:
+            picked.clear()  # it may run a second time
+            return claiming.claim(unit, worker, queues, 1, turn, picked)
+
+        try:
+            claims += engine.write(job, name="claim")
+        except BaseException as error:
+            if passes(error) or not picked:
+                raise
+            set_aside(engine, picked[0], error, "claim")
+        if not picked:
+            break
+    return claims
+
+
+def _one_by_one(engine: Engine, look: due.Look) -> int:
+    def ids(conn: sa.Connection) -> list[UUID]:
+        unit = Unit(engine.core, conn, engine.clock.now())
+        return [row.id for row in conn.execute(look.where(unit).limit(due.BATCH))]
+
+    found = engine.read(ids)
+    for one in found:
+        _alone(engine, one, lambda unit, one=one: due.serve(unit, look, only=one), look.name)  # type: ignore[misc]
+    return len(found)
+
+
+def _alone(engine: Engine, instance_id: UUID, job: Callable[[Unit], object], why: str) -> None:
+    try:
+        engine.write(job, name="tick")
+    except BaseException as error:
+        if passes(error):
+            raise
+        set_aside(engine, instance_id, error, why)
+
+
+def set_aside(engine: Engine, instance_id: UUID, error: BaseException, why: str) -> None:
+    """Put the instance to the dead letters; where even that cannot be written, out of the others' way."""
+    try:
+        engine.write(lambda unit: failing.set_aside(unit, unit.lock(instance_id), error, why), name="tick")
+        log.error("instance %s goes to the dead letters: %s", instance_id, named(error))
+    except BaseException as problem:
+        if passes(problem):
+            raise
+        log.error("instance %s cannot be put to the dead letters: %s; it waits", instance_id, named(problem))
+        engine.store.write(lambda conn: _postpone(conn, instance_id, engine.clock.now() + span(LATER)))
+
+
+def _postpone(conn: sa.Connection, instance_id: UUID, until: int) -> None:
+    row = t.instance
+    later = {name: sa.case((row.c[name] < until, until), else_=row.c[name]) for name in ("due_at", "timer_at")}
+    conn.execute(sa.update(row).where(row.c.id == instance_id).values(later))
+
+
+def named(error: BaseException) -> str:
+    return f"{type(error).__name__}: {failing.message_of(error)}"
