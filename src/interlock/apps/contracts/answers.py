@@ -26,7 +26,7 @@ from interlock.machine import InterlockError, WorkError
 from interlock.store import moment
 
 SHOWN = ("value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals")
-MORE = ("words", "alternatives", "machine", "human", "verified")
+MORE = ("words", "doubts", "alternatives", "machine", "human", "verified")
 
 
 class ErrorOut(BaseModel):

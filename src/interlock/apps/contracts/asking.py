@@ -1,4 +1,7 @@
-"""A model as one more reader: its answers count only where their quotes stand in the document."""
+"""A model as one more reader: its answers count only where their quotes stand in the document.
+
+They never approve anything. What only a model read, or read otherwise than the rules, goes to a person (`confidence`).
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from interlock.worker import Task
 SAMPLES = 3
 """How often the required fields are asked for; answers that agree are worth more than one."""
 MOST_TEXT = 300_000
+MOST_TRIES = 3
+"""Answers to one field whose quotes are looked for; one is asked for."""
 
 
 class Said(BaseModel):
@@ -68,12 +73,10 @@ def _given(document: Document, vertical: Vertical, asked: Sequence[FieldDefiniti
 def _agreed(
     document: Document, vertical: Vertical, definition: FieldDefinition, said: Sequence[Answers]
 ) -> list[Candidate]:
-    """One candidate for each value; strong where most samples say it."""
+    """One candidate for each value, the one that most samples say first."""
     heard: list[Candidate] = []
     for answers in said:
-        for one in answers.answers:
-            if one.field != definition.name:
-                continue
+        for one in [one for one in answers.answers if one.field == definition.name][:MOST_TRIES]:
             place = ground(document, one.quote, near_page=one.page)
             if not place.spans:
                 continue  # what is not in the document was made up

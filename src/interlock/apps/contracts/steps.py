@@ -128,9 +128,13 @@ def validate_fields(task: Task[Contract]) -> Outcome:
         vertical, values_of(extraction), today=today, providers=task.read(calibrating.providers, vertical)
     )
     table = task.read(calibrating.calibration, vertical.name)
-    told = score(document, vertical, extraction, problems, table, cap_uncalibrated=settings.review_uncalibrated)
+    data_now, original = task.data.model_dump(), _content(task, task.data.pdf)
+    told = score(
+        document, vertical, extraction, problems, table, cap_uncalibrated=settings.review_uncalibrated,
+        unseen=stored.unseen(data_now, document, original, extraction),
+    )  # fmt: skip
     read = told.json()["fields"]
-    stored.with_boxes(task.data.model_dump(), document, _content(task, task.data.pdf), read)
+    stored.with_boxes(data_now, document, original, read)
     digest = task.keep(stored.FIELDS, stored.packed(read), media_type=stored.JSON)
     data: dict[str, Any] = {
         "fields": digest,

@@ -13,9 +13,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.contracts import reading
-from interlock.apps.contracts.fields.extract.candidate import Candidate
+from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate
 from interlock.apps.contracts.fields.result import Extraction, Found
-from interlock.apps.contracts.fields.signals import Signals
+from interlock.apps.contracts.fields.signals import MODEL_ONLY, Signals
 from interlock.apps.contracts.reading import Box, Document, Reader, Span
 from interlock.apps.contracts.reading.pdf import Progress
 from interlock.engine import artifacts
@@ -42,6 +42,9 @@ class Here:
 
     def boxes_of(self, document: Document, spans: Sequence[Span], data: bytes) -> list[list[Box]]:
         return reading.boxes_of(document, spans, data)
+
+    def visible(self, document: Document, spans: Sequence[Span], data: bytes) -> list[bool]:
+        return reading.visible(document, spans, data)
 
     def span_at(self, document: Document, page: int, box: Box, data: bytes) -> Span | None:
         return reading.span_at(document, page, box, data)
@@ -118,10 +121,22 @@ def _found(name: str, one: Mapping[str, Any]) -> Found:
         for o in one["alternatives"]
     )
     signals = {**one["signals"], "extractors": tuple(one["signals"]["extractors"])}
+    if set(signals["extractors"]) == {MODEL}:  # an earlier release counted a model as a rule
+        signals["agreement"] = MODEL_ONLY
     return Found(
         name, one["value"], one["normalised"], one["quote"], one["page"], one["start"], one["end"], Signals(**signals),
         one["confidence"], others,
     )  # fmt: skip
+
+
+def unseen(data: Mapping[str, Any], doc: Document, original: bytes, read: Extraction) -> list[str]:
+    """The fields whose quotes have words that nobody sees on the page: white, covered, tiny, beside the paper."""
+    if data["media_type"] != "application/pdf" or not read.fields:
+        return []
+    names = list(read.fields)
+    spans = [Span(one.page, one.start, one.end) for one in read.fields.values()]
+    seen = reader().visible(doc, spans, original)
+    return [name for name, shown in zip(names, seen, strict=True) if not shown]
 
 
 def with_boxes(data: Mapping[str, Any], doc: Document, original: bytes, read: dict[str, dict[str, Any]]) -> None:

@@ -37,7 +37,7 @@ PRIOR = "prior"
 """The source of rows that others counted with rules of their own; what those say of a signal holds for their field."""
 UNKNOWN = 0.5
 """The base of a field that nothing is known about."""
-AGAINST = {"agreement": ("weak", "split"), "derivation": ("no",), "valid": ("no",), "source": ("poor",)}
+AGAINST = {"agreement": ("weak", "split", "model"), "derivation": ("no",), "valid": ("no",), "source": ("poor",)}
 """Signals that speak against a value."""
 LEVELS: tuple[tuple[str, ...], ...] = (
     ("agreement", "form", "derivation", "valid", "source", "competing"),
@@ -186,7 +186,10 @@ class Calibration:
             if n >= LEAST or not level:
                 against = [key for key in told if key not in level and told[key] in AGAINST.get(key, ())]
                 lower = [_shrunk(*self._together.get((key, told[key]), (0.0, 0.0)), base) for key in against]
-                # Nothing is known of such values where there are no counts: they are no better than the field is.
+                # Nothing is known of such values where there are no counts: they are no better than the field is,
+                # and what only a model said no better than a guess until reviewers have judged such values.
+                if told["agreement"] == "model" and "agreement" not in level:
+                    lower.append(UNKNOWN)
                 return Estimate(min([_shrunk(n, right, base), *lower, *([base] if against else [])]), n, level)
         raise AssertionError("the last level asks for no signal")
 

@@ -3,19 +3,25 @@
 It is the product of the required fields' probabilities. Hard rules come after it: a required field that is missing,
 invalid or not grounded goes to a person whatever the number; a text that is another kind of contract is capped at 40;
 bad OCR, replacement characters and a vertical with too few known answers are capped at 79.
+
+A model's word alone approves nothing. What only a model read, what it read otherwise than the rules, and what rests on
+words that are meant for the reader or that nobody sees on the page, goes to a person and is capped at 79, required or
+not. A model that agrees with the rules adds nothing to the number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from interlock.apps.contracts.fields.calibration import Calibration, shipped_calibration
+from interlock.apps.contracts.fields import injected
+from interlock.apps.contracts.fields.calibration import UNKNOWN, Calibration, shipped_calibration
 from interlock.apps.contracts.fields.extraction import extract
 from interlock.apps.contracts.fields.providers import Providers, shipped_providers
-from interlock.apps.contracts.fields.result import Extraction
-from interlock.apps.contracts.fields.signals import LOW_QUALITY
+from interlock.apps.contracts.fields.result import Extraction, Found
+from interlock.apps.contracts.fields.signals import LOW_QUALITY, MODEL_ONLY
 from interlock.apps.contracts.fields.validate import Problem, apply, validate, values_of
 from interlock.apps.contracts.fields.vertical import Vertical
 from interlock.apps.contracts.reading.document import Document
@@ -68,15 +74,27 @@ def score(
     calibration: Calibration,
     *,
     cap_uncalibrated: bool = True,
+    unseen: Sequence[str] = (),
 ) -> Assessment:
-    """The confidence of each field and of the document, after `validate`."""
+    """The confidence of each field and of the document, after `validate`.
+
+    `unseen` names fields whose quote has words that are not visible on the page.
+    """
     extraction = apply(extraction, problems)
     likely = {name: calibration.estimate(name, found.signals).p for name, found in extraction.fields.items()}
-    fields = {name: replace(found, confidence=round(likely[name], 4)) for name, found in extraction.fields.items()}
+    doubts = {name: _doubts(found, name in unseen) for name, found in extraction.fields.items()}
+    for name, found in extraction.fields.items():
+        if doubts[name] and found.signals.agreement != MODEL_ONLY:  # for those the counts speak
+            likely[name] = min(likely[name], UNKNOWN)
+    fields = {
+        name: replace(found, confidence=round(likely[name], 4), doubts=doubts[name])
+        for name, found in extraction.fields.items()
+    }
     extraction = extraction.with_fields(fields)
     product = 1.0
-    reasons: list[str] = []
-    must = False
+    reasons = [f"{vertical.field(name).label}: {doubt}" for name in fields for doubt in doubts[name]]
+    reasons += _steered(document)
+    doubted = must = bool(reasons)
     for definition in vertical.required:
         read = fields.get(definition.name)
         product *= likely.get(definition.name, 0.0)
@@ -93,7 +111,7 @@ def score(
             must = True
             reasons.append(problem.message)
     uncapped = round(100 * product)
-    final = uncapped
+    final = min(uncapped, DOUBT_CAP) if doubted else uncapped
     for cap, reason in _caps(document, vertical, extraction, calibration, cap_uncalibrated):
         if final > cap:
             final = cap
@@ -109,6 +127,26 @@ def score(
         calibration_version=calibration.version,
         calibrated=calibration.table.calibrated,
     )
+
+
+def _doubts(found: Found, unseen: bool) -> tuple[str, ...]:
+    """Why a person must look at a field, whatever the counts say of such values."""
+    doubts = []
+    if found.signals.agreement == MODEL_ONLY:
+        doubts.append("only a model read it, and no rule found it")
+    if found.signals.disputed:
+        doubts.append("a model read another value than the rules")
+    if said := injected.in_quote(found.quote):
+        doubts.append(f"its quote speaks to the reader: {said}")
+    if unseen:
+        doubts.append("its quote has words that are not visible on the page")
+    return tuple(doubts)
+
+
+def _steered(document: Document) -> list[str]:
+    """The first page with words that are meant for whoever reads it."""
+    found = ((page.number, injected.in_document(page.text)) for page in document.pages)
+    return [f"page {number} speaks to the reader: {said}" for number, said in found if said][:1]
 
 
 def assess(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting
+from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate, Setting
 from interlock.apps.contracts.fields.extract.pick import RULES, opposed, pick
 from interlock.apps.contracts.fields.flat import Flat
+from interlock.apps.contracts.fields.matching import alike
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.providers import Providers, shipped_providers
 from interlock.apps.contracts.fields.result import Extraction, Found
-from interlock.apps.contracts.fields.signals import observe
+from interlock.apps.contracts.fields.signals import MODEL_ONLY, observe
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.reading.document import Document, Span
 
@@ -39,7 +40,9 @@ def extract(
         found = _chosen(document, vertical, definition, candidates)
         if found is not None:
             fields[definition.name] = found
-            known[definition.name] = found.normalised
+            # No rule goes on from what only a model said: it would stand there as the rule's own finding.
+            if found.signals.agreement != MODEL_ONLY:
+                known[definition.name] = found.normalised
     signs = sum(1 for sign in vertical.signs if sign.lower() in flat.lower)
     return Extraction(vertical.name, fields, signs, signs >= vertical.signs_needed)
 
@@ -53,9 +56,11 @@ def _chosen(
     taken = choice.taken
     # A date that was worked out from a term is not in its quote; that it was is said by its rule.
     derived = True if taken.extractor == "end_after" else None
+    heard = next((c for c in candidates if c.by_model), None)
     signals = observe(
-        document, definition.type, taken, choice.supporters, opposed(choice, candidates),
-        grounding=grounding(document, taken), locale=vertical.locale, derived=derived,
+        document, definition.type, taken, [c for c in choice.supporters if not c.by_model],
+        opposed(choice, candidates), grounding=grounding(document, taken), locale=vertical.locale, derived=derived,
+        heard=heard, disputed=heard is not None and not alike(definition.type, taken.normalised, heard.normalised),
     )  # fmt: skip
     return Found(
         definition.name, taken.value, taken.normalised, taken.quote, taken.span.page, taken.span.start, taken.span.end,
@@ -76,7 +81,7 @@ def grounding(document: Document, candidate: Candidate) -> str:
 
 
 def answered(
-    vertical: Vertical, field: str, value: str, quote: str, span: Span, extractor: str = "model"
+    vertical: Vertical, field: str, value: str, quote: str, span: Span, extractor: str = MODEL
 ) -> Candidate | None:
     """A model's answer as a candidate; `span` is where the quote was found. `None` for a value of the wrong type."""
     definition = vertical.field(field)

@@ -25,6 +25,8 @@ class Found:
     confidence: float | None = None
     """The estimated probability that the value is right; `None` before it was scored."""
     alternatives: tuple[Candidate, ...] = ()
+    doubts: tuple[str, ...] = ()
+    """Why a person must look at this field, whatever its confidence."""
 
     def json(self) -> dict[str, Any]:
         """The field as the API gives it, without boxes."""
@@ -38,6 +40,7 @@ class Found:
             "confidence": self.confidence,
             "signals": self.signals.json(),
             "words": self.signals.words(),
+            "doubts": list(self.doubts),
             "alternatives": [
                 {
                     "value": other.value,

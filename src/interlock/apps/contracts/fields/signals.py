@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate
+from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate
 from interlock.apps.contracts.fields.normalise import derive
 from interlock.apps.contracts.reading.document import Document
 
-AGREE, SINGLE, SPLIT, WEAK = "agree", "single", "split", "weak"
+AGREE, SINGLE, SPLIT, WEAK, MODEL_ONLY = "agree", "single", "split", "weak", "model"
 LOW_QUALITY = 0.90
 
 
@@ -20,9 +20,10 @@ class Signals:
 
     agreement: str
     """`agree`: two rules or more say the same and no strong one says otherwise; `single`: one strong rule; `split`:
-    strong rules differ; `weak`: only a rule that guesses."""
+    strong rules differ, or a model says otherwise; `weak`: only a rule that guesses; `model`: no rule at all. That a
+    model says the same as a rule adds nothing: the document may have told it to."""
     extractors: tuple[str, ...]
-    """The rules that found this value."""
+    """The rules that found this value; `model` among them where a model read the same."""
     grounding: str
     """`exact`, `nospace`, `fuzzy` or `none`: how the quote lies in the stored text."""
     derivation: bool
@@ -35,20 +36,27 @@ class Signals:
     """Other values that strong rules found."""
     form: str = "usual"
     """`usual`, or `unusual` for a value whose surroundings are not those that such values mostly have."""
+    disputed: bool = False
+    """A model read another value than the rules."""
 
     def json(self) -> dict[str, Any]:
         return {**asdict(self), "extractors": list(self.extractors)}
 
     def words(self) -> str:
         """The signals as a reviewer reads them."""
-        count = len(self.extractors)
+        count = sum(1 for name in self.extractors if name != MODEL)
         told = {
             AGREE: f"{count} rules agree",
             SINGLE: "one rule found it",
             SPLIT: "rules differ",
             WEAK: "only a weak rule found it",
+            MODEL_ONLY: "only a model read it",
         }[self.agreement]
         parts = [told]
+        if MODEL in self.extractors and count:
+            parts.append("a model read the same")
+        if self.disputed:
+            parts.append("a model read another value")
         parts.append({"exact": "quote found in the text", "nospace": "quote found but for spaces",
                       "fuzzy": "quote nearly found", "none": "quote not found"}[self.grounding])  # fmt: skip
         if not self.derivation:
@@ -75,11 +83,18 @@ def observe(
     valid: bool = True,
     locale: str = "en",
     derived: bool | None = None,
+    heard: Candidate | None = None,
+    disputed: bool = False,
 ) -> Signals:
-    """The signals of a picked candidate, with those that say the same and those that do not."""
+    """The signals of a picked candidate, with those that say the same and those that do not.
+
+    `heard` is what a model said of the field; `disputed` that it is another value. It can only count against it.
+    """
     rules = tuple(dict.fromkeys(c.extractor for c in supporters))
-    against = {c.key for c in others if c.strong}
-    if not any(c.strong for c in supporters):
+    against = {c.key for c in others if c.strong} | ({heard.key} if heard is not None and disputed else set())
+    if not rules:
+        agreement = MODEL_ONLY
+    elif not any(c.strong for c in supporters):
         agreement = WEAK
     elif against:
         agreement = SPLIT
@@ -89,11 +104,12 @@ def observe(
     source = "text" if page.source != "ocr" else ("ocr" if page.quality >= LOW_QUALITY else "poor")
     return Signals(
         agreement=agreement,
-        extractors=rules,
+        extractors=(*rules, MODEL) if heard is not None and not disputed else rules,
         grounding=grounding,
         derivation=derive(kind, picked.normalised, picked.quote, locale) if derived is None else derived,
         valid=valid,
         source=source,
         competing=len(against),
-        form="usual" if any(c.usual for c in supporters) else "unusual",
+        form="usual" if any(c.usual for c in supporters or [picked]) else "unusual",
+        disputed=disputed,
     )

@@ -220,6 +220,7 @@ def _row(
     value, human = _text(one.get("value")), one.get("human")
     meaning = _text(one.get("normalised")) if definition.type in UNDERSTOOD else ""
     confidence = one.get("confidence")
+    doubts = [f"{doubt[:1].upper()}{doubt[1:]}" for doubt in one.get("doubts") or []]
     low = definition.required and (confidence is None or confidence < LOW)
     alternatives = [
         Alternative(
@@ -233,9 +234,9 @@ def _row(
         required=definition.required, value=value, meaning="" if meaning.casefold() == value.casefold() else meaning,
         quote=_spaced(one.get("quote")), page=one.get("page"), start=one.get("start") or 0, end=one.get("end") or 0,
         boxes=one.get("boxes") or (), confidence=None if confidence is None else 100 * confidence,
-        words=one.get("words") or "", problems=problems, alternatives=alternatives,
+        words=one.get("words") or "", problems=[*doubts, *problems], alternatives=alternatives,
         choices=("yes", "no") if definition.type == "clause" else definition.choices,
-        flagged=bool(low or problems), human=human, machine=_text((one.get("machine") or {}).get("value")),
+        flagged=bool(low or doubts or problems), human=human, machine=_text((one.get("machine") or {}).get("value")),
         given=given.get(definition.name) or Given(value=value),
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ the character, since fetching all of them would make parsing half as fast and th
 
 from interlock.apps.contracts.reading.document import Box, Document, Page, Span
 from interlock.apps.contracts.reading.errors import NotReadable, ReadingError
-from interlock.apps.contracts.reading.file import boxes_of, read, span_at
+from interlock.apps.contracts.reading.file import boxes_of, read, span_at, visible
 from interlock.apps.contracts.reading.grounding import Grounding, ground, normalise
 from interlock.apps.contracts.reading.images import render
 from interlock.apps.contracts.reading.limits import Limits
@@ -31,4 +31,5 @@ __all__ = [
     "read",
     "render",
     "span_at",
+    "visible",
 ]

@@ -8,7 +8,15 @@ from interlock.apps.contracts.reading.document import Box, Document, Span
 from interlock.apps.contracts.reading.errors import EmptyDocument, NotADocument, TooLarge, UnsupportedType
 from interlock.apps.contracts.reading.limits import DEFAULT, Limits
 from interlock.apps.contracts.reading.ocr import Recogniser
-from interlock.apps.contracts.reading.pdf import MEDIA_TYPE, Progress, is_pdf, pdf_boxes, pdf_range_at, read_pdf
+from interlock.apps.contracts.reading.pdf import (
+    MEDIA_TYPE,
+    Progress,
+    is_pdf,
+    pdf_boxes,
+    pdf_range_at,
+    pdf_visible,
+    read_pdf,
+)
 from interlock.apps.contracts.reading.plain import read_plain
 from interlock.apps.contracts.reading.word import read_word
 
@@ -89,6 +97,19 @@ def boxes_of(document: Document, spans: Sequence[Span], data: bytes) -> list[lis
     return [
         found[span] if span in found else document.page(span.page).stored_boxes(span.start, span.end) for span in spans
     ]
+
+
+def visible(document: Document, spans: Sequence[Span], data: bytes, limits: Limits = DEFAULT) -> list[bool]:
+    """For each span whether all of its words can be seen on the page; what OCR read was seen."""
+    by_page: dict[int, list[Span]] = {}
+    for span in spans:
+        if document.media_type == MEDIA_TYPE and document.page(span.page).source == "text":
+            by_page.setdefault(span.page, []).append(span)
+    wanted = [(n, document.page(n).text, [(s.start, s.end) for s in by_page[n]]) for n in sorted(by_page)]
+    hidden: set[Span] = set()
+    for (number, _, _), shown in zip(wanted, pdf_visible(data, wanted, limits) if wanted else (), strict=True):
+        hidden |= {span for span, seen in zip(by_page[number], shown, strict=True) if not seen}
+    return [span not in hidden for span in spans]
 
 
 def span_at(document: Document, page: int, box: Box, data: bytes) -> Span | None:

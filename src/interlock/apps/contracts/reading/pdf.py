@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import io
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -43,9 +44,15 @@ FEW_CHARACTERS = 16
 COVERED = 0.5
 LARGEST_SCALE = 3.0
 OCR_SCALE = 2.0
+SEEN_SCALE = 1.0
+CONTRAST = 40
+"""Of 255 steps of grey, between a word and what is around it; less cannot be read."""
+SMALLEST_LETTER = 3.0
+"""Points; who writes smaller does not want it read."""
 _MOST_OBJECTS = 2_000
 _FINE = 64
 _PASSWORD = 4
+_WORD = re.compile(r"\w{2,}")
 
 
 def read_pdf(
@@ -105,6 +112,47 @@ def pdf_range_at(data: bytes, number: int, text: str, box: Box) -> tuple[int, in
             return None
         inside = [i for i, char in enumerate(text) if not char.isspace() and _holds(box, places.shown(places.box(i)))]
         return (inside[0], inside[-1] + 1) if inside else None
+
+
+def pdf_visible(
+    data: bytes, wanted: Sequence[tuple[int, str, Sequence[tuple[int, int]]]], limits: Limits = DEFAULT
+) -> list[list[bool]]:
+    """For each page and range whether all of its words can be seen, by looking at the page as it is shown.
+
+    Text in white, without a fill, under a picture, in tiny letters or beside the paper is in the text layer and nowhere
+    to be seen. A scan with a text layer shows its own ink.
+    """
+    found = []
+    with _opened(data) as file:
+        for number, text, ranges in wanted:
+            with LOCK, _page_of(file, number - 1) as page, _text_of(page, number) as handle:
+                places = _Places(page, handle)
+                if places.text != text:
+                    ranges = [places.find(text[start:end], start) for start, end in ranges]
+                shown = _image(page, SEEN_SCALE, limits).convert("L")
+                scale = shown.width / max(page.get_size()[0], 1)
+                found.append([_all_seen(places, shown, scale, start, end) for start, end in ranges])
+    return found
+
+
+def _all_seen(places: _Places, shown: Image, scale: float, start: int, end: int) -> bool:
+    for word in _WORD.finditer(places.text, start, end):
+        boxes = places.boxes(*word.span())
+        if boxes and not any(_inked(shown, box, scale) for box in boxes):
+            return False
+    return True
+
+
+def _inked(shown: Image, box: Box, scale: float) -> bool:
+    """Whether something stands out in the box, and is high enough to be read."""
+    if max(box.bottom - box.top, box.right - box.left) < SMALLEST_LETTER:
+        return False
+    left, top = max(int(box.left * scale), 0), max(int(box.top * scale), 0)
+    right, bottom = min(int(box.right * scale) + 2, shown.width), min(int(box.bottom * scale) + 2, shown.height)
+    if left >= right or top >= bottom:
+        return False
+    darkest, lightest = shown.crop((left, top, right, bottom)).getextrema()
+    return bool(float(lightest) - float(darkest) >= CONTRAST)  # type: ignore[arg-type]
 
 
 def render_page(data: bytes, number: int, scale: float, limits: Limits = DEFAULT) -> bytes:

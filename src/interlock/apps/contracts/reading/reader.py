@@ -31,7 +31,7 @@ LOOK_EVERY = 0.1
 
 
 class Reader:
-    """`read`, `render`, `boxes_of` and `span_at` in a child with `memory_mb` of its own. Safe for threads."""
+    """`read`, `render`, `boxes_of`, `visible`, `span_at` in a child with `memory_mb` of its own. Safe for threads."""
 
     def __init__(self, limits: Limits = DEFAULT, memory_mb: int = 2048) -> None:
         self._limits, self._memory_mb = limits, memory_mb
@@ -56,6 +56,12 @@ class Reader:
         """For each span its boxes, one a line."""
         part = _only(document, {span.page for span in spans})
         found: list[list[Box]] = self._ask("boxes_of", (part, list(spans), data))
+        return found
+
+    def visible(self, document: Document, spans: Sequence[Span], data: bytes) -> list[bool]:
+        """For each span whether all of its words can be seen on the page."""
+        part = _only(document, {span.page for span in spans})
+        found: list[bool] = self._ask("visible", (part, list(spans), data, self._limits))
         return found
 
     def span_at(self, document: Document, page: int, box: Box, data: bytes) -> Span | None:
@@ -161,6 +167,7 @@ def _serve(pipe: Connection, memory_mb: int) -> None:
         "render": images.render,
         "boxes_of": file.boxes_of,
         "span_at": file.span_at,
+        "visible": file.visible,
     }
     while True:
         try:

@@ -1,7 +1,8 @@
 """Word files (DOCX): headers, paragraphs, tables and footers in the order in which they are read.
 
 The text is walked in the XML, for python-docx's own `Paragraph.text` leaves out what stands in tracked insertions
-and in content controls, and contracts are full of both. Deleted text is left out.
+and in content controls, and contracts are full of both. Deleted text is left out, and so is text that Word does not
+show or that nobody can read: hidden, in tiny letters, white on white.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ _SKIPPED = {
     qn("w:instrText"),
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",  # the same again for old programs
 }
+_SMALLEST = 6
+"""Half points; who writes smaller does not want it read."""
+_OFF = {"0", "false", "off"}
 _INSTEAD = {
     qn("w:tab"): "\t",
     qn("w:cr"): "\n",
@@ -120,5 +124,23 @@ def _words(parent: Any) -> Iterator[str]:
             yield "\f" if child.get(qn("w:type")) == "page" else "\n"
         elif tag in _INSTEAD:
             yield _INSTEAD[tag]
-        elif tag not in _SKIPPED:
+        elif tag not in _SKIPPED and not (tag == qn("w:r") and _unseen(child)):
             yield from _words(child)
+
+
+def _unseen(run: Any) -> bool:
+    """Whether a person who opens the file does not see these words, by what the run itself says."""
+    said = run.find(qn("w:rPr"))
+    if said is None:
+        return False
+    vanish, size, colour = (said.find(qn(name)) for name in ("w:vanish", "w:sz", "w:color"))
+    if vanish is not None and str(vanish.get(qn("w:val"), "1")).lower() not in _OFF:
+        return True
+    if size is not None and str(size.get(qn("w:val"))).isdecimal() and int(size.get(qn("w:val"))) < _SMALLEST:
+        return True
+    if colour is None or str(colour.get(qn("w:val"))).upper() != "FFFFFF":
+        return False
+    # White is read where something dark may lie behind it: a shaded word, paragraph or cell, or a table's own style.
+    behind = ("w:rPr/w:shd", "w:rPr/w:highlight", "w:pPr/w:shd", "w:tcPr/w:shd", "w:tblPr/w:shd", "w:tblPr/w:tblStyle")
+    names = ["/".join(qn(part) for part in path.split("/")) for path in behind]
+    return not any(above.find(name) is not None for above in (run, *run.iterancestors()) for name in names)

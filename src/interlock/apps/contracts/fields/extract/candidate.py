@@ -9,10 +9,13 @@ from typing import Any
 from interlock.apps.contracts.fields.flat import Flat
 from interlock.apps.contracts.reading.document import Span
 
+MODEL = "model"
+"""The extractor of what a model said."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One value that one rule found."""
+    """One value that one rule found, or that a model said."""
 
     extractor: str
     value: str
@@ -30,6 +33,10 @@ class Candidate:
     a legal form."""
     at: int = 0
     """Where in the flat text the value stands."""
+
+    @property
+    def by_model(self) -> bool:
+        return self.extractor == MODEL
 
     @property
     def key(self) -> str:

@@ -44,18 +44,20 @@ class Choice:
 
 
 def pick(candidates: Sequence[Candidate]) -> Choice | None:
-    """The value that the most trusted rules agree on; `None` without candidates."""
-    best: dict[str, Candidate] = {}
-    for found in candidates:
-        best.setdefault(found.extractor, found)
+    """The value that the most trusted rules agree on; what a model says only where no rule found anything.
+
+    `None` without candidates. A model has no vote: whoever wrote the document may have told it what to say.
+    """
+    best = _first(candidates)
     if not best:
         return None
+    voting = [c for c in best.values() if not c.by_model] or list(best.values())
     weights: dict[str, float] = {}
-    for found in best.values():
+    for found in voting:
         trust = _TRUST.get(found.extractor, 1.0) * (1.0 if found.strong else 0.6)
         weights[found.key] = weights.get(found.key, 0.0) + trust
     chosen = max(weights, key=lambda key: weights[key])
-    same = [c for c in best.values() if c.key == chosen]
+    same = [c for c in voting if c.key == chosen]
     taken = max(same, key=lambda c: (c.strong, _TRUST.get(c.extractor, 1.0)))
     supporters = tuple(c for c in same if c.extractor not in DEPENDENT or c is taken)
     # Second thoughts of a rule are kept as alternatives for the reviewer, but do not count as a rule that differs.
@@ -68,7 +70,13 @@ def pick(candidates: Sequence[Candidate]) -> Choice | None:
 
 def opposed(choice: Choice, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The first choices of strong rules that say something else."""
+    best = _first(candidates).values()
+    return tuple(c for c in best if c.strong and not c.by_model and c.key != choice.taken.key)
+
+
+def _first(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
+    """The first choice of each rule, and of the model."""
     best: dict[str, Candidate] = {}
     for found in candidates:
         best.setdefault(found.extractor, found)
-    return tuple(c for c in best.values() if c.strong and c.key != choice.taken.key)
+    return best
