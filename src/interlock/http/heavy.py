@@ -31,9 +31,9 @@ SECONDS = 20.0
 class TooBusy(InterlockError):
     """There is no place for it now; it may be asked for again soon."""
 
-    def __init__(self, told: str, *, status: int, retry_after: float) -> None:
+    def __init__(self, told: str, *, of_all: bool, retry_after: float) -> None:
         super().__init__(told)
-        self.status, self.retry_after = status, retry_after
+        self.of_all, self.retry_after = of_all, retry_after
 
 
 class TookTooLong(InterlockError):
@@ -91,12 +91,12 @@ class Heavy:
 
     def _enter(self, caller: str) -> _Caller:
         if self.taken >= self._most:
-            raise TooBusy("too much is being read here at the moment; try again soon", status=503, retry_after=5)
+            raise TooBusy("too much is being read here at the moment; try again soon", of_all=True, retry_after=5)
         mine = self._callers.get(caller) or _Caller()
         if mine.places > self._waiting:
             raise TooBusy(
                 f"{mine.places} requests of yours that take long are under way; wait for them",
-                status=429,
+                of_all=False,
                 retry_after=2,
             )
         mine.places += 1

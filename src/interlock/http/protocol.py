@@ -169,7 +169,7 @@ class _Protocol(HttpToolsProtocol):
     def _refuse(self, status: int, told: str, more: str = "") -> None:
         """An answer of the connection's own, its last."""
         self._no_timer()
-        body = f'{{"type":"connection","title":"Refused","status":{status},"detail":"{told}"}}'
+        body = f'{{"type":"http","title":"Refused","status":{status},"detail":"{told}"}}'
         head = f"content-type: application/problem+json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
         self.transport.write(STATUS_LINE[status] + (head + more + "\r\n" + body).encode("ascii"))
         self.transport.close()
