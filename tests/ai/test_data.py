@@ -82,11 +82,11 @@ def test_input_that_is_too_big_is_refused_before_anything_is_written_or_sent(lab
     assert issubclass(ai.InputTooBig, ai.ModelRefused)
 
 
-def test_half_a_character_is_sent_as_a_question_mark(lab: Lab) -> None:
+def test_half_a_character_is_spelled_out(lab: Lab) -> None:
     with FakeModel({"score": 1}) as model:
         lab.use(model.settings("openai"))
         lab.ask(given={"text": "a\ud800b"})
-    assert "a?b" in model.requests[0].user
+    assert "a\\ud800b" in model.requests[0].user
 
 
 def test_a_secret_that_this_process_knows_does_not_leave_the_house(lab: Lab) -> None:

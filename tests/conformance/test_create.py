@@ -71,13 +71,13 @@ def test_data_that_is_no_mapping_is_refused(trial: Trial, data: Any) -> None:
 
 
 def test_a_machine_without_a_model_keeps_any_json(trial: Trial) -> None:
-    data = {"deep": {"er": [1, 2.5, None, True, "é\u0000\ud800"]}}
+    data = {"deep": {"er": [1, 2.5, None, True, "é\u2028🦜"]}}
     assert trial.data(trial.create("note", data)) == data
 
 
 @pytest.mark.parametrize("value", [object(), float("nan"), {1, 2}, b"bytes"])
 def test_what_json_cannot_hold_is_refused(trial: Trial, value: object) -> None:
-    with pytest.raises(InvalidData, match="cannot be kept as JSON"):
+    with pytest.raises(InvalidData, match=r"data.value is .*JSON does not have"):
         trial.create("note", {"value": value})
 
 
@@ -167,9 +167,9 @@ def test_a_key_is_its_own_in_each_machine_and_each_workspace(trial: Trial) -> No
     assert found.workspace == "other"
 
 
-@pytest.mark.parametrize("key", ["", "x" * 2001])
+@pytest.mark.parametrize("key", ["", "x" * 2001, "é" * 1001])
 def test_an_empty_or_endless_key_is_refused(trial: Trial, key: str) -> None:
-    with pytest.raises(InvalidData, match="a key has 1 to 2,000 characters"):
+    with pytest.raises(InvalidData, match=r"the key is empty|the key has 2,00[12] .* at most 2,000 fit"):
         trial.create("parcel", key=key)
 
 

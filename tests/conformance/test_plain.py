@@ -112,7 +112,7 @@ def _written(trial: Trial, results: list[Result], way: Callable[[Unit, list[Resu
 
 @pytest.mark.parametrize("to", ["desk", "shelf", "end"])
 @pytest.mark.parametrize("scope", KeyScope)
-@pytest.mark.parametrize("reason", ["", "weil es so ist: „gut“ \x00"])
+@pytest.mark.parametrize("reason", ["", "weil es so ist: „gut“ \x01"])
 def test_both_ways_write_the_same(store: Store, to: str, scope: KeyScope, reason: str) -> None:
     with trial_of(store, route(key=scope)) as trial:
         for number in range(3):
@@ -159,6 +159,9 @@ OUTCOMES: dict[str, Outcome] = {
     "no transition": Go("start"),
     "a reason that is no text": Go("shelf", reason=7),  # type: ignore[arg-type]
     "a place that is no text": Go(["shelf"]),  # type: ignore[arg-type]
+    "a reason with a NUL": Go("shelf", reason="a\x00b"),
+    "a reason with half of a pair": Go("shelf", reason="a\ud800b"),
+    "a reason too long": Go("shelf", reason="x" * 20_000),
     "stay": Stay(),
     "again": Again(timedelta(0)),
     "failure": Fail(ValueError("no")),

@@ -68,7 +68,7 @@ def policy(tmp_path: Path) -> Policy:
 
 def read_page(trial: Trial, **options: Any) -> UUID:
     """A page that was created, and read."""
-    it = trial.create("page", {"title": "Zoë \u2028 \x00"}, **options)
+    it = trial.create("page", {"title": "Zoë \u2028 \x01"}, **options)
     do(trial, Go("read", data={"words": 12}))
     return it
 

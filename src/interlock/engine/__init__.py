@@ -38,6 +38,7 @@ from interlock.engine.errors import (
     Refused,
     ReviewHeld,
     StillAtWork,
+    Unreadable,
 )
 from interlock.engine.explain import Coming, Explanation
 from interlock.engine.finishing import Result
@@ -50,5 +51,5 @@ __all__ = [
     "Allowed", "AlreadyDecided", "AsyncEngine", "Claim", "Coming", "Created", "CreatedElsewhere", "DeadLetter",
     "Effect", "Engine", "EngineError", "Explanation", "Fenced", "Filter", "Forbidden", "HistoryRow", "Instance",
     "InvalidData", "KeyTaken", "Lease", "LeaseTaken", "NotFound", "NotServed", "OpenReview", "OutOfDate", "Past",
-    "Refused", "Result", "ReviewHeld", "StillAtWork", "Verdict", "WorkerRow",
+    "Refused", "Result", "ReviewHeld", "StillAtWork", "Unreadable", "Verdict", "WorkerRow",
 ]  # fmt: skip

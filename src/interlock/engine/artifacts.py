@@ -8,10 +8,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from interlock.engine import values
 from interlock.engine.claiming import Claim
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import must_hold
-from interlock.engine.text import storable
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor
 from interlock.store import Micros
@@ -47,7 +47,8 @@ def keep(
     """Store the content under a name; its hash. The same content is stored once, whoever keeps it."""
     if len(content) > BIGGEST:
         raise InvalidData(f"artifact {name!r} has {len(content):,} bytes, at most {BIGGEST:,} fit")
-    storable(name + media_type, "the artifact's name")
+    values.indexed(name, "the artifact's name", values.NAME)
+    values.indexed(media_type, "the artifact's media type", values.NAME)
     instance = unit.lock(instance_id)
     digest = hashlib.sha256(content).hexdigest()
     # Shared with others who keep it, held against the collector until our reference to it is committed.
@@ -81,9 +82,10 @@ def of(conn: sa.Connection, instance_id: UUID) -> list[Artifact]:
 def read(conn: sa.Connection, instance_id: UUID, digest: str) -> bytes:
     """The content, if the instance keeps it: to know a hash is not to have what it stands for."""
     mine = sa.exists().where(R.c.instance_id == instance_id, R.c.hash == A.c.hash)
-    row = conn.execute(sa.select(A.c.content).where(A.c.hash == digest, mine)).first()
+    found = sa.select(A.c.content).where(A.c.hash == digest, mine)
+    row = conn.execute(found).first() if digest.isalnum() and digest.isascii() else None
     if row is None:
-        raise NotFound(f"instance {instance_id} keeps no artifact {digest[:64]}")
+        raise NotFound(f"instance {instance_id} keeps no artifact {ascii(digest[:64])[1:-1]}")
     content = bytes(row.content)
     if hashlib.sha256(content).hexdigest() != digest:
         raise InvalidData(f"artifact {digest} was changed in the database: its content has another hash")

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from interlock.engine import chain
 from interlock.engine.errors import NotFound
 from interlock.engine.text import merged
+from interlock.engine.values import Unreadable, alike, readable, unreadable
 from interlock.store import Micros, Store, moment
 from interlock.store import tables as t
 
@@ -67,7 +68,7 @@ def history(conn: sa.Connection, instance_id: UUID, *, after: int = 0, limit: in
 def _row(r: sa.Row[Any]) -> Row:
     return Row(
         r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
-        json.loads(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
+        readable(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
     )  # fmt: skip
 
 
@@ -87,7 +88,7 @@ def times_done(conn: sa.Connection, instance_id: UUID, step: str) -> int:
             H.c.instance_id == instance_id, H.c.kind.in_(("moved", "worked")), H.c.actor.startswith("worker:")
         )
     ).scalars()
-    payloads = [json.loads(text) for text in rows if text]
+    payloads = [readable(text) for text in rows if text]
     return sum(1 for payload in payloads if payload.get("step") == step and "error" not in payload)
 
 
@@ -97,8 +98,11 @@ def replay(rows: Iterator[Row] | list[Row]) -> Past | None:
     state, paused, seq, at = "", False, 0, 0
     for row in rows:
         state = row.to_state or state
-        data = {k: v for k, v in data.items() if k not in row.payload.get("unset", ())}
-        data |= row.payload.get("set", {})
+        if isinstance(row.payload, Unreadable):
+            data = unreadable(f"seq {row.seq} of its history: {row.payload.why}")
+        gone, sets = row.payload.get("unset"), row.payload.get("set")
+        data = {k: v for k, v in data.items() if not isinstance(gone, list) or k not in gone}
+        data |= sets if isinstance(sets, dict) else {}
         data = merged(data, row.payload.get("merge"))
         if row.kind in {"paused", "resumed"}:
             paused = row.kind == "paused"
@@ -202,7 +206,7 @@ def _compare(end: _End | None, instance: Any) -> Iterator[str]:
     except (TypeError, ValueError):
         yield "its data cannot be read"
     else:
-        if end.data not in (None, data):
+        if end.data is not None and not alike(end.data, data):
             yield "replaying the history gives other data than the instance has"
     if end.paused not in {None, instance.paused_at is not None} and instance.finished_at is None:
         yield f"replayed it is {'' if end.paused else 'not '}paused"
@@ -243,7 +247,7 @@ def _verify_chain(
         elif not erased and chain.digest(r.payload) != digest:
             problems.append(f"{instance_id}: the payload of seq {r.seq} was changed")
         elif r.payload is not None:
-            payload = json.loads(r.payload)
+            payload = readable(r.payload)
         whole = whole and not erased
         link = chain.link(before, instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at, digest)
         if link != bytes(r.hash):

@@ -19,7 +19,7 @@ import pydantic
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import actions, deadletters, firing, pausing
+from interlock.engine import actions, deadletters, firing, pausing, values
 from interlock.engine.deadletters import Filter
 from interlock.engine.errors import InvalidData, NotFound, Refused
 from interlock.engine.failing import message_of
@@ -232,6 +232,7 @@ def start(
 ) -> Bulk:
     """Begin; whoever looks first does the first batch. An empty filter is refused, and a workspace alone is empty."""
     given = dict(arguments or {})
+    values.text(reason, "the reason")
     checked = _checked(target, action, chosen, given)
     query = _matching(checked, workspaces, unit.now)
     column = query.selected_columns[0]
@@ -243,7 +244,8 @@ def start(
     unit.conn.execute(
         sa.insert(B).values(
             id=made, workspace=named, target=target, action=action, filter=canonical(kept),
-            arguments=fitting(canonical(given), "the arguments"), actor=str(actor), reason=shortened(reason, 500),
+            arguments=fitting(canonical(given, "arguments"), "the arguments"), actor=str(actor),
+            reason=shortened(reason, 500),
             status="running" if newest else "done", total=found.count.n, upto_id=newest or made,
             created_at=unit.now, updated_at=unit.now, finished_at=None if newest else unit.now,
         )
@@ -268,6 +270,8 @@ def step(unit: Unit, batch: int = BATCH) -> Bulk | None:
     if row is None:
         return None
     found = _read(row)
+    if why := _unusable(found):
+        return _give_up(unit, found, why)
     ids = _next_ids(unit, found, batch)
     problems = {one.problem: one for one in found.problems}
     refused = sum(not _one(unit, found, id_, problems) for id_ in ids)
@@ -282,6 +286,23 @@ def step(unit: Unit, batch: int = BATCH) -> Bulk | None:
             status="done" if over else "running", finished_at=unit.now if over else None,
         )
     )  # fmt: skip
+    return get(unit.conn, found.id)
+
+
+def _unusable(found: Bulk) -> str:
+    """Why it can never go on: somebody wrote into its row what cannot be read."""
+    for part in (found.filter, found.arguments):
+        if isinstance(part, values.Unreadable):
+            return part.why
+    known = found.action in ACTIONS.get(found.target, {}) and {"where", "workspaces"} <= found.filter.keys()
+    return "" if known else f"there is no action {found.action!r} for {found.target!r}"
+
+
+def _give_up(unit: Unit, found: Bulk, why: str) -> Bulk:
+    """Stop it, with the reason: it would else be tried for ever, and hold up the others."""
+    told = canonical([[shortened(why, 500), 1, str(found.id)]])
+    over = {"status": "stopped", "problems": told, "updated_at": unit.now, "finished_at": unit.now}
+    unit.conn.execute(sa.update(B).where(B.c.id == found.id).values(**over))
     return get(unit.conn, found.id)
 
 
@@ -326,8 +347,8 @@ def stop(unit: Unit, bulk_id: UUID, actor: Actor) -> Bulk:
     if found.status == "done":
         raise Refused(f"bulk action {bulk_id} is done already")
     if found.status == "running":
-        values = {"status": "stopped", "updated_at": unit.now, "finished_at": unit.now}
-        unit.conn.execute(sa.update(B).where(B.c.id == bulk_id).values(**values))
+        over = {"status": "stopped", "updated_at": unit.now, "finished_at": unit.now}
+        unit.conn.execute(sa.update(B).where(B.c.id == bulk_id).values(**over))
         actions.record(unit, actor, "bulk.stop", str(bulk_id), workspace=found.workspace)
     return get(unit.conn, bulk_id)
 
@@ -336,11 +357,18 @@ def stop(unit: Unit, bulk_id: UUID, actor: Actor) -> Bulk:
 
 
 def _read(row: sa.Row[Any]) -> Bulk:
-    values = dict(row._mapping)
+    found = dict(row._mapping)
     for name in ("filter", "arguments"):
-        values[name] = json.loads(values[name])
-    values["problems"] = tuple(Problem(*one) for one in json.loads(values["problems"] or "[]"))
-    return Bulk(**values)
+        found[name] = values.readable(found[name])
+    found["problems"] = _problems(found["problems"])
+    return Bulk(**found)
+
+
+def _problems(stored: str | None) -> tuple[Problem, ...]:
+    told = values.anything(stored or "[]")
+    if isinstance(told, list) and all(isinstance(one, list) and len(one) == 3 for one in told):
+        return tuple(Problem(str(problem), int(count), str(example)) for problem, count, example in told)
+    return (Problem("its problems cannot be read", 0, ""),)
 
 
 def get(conn: sa.Connection, bulk_id: UUID, *, lock: bool = False) -> Bulk:
@@ -378,7 +406,7 @@ def visible(found: Bulk, workspaces: Collection[str] | None) -> bool:
     """Whether it touches only these workspaces; None means all."""
     if workspaces is None:
         return True
-    touched = [found.workspace] if found.workspace is not None else found.filter["workspaces"]
+    touched = [found.workspace] if found.workspace is not None else found.filter.get("workspaces")
     return touched is not None and set(touched) <= set(workspaces)
 
 

@@ -11,12 +11,21 @@ import sqlalchemy as sa
 
 from interlock.engine import picking
 from interlock.engine.errors import NotServed
+from interlock.engine.values import readable
 from interlock.machine import Machine, Registry, compatible
 from interlock.store import Clock, Store
 from interlock.store.tables import definition
 
 if TYPE_CHECKING:
     from interlock.engine.leases import Mirror
+
+
+def _problems(stored: str, spec: dict[str, Any]) -> list[str]:
+    """What keeps this code from serving a version; one whose row somebody edited is served by nobody."""
+    try:
+        return compatible(readable(stored), spec)
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return ["its specification in the database cannot be read; mend its row, or migrate its instances"]
 
 
 class Core:
@@ -82,7 +91,7 @@ class Core:
             for row in rows:
                 if row.version == version:
                     continue
-                problems = compatible(json.loads(row.spec), spec)
+                problems = _problems(row.spec, spec)
                 if row.version > version:
                     problems.append("it is newer than this code")
                 if problems:

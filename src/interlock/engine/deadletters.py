@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import artifacts, lineage, moves
-from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
+from interlock.engine import artifacts, lineage, moves, values
+from interlock.engine.errors import InvalidData, NotFound, Refused, Unreadable, items_own
 from interlock.engine.instance import ERASED, Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.engine.values import readable
 from interlock.machine import Actor, Kind, Machine
 from interlock.store import Micros
 from interlock.store.tables import dead_letter as D
@@ -56,6 +56,9 @@ class Filter:
     workspaces: frozenset[str] | None = None
     """Only of these: what a person may see."""
 
+    def __post_init__(self) -> None:
+        values.filters(self, self.__slots__)
+
     @property
     def empty(self) -> bool:
         """Whether it chooses nothing; that they are in somebody's workspace is no choice."""
@@ -74,14 +77,13 @@ class Filter:
 
 def error_of(text: str) -> dict[str, Any]:
     """The error as it was, or what is left of it."""
-    known: dict[str, Any] = GONE if text == ERASED else json.loads(text)
-    return known
+    return GONE if text == ERASED else values.error(text)
 
 
 def _read(row: sa.Row[Any]) -> DeadLetter:
-    values = dict(row._mapping)
-    values["error"], values["data"] = error_of(values["error"]), json.loads(values["data"])
-    return DeadLetter(**values)
+    found = dict(row._mapping)
+    found["error"], found["data"] = error_of(found["error"]), readable(found["data"])
+    return DeadLetter(**found)
 
 
 def get(conn: sa.Connection, letter_id: UUID, *, lock: bool = False) -> DeadLetter:
@@ -139,6 +141,7 @@ def groups(conn: sa.Connection, where: Filter, *, status: str = "open", limit: i
 
 def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
     """Do the failed step again: there, or, where the instance rests in a final state, as a new linked one."""
+    values.text(reason, "the reason")
     letter, instance = _open(unit, letter_id)
     machine = unit.machine(instance)
     state = letter.step.partition(":")[0]
@@ -202,10 +205,12 @@ def _reborn(
     unit: Unit, instance: Instance, machine: Machine, letter: DeadLetter, actor: Actor, payload: dict[str, Any]
 ) -> Instance:
     """With the data of the failed step: what its end has set since (why it was given up) is not true of a new one."""
+    if isinstance(letter.data, values.Unreadable):
+        raise Unreadable(f"the data of dead letter {letter.id} cannot be used: {letter.data.why}; mend its row")
     again = lineage.create(
         unit, machine, letter.data, actor, key=instance.key, workspace=instance.workspace,
         priority=instance.priority, queue=instance.queue, state=letter.step.partition(":")[0], parent=instance,
-        labels=json.loads(instance.labels) if instance.labels else None,
+        labels=instance.shown_labels,
         payload={**payload, "retry_of": str(instance.id)}, take_key_from=instance,
         by_application=True,  # it was let in once, and goes on with what it had
     )  # fmt: skip
@@ -218,6 +223,7 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
     """Resolve it (put right elsewhere) or discard it (not worth doing); the instance stays where it rests."""
     if status not in {"resolved", "discarded"}:
         raise InvalidData(f"a dead letter is resolved or discarded, not {status!r}")
+    values.text(note, "the note")
     _, instance = _open(unit, letter_id)
     unit.record(
         instance, "dead_letter_closed", actor, payload={"dead_letter": str(letter_id), "as": status, "note": note}

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking
 from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, shortened
+from interlock.engine.text import shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.workers import LIVES
 from interlock.machine import Message, Reminder, WorkError
@@ -125,7 +125,7 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
         step = instance.failed_step if why == "due" else None
         told = {**failing.describe(refusal), "event": event}
         step = step or unit.machine(instance).step_of(instance.state, instance.data)
-        failing.bury(unit, instance, instance.state, step, told, canonical(instance.data))
+        failing.bury(unit, instance, instance.state, step, told, failing.kept_data(instance))
 
 
 RESUMES, TIMERS = Look("due", _waking("resume"), _resume), Look("timer", _timers, _timer)

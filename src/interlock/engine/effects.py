@@ -8,7 +8,6 @@ answered: that is verified, or a person decides; it is not repeated by itself.
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -16,12 +15,12 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import limits, moves
+from interlock.engine import limits, moves, values
 from interlock.engine.claiming import Claim, held
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import must_hold
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, fitting, hidden, shortened, storable
+from interlock.engine.text import canonical, fitting, hidden, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Ask, EffectUnknown, Review
 from interlock.store import Micros
@@ -55,7 +54,7 @@ class Effect:
 
     @property
     def answer(self) -> Any:
-        return json.loads(self.stored_answer) if self.stored_answer is not None else None
+        return values.anything(self.stored_answer) if self.stored_answer is not None else None
 
     @property
     def done(self) -> bool:
@@ -73,7 +72,7 @@ def _step(claim: Claim, instance: Instance) -> str:
 
 
 def request_hash(request: Any) -> str:
-    return hashlib.sha256(canonical(request).encode()).hexdigest()
+    return hashlib.sha256(canonical(request, "request").encode()).hexdigest()
 
 
 def intend(
@@ -82,7 +81,8 @@ def intend(
     """Write down what is about to be sent, with the limits that it uses; under the fence."""
     instance = must_hold(unit, claim)
     key = key or usual_key(claim, instance, kind)
-    storable(key, "the effect's key")
+    values.indexed(kind, "the effect's kind", values.NAME)
+    values.indexed(key, "the effect's key")
     wanted = request_hash(request)
     row = unit.conn.execute(sa.select(E).where(E.c.key.in_((key, hidden(key)))).with_for_update()).first()
     if row is None:
@@ -147,7 +147,7 @@ def settle(
         return found
     if claim is not None and claim.fence < found.fence and status != "confirmed":
         return found  # bad news of an earlier sending says nothing about the one that went out since
-    kept = fitting(canonical(answer), f"the answer of {found.kind}") if answer is not None else None
+    kept = fitting(canonical(answer, "answer"), f"the answer of {found.kind}") if answer is not None else None
     unit.conn.execute(
         sa.update(E)
         .where(E.c.id == effect_id)

@@ -25,6 +25,7 @@ from interlock.engine import (
     lineage,
     listing,
     pausing,
+    values,
 )
 from interlock.engine import secrets as secrets_module
 from interlock.engine.boxes import DeadLetters, Reviews
@@ -263,6 +264,9 @@ class Engine:
 
     def find(self, machine: str, key: str, *, workspace: str = "default") -> Instance | None:
         """The instance that has this key now."""
+        values.indexed(key, "the key")
+        values.indexed(workspace, "the workspace", values.NAME)
+        values.indexed(machine, "the machine", values.NAME)
         rows = self.read(
             lambda conn: load(
                 conn,

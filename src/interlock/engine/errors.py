@@ -77,6 +77,10 @@ class InvalidData(EngineError):
     """The data does not fit the machine's model."""
 
 
+class Unreadable(EngineError):
+    """A row in the database holds what cannot be read: it was written by hand, or by another version."""
+
+
 class KeyTaken(EngineError):
     """Another instance has this key."""
 

@@ -50,6 +50,8 @@ class _Reader:
     def __init__(self, conn: sa.Connection, instance: Instance, machine: Machine | None, now: Micros) -> None:
         self.conn, self.instance, self.machine, self.now = conn, instance, machine, now
         self.coming: list[Coming] = []
+        self.strange = False
+        """Whether its state is none of its machine's."""
 
     def when(self, at: Micros) -> str:
         """A moment as people say it: the time, and how far off."""
@@ -63,6 +65,11 @@ class _Reader:
     def waits(self) -> tuple[str, str]:
         """What it waits for, and the sentence."""
         i = self.instance
+        if self.strange:
+            return "person", (
+                f"Version {i.version} of {i.machine} has no such state: somebody wrote it into the row. Nothing can "
+                "move it but an owner, who may force it into a state that there is"
+            )
         if self.machine is None:
             return "code", (
                 f"No process here has code for version {i.version} of {i.machine}, so nothing can move it; "
@@ -231,8 +238,10 @@ def _length(gap: timedelta) -> str:
 
 
 def explain(conn: sa.Connection, instance: Instance, machine: Machine | NotServed, now: Micros) -> Explanation:
-    known = machine if isinstance(machine, Machine) else None
+    served = isinstance(machine, Machine)
+    known = machine if isinstance(machine, Machine) and instance.state in machine.states else None
     reader = _Reader(conn, instance, known, now)
+    reader.strange = served and known is None
     waits_for, sentence = reader.waits()
     reader.timer()
     nexts = tuple(allowed(instance, known)) if known else ()

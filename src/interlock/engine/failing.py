@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from interlock.engine import moves
 from interlock.engine.errors import NotServed, items_own
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, shortened
+from interlock.engine.text import canonical, shortened, spelled
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import (
     Actor,
@@ -51,7 +51,7 @@ def describe(error: BaseException) -> dict[str, Any]:
     """The error as it is kept: type, message, and where it was raised (never local variables)."""
     frames = traceback.extract_tb(error.__traceback__)[-5:]
     return {
-        "type": type(error).__name__,
+        "type": shortened(type(error).__name__, 200),
         "message": shortened(message_of(error) or type(error).__name__),
         "where": [shortened(f"{f.filename.rpartition('/')[2]}:{f.lineno} in {f.name}", 200) for f in frames],
     }
@@ -304,7 +304,7 @@ def _exhausted(
             _unknown(unit, instance, machine, step, told, actor, payload)
             return
         rule = verify
-    at_state, data = instance.state, canonical(instance.data)
+    at_state, data = instance.state, kept_data(instance)
     payload = {**payload, "exhausted": True}
     gone = _go(unit, instance, machine, rule.then, actor, payload, sets=rule.sets)
     refused = not gone and rule.then not in (None, at_state)  # a guard let nothing pass
@@ -394,11 +394,16 @@ def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:
         instance.stored_failures = None
     try:
         machine = unit.machine(instance)
-        return machine.step_of(instance.state, instance.staged(machine)), canonical(instance.data)
+        return machine.step_of(instance.state, instance.staged(machine)), kept_data(instance)
     except BaseException as error:
         if not items_own(error):
             raise
-        return instance.state, "{}"
+        return instance.state, kept_data(instance)
+
+
+def kept_data(instance: Instance) -> str:
+    """The data as a dead letter keeps it; also where it could not be kept as data today."""
+    return instance.stored_data if instance.stored_data is not None else spelled(instance.shown_data)
 
 
 def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[str, Any], data: str) -> UUID:
@@ -429,7 +434,7 @@ def _unknown(
     payload: Mapping[str, Any],
 ) -> None:
     """What is unknown is not repeated: a person says whether it arrived, then the step goes on."""
-    state, data = instance.state, canonical(instance.data)
+    state, data = instance.state, kept_data(instance)
     _rest(unit, instance, machine, actor, payload)
     letter = bury(unit, instance, state, step, told, data)
     evidence = {"dead_letter": str(letter), "error": told["message"], "since": moment(unit.now).isoformat()}

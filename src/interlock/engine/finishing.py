@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, limits, lineage, moves, plain
+from interlock.engine import failing, limits, lineage, moves, plain, values
 from interlock.engine.claiming import DATA, Claim, acting, held
 from interlock.engine.errors import Fenced, InvalidData, items_own
 from interlock.engine.firing import facts, passes
@@ -128,6 +128,8 @@ def _apply(unit: Unit, result: Result) -> bool:
 def _outcome(
     unit: Unit, instance: Instance, machine: Machine, outcome: Outcome, actor: Actor, step: str, took: Micros
 ) -> None:
+    if isinstance(outcome, Go | Stay | Again):
+        values.text(outcome.reason, "the reason")
     match outcome:
         case Go():
             failing.passed(instance, step)

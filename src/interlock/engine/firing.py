@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from interlock.engine import failing, moves
+from interlock.engine import failing, moves, values
 from interlock.engine.errors import Allowed, Forbidden, GuardFailed, InvalidData, OutOfDate, Refused, items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
@@ -35,7 +35,8 @@ def would_pass(guard: Guard | None, about: Facts) -> bool:
 
 
 def rests(instance: Instance, machine: Machine) -> bool:
-    return machine.states[instance.state].kind is Kind.FINAL
+    state = machine.states.get(instance.state)  # a row may have one that there is not
+    return state is not None and state.kind is Kind.FINAL
 
 
 def who_may(edge: Edge, *, resting: bool) -> frozenset[By]:
@@ -90,11 +91,13 @@ def fire(
     payload: Mapping[str, Any] | None = None,
 ) -> Instance:
     """Fire an event, or a chain of them in one transaction; data goes with the last."""
+    values.text(reason, "the reason")
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)
     expect(instance, expected_seq)
     chain = (events,) if isinstance(events, str) else events
     for number, event in enumerate(chain):
+        values.indexed(event, "the event", values.NAME)
         last = number == len(chain) - 1
         _one(
             unit, instance, machine, event, actor, passing=number > 0, last=last,
@@ -228,8 +231,9 @@ def force(unit: Unit, instance_id: UUID, to: str, actor: Actor, reason: str) -> 
     machine = unit.machine(instance)
     if actor.kind is not By.OWNER:
         raise Forbidden(f"only an owner may force an instance, not {actor.kind.value}", allowed(instance, machine))
-    if not reason.strip():
+    if not values.text(reason, "the reason").strip():
         raise InvalidData("forcing an instance needs a reason")
+    values.indexed(to, "the state", values.NAME)
     if to not in machine.states:
         raise InvalidData(f"{machine.name} has no state {to!r}; it has {', '.join(machine.states)}")
     edge = Edge(instance.state, to, "force", frozenset({By.OWNER}), None)

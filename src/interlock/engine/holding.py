@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from interlock.engine import actions, picking, workers
+from interlock.engine import actions, picking, values, workers
 from interlock.engine.errors import NotFound, Refused
-from interlock.engine.text import shortened, storable
+from interlock.engine.text import shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import Micros
@@ -38,6 +38,8 @@ class Hold:
 
 def hold(unit: Unit, machine: str, actor: Actor, *, reason: str = "") -> Hold:
     """Start no work of this machine any more; `*` is all of them. Holding twice changes nothing."""
+    values.indexed(machine, "the machine", values.NAME)
+    values.text(reason, "the reason")
     if machine != EVERYTHING and not _known(unit, machine):
         raise NotFound(f"there is no machine {machine!r}")
     if unit.core.store.dialect == "postgresql":
@@ -45,7 +47,7 @@ def hold(unit: Unit, machine: str, actor: Actor, *, reason: str = "") -> Hold:
     found = one(unit.conn, machine)
     if found is not None:
         return found
-    made = Hold(machine, str(actor), shortened(storable(reason, "the reason"), 500), unit.now)
+    made = Hold(machine, str(actor), shortened(reason, 500), unit.now)
     unit.conn.execute(sa.insert(H).values(machine=made.machine, actor=made.actor, reason=made.reason, at=made.at))
     actions.record(unit, actor, "hold", machine, details={"reason": made.reason})
     return made
@@ -53,6 +55,8 @@ def hold(unit: Unit, machine: str, actor: Actor, *, reason: str = "") -> Hold:
 
 def release(unit: Unit, machine: str, actor: Actor, *, reason: str = "") -> Hold:
     """Let it go on; workers are told at once. What else is held stays held."""
+    values.indexed(machine, "the machine", values.NAME)
+    values.text(reason, "the reason")
     found = one(unit.conn, machine)
     if found is None or not unit.conn.execute(sa.delete(H).where(H.c.machine == machine)).rowcount:
         what = "everything" if machine == EVERYTHING else f"machine {machine!r}"

@@ -9,7 +9,9 @@ from operator import attrgetter, itemgetter
 from typing import Any
 from uuid import UUID
 
-from interlock.engine.text import canonical, fitting, parsed
+from interlock.engine import values
+from interlock.engine.errors import Unreadable
+from interlock.engine.text import canonical, fitting
 from interlock.machine import Machine
 from interlock.store import Micros
 from interlock.store.tables import instance as table
@@ -89,17 +91,37 @@ class Instance:
 
     @property
     def data(self) -> dict[str, Any]:
+        """Unreadable where the row holds no object: nothing can be worked out from it, so nothing may replace it."""
         if self._data is None:
-            text = self.stored_data if self.stored_data is not None else self.text_beside
-            assert text is not None, "data that lies beside the row is loaded with it"
-            self._data = parsed(text)
+            self._data = read_data(self.data_text)
+        if isinstance(self._data, values.Unreadable):
+            raise Unreadable(f"the data of {self.machine} {self.id} cannot be used: {self._data.why}; mend its row")
         return self._data
+
+    @property
+    def data_text(self) -> str | None:
+        """The data as it was read, wherever it lies."""
+        return self.stored_data if self.stored_data is not None else self.text_beside
+
+    @property
+    def shown_data(self) -> dict[str, Any]:
+        """The data as a page or an answer can show it, or why it cannot."""
+        if self._data is None:
+            return values.readable(self.data_text)
+        found = values.showable(self._data)
+        return found if isinstance(found, dict) else values.unreadable("it is no object")
+
+    @property
+    def shown_labels(self) -> dict[str, str]:
+        return values.texts(self.labels)
 
     @property
     def erased(self) -> str:
         """When, by whom and why its data was erased; empty where it was not."""
-        over = self.finished_at is not None  # asked first: then the data of the others need not be read
-        return str(self.data[ERASED]) if over and self.data.keys() == {ERASED} else ""
+        if self.finished_at is None:  # asked first: then the data of the others need not be read
+            return ""
+        data = self.shown_data
+        return str(data[ERASED]) if data.keys() == {ERASED} else ""
 
     def staged(self, machine: Machine) -> Mapping[str, Any]:
         """The data where the machine has stages in it; otherwise it need not be read."""
@@ -107,13 +129,13 @@ class Instance:
 
     def set_data(self, data: dict[str, Any]) -> None:
         """New data, written at the end; what does not fit is refused now, while its outcome can still be undone."""
-        self.stored_data = fitting(canonical(data), f"the data of instance {self.id}")
+        self.stored_data = fitting(canonical(data, "data"), f"the data of instance {self.id}")
         self._data = data
         self.data_changed = True
 
     @property
     def failures(self) -> dict[str, int]:
-        return json.loads(self.stored_failures) if self.stored_failures else {}
+        return values.counters(self.stored_failures)
 
     def set_failures(self, counters: dict[str, int]) -> None:
         self.stored_failures = json.dumps(counters, sort_keys=True) if counters else None
@@ -124,7 +146,8 @@ class Instance:
 
     @property
     def error(self) -> dict[str, Any] | None:
-        return json.loads(self.last_error) if self.last_error else None
+        """Its last error as it can be shown."""
+        return values.error(self.last_error) if self.last_error else None
 
     def apart(self) -> tuple[Any, ...]:
         """What does not stand in its row: enough to go back to, as long as it is as it was read."""
@@ -138,6 +161,15 @@ class Instance:
             fields = (*self.loaded, data, beside, text, False, waited, self.loaded)
         for name, value in zip(FIELDS, fields, strict=True):
             setattr(self, name, value)
+
+
+def read_data(stored: str | None) -> dict[str, Any]:
+    """The data of a row, or an Unreadable in its place."""
+    try:
+        found = values.parsed(stored) if stored is not None else None
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else values.readable(stored)
 
 
 FIELDS = tuple(Instance.__dataclass_fields__)

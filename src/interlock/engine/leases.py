@@ -15,6 +15,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from interlock.engine import values
 from interlock.engine.core import Core
 from interlock.engine.errors import LeaseTaken
 from interlock.store import Micros, moment, span
@@ -74,10 +75,17 @@ def _take(dialect: str) -> Any:
 TAKE = Prepared(_take)
 
 
+def named(name: str, holder: str = "") -> None:
+    """InvalidData when no row could have such a name or holder."""
+    values.indexed(name, "the lease's name")
+    values.indexed(holder, "the lease's holder")
+
+
 def take(
     conn: sa.Connection, now: Micros, name: str, holder: str, ttl: timedelta, instance_id: UUID | None = None
 ) -> Lease:
     """Take a free or run-out lease; LeaseTaken tells who has it. Its own holder gets it anew, with a new fence."""
+    named(name, holder)
     until = now + span(ttl)
     fence = TAKE.first(
         conn, name=name, holder=holder, taken_at=now, until=until, instance_id=instance_id, now=now, mine=holder
@@ -113,6 +121,8 @@ def take_many(
 ) -> dict[str, Lease]:
     """Take those of the leases (name, holder, instance) that are free; whoever is missing in the answer has none."""
     until = now + span(ttl)
+    for name, holder, _ in wanted:
+        named(name, holder)
     holders = {name: holder for name, holder, _ in wanted}
     rows = TAKE_MANY.rows(conn, **many(conn, "wanted", wanted), now=now, until=until)
     return {name: Lease(name, holders[name], fence, until) for name, fence in rows}
@@ -173,6 +183,7 @@ FIND = Prepared(sa.select(L.c.name, L.c.holder, L.c.fence, L.c.until).where(L.c.
 
 def find(conn: sa.Connection, now: Micros, name: str) -> Lease | None:
     """Who holds it now, if anybody."""
+    named(name)
     row = FIND.first(conn, name=name)
     return Lease(*row) if row is not None and row[1] is not None and row[3] > now else None
 
@@ -208,6 +219,7 @@ class Leases:
         return self._core.mirror
 
     def take(self, name: str, holder: str, ttl: timedelta, *, instance_id: UUID | None = None) -> Lease:
+        named(name, holder)
         if self.mirror is not None:
             other = self.mirror.take(name, holder, ttl)
             if other is not None:

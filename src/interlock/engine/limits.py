@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from interlock.engine import values
 from interlock.engine.instance import Instance
-from interlock.engine.text import storable
 from interlock.machine import LimitReached, Machine
 from interlock.store import moment, span
 from interlock.store import tables as t
 
 if TYPE_CHECKING:
     from interlock.engine.unit import Unit
-
-LONGEST_KEY = 500
 
 
 def use_all(unit: Unit, instance: Instance, machine: Machine, names: Sequence[str]) -> None:
@@ -33,16 +31,9 @@ def use_all(unit: Unit, instance: Instance, machine: Machine, names: Sequence[st
 def _worked_out(instance: Instance, machine: Machine, name: str) -> tuple[str, int]:
     window = machine.window(name)
     try:
-        return _fit(window.key_for(instance.data)), window.size_for(instance.data)
+        return values.indexed(window.key_for(instance.data), "its key"), window.size_for(instance.data)
     except Exception as error:
         raise LimitReached(f"limit {name!r} of {machine.name} cannot be worked out from the data: {error!r}") from error
-
-
-def _fit(key: str) -> str:
-    """The key, if both databases can keep it and find it by an index."""
-    if len(key) > LONGEST_KEY:
-        raise ValueError(f"its key has {len(key):,} characters, at most {LONGEST_KEY:,} fit")
-    return storable(key, "its key")
 
 
 def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
@@ -106,7 +97,9 @@ def lock_slots(unit: Unit, wanted: Iterable[tuple[Instance, Machine, str]]) -> N
 
 def _slots(instance: Instance, machine: Machine, state: str) -> list[tuple[str, int]]:
     try:
-        return sorted((_fit(limit.key_for(instance.data)), limit.size) for limit in machine.concurrent(state))
+        return sorted(
+            (values.indexed(limit.key_for(instance.data), "its key"), limit.size) for limit in machine.concurrent(state)
+        )
     except Exception as error:
         raise LimitReached(f"a limit of {machine.name} cannot be worked out from the data: {error!r}") from error
 

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from pydantic import BaseModel
 from uuid_utils.compat import uuid7
 
-from interlock.engine import chain, moves
+from interlock.engine import chain, moves, values
 from interlock.engine.errors import CreatedElsewhere, InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, storable
+from interlock.engine.text import canonical
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, Edge, Kind, Machine, Patch, Spawn
 from interlock.store import Micros, tables
@@ -50,10 +50,14 @@ def create(
         open_to_all(machine)
     if priority not in range(4):
         raise InvalidData(f"priority {priority!r} is not one of 0 (first), 1, 2, 3 (last)")
-    if key is not None and not 0 < len(key) <= 2000:
-        raise InvalidData(f"a key has 1 to 2,000 characters, not {len(key)}")
-    for what, text in (("key", key), ("workspace", workspace), ("queue", queue), ("host", host)):
-        storable(text or "", f"the {what}")
+    if key == "":
+        raise InvalidData("the key is empty; give it at least a character, or leave it out")
+    for what, text, most in (
+        ("key", key, values.KEY), ("workspace", workspace, values.NAME), ("queue", queue, values.NAME),
+        ("host", host, values.NAME),
+    ):  # fmt: skip
+        if text is not None:
+            values.indexed(text, f"the {what}", most)
     given = data.model_dump(mode="json") if isinstance(data, BaseModel) else data or {}
     if not isinstance(given, Mapping):
         raise InvalidData(f"data must be a model or a mapping of fields, not {type(data).__name__}")
@@ -62,7 +66,7 @@ def create(
     instance = Instance(
         id=made, machine=machine.name, version=unit.core.current[machine.name], workspace=workspace, key=key,
         unique_key=None, state=state or machine.initial, previous=None, seq=0, head=chain.START, stored_data=None,
-        labels=canonical(dict(labels)) if labels else None, queue=route(queue or machine.queue, host),
+        labels=canonical(values.labels(labels)) if labels else None, queue=route(queue or machine.queue, host),
         priority=priority, parent=parent.id if parent else None, root=parent.root if parent else made,
         depth=parent.depth + 1 if parent else 0, trace_id=parent.trace_id if parent else made.hex,
         created_at=unit.now, updated_at=unit.now,
@@ -100,6 +104,8 @@ def route(queue: str, host: str | None) -> str:
 def spawn(unit: Unit, parent: Instance, wanted: Spawn, actor: Actor) -> UUID | None:
     """Create a child, or record on the parent why not."""
     machine = unit.core.registry[wanted.machine]
+    if wanted.key is not None:
+        values.indexed(wanted.key, "the child's key")
     reason = _refusal(unit, parent, machine, wanted.key)
     if reason is None:
         try:

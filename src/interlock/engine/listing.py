@@ -13,7 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import lineage
+from interlock.engine import lineage, values
 from interlock.engine.errors import InvalidData
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical
@@ -51,6 +51,9 @@ class Where:
     """Somewhere in its key, its labels or its data."""
     workspaces: frozenset[str] | None = None
     """Only of these: what a person may see."""
+
+    def __post_init__(self) -> None:
+        values.filters(self, self.__slots__)
 
     @property
     def empty(self) -> bool:

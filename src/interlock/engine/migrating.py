@@ -11,7 +11,6 @@ where it was, whether or not the code here serves that version.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.instance import Instance
 from interlock.engine.rounds import Report, Tell, attempt, rounds, taken
 from interlock.engine.unit import Unit, load
+from interlock.engine.values import readable
 from interlock.machine import Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
@@ -288,7 +288,7 @@ class _Chosen:
 def _row(r: sa.Row[Any]) -> Row:
     return Row(
         r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
-        json.loads(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
+        readable(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
     )  # fmt: skip
 
 

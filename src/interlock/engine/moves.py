@@ -9,12 +9,14 @@ from uuid import UUID
 import pydantic
 import sqlalchemy as sa
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
 
-from interlock.engine import limits, outbox
+from interlock.engine import limits, outbox, values
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, hidden, merged
+from interlock.engine.text import canonical, fitting, hidden, merged, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.engine.values import alike
 from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
@@ -25,7 +27,7 @@ from interlock.store.prepared import Prepared
 def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
     """The data as the machine's model keeps it; an error names each field."""
     if machine.data is None:
-        _plain(machine, data)
+        canonical(data, "data")
         return dict(data)
     try:
         return machine.data.model_validate(data).model_dump(mode="json")
@@ -34,17 +36,13 @@ def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
             f"{'.'.join(map(str, e['loc'])) or 'data'}: {e['msg']} (got {_short(e['input'])})" for e in error.errors()
         )
         raise InvalidData(f"the data does not fit {machine.name}: {places}") from error
-
-
-def _plain(machine: Machine, data: Mapping[str, Any]) -> None:
-    try:
-        canonical(data)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidData(f"the data of {machine.name} cannot be kept as JSON: {error}") from error
+    except (PydanticSerializationError, RecursionError) as error:
+        values.check(data, "data")
+        raise InvalidData(f"the data of {machine.name} cannot be kept as JSON: {shortened(str(error), 300)}") from error
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = ascii(value)
     return text if len(text) < 80 else text[:77] + "..."
 
 
@@ -65,12 +63,12 @@ def change_data(machine: Machine, instance: Instance, patch: Patch, merges: tupl
     else:
         raise InvalidData(f"data must be a model or a mapping of fields, not {type(patch).__name__}")
     before = instance.data
-    sets = {name: value for name, value in after.items() if name not in before or before[name] != value}
+    sets = {name: value for name, value in after.items() if name not in before or not alike(before[name], value)}
     gone = sorted(name for name in before if name not in after)
     if sets or gone:
         instance.set_data(after)
     # What was only added is kept as it came: the whole again with each report would make a history of squares.
-    kept = {n: value for n, value in added.items() if n in sets and merged(before.get(n), value) == after[n]}
+    kept = {n: value for n, value in added.items() if n in sets and alike(merged(before.get(n), value), after[n])}
     return {"set": {n: value for n, value in sets.items() if n not in kept}, "unset": gone, "merge": kept}
 
 
@@ -126,7 +124,8 @@ def can_be_held(machine: Machine, state: str) -> None:
 
 
 def leave(unit: Unit, instance: Instance, machine: Machine, *, keep_lease: bool = False) -> None:
-    if machine.reviews or machine.states[instance.state].review is not None:
+    state = machine.states.get(instance.state)  # an owner may force it out of one that there is not
+    if machine.reviews or (state is not None and state.review is not None):
         unit.closed_reviews.append(instance.id)
     if not keep_lease:
         drop_lease(unit, instance, machine)
@@ -262,14 +261,14 @@ def open_review(
         instance_id=instance.id,
         workspace=instance.workspace,
         machine=instance.machine,
-        name=name,
-        title=review.title,
+        name=values.indexed(name, "the review's name", values.NAME),
+        title=values.text(review.title, "the review's title"),
         state=state,
         role=review.role,
         form=canonical(review.form.model_json_schema()) if review.form else None,
-        decisions=canonical(dict(review.decisions)),
-        settles=canonical(dict(review.settles)) if review.settles else None,
-        evidence=canonical(dict(evidence)) if evidence else None,
+        decisions=canonical(dict(review.decisions), "decisions"),
+        settles=canonical(dict(review.settles), "settles") if review.settles else None,
+        evidence=fitting(canonical(dict(evidence), "evidence"), "the evidence") if evidence else None,
         status="open",
         opened_at=unit.now,
         due_at=unit.now + span(review.due) if review.due else None,

@@ -9,7 +9,6 @@ retries or discards it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,10 +18,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from interlock.engine import actions
+from interlock.engine import actions, values
 from interlock.engine.errors import InvalidData, NotFound, Refused
 from interlock.engine.listing import BIGGEST_PAGE, MOST, Count
-from interlock.engine.text import canonical, fitting, shortened, storable
+from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, exponential
 from interlock.store import Micros, span
@@ -86,9 +85,9 @@ class Unconfigured:
 
 
 def _read(row: sa.Row[Any]) -> OutboxMessage:
-    values = dict(row._mapping)
-    values["body"] = json.loads(values["body"])
-    return OutboxMessage(**values)
+    found = dict(row._mapping)
+    found["body"] = values.readable(found["body"])
+    return OutboxMessage(**found)
 
 
 # -- putting down and taking
@@ -109,13 +108,13 @@ def put(
     return unit.insert(
         O,
         instance_id=instance_id,
-        channel=storable(channel, "the message's channel"),
-        recipient=storable(recipient, "the message's recipient"),
-        subject=shortened(subject, 500),
-        body=fitting(canonical(dict(body or {})), "the message's body"),
+        channel=values.indexed(channel, "the message's channel", values.NAME),
+        recipient=values.text(recipient, "the message's recipient", values.RECIPIENT),
+        subject=shortened(values.text(subject, "the message's subject"), 500),
+        body=fitting(canonical(dict(body or {}), "body"), "the message's body"),
         status="waiting",
         at=unit.now,
-        workspace=workspace,
+        workspace=values.indexed(workspace, "the workspace", values.NAME) if workspace is not None else None,
         due_at=unit.now,
     )
 
@@ -148,6 +147,9 @@ def take(
             seen.add(message.id)
             if message.attempts >= ATTEMPTS:
                 _die(unit, message.id, f"{message.attempts} attempts ended without a word: their processes died")
+                continue
+            if isinstance(message.body, values.Unreadable):
+                _die(unit, message.id, f"its body cannot be sent: {message.body.why}")
                 continue
             taken.append(message)
             room[message.channel] -= 1
@@ -259,13 +261,14 @@ def retry(unit: Unit, message_id: UUID, actor: Actor) -> OutboxMessage:
     found = _dead(unit, message_id)
     unit.ready.add(HINT)
     actions.record(unit, actor, "message.retry", str(message_id), workspace=found.workspace)
-    values = {"status": "waiting", "attempts": 0, "due_at": unit.now, "settled_at": None}
-    unit.conn.execute(sa.update(O).where(O.c.id == message_id).values(**values))
+    anew = {"status": "waiting", "attempts": 0, "due_at": unit.now, "settled_at": None}
+    unit.conn.execute(sa.update(O).where(O.c.id == message_id).values(**anew))
     return get(unit.conn, message_id)
 
 
 def discard(unit: Unit, message_id: UUID, actor: Actor, note: str = "") -> OutboxMessage:
     """Give a dead message up."""
+    values.text(note, "the note")
     found = _dead(unit, message_id)
     actions.record(
         unit, actor, "message.discard", str(message_id), workspace=found.workspace, details={"note": shortened(note)}

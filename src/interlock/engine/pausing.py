@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from interlock.engine import moves
+from interlock.engine import moves, values
 from interlock.engine.errors import Refused
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
@@ -17,6 +17,7 @@ def pause(
     unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "", resume_at: Micros | None = None
 ) -> Instance:
     """Stop work on the instance now; a running handler is fenced off and told. Pausing twice changes nothing."""
+    values.text(reason, "the reason")
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)
     if instance.finished_at is not None:
@@ -41,6 +42,7 @@ def pause(
 
 def resume(unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
     """Let it go on where it was."""
+    values.text(reason, "the reason")
     instance = unit.lock(instance_id)
     if instance.paused_at is None:
         raise Refused(f"{instance.machine} {instance.id} is not paused", allowed(instance, unit.machine(instance)))

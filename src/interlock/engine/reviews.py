@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,6 +16,7 @@ from interlock.engine.errors import AlreadyDecided, Forbidden, InvalidData, NotF
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting
 from interlock.engine.unit import Unit
+from interlock.engine.values import alike, excerpt, filters, readable, text
 from interlock.machine import Actor, Machine, Review
 from interlock.machine.transitions import PEOPLE
 from interlock.store import Micros, moment, span
@@ -56,10 +56,10 @@ class OpenReview:
 def _read(row: sa.Row[Any]) -> OpenReview:
     values = dict(row._mapping)
     for name in ("form", "answer"):
-        values[name] = json.loads(values[name]) if values[name] else None
-    values["decisions"] = json.loads(values["decisions"])
-    values["settles"] = json.loads(values["settles"]) if values["settles"] else {}
-    values["evidence"] = json.loads(values["evidence"]) if values["evidence"] else {}
+        values[name] = readable(values[name]) if values[name] else None
+    values["decisions"] = readable(values["decisions"])
+    values["settles"] = readable(values["settles"]) if values["settles"] else {}
+    values["evidence"] = readable(values["evidence"]) if values["evidence"] else {}
     return OpenReview(**values)
 
 
@@ -83,6 +83,9 @@ class Wanted:
     machine: str | None = None
     instance_id: UUID | None = None
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        filters(self, self.__slots__)
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         found = [
@@ -155,6 +158,7 @@ def decide(
 ) -> OpenReview:
     """Decide, and fire the event that the decision means, in one transaction. The same again is answered alike."""
     _person(actor)
+    text(reason, "the reason")
     instance = unit.lock(get(unit.conn, review_id).instance_id)
     found = get(unit.conn, review_id, lock=True)
     kept = dict(answer or {})
@@ -168,7 +172,7 @@ def decide(
     if expected_seq is not None and instance.seq != expected_seq:
         raise OutOfDate(instance.id, expected_seq, instance.seq)
     if decision not in found.decisions:
-        raise InvalidData(f"{decision!r} is no decision of this review; it takes {', '.join(found.decisions)}")
+        raise InvalidData(f"{excerpt(decision)} is no decision of this review; it takes {', '.join(found.decisions)}")
     kept = _checked(machine, found, kept)
     unit.conn.execute(
         sa.update(R)
@@ -176,7 +180,7 @@ def decide(
         .values(
             status="decided",
             decision=decision,
-            answer=fitting(canonical(kept), "the answer"),
+            answer=fitting(canonical(kept, "answer"), "the answer"),
             decided_by=str(actor),
             decided_at=unit.now,
         )
@@ -297,7 +301,7 @@ def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dic
 
 def _same_answer(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> bool:
     try:
-        return found.answer == _checked(machine, found, answer)
+        return alike(found.answer, _checked(machine, found, answer))
     except InvalidData:
         return False
 

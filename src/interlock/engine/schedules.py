@@ -8,7 +8,6 @@ spring, when there is no half past two, at three.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -20,11 +19,11 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 from cronsim import CronSim
 
-from interlock.engine import actions, lineage, moves
-from interlock.engine.errors import InvalidData, NotFound
+from interlock.engine import actions, lineage, moves, values
+from interlock.engine.errors import InvalidData, NotFound, Unreadable
 from interlock.engine.failing import message_of
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, fitting, shortened, storable
+from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor
 from interlock.store import SECOND, Micros, StoreError, micros, moment, span
@@ -87,10 +86,9 @@ class Schedule:
 
 
 def _read(row: sa.Row[Any]) -> Schedule:
-    values = dict(row._mapping)
-    values["data"] = json.loads(values["data"])
-    values["labels"] = json.loads(values["labels"]) if values["labels"] else {}
-    return Schedule(**values)
+    found = dict(row._mapping)
+    found["data"], found["labels"] = values.readable(found["data"]), values.texts(found["labels"])
+    return Schedule(**found)
 
 
 # -- the calendar
@@ -149,17 +147,17 @@ def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
 
 def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
     """Create the schedule, or change the one of this name; the same again changes nothing."""
-    values = _checked(unit, spec)
+    wanted = _checked(unit, spec)
     before = _find(unit.conn, spec.workspace, spec.name, lock=True)
     if before is None:
         made = {"created_by": str(actor), "created_at": unit.now, "next_at": _next(spec.cron, spec.zone, unit.now)}
         key = {"workspace": spec.workspace, "name": spec.name}
         # Where two insert at once, the store runs the second again, and it finds the first's.
-        unit.conn.execute(sa.insert(S).values(**key, **values, **made, updated_at=unit.now))
-    elif _same(before, values):
+        unit.conn.execute(sa.insert(S).values(**key, **wanted, **made, updated_at=unit.now))
+    elif _same(before, wanted):
         return before
     else:
-        changed = {**values, "updated_at": unit.now}
+        changed = {**wanted, "updated_at": unit.now}
         if (before.cron, before.zone) != (spec.cron, spec.zone):
             changed["next_at"] = _next(spec.cron, spec.zone, unit.now)
         _set(unit, before, **changed)
@@ -168,16 +166,17 @@ def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
     return get(unit.conn, spec.workspace, spec.name)
 
 
-def _same(before: Schedule, values: Mapping[str, Any]) -> bool:
+def _same(before: Schedule, wanted: Mapping[str, Any]) -> bool:
     """By the text that is stored: to Python, 1 and true are equal."""
     stored = {"data": canonical(before.data), "labels": canonical(before.labels) if before.labels else None}
-    return all(stored.get(name, getattr(before, name)) == value for name, value in values.items())
+    return all(stored.get(name, getattr(before, name)) == value for name, value in wanted.items())
 
 
 def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     if not (0 < len(spec.name) <= 100 and spec.name.isprintable()):
         raise InvalidData(f"a schedule's name has 1 to 100 printable characters, unlike {spec.name[:120]!r}")
-    storable(spec.workspace, "the workspace")
+    values.indexed(spec.name, "the schedule's name", values.NAME)
+    values.indexed(spec.workspace, "the workspace", values.NAME)
     if spec.overlap not in OVERLAPS:
         raise InvalidData(f"overlap {spec.overlap!r} is unknown; use {' or '.join(OVERLAPS)}")
     if spec.missed not in MISSED:
@@ -187,14 +186,13 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     machine = unit.core.registry[spec.machine]
     lineage.open_to_all(machine)
     moves.validated(machine, spec.data)
-    for name, value in spec.labels.items():
-        storable(f"{name}{value}", "the label")
+    values.labels(spec.labels)
     if next(moments(spec.cron, spec.zone, unit.now), None) is None:
         raise InvalidData(f"{spec.cron!r} never comes; look at its day and month")
     return {
         "machine": spec.machine, "cron": spec.cron, "zone": spec.zone, "priority": spec.priority,
         "overlap": spec.overlap, "missed": spec.missed,
-        "data": fitting(canonical(dict(spec.data)), f"the data of schedule {spec.name!r}"),
+        "data": fitting(canonical(dict(spec.data), "data"), f"the data of schedule {spec.name!r}"),
         "labels": canonical(dict(spec.labels)) if spec.labels else None,
     }  # fmt: skip
 
@@ -258,13 +256,13 @@ def _run(unit: Unit, found: Schedule) -> None:
     except InvalidData as error:  # a time zone that this host does not know; another may, or will
         _set(unit, found, next_at=unit.now + span(timedelta(hours=1)), last_error=str(error))
         return
-    values: dict[str, Any] = {"next_at": next_at, "last_error": None, "runs": found.runs}
+    told: dict[str, Any] = {"next_at": next_at, "last_error": None, "runs": found.runs}
     last = found.last_instance
     if not planned:
-        values["last_error"] = f"the run of {_iso(found.next_at or 0)} was missed, and missed runs are skipped"
+        told["last_error"] = f"the run of {_iso(found.next_at or 0)} was missed, and missed runs are skipped"
     for at in planned:
         if found.overlap == "skip" and (before := _unfinished(unit, last)) is not None:
-            values["last_error"] = f"the run of {_iso(at)} was skipped: instance {before} is not finished"
+            told["last_error"] = f"the run of {_iso(at)} was skipped: instance {before} is not finished"
             continue
         try:
             with unit.alone() as inner:
@@ -272,10 +270,10 @@ def _run(unit: Unit, found: Schedule) -> None:
         except Exception as error:  # the data, the machine, or a validator of the application's own
             if isinstance(error, StoreError) or sort(error) is not None:
                 raise
-            values["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)
+            told["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)
             continue
-        values.update(last_at=at, last_instance=last, runs=values["runs"] + 1)
-    _set(unit, found, **values)
+        told.update(last_at=at, last_instance=last, runs=told["runs"] + 1)
+    _set(unit, found, **told)
 
 
 def _planned(found: Schedule, now: Micros) -> list[Micros]:
@@ -289,6 +287,8 @@ def _planned(found: Schedule, now: Micros) -> list[Micros]:
 
 
 def _create(unit: Unit, found: Schedule, at: Micros, actor: Actor) -> Instance:
+    if isinstance(found.data, values.Unreadable):
+        raise Unreadable(f"the data of schedule {found.name!r} cannot be used: {found.data.why}; put it anew")
     return lineage.create(
         unit, unit.core.registry[found.machine], found.data, actor, workspace=found.workspace,
         priority=found.priority, labels={**found.labels, "schedule": found.name, "scheduled_for": _iso(at)},
@@ -309,8 +309,8 @@ def _iso(at: Micros) -> str:
     return moment(at).isoformat().replace("+00:00", "Z")
 
 
-def _set(unit: Unit, found: Schedule, **values: Any) -> None:
-    unit.conn.execute(sa.update(S).where(_is(found.workspace, found.name)).values(**values))
+def _set(unit: Unit, found: Schedule, **changed: Any) -> None:
+    unit.conn.execute(sa.update(S).where(_is(found.workspace, found.name)).values(**changed))
 
 
 def _is(workspace: str, name: str) -> sa.ColumnElement[bool]:

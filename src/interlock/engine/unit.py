@@ -19,7 +19,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import chain, limits
+from interlock.engine import chain, limits, values
 from interlock.engine.errors import NotFound, Undone
 from interlock.engine.instance import COLUMNS, Instance, everything, row_of
 from interlock.engine.text import BESIDE, canonical
@@ -419,7 +419,7 @@ class Attempt:
 def told(payload: Mapping[str, Any]) -> str | None:
     """A payload as history keeps it, without what says nothing."""
     kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
-    return canonical(kept) if kept else None
+    return canonical(kept, "payload", deepest=values.DEEPEST + values.WRAPPED) if kept else None
 
 
 def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:

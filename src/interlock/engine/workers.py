@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from interlock.engine import picking
 from interlock.engine.errors import Fenced
+from interlock.engine.values import anything
 from interlock.store import Micros, span
 from interlock.store.tables import worker as W
 
@@ -39,7 +40,8 @@ class WorkerRow:
 
 def _read(row: sa.Row[Any]) -> WorkerRow:
     values = dict(row._mapping)
-    values["queues"] = tuple(json.loads(values["queues"]))
+    queues = anything(values["queues"])
+    values["queues"] = tuple(map(str, queues)) if isinstance(queues, list) else ()
     return WorkerRow(**values)
 
 

@@ -189,7 +189,7 @@ class Machine:
         return state if stage is None or stage == "" else f"{state}:{_spelled(stage)}"
 
     def edges_from(self, state: str) -> tuple[Edge, ...]:
-        return self._from[state]
+        return self._from.get(state, ())  # a row may have a state that there is not
 
     def edge(self, source: str, to: str) -> Edge | None:
         """The transition between two states; the first that is declared, where there are several."""
@@ -205,7 +205,7 @@ class Machine:
         return self._ways.get((source, to, By.WORKER if by is By.WORKER else By.SYSTEM), ())
 
     def edges_on(self, source: str, event: str) -> tuple[Edge, ...]:
-        return tuple(edge for edge in self._from[source] if edge.on == event)
+        return tuple(edge for edge in self.edges_from(source) if edge.on == event)
 
     def pick_up(self, state: str) -> Edge | None:
         return self._pick_ups.get(state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -12,6 +11,7 @@ import sqlalchemy as sa
 from interlock.engine import InvalidData
 from interlock.engine.actions import record
 from interlock.engine.listing import BIGGEST_PAGE
+from interlock.engine.values import readable
 from interlock.store import Micros
 from interlock.store.service import action as A
 
@@ -74,5 +74,5 @@ def _by(actor: str) -> sa.ColumnElement[bool]:
 
 def _read(row: sa.Row[Any]) -> Action:
     values = dict(row._mapping)
-    values["details"] = json.loads(values["details"]) if values["details"] else {}
+    values["details"] = readable(values["details"]) if values["details"] else {}
     return Action(**values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from uuid_utils.compat import uuid7
 from interlock.engine import InvalidData, NotFound
 from interlock.engine.text import canonical
 from interlock.engine.unit import Unit
+from interlock.engine.values import anything
 from interlock.machine import Actor
 from interlock.people import actions, names, workspaces
 from interlock.people.errors import NameTaken, NotAllowed, NotAuthenticated, WeakSecret, WrongScope
@@ -182,9 +182,15 @@ def every(conn: sa.Connection, workspace: str | None = None) -> list[TokenRow]:
     return [_read(row) for row in conn.execute(query)]
 
 
+def _scopes(stored: str) -> tuple[str, ...]:
+    """What the token may do; nothing where that cannot be read."""
+    found = anything(stored)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
 def _read(row: sa.Row[*tuple[Any, ...]]) -> TokenRow:
     values = dict(row._mapping)
-    values["scopes"] = tuple(json.loads(values["scopes"]))
+    values["scopes"] = _scopes(values["scopes"])
     return TokenRow(**values)
 
 
@@ -201,7 +207,7 @@ def by_secret(conn: sa.Connection, secret: str, now: Micros) -> Principal:
         raise NotAuthenticated("this token opens nothing: it is mistyped, out of date or revoked; ask for a new one")
     if row.kind == "agent":
         return Principal(
-            "agent", row.name, token_id=row.id, workspace=row.workspace, scopes=frozenset(json.loads(row.scopes))
+            "agent", row.name, token_id=row.id, workspace=row.workspace, scopes=frozenset(_scopes(row.scopes))
         )
     return Principal(
         "person", row.person, row.person_id, token_id=row.id, roles={row.workspace: Role(row.role)}, through=row.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -181,8 +181,21 @@ def remove(unit: Unit, name: str, actor: Actor) -> None:
 
 
 def own(conn: sa.Connection) -> list[Rule]:
-    """The rules that users have added, by name."""
-    return [Rule.model_validate_json(spec) for spec in conn.execute(sa.select(A.c.spec).order_by(A.c.name)).scalars()]
+    """The rules that users have added, by name. One that cannot be read is left out: see `unreadable`."""
+    return [found for _, found in _stored(conn) if isinstance(found, Rule)]
+
+
+def unreadable(conn: sa.Connection) -> dict[str, str]:
+    """Rules of users that are not in force because their rows cannot be read, with why."""
+    return {name: found for name, found in _stored(conn) if isinstance(found, str)}
+
+
+def _stored(conn: sa.Connection) -> Iterator[tuple[str, Rule | str]]:
+    for name, spec in conn.execute(sa.select(A.c.name, A.c.spec).order_by(A.c.name)):
+        try:
+            yield name, Rule.model_validate_json(spec)
+        except pydantic.ValidationError as error:
+            yield name, f"{error.error_count()} mistakes in its row, first: {error.errors()[0]['msg']}; put it anew"
 
 
 def every(conn: sa.Connection, settings: AlertSettings | None = None) -> Sequence[Rule]:

@@ -13,8 +13,8 @@ from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
 from interlock.engine.instance import columns
-from interlock.engine.text import parsed
 from interlock.engine.unit import Unit
+from interlock.engine.values import parsed
 from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn, WorkError
 from interlock.store import StoreError
 
