@@ -64,7 +64,7 @@ def show(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATAB
         as_json({**described(found), "explanation": why.sentence, "allowed": [a.event for a in why.next]})
         return
     typer.echo(f"{found.machine} {found.id}\n{why.sentence}\n")
-    typer.echo(f"data     {json.dumps(found.data, ensure_ascii=False)}")
+    typer.echo(f"data     {json.dumps(found.shown_data, ensure_ascii=False)}")
     typer.echo(f"allowed  {', '.join(map(str, why.next)) or 'nothing'}")
 
 

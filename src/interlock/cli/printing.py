@@ -96,7 +96,7 @@ def described(instance: Instance) -> dict[str, Any]:
         "seq": instance.seq,
         "workspace": instance.workspace,
         "key": instance.key,
-        "data": instance.data,
+        "data": instance.shown_data,
         "paused": instance.paused_at is not None,
         "created_at": when(instance.created_at),
         "entered_at": when(instance.entered_at),

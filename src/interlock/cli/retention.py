@@ -107,13 +107,13 @@ def _add_up(engine: Engine) -> None:
 @app.command()
 def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config: Config = None) -> None:
     """How long what is kept, who is at it now, and what the last runs did."""
-    import json
     from dataclasses import asdict
 
     import sqlalchemy as sa
 
     from interlock.config import load
     from interlock.engine.retention import LEASE
+    from interlock.engine.values import anything
     from interlock.store.keeping import retention_run as R
 
     settings = load(config)
@@ -129,9 +129,9 @@ def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config:
             "ended_at": when(row.ended_at),
             "by": row.actor,
             "instances": row.instances,
-            "rows": json.loads(row.rows),
-            "held_back": json.loads(row.kept_back),
-            "files": json.loads(row.files),
+            "rows": anything(row.rows),
+            "held_back": anything(row.kept_back),
+            "files": anything(row.files),
             "error": row.error,
         }
         for row in rows

@@ -225,11 +225,13 @@ async def render(v: Visitor, template: str, *, status: int = 200, **context: Any
 
 
 def page(request: Request, text: str, status: int = 200) -> Response:
-    tag = f'W/"{hashlib.sha256(text.encode()).hexdigest()[:20]}"'
+    # A row from another version may hold half of a surrogate pair: its page is shown all the same.
+    content = text.encode("utf-8", "backslashreplace")
+    tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
     headers = {"ETag": tag, "Cache-Control": "no-store"}  # pages keep the tag themselves
     if status == 200 and request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    return HTMLResponse(text, status, headers)
+    return HTMLResponse(content, status, headers)
 
 
 def plain(request: Request, template: str, *, status: int = 200, **context: Any) -> Response:

@@ -19,6 +19,7 @@ from interlock.dashboard.kinds import kind_of
 from interlock.engine import Instance, audit, secrets
 from interlock.engine.audit import Row
 from interlock.engine.explain import Explanation
+from interlock.engine.values import alike
 from interlock.machine import Machine
 from interlock.store import Micros, micros
 
@@ -263,7 +264,7 @@ def changes(before: dict[str, Any], payload: dict[str, Any]) -> Iterator[Change]
     """Each field that a row set or took away, down to the fields inside it."""
     sets, unset = payload.get("set"), payload.get("unset")
     after = sets if isinstance(sets, dict) else {}
-    gone = {name: before[name] for name in unset or () if name in before}
+    gone = {name: before[name] for name in unset if name in before} if isinstance(unset, list) else {}
     # Hidden together: whether a value is a secret is told by its name.
     was = secrets.shown({**{name: before[name] for name in after if name in before}, **gone})
     yield from _differ(was, secrets.shown(after), "")
@@ -274,7 +275,7 @@ def _differ(before: dict[str, Any], after: dict[str, Any], above: str) -> Iterat
         old, new = before.get(name), after.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
             yield from _differ(old, new, f"{above}{name}.")
-        elif old != new:
+        elif not alike(old, new):
             yield Change(
                 f"{above}{name}",
                 _text(old) if name in before and old not in ("", None) else None,

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from interlock.engine import Instance, OpenReview, secrets
 from interlock.engine.artifacts import Artifact
+from interlock.engine.values import Unreadable
 from interlock.machine import Registry
 
 NAMES = ("title", "name", "subject", "company", "item", "content", "url", "file", "prompt")
@@ -59,7 +60,7 @@ class View:
     def title(self, instance: Instance) -> str:
         """What people call it."""
         for name in NAMES:
-            value = instance.data.get(name)
+            value = instance.shown_data.get(name)
             if isinstance(value, str) and 0 < len(value) <= SHORT and value.isprintable():
                 return secrets.hide(value)
         return instance.key or f"{instance.machine} {str(instance.id)[-8:]}"
@@ -82,7 +83,7 @@ class View:
         review = looking.review
         if review is not None and review.evidence:
             found.append(Block("What is known", rows=facts(review.evidence)))
-        if rows := facts({n: v for n, v in looking.instance.data.items() if n not in self.hidden}):
+        if rows := facts({n: v for n, v in looking.instance.shown_data.items() if n not in self.hidden}):
             found.append(Block("Data", rows=rows))
         found += [Block(a.name, kind="artifact", artifact=a.name) for a in looking.artifacts[-3:]]
         return found
@@ -116,7 +117,15 @@ class ErasedView(View):
         return [Block("Its data", rows=[("erased", secrets.hide(looking.instance.erased), None)])]
 
 
-PLAIN, ERASED = View(), ErasedView()
+@dataclass(frozen=True, slots=True)
+class UnreadableView(View):
+    """What is left to see where the row holds no data that can be read; an application's own view would look for it."""
+
+    def title(self, instance: Instance) -> str:
+        return f"{instance.key or f'{instance.machine} {str(instance.id)[-8:]}'}, unreadable"
+
+
+PLAIN, ERASED, UNREADABLE = View(), ErasedView(), UnreadableView()
 
 
 def view_of(registry: Registry, machine: str) -> View:
@@ -127,4 +136,6 @@ def view_of(registry: Registry, machine: str) -> View:
 
 def view_for(registry: Registry, instance: Instance) -> View:
     """How this very instance is shown."""
+    if isinstance(instance.shown_data, Unreadable):
+        return UNREADABLE
     return ERASED if instance.erased else view_of(registry, instance.machine)

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interlock.config import HttpSettings
+from interlock.http import incoming
 from interlock.http.problems import problem
 from interlock.http.reach import Reach
 
@@ -62,6 +63,8 @@ class Surroundings:
         began, status = time.perf_counter(), 500
         seen, whole = 0, False
         until = began + self._settings.body_seconds
+        kind = incoming.looks_at(scope)
+        parts: list[bytes] = []
 
         async def bounded() -> Message:
             nonlocal seen, whole
@@ -77,6 +80,10 @@ class Surroundings:
                 seen += len(message.get("body", b""))
                 if seen > limit:  # an error of the framework's own kind, which it lets pass
                     raise HTTPException(413, _told(limit), {"Connection": "close"})
+                if kind:
+                    parts.append(message.get("body", b""))
+                    if not message.get("more_body") and (wrong := incoming.body(kind, b"".join(parts))):
+                        raise HTTPException(422, wrong)
             return message
 
         async def marked(message: Message) -> None:
@@ -94,6 +101,8 @@ class Surroundings:
             declared = _declared_length(scope)
             if refused:
                 await problem(421, "wrong-host", refused)(scope, receive, marked)
+            elif wrong := incoming.address(scope):
+                await problem(422, "invalid", wrong)(scope, receive, marked)
             elif declared is not None and declared > limit:
                 answer = problem(413, "too-large", _told(limit), headers={"Connection": "close"})
                 await answer(scope, receive, marked)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
@@ -68,7 +67,7 @@ class InstanceOut(Answer):
     def of(cls, i: Instance) -> Self:
         return cls(
             id=i.id, machine=i.machine, version=i.version, state=i.state, seq=i.seq, workspace=i.workspace, key=i.key,
-            labels=json.loads(i.labels) if i.labels else {}, data=secrets.shown(i.data), priority=i.priority,
+            labels=i.shown_labels, data=secrets.shown(i.shown_data), priority=i.priority,
             paused=i.paused_at is not None, waits_for=i.wake, due_at=at(i.due_at), timer_at=at(i.timer_at),
             error=i.error, failed_step=i.failed_step, parent=i.parent, root=i.root, depth=i.depth,
             trace_id=i.trace_id, created_at=moment(i.created_at), entered_at=moment(i.entered_at),

@@ -26,6 +26,7 @@ from interlock.engine import (
     Refused,
     ReviewHeld,
     StillAtWork,
+    Unreadable,
     secrets,
 )
 from interlock.http.heavy import CallerGone, TooBusy, TookTooLong
@@ -131,6 +132,8 @@ def of(error: InterlockError) -> Refusal:
             return problem(409, _kind(error), told)
         case CreatedElsewhere():
             return problem(403, "created-elsewhere", told)
+        case Unreadable():
+            return problem(409, "unreadable", told)
         case StillAtWork():
             return problem(409, "still-at-work", told)
         case DataTooBig():
@@ -168,7 +171,7 @@ def _kind(error: InterlockError) -> str:
 
 def plain(error: HTTPException) -> Refusal:
     """An error of the framework's own."""
-    kinds = {404: "not-found", 405: "method-not-allowed", 408: "too-slow", 413: "too-large"}
+    kinds = {404: "not-found", 405: "method-not-allowed", 408: "too-slow", 413: "too-large", 422: "invalid"}
     return problem(error.status_code, kinds.get(error.status_code, "http"), str(error.detail), headers=error.headers)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -77,7 +76,8 @@ class Relative:
 
 
 def _machine(v: Visitor, instance: Instance) -> Machine | None:
-    return v.service.engine.core.served.get((instance.machine, instance.version))
+    found = v.service.engine.core.served.get((instance.machine, instance.version))
+    return found if found is not None and instance.state in found.states else None
 
 
 @router.get("/ui/instances/{id}")
@@ -129,7 +129,7 @@ async def instance(
         links=view.links(it), told=timeline.plainly(why, v.now), tone=_tone(why, machine, it),
         who_may=_who_may(why, choices),
         coming=[(timeline.by_itself(c.what), micros(c.at)) for c in why.by_itself if micros(c.at) > v.now],
-        labels=json.loads(it.labels) if it.labels else {}, verdict=verdict, before=before,
+        labels=it.shown_labels, verdict=verdict, before=before,
         picture=diagram.for_instance(machine, found.pop("moves"), it) if machine is not None else None,
         can_pause=operate and it.finished_at is None and it.paused_at is None and machine is not None,
         can_resume=operate and it.paused_at is not None,
@@ -198,7 +198,7 @@ def _accepts(machine: Machine, it: Instance, event: str) -> dict[str, Any] | Non
 def _fields(machine: Machine, it: Instance, event: str) -> list[schema.Field]:
     part = _accepts(machine, it, event)
     # What is hidden is not filled in: it would be sent back as the word that hides it.
-    known = {name: value for name, value in it.data.items() if secrets.shown({name: value}) == {name: value}}
+    known = {name: value for name, value in it.shown_data.items() if secrets.shown({name: value}) == {name: value}}
     return schema.fields(part, known) if part else []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 from uuid import UUID
@@ -67,7 +66,7 @@ async def instances(
 
 
 def _labels(i: Instance) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in json.loads(i.labels).items()) if i.labels else ""
+    return ", ".join(f"{name}: {value}" for name, value in i.shown_labels.items())
 
 
 def _with(ages: dict[str, str], given: str) -> dict[str, str]:

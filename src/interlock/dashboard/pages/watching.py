@@ -51,7 +51,7 @@ async def show_alerts(v: Reader, after: str = "") -> Response:
     def look(conn: Any) -> dict[str, Any]:
         return {
             "open": alerts.open_alerts(conn), "page": alerts.page(conn, status="closed", after=last, limit=30),
-            "rules": rules.every(conn, v.service.settings.alerts),
+            "rules": rules.every(conn, v.service.settings.alerts), "broken_rules": rules.unreadable(conn),
         }  # fmt: skip
 
     return await render(

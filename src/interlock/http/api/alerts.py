@@ -106,6 +106,9 @@ class RuleList(Answer):
     """Those that are built in, and your own."""
 
     rules: list[RuleOut]
+    unreadable: dict[str, str] = Field(
+        default_factory=dict, description="Rules that are not in force: their rows cannot be read."
+    )
 
 
 class Removed(Answer):
@@ -137,8 +140,10 @@ async def acknowledge_alert(write: Write, id: UUID) -> Response:
 @router.get("/alert-rules", summary="When alerts open")
 async def list_rules(service: TheService, who: Caller) -> RuleList:
     require_operator(who)
-    found = await service.read(lambda conn: rules.every(conn, service.settings.alerts))
-    return RuleList(rules=[RuleOut.of(r) for r in found])
+    found, broken = await service.read(
+        lambda conn: (rules.every(conn, service.settings.alerts), rules.unreadable(conn))
+    )
+    return RuleList(rules=[RuleOut.of(r) for r in found], unreadable=broken)
 
 
 @router.put("/alert-rules/{name}", summary="Make a rule of your own, or change it", response_model=RuleOut)
