@@ -21,7 +21,7 @@ from uuid_utils.compat import uuid7
 
 from interlock.engine import actions, deadletters, firing, pausing, values
 from interlock.engine.deadletters import Filter
-from interlock.engine.errors import InvalidData, NotFound, Refused
+from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
 from interlock.engine.failing import message_of
 from interlock.engine.listing import BIGGEST_PAGE, MOST, Count, Where
 from interlock.engine.text import canonical, fitting, shortened
@@ -327,8 +327,8 @@ def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -
     try:
         with unit.alone() as inner:
             do(inner, item_id, Actor.parse(found.actor), reason, found.arguments)
-    except Exception as error:  # a refusal, or a guard of the application's own
-        if isinstance(error, StoreError) or sort(error) is not None:
+    except BaseException as error:  # a refusal, or a guard of the application's own
+        if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
             raise
         # Which item it was is the example's to say: without ids, equal reasons are one.
         told = ANY_ID.sub("…", shortened(message_of(error) or type(error).__name__, 500))

@@ -24,7 +24,7 @@ from uuid_utils.compat import uuid7
 from interlock.config import Settings
 from interlock.config.settings import length
 from interlock.engine import adapting, archive, artifacts, removing
-from interlock.engine.errors import LeaseTaken
+from interlock.engine.errors import LeaseTaken, items_own
 from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Kind
@@ -45,6 +45,7 @@ LOOK = 500
 BATCH, MOST_ROWS = 100, 10_000
 """Instances that go in one transaction, and history rows that they may have together."""
 BROKEN = "its chain does not verify: look into it first"
+UNREADABLE = "it cannot be read: look into it first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +288,13 @@ class Retention:
         self, scope: Scope, batch: list[UUID], file: archive.Archive, report: Report, going: list[partitions.Month]
     ) -> None:
         engine = self._engine
-        found = engine.read(partial(archive.describe, ids=batch))
-        records = [record for record in found if not archive.problems(record)]
-        if len(records) < len(found):  # evidence that somebody tampered must not go
-            report.held_back[BROKEN] += len(found) - len(records)
+        records = []
+        for record in engine.read(partial(archive.describe, ids=batch)):
+            why = _held_as_evidence(record)
+            if why is None:
+                records.append(record)
+            else:
+                report.held_back[why] += 1
         # A history in a month that goes as a whole is not deleted row by row.
         whole = [r for r in records if any(month.has(r.id) for month in going)]
         single = [r for r in records if r not in whole]
@@ -333,6 +337,16 @@ class Retention:
                 report.months.append(month.name)
         except StoreBusy:
             return  # it would have made others wait; the next round tries again
+
+
+def _held_as_evidence(record: archive.Record) -> str | None:
+    """Why it must stay: somebody may have tampered with it. One that cannot be read keeps nobody else."""
+    try:
+        return BROKEN if archive.problems(record) else None
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        return UNREADABLE
 
 
 def _number(conn: sa.Connection, query: sa.Select[int]) -> int:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from cronsim import CronSim
 
 from interlock.engine import actions, lineage, moves, values
-from interlock.engine.errors import InvalidData, NotFound, Unreadable
+from interlock.engine.errors import InvalidData, NotFound, Unreadable, items_own
 from interlock.engine.failing import message_of
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting, shortened
@@ -35,6 +35,8 @@ OVERLAPS = ("allow", "skip")
 MISSED = ("once", "all", "skip")
 LATE = 60 * SECOND
 """A run that begins later than this was missed."""
+LATER = timedelta(hours=1)
+"""When a schedule is looked at again that could not be run at all."""
 MOST_MISSED = 100
 HINT = "*schedules"
 """Hinted beside the queues when a schedule changed; no queue has this name."""
@@ -244,8 +246,14 @@ def due(unit: Unit, limit: int = 20) -> int:
         .limit(limit)
         .with_for_update(skip_locked=True)
     ).all()
-    for found in map(_read, rows):
-        _run(unit, found)
+    for row in rows:
+        try:
+            _run(unit, _read(row))
+        except BaseException as error:  # unreadable, or something that nobody thought of: the others run
+            if not items_own(error):
+                raise
+            later = {"next_at": unit.now + span(LATER), "last_error": shortened(message_of(error), 1000)}
+            unit.conn.execute(sa.update(S).where(_is(row.workspace, row.name)).values(**later))
     return len(rows)
 
 
@@ -254,7 +262,7 @@ def _run(unit: Unit, found: Schedule) -> None:
         planned = _planned(found, unit.now)
         next_at = _next(found.cron, found.zone, unit.now)
     except InvalidData as error:  # a time zone that this host does not know; another may, or will
-        _set(unit, found, next_at=unit.now + span(timedelta(hours=1)), last_error=str(error))
+        _set(unit, found, next_at=unit.now + span(LATER), last_error=str(error))
         return
     told: dict[str, Any] = {"next_at": next_at, "last_error": None, "runs": found.runs}
     last = found.last_instance
@@ -267,8 +275,8 @@ def _run(unit: Unit, found: Schedule) -> None:
         try:
             with unit.alone() as inner:
                 last = _create(inner, found, at, Actor(SYSTEM, f"schedule {found.name}")).id
-        except Exception as error:  # the data, the machine, or a validator of the application's own
-            if isinstance(error, StoreError) or sort(error) is not None:
+        except BaseException as error:  # the data, the machine, or a validator of the application's own
+            if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
                 raise
             told["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)
             continue

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from interlock.engine import Engine, outbox
+from interlock.engine import Engine, isolation, outbox
 from interlock.engine.failing import message_of
 from interlock.engine.outbox import OutboxMessage
 from interlock.engine.unit import Unit
@@ -95,8 +95,11 @@ class Deliverer(HintedLoop):
             return len(self._running) + len(self._ended)
 
     def once(self) -> bool:
-        settled = self._settle()
-        return self._take() > 0 or settled > 0
+        try:
+            settled = self._settle()
+        finally:  # a message that goes out does not wait for another's outcome
+            taken = self._take()
+        return taken > 0 or settled > 0
 
     def wait(self) -> float:
         with self._lock:
@@ -166,10 +169,29 @@ class Deliverer(HintedLoop):
         with self._lock:
             ended = tuple(self._ended)
         if ended:
-            self._engine.write(lambda unit: _write(unit, ended), name="settled")
+            try:
+                self._engine.write(lambda unit: _write(unit, ended), name="settled")
+            except BaseException as error:
+                if isolation.passes(error) or len(ended) == 1:
+                    raise
+                self._settle_each(ended)
+                raise
             with self._lock:
                 self._ended = [one for one in self._ended if one not in ended]
         return len(ended)
+
+    def _settle_each(self, ended: tuple[_Attempt, ...]) -> None:
+        """One whose outcome cannot be written must not sink those beside it; it is tried again in the next round."""
+        for one in ended:
+            try:
+                self._engine.write(lambda unit, one=one: _write(unit, [one]), name="settled")  # type: ignore[misc]
+            except BaseException as error:
+                if isolation.passes(error):
+                    raise
+                log.error("what came of message %s cannot be written: %s", one.message.id, isolation.named(error))
+                continue
+            with self._lock:
+                self._ended.remove(one)
 
     def _give_up_the_slow(self) -> None:
         with self._lock:

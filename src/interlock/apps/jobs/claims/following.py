@@ -6,8 +6,10 @@ decides. The sweep looks for runs whose agent is gone.
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from functools import partial
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -28,13 +30,15 @@ from interlock.apps.jobs.claims.machine import (
     job,
     run,
 )
-from interlock.engine import Engine, Instance, firing, leases, moves
+from interlock.engine import Engine, Instance, failing, firing, isolation, leases, moves
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import AGENT, WORKER, Actor, Edge
 from interlock.store import span
 from interlock.store.jobs import job_index, job_tag
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
+
+log = logging.getLogger("interlock.claims")
 
 VERIFYING = timedelta(days=1)
 """How long the lock is kept for a run that a person has to verify; it is taken anew as long as nobody has."""
@@ -190,8 +194,22 @@ def sweep(engine: Engine) -> bool:
     """A duty of every worker: runs whose agent is gone are lost, or asked about."""
     names = engine.read(lambda conn: over(conn, engine.clock.now()))
     for name in names:
-        engine.write(partial(expire, name=name), name="expire_lease")
+        try:
+            engine.write(partial(expire, name=name), name="expire_lease")
+        except BaseException as error:
+            if isolation.passes(error):
+                raise
+            # Its run waits for a person. The lock stays, or somebody else would apply; the others are looked at.
+            log.error("the lease %r ran out and its run cannot be moved: %s", name, isolation.named(error))
+            engine.write(partial(_give_up, name=name, error=error), name="expire_lease")
     return len(names) == 200
+
+
+def _give_up(unit: Unit, name: str, error: BaseException) -> None:
+    its: UUID | None = unit.conn.execute(sa.select(L.c.instance_id).where(L.c.name == name)).scalar()
+    if its is not None:
+        failing.set_aside(unit, unit.lock(its), error, "lease")
+    unit.conn.execute(sa.update(L).where(L.c.name == name).values(until=unit.now + span(VERIFYING)))
 
 
 def retag(unit: Unit, posting: Instance, tags: list[str]) -> None:
