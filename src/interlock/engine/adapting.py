@@ -100,8 +100,11 @@ class Route:
 
     def step(self, name: str) -> str:
         """A step's name there; it is the state's, and the stage's where there is one."""
-        state, colon, stage = name.partition(":")
-        return self.renamed.get(state, state) + colon + stage
+        # The longest first: states of versions from before names were checked may have a colon in them.
+        for old in sorted(self.renamed, key=len, reverse=True):
+            if name == old or name.startswith(f"{old}:"):
+                return self.renamed[old] + name[len(old) :]
+        return name
 
 
 @dataclass(frozen=True, slots=True)

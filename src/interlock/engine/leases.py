@@ -54,13 +54,35 @@ class Lease:
     until: Micros
 
 
+FLOOR = "*floor"
+"""The lease that nobody takes: its fence is as high as that of any lease whose row was removed."""
+SETTLED = timedelta(minutes=5)
+"""So long after the floor was raised no statement is under way any more that has not seen it."""
+F = L.alias("floor")
+FIRST: Any = sa.select(sa.func.coalesce(sa.func.max(F.c.fence), 0) + 1).where(F.c.name == FLOOR).scalar_subquery()
+"""The fence of a lease without a row: it may have had one, and its fence only grows."""
+
+
+def floor(conn: sa.Connection) -> tuple[int, Micros | None]:
+    """How high the floor is, and since when."""
+    row = conn.execute(sa.select(L.c.fence, L.c.taken_at).where(L.c.name == FLOOR)).first()
+    return (row.fence, row.taken_at) if row is not None else (0, None)
+
+
+def raise_floor(conn: sa.Connection, now: Micros, fence: int) -> None:
+    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
+    new = dialect.insert(L).values(name=FLOOR, fence=fence, taken_at=now)
+    higher = {"fence": fence, "taken_at": now}
+    conn.execute(new.on_conflict_do_update(index_elements=[L.c.name], set_=higher, where=L.c.fence < fence))
+
+
 def _take(dialect: str) -> Any:
     """One statement, so that two who find no row meet at the primary key and one of them waits for the other."""
     new = (postgresql if dialect == "postgresql" else sqlite).insert(L)
     given = {name: new.excluded[name] for name in ("holder", "taken_at", "until", "instance_id")}
     return (
         new.values(
-            name=sa.bindparam("name"), fence=1, holder=sa.bindparam("holder"), taken_at=sa.bindparam("taken_at"),
+            name=sa.bindparam("name"), fence=FIRST, holder=sa.bindparam("holder"), taken_at=sa.bindparam("taken_at"),
             until=sa.bindparam("until"), instance_id=sa.bindparam("instance_id"),
         )
         .on_conflict_do_update(
@@ -102,7 +124,7 @@ def _take_many(dialect: str) -> Any:
     given = listed("wanted", kinds, dialect)
     now, until = sa.bindparam("now", type_=sa.BigInteger), sa.bindparam("until", type_=sa.BigInteger)
     columns = ["name", "fence", "holder", "taken_at", "until", "instance_id"]
-    rows = sa.select(given.c.name, sa.literal_column("1"), given.c.holder, now, until, given.c.instance_id)
+    rows = sa.select(given.c.name, FIRST, given.c.holder, now, until, given.c.instance_id)
     new = (postgresql if dialect == "postgresql" else sqlite).insert(L)
     # The condition is for SQLite, which would else take ON CONFLICT for a part of the FROM.
     new = new.from_select(columns, rows.where(sa.true()).order_by(given.c.name))

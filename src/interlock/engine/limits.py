@@ -71,8 +71,11 @@ def lock(unit: Unit, keys: Iterable[str]) -> None:
     """
     if unit.core.store.dialect == "postgresql":
         for key in sorted(set(keys) - unit.locked):
-            unit.conn.execute(postgresql.insert(t.limit_key).values(key=key).on_conflict_do_nothing())
-            unit.conn.execute(sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update())
+            held = None
+            while held is None:  # the row that was there may have been tidied away while we waited for its lock
+                unit.conn.execute(postgresql.insert(t.limit_key).values(key=key).on_conflict_do_nothing())
+                one = sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update()
+                held = unit.conn.execute(one).first()
             unit.locked.add(key)
 
 

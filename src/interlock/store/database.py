@@ -90,6 +90,10 @@ class Store(ABC):
     def drop_lock(self, path: str) -> None:
         """Let go of a lock that `hold_lock` took."""
 
+    def remove_lock(self, path: str) -> None:
+        """Remove what is left of the lock of a worker that is long gone."""
+        return
+
     @abstractmethod
     def is_dead(self, lock_file: str | None) -> bool:
         """Whether the lock proves that its process is gone; False means only that nothing is proven."""

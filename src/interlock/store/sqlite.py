@@ -316,7 +316,7 @@ class SqliteStore(Store):
     def hold_lock(self, name: UUID) -> str | None:
         if fcntl is None:
             return None
-        folder = self.path.with_name(self.path.name + "-workers")
+        folder = self._lock_folder
         private.folder(folder, ours=lambda _: True)
         path = str(folder / f"{name}.lock")
         handle = private.handle(Path(path))
@@ -329,6 +329,14 @@ class SqliteStore(Store):
         if handle is not None:
             os.close(handle)
             Path(path).unlink(missing_ok=True)
+
+    def remove_lock(self, path: str) -> None:
+        if path not in self._locks and Path(path).parent == self._lock_folder:
+            Path(path).unlink(missing_ok=True)
+
+    @property
+    def _lock_folder(self) -> Path:
+        return self.path.with_name(self.path.name + "-workers")
 
     def is_dead(self, lock_file: str | None) -> bool:
         if fcntl is None or lock_file is None or lock_file in self._locks:

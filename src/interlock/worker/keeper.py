@@ -7,6 +7,7 @@ import logging
 from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.retention import Policy, Retention
+from interlock.engine.tidying import tidy
 from interlock.store import StoreBusy, partitions
 from interlock.worker.loop import Loop
 
@@ -32,6 +33,9 @@ class Keeper(Loop):
             made = []  # there are months in stock, and it comes again
         if made:
             log.info("made %s", ", ".join(made))
+        gone = tidy(self._engine, stopping=lambda: self.stopping, rest=self._rest)
+        if gone:
+            log.info("tidied away %s", ", ".join(f"{n} of {name}" for name, n in sorted(gone.items())))
         if not self._policy.wanted:
             return False
         report = Retention(self._engine, self._policy).run(stopping=lambda: self.stopping, rest=self._rest)

@@ -1,0 +1,170 @@
+"""Tidying: rows that served their purpose go, a little at a time beside the load; nothing that counts is touched.
+
+Uses of limits that are older than any window, the keys of limits that nobody uses, slots that nobody works under,
+workers that are long gone, the progress of handlers that ended, and leases that have been free for long. Each step is a
+short transaction of its own over a bounded number of rows, and passes over what somebody holds at that moment.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from interlock.engine import leases, limits, picking
+from interlock.engine.unit import Unit
+from interlock.machine import Window
+from interlock.store import Micros, span
+from interlock.store import tables as t
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
+
+BATCH = 500
+LONGER = timedelta(days=1)
+"""How much longer than its window a use is kept: another process may have a longer window for the same limit."""
+UNKNOWN = timedelta(days=400)
+"""How long a use is kept whose limit no code here knows."""
+WORKERS, PROGRESS, LEASES = timedelta(days=7), timedelta(days=1), timedelta(days=30)
+K, U, S, W, P, L, I = t.limit_key, t.limit_use, t.limit_slot, t.worker, t.progress, t.lease, t.instance  # noqa: E741
+
+
+def tidy(
+    engine: Engine,
+    *,
+    stopping: Callable[[], bool] = lambda: False,
+    rest: Callable[[float], object] = lambda _: None,
+    batch: int = BATCH,
+) -> Counter[str]:
+    """Remove all that has served its purpose; how many rows of which table. `rest` is called between two steps."""
+    removed: Counter[str] = Counter()
+    for step in (_limits, _leases, _workers, _progress):
+        after: Any = None
+        while not stopping():
+            before = engine.clock.steady()
+            after = engine.write(partial(step, after=after, batch=batch, removed=removed), name="tidy")
+            if after is None:
+                break
+            rest(engine.clock.steady() - before)
+    return removed
+
+
+# -- limits
+
+
+def _limits(unit: Unit, after: str | None, batch: int, removed: Counter[str]) -> str | None:
+    """The next keys of limits. Each is held by its lock, so that nobody counts under it meanwhile."""
+    keys = sorted(set(_keys(unit, after or "", batch)))[:batch]
+    mine = _held(unit, keys)
+    gone: Counter[str] = Counter()
+    for before, some in _by_age(unit, mine):
+        gone["limit_use"] += unit.conn.execute(sa.delete(U).where(U.c.key.in_(some), U.c.at <= before)).rowcount
+    gone["limit_slot"] += limits.free_left_behind(unit, mine)
+    if mine:
+        used = sa.or_(sa.exists().where(U.c.key == K.c.key), sa.exists().where(S.c.key == K.c.key))
+        gone["limit_key"] += unit.conn.execute(sa.delete(K).where(K.c.key.in_(mine), ~used)).rowcount
+    _count(unit, removed, gone)
+    return keys[-1] if len(keys) == batch else None
+
+
+def _keys(unit: Unit, after: str, batch: int) -> Iterator[str]:
+    for table in (K, U, S):
+        query = sa.select(table.c.key).where(table.c.key > after).distinct().order_by(table.c.key).limit(batch)
+        yield from unit.conn.execute(query).scalars()
+
+
+def _held(unit: Unit, keys: Sequence[str]) -> list[str]:
+    """Those of the keys that nobody else holds, held until the commit; on SQLite the writer is alone anyway."""
+    if not keys or unit.core.store.dialect != "postgresql":
+        return list(keys)
+    # A key may have uses and no row to lock, after a restore from SQLite.
+    unit.conn.execute(postgresql.insert(K).values([{"key": key} for key in keys]).on_conflict_do_nothing())
+    query = sa.select(K.c.key).where(K.c.key.in_(keys)).order_by(K.c.key).with_for_update(skip_locked=True)
+    return list(unit.conn.execute(query).scalars())
+
+
+def _by_age(unit: Unit, keys: Sequence[str]) -> Iterator[tuple[Micros, list[str]]]:
+    """The keys, by the moment before which their uses count for nothing."""
+    windows: dict[str, Micros] = {}
+    for machine in unit.core.registry:
+        for name, limit in machine.limits.items():
+            if isinstance(limit, Window):
+                windows[name] = max(windows.get(name, 0), span(limit.per + LONGER))
+    ages: dict[Micros, list[str]] = {}
+    for key in keys:
+        ages.setdefault(windows.get(key.partition("/")[0], span(UNKNOWN)), []).append(key)
+    return ((unit.now - age, some) for age, some in ages.items())
+
+
+# -- leases
+
+
+def _leases(unit: Unit, after: str | None, batch: int, removed: Counter[str]) -> str | None:
+    """The next leases. One that is free for long goes once the floor of all fences is as high as its own.
+
+    The floor is raised in one round and used in a later one: whoever takes a lease in the very moment in which its row
+    goes has a statement that began after the floor was raised, and gets a higher fence.
+    """
+    query = sa.select(L.c.name).where(L.c.name > (after or ""), L.c.name != leases.FLOOR)
+    names = list(unit.conn.execute(query.order_by(L.c.name).limit(batch)).scalars())
+    ended = unit.now - span(LEASES)
+    free = sa.and_(
+        L.c.name.in_(names),
+        # What ran out under an instance's name is its application's to look at.
+        sa.or_(
+            sa.and_(L.c.holder.is_(None), L.c.taken_at <= ended),
+            sa.and_(L.c.until <= ended, L.c.instance_id.is_(None)),
+        ),
+    )
+    old = {
+        row.name: row.fence
+        for row in unit.conn.execute(sa.select(L.c.name, L.c.fence).where(free).with_for_update(skip_locked=True))
+    }
+    floor, since = leases.floor(unit.conn)
+    if old and since is not None and since <= unit.now - span(leases.SETTLED):
+        low = [name for name, fence in old.items() if fence <= floor]
+        if low:
+            gone = unit.conn.execute(sa.delete(L).where(L.c.name.in_(low), free)).rowcount
+            _count(unit, removed, Counter({"lease": gone}))
+    if old and max(old.values()) > floor:
+        leases.raise_floor(unit.conn, unit.now, max(old.values()))
+    return names[-1] if len(names) == batch else None
+
+
+# -- workers and progress
+
+
+def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
+    """Workers that stopped or were lost a while ago and hold nothing."""
+    held = sa.exists().where(picking.waking("lease"), I.c.holder == W.c.id)
+    ended = sa.and_(W.c.status.in_(("stopped", "lost")), W.c.until <= unit.now - span(WORKERS), ~held)
+    files = unit.conn.execute(sa.select(W.c.lock_file).where(ended, W.c.lock_file.is_not(None)).limit(batch)).scalars()
+    unit.afterwards += [partial(unit.core.store.remove_lock, path) for path in files]
+    return _some(unit, W, ended, batch, removed)
+
+
+def _progress(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
+    """How far handlers were that have ended since."""
+    worked_on = sa.exists().where(I.c.id == P.c.instance_id, I.c.holder.is_not(None))
+    return _some(unit, P, sa.and_(P.c.at <= unit.now - span(PROGRESS), ~worked_on), batch, removed)
+
+
+def _some(unit: Unit, table: sa.Table, where: sa.ColumnElement[bool], batch: int, removed: Counter[str]) -> bool | None:
+    """Up to so many rows; None when there were fewer."""
+    (key,) = table.primary_key.columns
+    pick = sa.select(key).where(where).limit(batch).with_for_update(skip_locked=True)
+    found = list(unit.conn.execute(pick).scalars())
+    if found:
+        gone = unit.conn.execute(sa.delete(table).where(key.in_(found), where)).rowcount
+        _count(unit, removed, Counter({table.name: gone}))
+    return True if len(found) == batch else None
+
+
+def _count(unit: Unit, removed: Counter[str], gone: Counter[str]) -> None:
+    """Once it is committed: the transaction may run a second time."""
+    unit.afterwards.append(lambda: removed.update({name: n for name, n in gone.items() if n}))
