@@ -48,7 +48,7 @@ def dashboard() -> Pages:
     return Pages(routers=found, error_page=shown_error, handlers={LogIn: to_login}, home="/ui")
 
 
-def shown_error(request: Request, problem: Problem) -> Response:
+async def shown_error(request: Request, problem: Problem) -> Response:
     """A refusal as a page, with the sentence of the problem and what would be allowed."""
     allowed = ", ".join(a.event.replace("_", " ") for a in problem.allowed or ())
     came_from = request.headers.get("referer", "")
@@ -57,7 +57,9 @@ def shown_error(request: Request, problem: Problem) -> Response:
     back = f"{came.path}?{came.query}" if same and came.query else came.path if same else "/ui"
     title = TITLES.get(problem.status, problem.title)
     detail = problem.detail[:1].upper() + problem.detail[1:] + ("" if problem.detail.endswith((".", "?", "!")) else ".")
-    return plain(request, "error.html", status=problem.status, title=title, detail=detail, allowed=allowed, back=back)
+    return await plain(
+        request, "error.html", status=problem.status, title=title, detail=detail, allowed=allowed, back=back
+    )
 
 
 async def to_login(request: Request, error: Exception) -> Response:

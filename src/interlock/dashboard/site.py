@@ -216,12 +216,17 @@ def icon(name: str) -> Markup:
 async def render(v: Visitor, template: str, *, status: int = 200, **context: Any) -> Response:
     """A page for this reader; unchanged since they saw it last, only that is said."""
     around = await frame(v)
-    text = environment().get_template(template).render(
+    given = dict(
         v=v, who=v.who, now=v.now, csrf=v.csrf, theme=v.theme, frame=around, path=v.request.url.path,
         params=dict(v.request.query_params), registry=v.service.engine.registry,
         demo=getattr(v.request.app.state, "demo", False), said=v.request.query_params.get("said", ""), **context,
     )  # fmt: skip
-    return page(v.request, text, status)
+    return await v.service.call(_rendered, v.request, template, given, status)
+
+
+def _rendered(request: Request, template: str, given: Mapping[str, Any], status: int) -> Response:
+    """In a thread: a page with many rows takes milliseconds, and everybody would wait for them."""
+    return page(request, environment().get_template(template).render(given), status)
 
 
 def page(request: Request, text: str, status: int = 200) -> Response:
@@ -234,15 +239,11 @@ def page(request: Request, text: str, status: int = 200) -> Response:
     return HTMLResponse(content, status, headers)
 
 
-def plain(request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
+async def plain(request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
     """A page without the frame: the login, an error."""
     theme = request.cookies.get(THEME, "")
-    text = (
-        environment()
-        .get_template(template)
-        .render(theme=theme if theme in {"light", "dark"} else "", path=request.url.path, **context)
-    )
-    return page(request, text, status)
+    given = {"theme": theme if theme in {"light", "dark"} else "", "path": request.url.path, **context}
+    return await service_of(request).call(_rendered, request, template, given, status)
 
 
 def redirect(to: str, said: str = "") -> Response:

@@ -47,6 +47,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     reviews.router, dead_letters.router, bulk.router, holding.router, events.router, workers.router, schedules.router,
     outbox.router, alerts.router, login.router, users.router, tokens.router, health.router,
 )  # fmt: skip
+SHORT_BODY = 16_384
 DESCRIPTION = """
 One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header
 `X-CSRF-Token`. Moments are ISO 8601. Lists are pages with a cursor: give `next` of one as `after` of the following.
@@ -102,6 +103,7 @@ def create_app(
         app if tracing else wrapped(app, every),  # spans are the framework's
         limits,
         longer=(
+            *((path, SHORT_BODY) for path in ("/api/login", "/ui/login")),  # a stranger's, before anybody is asked
             ("/artifacts/", limits.max_artifact),
             *(pair for router in every if isinstance(router, Router) for pair in router.longer.items()),
         ),

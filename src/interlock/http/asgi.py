@@ -92,6 +92,9 @@ class Surroundings:
                 status = message["status"]
                 headers = list(message.get("headers", ()))
                 given = {name for name, _ in headers}  # what a page says itself counts
+                if b"cache-control" in given:  # but none may be kept, except what is everybody's and never changes
+                    headers = [p for p in headers if p[0] != b"cache-control" or b"immutable" in p[1]]
+                    given = {name for name, _ in headers}
                 always = [pair for pair in ALWAYS if pair[0] not in given]
                 message["headers"] = [*headers, *always, (b"x-trace-id", trace.encode())]
             await send(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -36,6 +36,8 @@ from interlock.store import StoreError
 
 log = logging.getLogger("interlock.http")
 MEDIA_TYPE = "application/problem+json"
+LONGEST = 4000
+"""Characters of a detail."""
 
 
 class Place(BaseModel):
@@ -109,7 +111,8 @@ class Refusal(JSONResponse):
 
 def problem(status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any) -> Refusal:
     title = TITLES.get(status, "Problem")
-    return Refusal(Problem(type=kind, title=title, status=status, detail=secrets.hide(detail), **more), headers)
+    told = secrets.hide(detail[: 2 * LONGEST])[:LONGEST]  # what somebody sent may be in it
+    return Refusal(Problem(type=kind, title=title, status=status, detail=told, **more), headers)
 
 
 def of(error: InterlockError) -> Refusal:
@@ -182,20 +185,20 @@ def unexpected(request: Request, error: Exception) -> Refusal:
     return problem(500, "internal", "Something went wrong here; the log says what.", trace=trace)
 
 
-ErrorPage = Callable[[Request, Problem], Response]
+ErrorPage = Callable[[Request, Problem], Awaitable[Response]]
 
 
 def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
     """Answer every error, ours or the framework's, with a problem document; under /ui with a page that says it."""
 
-    def answered(request: Request, refusal: Refusal) -> Response:
+    async def answered(request: Request, refusal: Refusal) -> Response:
         if error_page is not None and request.url.path.startswith("/ui"):
-            return error_page(request, refusal.problem)
+            return await error_page(request, refusal.problem)
         return refusal
 
     async def ours(request: Request, error: Exception) -> Response:
         assert isinstance(error, InterlockError)
-        return answered(request, of(error))
+        return await answered(request, of(error))
 
     async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -203,14 +206,14 @@ def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
             Place(place=".".join(map(str, e["loc"])) or "body", message=e["msg"]) for e in error.errors()
         ]
         first = f"{places[0].place}: {places[0].message}" if places else "the request cannot be read"
-        return answered(request, problem(422, "invalid", first, errors=places))
+        return await answered(request, problem(422, "invalid", first, errors=places))
 
     async def frameworks(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return answered(request, plain(error))
+        return await answered(request, plain(error))
 
     async def any_other(request: Request, error: Exception) -> Response:
-        return answered(request, unexpected(request, error))
+        return await answered(request, unexpected(request, error))
 
     app.add_exception_handler(InterlockError, ours)
     app.add_exception_handler(RequestValidationError, malformed)

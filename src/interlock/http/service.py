@@ -10,6 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import sqlalchemy as sa
+from pydantic import BaseModel
+from starlette.responses import Response
 
 from interlock.config import Settings
 from interlock.engine import Engine
@@ -72,6 +74,14 @@ class Service:
 
     async def read(self, job: Callable[[sa.Connection], T]) -> T:
         return await self.call(self.engine.read, job)
+
+    async def answer(self, build: Callable[[], BaseModel]) -> Response:
+        """An answer of many rows: put together, searched for secrets and spelled in a thread."""
+
+        def spelled() -> bytes:
+            return build().model_dump_json(by_alias=True).encode()
+
+        return Response(await self.call(spelled), media_type="application/json")
 
     async def write(self, job: Callable[[Unit], T], name: str) -> T:
         """Run the job in one transaction; no thread of ours waits for the disk."""

@@ -78,7 +78,7 @@ async def get_log(service: TheService, who: Caller, id: Id) -> Response:
             for row in audit.history(conn, id, limit=1000)
         ]  # fmt: skip
 
-    return envelope({"workflowId": str(id), "log": await service.read(look)})
+    return await service.read(lambda conn: envelope({"workflowId": str(id), "log": look(conn)}))
 
 
 def _metadata(row: audit.Row) -> dict[str, Any]:
@@ -127,7 +127,7 @@ async def get_text(
             "quality": page.quality,
         }  # fmt: skip
 
-    return envelope(await service.read(look))
+    return await service.read(lambda conn: envelope(look(conn)))
 
 
 # -- ingest

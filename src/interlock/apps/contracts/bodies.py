@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from typing import Annotated, Any
@@ -86,8 +87,12 @@ async def uploaded(request: Request) -> tuple[bytes, IngestBody]:
             content = await file.read()
             named = {n: v for n, v in form.items() if isinstance(v, str)}
             return content, _body({"pdfBase64": "-", "filename": file.filename or "contract.pdf", **named})
+    return await asyncio.to_thread(_from_json, await request.body())  # tens of megabytes, perhaps
+
+
+def _from_json(content: bytes) -> tuple[bytes, IngestBody]:
     try:
-        body = IngestBody.model_validate_json(await request.body())
+        body = IngestBody.model_validate_json(content)
     except ValidationError as error:
         raise InvalidData(_said(error)) from None
     try:

@@ -123,7 +123,7 @@ async def write_once(write: Writer, job: Callable[[Unit], Done], name: str) -> D
 
 async def tell(service: Service, who: Principal, id: UUID, status: int = 200) -> Response:
     """All of the workflow."""
-    return envelope(await service.read(lambda conn: workflow(conn, seen(conn, id, who))), status)
+    return await service.read(lambda conn: envelope(workflow(conn, seen(conn, id, who)), status))
 
 
 async def call(
@@ -198,5 +198,5 @@ async def until(
     stuck = found.state in step.states and found.error is not None
     if stuck or (_where(found) in step.states and (found.state == FAILED or given_up(found))):
         error = failure(found)
-        return envelope(data, 503 if error.retryable else 422, error)
-    return envelope(data, done)
+        return await service.call(envelope, data, 503 if error.retryable else 422, error)
+    return await service.call(envelope, data, done)

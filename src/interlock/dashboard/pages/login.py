@@ -22,7 +22,7 @@ def _safe(after: str) -> str:
 
 @router.get("/ui/login")
 async def ask(request: Request, after: str = "/ui") -> Response:
-    return plain(request, "login.html", after=_safe(after), problem="", name="")
+    return await plain(request, "login.html", after=_safe(after), problem="", name="")
 
 
 @router.post("/ui/login")
@@ -42,7 +42,7 @@ async def log_in(
     except (NotAuthenticated, TooManyAttempts) as error:
         status = 429 if isinstance(error, TooManyAttempts) else 401
         told = str(error)
-        return plain(
+        return await plain(
             request,
             "login.html",
             status=status,

@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query
+from fastapi.responses import Response
 from pydantic import Field
 
 from interlock.ai import calls, prices
@@ -57,11 +58,11 @@ class AiCallList(Answer):
     calls: list[AiCallOut]
 
 
-@router.get("/api/instances/{id}/ai-calls", summary="What models were asked for it")
-async def list_ai_calls(service: TheService, who: Caller, id: UUID) -> AiCallList:
+@router.get("/api/instances/{id}/ai-calls", summary="What models were asked for it", response_model=AiCallList)
+async def list_ai_calls(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     found = await service.read(lambda conn: calls.of(conn, id))
-    return AiCallList(calls=[AiCallOut.of(c) for c in found])
+    return await service.answer(lambda: AiCallList(calls=[AiCallOut.of(c) for c in found]))
 
 
 class SpendOut(Answer):
@@ -86,13 +87,13 @@ class SpendList(Answer):
     spend: list[SpendOut]
 
 
-@router.get("/api/ai-spend", summary="Calls, tokens and cost of models, by day and task")
+@router.get("/api/ai-spend", summary="Calls, tokens and cost of models, by day and task", response_model=SpendList)
 async def get_ai_spend(
     service: TheService,
     who: Caller,
     workspace: Annotated[str | None, Query(max_length=200)] = None,
     days: Annotated[int, Query(ge=1, le=400)] = 30,
-) -> SpendList:
+) -> Response:
     where = workspace_of(who, workspace)
     require(who, "read", where, f"workspace {where!r}")
     since = calls.day_of(service.engine.clock.now()) - (days - 1) * calls.DAY
@@ -105,4 +106,4 @@ async def get_ai_spend(
         )
         for s in found
     ]  # fmt: skip
-    return SpendList(workspace=where, spend=told)
+    return await service.answer(lambda: SpendList(workspace=where, spend=told))

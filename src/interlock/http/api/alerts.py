@@ -117,17 +117,17 @@ class Removed(Answer):
     name: str
 
 
-@router.get("/alerts", summary="Alerts, the newest first")
+@router.get("/alerts", summary="Alerts, the newest first", response_model=AlertList)
 async def list_alerts(
     service: TheService,
     who: Caller,
     status: Literal["open", "closed"] | None = None,
     after: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-) -> AlertList:
+) -> Response:
     require_operator(who)
     page = await service.read(lambda conn: alerts.page(conn, status=status, after=after, limit=limit))
-    return AlertList(alerts=[AlertOut.of(a) for a in page.alerts], next=page.next)
+    return await service.answer(lambda: AlertList(alerts=[AlertOut.of(a) for a in page.alerts], next=page.next))
 
 
 @router.post("/alerts/{id}/acknowledge", summary="You look after it; it is not told again", response_model=AlertOut)
@@ -137,13 +137,13 @@ async def acknowledge_alert(write: Write, id: UUID) -> Response:
     return await write(lambda unit: AlertOut.of(alerts.acknowledge(unit, id, actor)), name="alert")
 
 
-@router.get("/alert-rules", summary="When alerts open")
-async def list_rules(service: TheService, who: Caller) -> RuleList:
+@router.get("/alert-rules", summary="When alerts open", response_model=RuleList)
+async def list_rules(service: TheService, who: Caller) -> Response:
     require_operator(who)
     found, broken = await service.read(
         lambda conn: (rules.every(conn, service.settings.alerts), rules.unreadable(conn))
     )
-    return RuleList(rules=[RuleOut.of(r) for r in found], unreadable=broken)
+    return await service.answer(lambda: RuleList(rules=[RuleOut.of(r) for r in found], unreadable=broken))
 
 
 @router.put("/alert-rules/{name}", summary="Make a rule of your own, or change it", response_model=RuleOut)

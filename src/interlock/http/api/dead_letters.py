@@ -58,7 +58,7 @@ class Note(BaseModel):
     note: str = Field("", max_length=2000)
 
 
-@router.get("", summary="What failed for good, the newest first")
+@router.get("", summary="What failed for good, the newest first", response_model=DeadLetterPage)
 async def list_dead_letters(
     service: TheService,
     who: Caller,
@@ -70,19 +70,21 @@ async def list_dead_letters(
     workspace: Text = None,
     after: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-) -> DeadLetterPage:
+) -> Response:
     where = Filter(machine, fingerprint, error, step, workspace, who.workspaces)
     found = await service.read(lambda conn: deadletters.find(conn, where, status=status, after=after, limit=limit + 1))
     mine = [d for d in found[:limit] if who.may("read", d.workspace, d.machine)]
-    return DeadLetterPage(
-        dead_letters=[DeadLetterOut.of(d) for d in mine], next=found[limit - 1].id if len(found) > limit else None
+    return await service.answer(
+        lambda: DeadLetterPage(
+            dead_letters=[DeadLetterOut.of(d) for d in mine], next=found[limit - 1].id if len(found) > limit else None
+        )
     )
 
 
-@router.get("/groups", summary="The same, grouped by what went wrong")
+@router.get("/groups", summary="The same, grouped by what went wrong", response_model=GroupList)
 async def list_groups(
     service: TheService, who: Caller, status: Status = "open", machine: Text = None, workspace: Text = None
-) -> GroupList:
+) -> Response:
     where = Filter(machine=machine, workspace=workspace, workspaces=who.workspaces)
     found = await service.read(lambda conn: deadletters.groups(conn, where, status=status))
     told = [
@@ -93,14 +95,14 @@ async def list_groups(
         for g in found
         if any(who.may("read", w, g.machine) for w in who.workspaces)
     ]  # fmt: skip
-    return GroupList(groups=told)
+    return await service.answer(lambda: GroupList(groups=told))
 
 
-@router.get("/{id}", summary="One dead letter, with the data of the failed step")
-async def get_dead_letter(service: TheService, who: Caller, id: UUID) -> DeadLetterOut:
+@router.get("/{id}", summary="One dead letter, with the data of the failed step", response_model=DeadLetterOut)
+async def get_dead_letter(service: TheService, who: Caller, id: UUID) -> Response:
     found = await service.read(lambda conn: deadletters.get(conn, id))
     require(who, "read", found.workspace, f"dead letter {id}", machine=found.machine)
-    return DeadLetterOut.of(found)
+    return await service.answer(lambda: DeadLetterOut.of(found))
 
 
 def _actor(unit: Unit, write: Writer, id: UUID) -> Actor:

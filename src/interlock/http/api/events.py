@@ -9,6 +9,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 
@@ -87,14 +88,16 @@ async def _room(service: TheService, chosen: Annotated[Chosen, Depends()]) -> Ch
     return chosen
 
 
-@router.get("", summary="What happened after a position, as one page")
+@router.get("", summary="What happened after a position, as one page", response_model=EventPage)
 async def list_events(
     service: TheService, chosen: Annotated[Chosen, Depends()], limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> EventPage:
+) -> Response:
     start = chosen.after or Position(0, 0)
     found = await service.call(service.engine.feed, start, limit=limit)
     following = found[-1].position if found else start
-    return EventPage(events=[EventOut.of(h) for h in found if chosen.wants(h)], next=str(following))
+    return await service.answer(
+        lambda: EventPage(events=[EventOut.of(h) for h in found if chosen.wants(h)], next=str(following))
+    )
 
 
 @router.get("/stream", summary="The same, live, as server-sent events", response_class=EventSourceResponse)

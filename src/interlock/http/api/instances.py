@@ -111,7 +111,7 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
     return await write(job, status=201, name="create")
 
 
-@router.get("", summary="List instances, the newest first")
+@router.get("", summary="List instances, the newest first", response_model=InstancePage)
 async def list_instances(
     service: TheService,
     who: Caller,
@@ -131,7 +131,7 @@ async def list_instances(
     after: Annotated[UUID | None, Query(description="The cursor of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=listing.BIGGEST_PAGE)] = 50,
     count: Annotated[bool, Query(description="Count those that match, too.")] = False,
-) -> InstancePage:
+) -> Response:
     where = Where(
         machine=machine, state=state, workspace=workspace, key=key, label=_label(label), error=error, text=text,
         finished=finished, paused=paused, root=root, workspaces=readable(who),
@@ -144,10 +144,10 @@ async def list_instances(
         return page, listing.count(conn, where, now) if count else None
 
     page, total = await service.read(look)
-    return InstancePage(
+    return await service.answer(lambda: InstancePage(
         instances=[InstanceOut.of(i) for i in page.instances if who.may("read", i.workspace, i.machine)],
         next=page.next, count=total.n if total else None, exact=total.exact if total else None,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def readable(who: Principal) -> frozenset[str]:
@@ -175,30 +175,37 @@ async def visible(service: Service, who: Principal, instance_id: UUID, permissio
 
 
 @router.get("/{id}", summary="One instance", response_model=InstanceOut)
-async def get_instance(service: TheService, who: Caller, id: UUID) -> InstanceOut:
-    return InstanceOut.of(await visible(service, who, id))
+async def get_instance(service: TheService, who: Caller, id: UUID) -> Response:
+    found = await visible(service, who, id)
+    return await service.answer(lambda: InstanceOut.of(found))
 
 
-@router.get("/{id}/history", summary="What happened to it, in order")
+@router.get("/{id}/history", summary="What happened to it, in order", response_model=HistoryPage)
 async def get_history(
     service: TheService,
     who: Caller,
     id: UUID,
     after: Annotated[int, Query(ge=0, le=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
-) -> HistoryPage:
+) -> Response:
     await visible(service, who, id)
     rows = await service.read(lambda conn: audit.history(conn, id, after=after, limit=limit + 1))
-    return HistoryPage(
-        rows=[HistoryOut.of(row) for row in rows[:limit]], next=rows[limit - 1].seq if len(rows) > limit else None
+    return await service.answer(
+        lambda: HistoryPage(
+            rows=[HistoryOut.of(row) for row in rows[:limit]], next=rows[limit - 1].seq if len(rows) > limit else None
+        )
     )
 
 
-@router.get("/{id}/explain", summary="Why it is where it is, what comes by itself, who can do something")
-async def explain_instance(service: TheService, who: Caller, id: UUID) -> ExplanationOut:
+@router.get(
+    "/{id}/explain",
+    summary="Why it is where it is, what comes by itself, who can do something",
+    response_model=ExplanationOut,
+)
+async def explain_instance(service: TheService, who: Caller, id: UUID) -> Response:
     found = await visible(service, who, id)
     why = await service.call(service.engine.explain, id)
-    return ExplanationOut.of(why, my_events(service.engine, who, found))
+    return await service.answer(lambda: ExplanationOut.of(why, my_events(service.engine, who, found)))
 
 
 def my_events(engine: Engine, who: Principal, instance: Instance) -> list[str]:
@@ -209,8 +216,10 @@ def my_events(engine: Engine, who: Principal, instance: Instance) -> list[str]:
     return sorted({a.event for a in allowed(instance, machine, who.actor_in(instance.workspace))})
 
 
-@router.get("/{id}/lineage", summary="Its parents, children and all that grew from the same root")
-async def get_lineage(service: TheService, who: Caller, id: UUID) -> LineageOut:
+@router.get(
+    "/{id}/lineage", summary="Its parents, children and all that grew from the same root", response_model=LineageOut
+)
+async def get_lineage(service: TheService, who: Caller, id: UUID) -> Response:
     found = await visible(service, who, id)
     query = (
         sa.select(t.instance)
@@ -226,7 +235,9 @@ async def get_lineage(service: TheService, who: Caller, id: UUID) -> LineageOut:
         )
         for i in family[:MOST_RELATIVES]
     ]  # fmt: skip
-    return LineageOut(root=found.root, instances=told, complete=len(family) <= MOST_RELATIVES)
+    return await service.answer(
+        lambda: LineageOut(root=found.root, instances=told, complete=len(family) <= MOST_RELATIVES)
+    )
 
 
 class ArtifactList(Answer):
@@ -241,18 +252,18 @@ class EffectList(Answer):
     effects: list[EffectOut]
 
 
-@router.get("/{id}/artifacts", summary="Its big values")
-async def list_artifacts(service: TheService, who: Caller, id: UUID) -> ArtifactList:
+@router.get("/{id}/artifacts", summary="Its big values", response_model=ArtifactList)
+async def list_artifacts(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     found = await service.read(lambda conn: artifacts.of(conn, id))
-    return ArtifactList(artifacts=[ArtifactOut.of(a) for a in found])
+    return await service.answer(lambda: ArtifactList(artifacts=[ArtifactOut.of(a) for a in found]))
 
 
-@router.get("/{id}/effects", summary="What left the house for it, and what came of that")
-async def list_effects(service: TheService, who: Caller, id: UUID) -> EffectList:
+@router.get("/{id}/effects", summary="What left the house for it, and what came of that", response_model=EffectList)
+async def list_effects(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     found = await service.read(lambda conn: effects.of(conn, id))
-    return EffectList(effects=[EffectOut.of(e) for e in found])
+    return await service.answer(lambda: EffectList(effects=[EffectOut.of(e) for e in found]))
 
 
 class Verified(Answer):
@@ -263,8 +274,8 @@ class Verified(Answer):
     problems: list[str]
 
 
-@router.get("/{id}/verify", summary="Walk its hash chain and replay its history")
-async def verify_instance(service: TheService, who: Caller, id: UUID) -> Verified:
+@router.get("/{id}/verify", summary="Walk its hash chain and replay its history", response_model=Verified)
+async def verify_instance(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     verdict = await service.call(service.engine.verify, id)
-    return Verified(instance_id=id, rows=verdict.rows, problems=list(verdict.problems))
+    return await service.answer(lambda: Verified(instance_id=id, rows=verdict.rows, problems=list(verdict.problems)))

@@ -108,7 +108,7 @@ def _mine(who: Principal) -> frozenset[str] | None:
     return None if who.may("read", OPERATORS) else who.workspaces
 
 
-@router.get("", summary="Messages, the newest first")
+@router.get("", summary="Messages, the newest first", response_model=MessageList)
 async def list_messages(
     service: TheService,
     who: Caller,
@@ -117,7 +117,7 @@ async def list_messages(
     instance: UUID | None = None,
     after: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-) -> MessageList:
+) -> Response:
     mine = _mine(who)
     page = await service.read(
         lambda conn: outbox.page(
@@ -125,7 +125,7 @@ async def list_messages(
         )
     )
     stuck = await service.read(lambda conn: outbox.unconfigured(conn, channels_of(service), workspaces=mine))
-    return MessageList(
+    return await service.answer(lambda: MessageList(
         messages=[MessageOut.of(m) for m in page.messages], next=page.next,
         not_configured=[
             Stuck(
@@ -134,7 +134,7 @@ async def list_messages(
             )
             for s in stuck
         ],
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def visible_to(who: Principal, found: outbox.OutboxMessage, permission: str) -> Actor:
@@ -149,16 +149,16 @@ def visible_to(who: Principal, found: outbox.OutboxMessage, permission: str) -> 
     return who.actor_in(found.workspace)
 
 
-@router.get("/{id}", summary="One message")
-async def get_message(service: TheService, who: Caller, id: UUID) -> MessageOut:
+@router.get("/{id}", summary="One message", response_model=MessageOut)
+async def get_message(service: TheService, who: Caller, id: UUID) -> Response:
     _mine(who)
     found = await service.read(lambda conn: outbox.get(conn, id))
     visible_to(who, found, "read")
-    return MessageOut.of(found)
+    return await service.answer(lambda: MessageOut.of(found))
 
 
-@router.get("/{id}/deliveries", summary="Every attempt to deliver it")
-async def list_deliveries(service: TheService, who: Caller, id: UUID) -> DeliveryList:
+@router.get("/{id}/deliveries", summary="Every attempt to deliver it", response_model=DeliveryList)
+async def list_deliveries(service: TheService, who: Caller, id: UUID) -> Response:
     _mine(who)
     visible_to(who, await service.read(lambda conn: outbox.get(conn, id)), "read")
     found = await service.read(lambda conn: outbox.deliveries(conn, id))
@@ -166,7 +166,7 @@ async def list_deliveries(service: TheService, who: Caller, id: UUID) -> Deliver
         DeliveryOut(at=moment(d.at), took_seconds=d.took / SECOND, outcome=d.outcome, detail=secrets.hide(d.detail))
         for d in found
     ]
-    return DeliveryList(deliveries=told)
+    return await service.answer(lambda: DeliveryList(deliveries=told))
 
 
 @router.post("/{id}/retry", summary="Try a dead message again", response_model=MessageOut)

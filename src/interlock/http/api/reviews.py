@@ -40,7 +40,7 @@ class Decision(BaseModel):
     expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse it if the instance moved on since.")
 
 
-@router.get("", summary="What waits for a person, the most urgent first")
+@router.get("", summary="What waits for a person, the most urgent first", response_model=ReviewPage)
 async def list_reviews(
     service: TheService,
     who: Caller,
@@ -51,7 +51,7 @@ async def list_reviews(
     name: Annotated[str | None, Query(max_length=200)] = None,
     after: Annotated[str | None, Query(max_length=80)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-) -> ReviewPage:
+) -> Response:
     wanted = reviews.Wanted(who.workspaces, workspace, machine, instance, name)
     if status == "open":
         place = _place(after)
@@ -65,7 +65,7 @@ async def list_reviews(
         due, last_id = reviews.place(shown[-1])
         following = f"{due}_{last_id}" if status == "open" else str(last_id)
     mine = [r for r in shown if who.may("read", r.workspace, r.machine)]
-    return ReviewPage(reviews=[ReviewOut.of(r) for r in mine], next=following)
+    return await service.answer(lambda: ReviewPage(reviews=[ReviewOut.of(r) for r in mine], next=following))
 
 
 def _place(after: str | None) -> tuple[int, UUID] | None:
@@ -84,11 +84,11 @@ def _id(text: str) -> UUID:
         raise BadRequest(f"{text!r} is no cursor of this list; use `next` of the page before") from None
 
 
-@router.get("/{id}", summary="One review, with its form and its evidence")
-async def get_review(service: TheService, who: Caller, id: UUID) -> ReviewOut:
+@router.get("/{id}", summary="One review, with its form and its evidence", response_model=ReviewOut)
+async def get_review(service: TheService, who: Caller, id: UUID) -> Response:
     found = await service.read(lambda conn: reviews.get(conn, id))
     require(who, "read", found.workspace, f"review {id}", machine=found.machine)
-    return ReviewOut.of(found)
+    return await service.answer(lambda: ReviewOut.of(found))
 
 
 def may_decide(who: Principal, found: reviews.OpenReview) -> None:

@@ -100,19 +100,20 @@ class Removed(Answer):
     name: str
 
 
-@router.get("", summary="The schedules of your workspaces")
+@router.get("", summary="The schedules of your workspaces", response_model=ScheduleList)
 async def list_schedules(
     service: TheService, who: Caller, workspace: Annotated[str | None, Query(max_length=200)] = None
-) -> ScheduleList:
+) -> Response:
     mine = frozenset(w for w in who.workspaces if workspace in {None, w} and who.may("read", w))
     found = await service.read(lambda conn: schedules.everything(conn, workspaces=mine))
-    return ScheduleList(schedules=[ScheduleOut.of(s) for s in found])
+    return await service.answer(lambda: ScheduleList(schedules=[ScheduleOut.of(s) for s in found]))
 
 
-@router.get("/{workspace}/{name}", summary="One schedule")
-async def get_schedule(service: TheService, who: Caller, workspace: Workspace, name: Name) -> ScheduleOut:
+@router.get("/{workspace}/{name}", summary="One schedule", response_model=ScheduleOut)
+async def get_schedule(service: TheService, who: Caller, workspace: Workspace, name: Name) -> Response:
     _may(who, "read", workspace, name)
-    return ScheduleOut.of(await service.read(lambda conn: schedules.get(conn, workspace, name)))
+    found = await service.read(lambda conn: schedules.get(conn, workspace, name))
+    return await service.answer(lambda: ScheduleOut.of(found))
 
 
 def _may(who: Principal, permission: str, workspace: str, name: str) -> Actor:

@@ -83,10 +83,10 @@ class NewPassword(BaseModel):
     old: str | None = Field(None, max_length=500)
 
 
-@router.get("/users", summary="The people of your workspaces")
+@router.get("/users", summary="The people of your workspaces", response_model=PersonList)
 async def list_users(
     service: TheService, who: Caller, workspace: Annotated[str | None, Query(max_length=200)] = None
-) -> PersonList:
+) -> Response:
     if workspace is not None:
         require(who, "read", workspace, f"workspace {workspace!r}")
     if who.kind == "agent":
@@ -94,7 +94,7 @@ async def list_users(
     found = await service.read(lambda conn: accounts.everyone(conn, workspace))
     everything = who.may("read", OPERATORS)
     shown = [p for p in found if everything or who.workspaces & set(p.roles)]
-    return PersonList(people=[PersonOut.of(p, who) for p in shown])
+    return await service.answer(lambda: PersonList(people=[PersonOut.of(p, who) for p in shown]))
 
 
 @router.post("/users", status_code=201, summary="Add a person", response_model=PersonOut)
@@ -230,7 +230,9 @@ class ActionList(Answer):
     next: UUID | None
 
 
-@router.get("/actions", summary="What people and tokens did, beside the histories of instances")
+@router.get(
+    "/actions", summary="What people and tokens did, beside the histories of instances", response_model=ActionList
+)
 async def list_actions(
     service: TheService,
     who: Caller,
@@ -239,7 +241,7 @@ async def list_actions(
     workspace: Annotated[str | None, Query(max_length=200)] = None,
     after: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-) -> ActionList:
+) -> Response:
     """The owner of a workspace sees its own, the first workspace's owner all of it."""
     if not who.may("manage", OPERATORS):
         if workspace is None:
@@ -248,11 +250,15 @@ async def list_actions(
     found = await service.read(
         lambda conn: actions.page(conn, actor=actor, what=what, workspace=workspace, after=after, limit=limit)
     )
-    told = [
-        ActionOut(
-            id=a.id, at=moment(a.at), actor=a.actor, what=a.what, target=a.target, workspace=a.workspace,
-            details=secrets.shown(a.details),
-        )
-        for a in found.actions
-    ]  # fmt: skip
-    return ActionList(actions=told, next=found.next)
+
+    def told() -> ActionList:
+        shown = [
+            ActionOut(
+                id=a.id, at=moment(a.at), actor=a.actor, what=a.what, target=a.target, workspace=a.workspace,
+                details=secrets.shown(a.details),
+            )
+            for a in found.actions
+        ]  # fmt: skip
+        return ActionList(actions=shown, next=found.next)
+
+    return await service.answer(told)

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from fastapi import APIRouter
+from fastapi.responses import Response
 
 from interlock.engine import leases, limits, workers
 from interlock.http.caller import Caller, TheService, require_operator
@@ -69,12 +70,12 @@ class LimitList(Answer):
     limits: list[LimitOut]
 
 
-@router.get("/workers", summary="The processes that do work, with their last heartbeat")
-async def list_workers(service: TheService, who: Caller) -> WorkerList:
+@router.get("/workers", summary="The processes that do work, with their last heartbeat", response_model=WorkerList)
+async def list_workers(service: TheService, who: Caller) -> Response:
     require_operator(who)
     now = service.engine.clock.now()
     found = await service.read(workers.every)
-    return WorkerList(
+    return await service.answer(lambda: WorkerList(
         workers=[
             WorkerOut(
                 id=w.id, host=w.host, pid=w.pid, queues=list(w.queues), status=w.status, beats=w.beats,
@@ -84,17 +85,21 @@ async def list_workers(service: TheService, who: Caller) -> WorkerList:
             )
             for w in found
         ]
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-@router.get("/leases", summary="Named resources and who holds them; others' only for the first workspace")
-async def list_leases(service: TheService, who: Caller) -> LeaseList:
+@router.get(
+    "/leases",
+    summary="Named resources and who holds them; others' only for the first workspace",
+    response_model=LeaseList,
+)
+async def list_leases(service: TheService, who: Caller) -> Response:
     if not any(who.may("read", w) for w in who.workspaces):
         raise NotAllowed("this needs the scope 'read'")
     everything = who.may("read", OPERATORS)
     mine = None if everything else who.workspaces
     found = await service.read(lambda conn: leases.held(conn, service.engine.clock.now(), workspaces=mine))
-    return LeaseList(
+    return await service.answer(lambda: LeaseList(
         leases=[
             LeaseOut(
                 name=h.name, holder=h.holder, fence=h.fence, taken_at=moment(h.taken_at), until=moment(h.until),
@@ -102,11 +107,15 @@ async def list_leases(service: TheService, who: Caller) -> LeaseList:
             )
             for h in found
         ]
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-@router.get("/limits", summary="Limits in use")
-async def list_limits(service: TheService, who: Caller) -> LimitList:
+@router.get("/limits", summary="Limits in use", response_model=LimitList)
+async def list_limits(service: TheService, who: Caller) -> Response:
     require_operator(who)
     found = await service.read(limits.usage)
-    return LimitList(limits=[LimitOut(key=u.key, kind=u.kind, used=u.used, last_at=moment(u.last_at)) for u in found])
+    return await service.answer(
+        lambda: LimitList(
+            limits=[LimitOut(key=u.key, kind=u.kind, used=u.used, last_at=moment(u.last_at)) for u in found]
+        )
+    )

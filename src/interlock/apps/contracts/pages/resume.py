@@ -52,7 +52,7 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
             lambda conn: asked(conn, _instance(conn, service, id, link)[0], settings, fields, seq)
         )  # fmt: skip
     except (NotAllowed, NotFound) as error:
-        return refused(request, error)
+        return await refused(request, error)
     body = want.body
     if body is None:
         return await _shown(service, request, id, want)
@@ -68,7 +68,7 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
         )
         await service.write(job, "review")
     except NotAllowed as error:
-        return refused(request, error)
+        return await refused(request, error)
     except (EngineError, BadRequest) as error:
         return await _shown(service, request, id, want, error)
     return RedirectResponse(f"/workflows/{id}/resume?{link.query}", 303)
@@ -123,7 +123,7 @@ async def _shown(
         await looking.alternatives(service, request, who, lambda conn: _instance(conn, service, id, link)[0])
         instance, actor, made, more = await service.read(look)
     except (NotAllowed, NotFound) as wrong:
-        return refused(request, wrong)
+        return await refused(request, wrong)
     place = Place(
         layout="contracts/alone.html", action=f"/workflows/{id}/resume/form?{link.query}",
         images=f"/workflows/{id}/resume/pages/", query=f"?{link.query}",
@@ -131,15 +131,17 @@ async def _shown(
         may=made.open and made.review is not None and made.review.id == link.review,
         held=holder(made, str(actor), now),
     )  # fmt: skip
-    return plain(
+    return await plain(
         request, "contracts/review.html", layout=place.layout, s=made, p=place, it=instance, now=now, me=str(actor),
         machine=service.engine.registry.get(contract.name), csrf="", said="", **more,
     )  # fmt: skip
 
 
-def refused(request: Request, error: InterlockError) -> Response:
+async def refused(request: Request, error: InterlockError) -> Response:
     """A page that says why the link opens nothing."""
     told = str(error)
     status = 403 if isinstance(error, NotAllowed) else 404
     title = "This link does not open anything" if status == 403 else "Not found"
-    return plain(request, "contracts/refused.html", status=status, title=title, detail=f"{told[:1].upper()}{told[1:]}.")
+    return await plain(
+        request, "contracts/refused.html", status=status, title=title, detail=f"{told[:1].upper()}{told[1:]}."
+    )

@@ -1,0 +1,95 @@
+"""Nothing that takes time runs on the event loop: one slow answer there is a stop for everybody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import argon2
+import jinja2
+import pytest
+import sqlalchemy as sa
+
+from interlock.engine import secrets
+from interlock.store import open_store
+from tests.apps.contracts.house import close_reader
+from tests.attack.test_caching import every_path
+from tests.dashboard.site import Site
+from tests.http.desk import EVERY, Desk, opened
+
+NOBODY = "01890000-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was entered on the thread of a running loop, with where it was asked for."""
+    seen: list[str] = []
+
+    def guard(of: Any, name: str, what: str, small: Callable[..., bool] = lambda *_: False) -> None:
+        original = getattr(of, name)
+
+        def entered(*args: Any, **kwargs: Any) -> Any:
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                pass
+            else:
+                if not small(*args):
+                    seen.append(what)
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(of, name, entered)
+
+    guard(jinja2.Template, "render", "a page is rendered")
+    guard(sa.Connection, "execute", "SQL is run")
+    guard(sa.Connection, "exec_driver_sql", "SQL is run")
+    guard(argon2.PasswordHasher, "hash", "a password is hashed")
+    guard(argon2.PasswordHasher, "verify", "a password is checked")
+    guard(secrets, "shown", "data is searched for secrets")
+    guard(secrets, "hide", "a text is searched for secrets", lambda text: len(text) <= 10_000)
+    return seen
+
+
+@pytest.fixture
+def site(sqlite_url: str) -> Iterator[Site]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, opened(store, applications=EVERY) as desk:
+        yield Site(desk)
+    close_reader()
+
+
+def things(desk: Desk) -> list[str]:
+    """One of each, so that the pages about it have something to show."""
+    asked = desk.asked({"item": "tea", "note": "a note"})
+    desk.dead()
+    return [str(asked.id)]
+
+
+def test_looking_at_everything_blocks_nobody(site: Site, found: list[str]) -> None:
+    [one] = things(site.desk)
+    bad = {}
+    for path in every_path():
+        for wanted in {path, path.replace(NOBODY, one)}:
+            found.clear()
+            (site.get if wanted.startswith("/ui") else site.desk.get)(wanted)
+            if found:
+                bad[wanted] = sorted(set(found))
+    assert bad == {}
+
+
+def test_neither_does_logging_in_nor_writing(site: Site, found: list[str]) -> None:
+    desk = site.desk
+    desk.post("/api/login", {"name": "ann", "password": "wrong password"}, who=None)
+    site.browser().post("/ui/login", data={"name": "ann", "password": "wrong password"})
+    made = desk.post("/api/instances", {"machine": "order", "data": {"item": "tea"}})
+    assert made.status_code == 201
+    it = desk.asked()
+    desk.post(f"/api/instances/{it.id}/events", {"event": "approve", "data": {"note": "n"}})
+    desk.post("/api/instances", {"machine": "order", "data": {"item": "tea"}}, headers={"Idempotency-Key": "k"})
+    assert found == []
+
+
+def test_a_stranger_may_not_send_much_to_the_login(site: Site) -> None:
+    long = {"name": "a" * 20_000, "password": "b"}
+    assert site.desk.post("/api/login", long, who=None).status_code == 413
+    assert site.browser().post("/ui/login", data=long).status_code == 413
