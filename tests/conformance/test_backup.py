@@ -428,7 +428,8 @@ def test_new_history_comes_after_all_that_was_added_up_even_where_rows_were_remo
 
     def remove(conn: sa.Connection) -> None:
         conn.execute(sa.insert(t.purge).values(
-            instance_id=gone, kind="rows", upto_seq=1, last_hash=head, actor="user:ann", reason="old", at=1,
+            no=1, instance_id=gone, kind="rows", upto_seq=1, last_hash=head, actor="user:ann", reason="old", at=1,
+            hash=b"-",
         ))  # fmt: skip
         conn.execute(sa.delete(t.history))
         conn.execute(sa.delete(t.instance))

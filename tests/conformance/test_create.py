@@ -44,7 +44,7 @@ def test_its_history_begins_with_who_created_it_and_with_what(trial: Trial) -> N
     [row] = trial.engine.history(it)
     assert (row.seq, row.kind, row.from_state, row.to_state) == (1, "created", None, "ordered")
     assert (row.actor, row.at) == ("user:ann", trial.clock.now())
-    assert row.payload == {"set": {"item": "ink", "weight": 1, "note": ""}}
+    assert row.payload == {"machine": "parcel", "version": 1, "set": {"item": "ink", "weight": 1, "note": ""}}
 
 
 # -- data

@@ -1,21 +1,21 @@
-"""`interlock audit`: the proof that the history is whole."""
+"""`interlock audit`: the proof that the history is whole, and the checkpoints that it is proven against."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database, store_of
+from interlock.cli.options import DEFAULT_DATABASE, Config, Database, audit_settings, opened, store_of
+
+if TYPE_CHECKING:
+    from interlock.config import Settings
+    from interlock.engine import Verdict
+    from interlock.engine.checkpoints import Checkpoint
 
 app = typer.Typer(rich_markup_mode=None, help="The audit: prove that nobody changed the history.", no_args_is_help=True)
-
-
-@app.callback()
-def _audit() -> None:
-    """Keeps `verify` a command of its own."""
 
 
 @app.command()
@@ -25,9 +25,16 @@ def verify(
         list[Path] | None,
         typer.Option("--file", help="An archive of the retention instead; with --database compared with it."),
     ] = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            "--against", help="A checkpoint that was kept elsewhere, or the file it is in.", show_default="audit.file"
+        ),
+    ] = "",
     database: Database = DEFAULT_DATABASE,
+    config: Config = None,
 ) -> None:
-    """Walk every hash chain and replay every history; exit code 1 when something does not fit."""
+    """Walk every hash chain, replay every history, compare every checkpoint; exit code 1 if something does not fit."""
     if files:
         _files(files, database)
         return
@@ -35,12 +42,13 @@ def verify(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from interlock.engine import audit
+    from interlock.engine import Verdict, anchored, checkpoints, signing, verifying
     from interlock.store import migrate, tables
 
-    problems: list[str] = []
-    instances = rows = 0
-    with store_of(database) as store:
+    settings = audit_settings(database, config)
+    kept = _kept(settings, against) if instance is None else None
+    found = Verdict()
+    with store_of(database or settings.database_url) as store:
         migrate.require(store)
         total = 1
         if instance is None:
@@ -50,11 +58,70 @@ def verify(
         columns = (TextColumn("verifying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             bar = progress.add_task("", total=total)
-            for part in audit.verify(store, instance):
-                instances, rows = instances + part.instances, rows + part.rows
-                problems += part.problems
+            for part in verifying.verify(store, instance):
+                found += part
                 progress.advance(bar, part.instances)
-    _tell(problems, instances, rows)
+            if instance is None:
+                last = store.read(checkpoints.last)
+                bar = progress.add_task("", total=last.no if last else 0)
+                for part in anchored.verify(store, signing.find(settings), kept):
+                    found += part
+                    progress.advance(bar)
+    _tell(found, against=kept)
+
+
+def _kept(settings: Settings, against: str) -> Checkpoint | None:
+    """What was named, else the last of the file that checkpoints are written to."""
+    from interlock.engine import checkpoints
+
+    if against:
+        return checkpoints.given(against)
+    file = settings.audit.file
+    return checkpoints.given(str(file)) if file is not None and file.exists() else None
+
+
+@app.command()
+def checkpoint(
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="The former key is lost: sign with the one that is here from now on.")
+    ] = False,
+    database: Database = DEFAULT_DATABASE,
+    config: Config = None,
+) -> None:
+    """Sign the history as it is now, and print the checkpoint; workers do the same every ten minutes."""
+    from interlock.engine import checkpoints
+
+    settings = audit_settings(database, config)
+    with opened(database or settings.database_url, None, config) as engine:
+        before = engine.read(checkpoints.last)
+        made = engine.checkpoint(new_key=new_key)
+    if made is None:
+        typer.echo("there is nothing to sign: the database has no history")
+        return
+    if settings.audit.file is not None and made != before:
+        checkpoints.keep(settings.audit.file, [made])
+    typer.echo(str(made))
+
+
+@app.command()
+def key(database: Database = DEFAULT_DATABASE, config: Config = None) -> None:
+    """Make the audit key where there is none, readable by you alone; say where it is, never what it is."""
+    from interlock.engine import signing
+
+    settings = audit_settings(database, config)
+    if settings.audit.key is not None:
+        found = signing.find(settings)
+        typer.echo(f"the audit key {found.id if found else ''} is given as a setting (audit.key)")
+        return
+    file = signing.place(settings)
+    new = not file.exists()
+    if new:
+        signing.make(settings)
+    known = signing.find(settings)
+    assert known is not None, "it was just made"
+    typer.echo(f"{'made' if new else 'there is'} the audit key {known.id} in {file}")
+    if new:
+        typer.echo("give the same file to every process of this database, and keep a copy where the database is not")
 
 
 def _files(files: list[Path], database: str) -> None:
@@ -62,26 +129,28 @@ def _files(files: list[Path], database: str) -> None:
     from contextlib import nullcontext
 
     from interlock.cli.printing import bars
-    from interlock.engine import archive
+    from interlock.engine import Verdict, archive
 
-    problems: list[str] = []
-    instances = rows = 0
+    found = Verdict()
     with store_of(database) if database else nullcontext() as store, bars() as progress:
         bar = progress.add_task("verifying", total=None)
         for file in files:
             for part in archive.verify(file, store):
-                instances, rows = instances + part.instances, rows + part.rows
-                problems += part.problems
+                found += part
                 progress.advance(bar)
-    _tell(problems, instances, rows)
+    _tell(found)
 
 
-def _tell(problems: list[str], instances: int, rows: int) -> None:
-    for problem in problems[:100]:
+def _tell(found: Verdict, *, against: Checkpoint | None = None) -> None:
+    for problem in found.problems[:100]:
         typer.echo(f"BROKEN  {problem}")
-    if len(problems) > 100:
-        typer.echo(f"… and {len(problems) - 100} more")
-    if problems:
-        typer.echo(f"{len(problems)} problems in {instances} instances, {rows} history rows")
+    if len(found.problems) > 100:
+        typer.echo(f"… and {len(found.problems) - 100} more")
+    size = f"{found.instances} instances, {found.rows} history rows"
+    known = f", and all that checkpoint {against.no} has signed is there" if against else ""
+    whole = f"whole: {size}, every chain and every replay{known}"
+    typer.echo(f"{len(found.problems)} problems in {size}" if found.problems else whole)
+    for note in found.notes:
+        typer.echo(f"note: {note}")
+    if found.problems:
         raise typer.Exit(1)
-    typer.echo(f"whole: {instances} instances, {rows} history rows, every chain and every replay")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database, address, parsed, store_of
+from interlock.cli.options import DEFAULT_DATABASE, Database, address, audit_keys, parsed, store_of
 from interlock.cli.printing import As, bars, login, when
 
 if TYPE_CHECKING:
+    from interlock.engine.signing import Keys
     from interlock.store import Store
     from interlock.store.backup import Manifest
 
@@ -32,7 +33,7 @@ def backup(
     size = file.stat().st_size
     typer.echo(f"{file}: {_told(manifest)}, {size:,} bytes")
     if not quick:
-        _prove(file)
+        _prove(file, audit_keys(database))
 
 
 def restore(
@@ -55,7 +56,7 @@ def restore(
         actor = str(Actor(USER, user or login())) if hold else None
         manifest = restore(store, file, replace=replace, hold=actor, tell=tell)
     typer.echo(f"restored: {_told(manifest)}, made {when(manifest.made_at)} UTC")
-    problems = _verify(where)
+    problems = _verify(where, audit_keys(database))
     if hold:
         typer.echo("everything is held: no work starts until somebody lets it go on")
     raise typer.Exit(1 if problems else 0)
@@ -93,7 +94,7 @@ def _opened(where: str) -> Iterator[Store]:
         raise
 
 
-def _prove(file: Path) -> None:
+def _prove(file: Path, keys: Keys | None) -> None:
     """Restore it into a database of its own, beside it, and look whether every history is whole."""
     import tempfile
 
@@ -104,26 +105,25 @@ def _prove(file: Path) -> None:
         where = f"sqlite:///{folder}/trial.db"
         with open_store(where, durability="normal", wakeup="poll") as store, _telling() as tell:
             restore(store, file, tell=tell)
-        problems = _verify(where)
+        problems = _verify(where, keys)
     if problems:
         typer.echo("the backup is as the database is, and the database's history is not whole")
         raise typer.Exit(1)
 
 
-def _verify(where: str) -> int:
-    """Walk every chain; how many problems there are."""
-    from interlock.engine import audit
+def _verify(where: str, keys: Keys | None) -> int:
+    """Walk every chain and every checkpoint; how many problems there are."""
+    from interlock.engine import Verdict, anchored, verifying
     from interlock.store import open_store
 
-    problems: list[str] = []
-    instances = rows = 0
+    total = Verdict()
     with open_store(where, wakeup="poll") as store, _telling() as tell:
-        for part in audit.verify(store):
-            instances, rows = instances + part.instances, rows + part.rows
-            problems += part.problems
-            tell("verifying", instances, 0)
-    for problem in problems[:100]:
+        for parts in (verifying.verify(store), anchored.verify(store, keys)):
+            for part in parts:
+                total += part
+                tell("verifying", total.instances, 0)
+    for problem in total.problems[:100]:
         typer.echo(f"BROKEN  {problem}")
-    if not problems:
-        typer.echo(f"whole: {instances:,} instances, {rows:,} history rows, every chain and every replay")
-    return len(problems)
+    if not total.problems:
+        typer.echo(f"whole: {total.instances:,} instances, {total.rows:,} history rows, every chain and every replay")
+    return len(total.problems)

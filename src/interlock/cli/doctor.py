@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, registry_of, store_of, with_demo
+from interlock.cli.options import DEFAULT_DATABASE, App, Database, audit_settings, registry_of, store_of, with_demo
 from interlock.cli.printing import Json, as_json, table
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
             findings = list(health.findings)
             if migrate.status(store).ready:
                 engine = Engine(store, with_demo(store, registry_of(apps)), migrate_schema=False, register=False)
-                findings += condition.look(engine)
+                findings += condition.look(engine, audit_settings(database))
             return Health(tuple(findings), health.sizes)
     except StoreError as error:
         do = "see that it runs, and what the configuration says: interlock config check"

@@ -38,7 +38,7 @@ def erase(
         raise InterlockError("say why with --reason; the history keeps it")
     settings = load(config)
     report = Erased()
-    with opened(database or settings.database_url, None) as engine:
+    with opened(database or settings.database_url, None, config) as engine:
         erasing = Erasing(engine, Actor(OWNER, name or login()), reason, archives=Policy.of(settings).folder)
         if instance is not None:
             report = erasing.one(instance, dry_run=dry_run)

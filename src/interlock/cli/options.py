@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from interlock.config import Settings
     from interlock.engine import Engine
+    from interlock.engine.signing import Keys
     from interlock.machine import Registry
     from interlock.store import Store
 
@@ -85,13 +86,26 @@ def registry_of(apps: list[str] | None) -> Registry:
 
 
 @contextmanager
-def opened(database: str, apps: list[str] | None) -> Iterator[Engine]:
+def opened(database: str, apps: list[str] | None, config: Path | None = None) -> Iterator[Engine]:
     """An engine on a database that is there and has our schema; nothing is created by looking."""
     from interlock.engine import Engine
 
     with store_of(database) as store:
         registry = with_demo(store, registry_of(apps))
-        yield Engine(store, registry, migrate_schema=False, register=False)
+        yield Engine(store, registry, migrate_schema=False, register=False, audit_keys=audit_keys(database, config))
+
+
+def audit_settings(database: str, config: Path | None = None) -> Settings:
+    """The settings, with the database that was named on the command line: its audit key may lie beside it."""
+    from interlock.config import load
+
+    return load(config, {"database": database} if database else None)
+
+
+def audit_keys(database: str, config: Path | None = None) -> Keys | None:
+    from interlock.engine import signing
+
+    return signing.find(audit_settings(database, config))
 
 
 @contextmanager

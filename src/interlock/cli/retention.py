@@ -38,7 +38,7 @@ def run(
             'nothing is ever removed: no age is set; say how long to keep what ended, such as default = "90d" under '
             "[retention] in interlock.toml"
         )
-    with opened(database or settings.database_url, None) as engine:
+    with opened(database or settings.database_url, None, config) as engine:
         if not dry_run:
             _add_up(engine)
         retention = Retention(engine, policy, actor=Actor(USER, name or login()))
@@ -118,7 +118,7 @@ def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config:
 
     settings = load(config)
     wanted = settings.retention
-    with opened(database or settings.database_url, None) as engine:
+    with opened(database or settings.database_url, None, config) as engine:
         rows = engine.read(lambda conn: conn.execute(sa.select(R).order_by(R.c.id.desc()).limit(10)).all())
         held = engine.leases.find(LEASE)
     ages = {"default": wanted.default, **wanted.machines}

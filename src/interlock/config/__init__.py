@@ -8,6 +8,7 @@ from interlock.config.loading import ConfigError, load, shown
 from interlock.config.settings import (
     AiSettings,
     AlertSettings,
+    AuditSettings,
     ContractSettings,
     HttpSettings,
     LogSettings,
@@ -21,7 +22,7 @@ from interlock.config.settings import (
 )
 
 __all__ = [
-    "AiSettings", "AlertSettings", "ConfigError", "ContractSettings", "HttpSettings", "LogSettings", "MailSettings",
-    "PriceSettings", "RetentionSettings", "Settings", "TelemetrySettings", "WebhookSettings", "WorkerSettings", "load",
-    "shown",
+    "AiSettings", "AlertSettings", "AuditSettings", "ConfigError", "ContractSettings", "HttpSettings", "LogSettings",
+    "MailSettings", "PriceSettings", "RetentionSettings", "Settings", "TelemetrySettings", "WebhookSettings",
+    "WorkerSettings", "load", "shown",
 ]  # fmt: skip

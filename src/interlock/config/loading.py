@@ -21,7 +21,7 @@ OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_URL", "INTER
 """Variables of ours that are not settings: the file itself, whoever is at the command line, where an agent finds the
 service, long tests."""
 HIDDEN = "********"
-SECRET = re.compile(r"secret|password|token$|headers|redis_url|api_key|^webhooks\.")
+SECRET = re.compile(r"secret|password|token$|headers|redis_url|api_key|^webhooks\.|^audit\.key$")
 IN_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^/\s]+(?=@)|([?&]\w*password=)[^&\s]+")
 """A password in an address: before the host, or among the options."""
 

@@ -274,6 +274,19 @@ class RetentionSettings(Table):
     every: float = Field(60.0, ge=1, le=10_080, description="Minutes between two rounds of a worker.")
 
 
+class AuditSettings(Table):
+    """Checkpoints: what the history was, signed with a key that is not in the database."""
+
+    key: SecretStr | None = Field(
+        None, description="The key that signs, as 64 hexadecimal digits; former ones may follow, a line each."
+    )
+    key_file: Path | None = Field(
+        None, description="The file with the key; else `audit.key` beside the embedded database or in `data`."
+    )
+    file: Path | None = Field(None, description="Where checkpoints are written down, a line each; best elsewhere.")
+    every: float = Field(10.0, gt=0, le=10_080, description="Minutes between two checkpoints, if something changed.")
+
+
 class Settings(BaseSettings):
     """All of it."""
 
@@ -299,6 +312,7 @@ class Settings(BaseSettings):
     ai: AiSettings = AiSettings()
     contracts: ContractSettings = ContractSettings()
     retention: RetentionSettings = RetentionSettings()
+    audit: AuditSettings = AuditSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
 

@@ -23,8 +23,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from interlock.engine import audit
+from interlock.engine import audit, verifying
 from interlock.engine.errors import EngineError
+from interlock.engine.proof import COLUMNS as PROVEN
 from interlock.store import Micros, Store, moment, private
 from interlock.store import service as s
 from interlock.store import tables as t
@@ -203,12 +204,22 @@ def _verify(place: str, text: bytes, told: Any, store: Store | None) -> audit.Ve
             instance.data = beside[0]["data"]
         rows = [_row({**row, "instance_id": instance_id}, ("digest", "hash")) for row in told.get("history", ())]
         leave = [_row(row, ("last_hash", "export_digest")) for row in told.get("purge", ())]
-        found = audit.verify_rows(instance, instance_id, rows, leave)
+        found = verifying.verify_rows(instance, instance_id, rows, leave, _beside(told))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return audit.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
     if store is not None:
         found += store.read(lambda conn: _remembered(conn, instance_id, text))
     return audit.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))
+
+
+def _beside(told: Any) -> verifying.Beside:
+    """The rows of other tables in a line, as the database has them."""
+    found: verifying.Beside = []
+    for table in PROVEN:
+        for row in told.get("artifact" if table == "artifact_ref" else table, ()):
+            ids = {name: UUID(row[name]) for name in ("id", "retried_as") if row.get(name)}
+            found.append((table, row | ids))
+    return found
 
 
 def _row(values: dict[str, Any], binary: tuple[str, ...]) -> Any:

@@ -18,6 +18,7 @@ from interlock.store.tables import definition
 
 if TYPE_CHECKING:
     from interlock.engine.leases import Mirror
+    from interlock.engine.signing import Keys
 
 
 def _problems(stored: str, spec: dict[str, Any]) -> list[str]:
@@ -42,6 +43,8 @@ class Core:
         """What layers above keep here for handlers, by name; it can be pickled, for those in processes of their own."""
         self.mirror: Mirror | None = None
         """Where else named leases are shown."""
+        self.audit_keys: Keys | None = None
+        """What checkpoints are signed and removals sealed with; None where this process has no key."""
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self.statements: dict[str, Any] = {}

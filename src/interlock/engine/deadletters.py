@@ -284,3 +284,4 @@ def _close(
         .where(D.c.id == letter_id)
         .values(status=status, closed_at=unit.now, closed_by=str(actor), note=note or None, retried_as=retried_as)
     )
+    unit.cover_stored(D, D.c.id == letter_id)

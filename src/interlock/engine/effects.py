@@ -92,6 +92,7 @@ def intend(
             unit.now, None, None,
         )  # fmt: skip
         unit.conn.execute(sa.insert(E).values(_values(made)))
+        unit.cover(E, _values(made))
         _note(unit, instance, made, "intended", claim)
         return made
     found = Effect(*row)
@@ -112,6 +113,7 @@ def intend(
         .values(status="intended", fence=claim.fence, request_hash=wanted, error=None, settled_at=None)
     )
     _note(unit, instance, found, "intended again", claim)
+    unit.cover_stored(E, E.c.id == found.id)
     return get(unit.conn, found.id)
 
 
@@ -159,6 +161,7 @@ def settle(
     if claim is not None and held(unit, claim) is None:
         evidence = {"effect": str(effect_id), "kind": found.kind, "status": status, "state": instance.state}
         moves.ask(unit, instance, (Ask("late_answer", LATE, evidence),))
+    unit.cover_stored(E, E.c.id == effect_id)
     return get(unit.conn, effect_id)
 
 

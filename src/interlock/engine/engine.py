@@ -13,8 +13,10 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import (
+    anchored,
     artifacts,
     audit,
+    checkpoints,
     claiming,
     effects,
     explain,
@@ -26,14 +28,17 @@ from interlock.engine import (
     listing,
     pausing,
     values,
+    verifying,
 )
 from interlock.engine import secrets as secrets_module
 from interlock.engine.boxes import DeadLetters, Reviews
+from interlock.engine.checkpoints import Checkpoint
 from interlock.engine.core import Core
 from interlock.engine.doors import Bulks, Holds, Outbox, Schedules
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
+from interlock.engine.signing import BadKey, Keys
 from interlock.engine.unit import Unit, load
 from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry
 from interlock.store import Clock, RowChanged, Store, SystemClock, micros, migrate, open_store
@@ -80,6 +85,7 @@ class Engine:
         register: bool = True,
         seed: int | None = None,
         secrets: Mapping[str, str] | None = None,
+        audit_keys: Keys | None = None,
     ) -> None:
         registry = machines if isinstance(machines, Registry) else Registry(machines)
         self.store = open_store(store) if isinstance(store, str) else store
@@ -89,6 +95,7 @@ class Engine:
                 clock.correct(self.store.clock_offset())  # before it is first read, for it never steps back
             self.core = Core(self.store, registry, clock, seed=seed)
             self.core.secrets = dict(secrets or {})
+            self.core.audit_keys = audit_keys
             secrets_module.learn(self.core.secrets.values())
             if migrate_schema:
                 migrate.upgrade(self.store)
@@ -311,17 +318,27 @@ class Engine:
             machine = error
         return self.read(lambda conn: explain.explain(conn, instance, machine, self.clock.now()))
 
-    def verify(self, instance_id: UUID | None = None) -> audit.Verdict:
-        """Prove that history is whole: every chain, every replay."""
+    def verify(self, instance_id: UUID | None = None, *, against: Checkpoint | None = None) -> audit.Verdict:
+        """Prove that history is whole: every chain, every replay, every checkpoint."""
         total = audit.Verdict()
-        for part in self.verify_in_parts(instance_id):
-            total = audit.Verdict(
-                total.instances + part.instances, total.rows + part.rows, total.problems + part.problems
-            )
+        for part in self.verify_in_parts(instance_id, against=against):
+            total += part
         return total
 
-    def verify_in_parts(self, instance_id: UUID | None = None) -> Iterator[audit.Verdict]:
-        return audit.verify(self.store, instance_id)
+    def verify_in_parts(
+        self, instance_id: UUID | None = None, *, against: Checkpoint | None = None
+    ) -> Iterator[audit.Verdict]:
+        yield from verifying.verify(self.store, instance_id)
+        if instance_id is None:
+            yield from anchored.verify(self.store, self.core.audit_keys, against)
+
+    def checkpoint(self, *, new_key: bool = False) -> Checkpoint | None:
+        """Sign the history as it is now; the newest checkpoint, or None where nothing ever happened."""
+        if self.core.audit_keys is None:
+            raise BadKey("there is no audit key to sign with; make one with: interlock audit key")
+        for _ in checkpoints.write(self.store, self.core.audit_keys, self.clock.now(), new_key=new_key):
+            pass
+        return self.read(checkpoints.last)
 
     def feed(self, after: feed.Position, *, limit: int = 1000) -> list[feed.Happening]:
         """What happened after a position, to any instance, in an order that misses nothing."""

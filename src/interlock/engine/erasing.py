@@ -19,12 +19,14 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import actions, archive, deadletters
+from interlock.engine import actions, archive, deadletters, proof
 from interlock.engine.errors import InvalidData, StillAtWork
 from interlock.engine.instance import ERASED, Instance
-from interlock.engine.removing import keep_keys, permit
-from interlock.engine.text import canonical, hidden
-from interlock.engine.unit import Unit
+from interlock.engine.lineage import identity
+from interlock.engine.purges import permit
+from interlock.engine.removing import keep_keys
+from interlock.engine.text import canonical, hidden, joined
+from interlock.engine.unit import Unit, told
 from interlock.machine import Actor
 from interlock.store import moment
 from interlock.store import service as s
@@ -160,11 +162,16 @@ def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: st
     _empty_beside(unit, instance_id, note, report)
     _artifacts(conn, instance_id, report)
     _effects(conn, instance_id, spellings(value) if value is not None else [])
-    instance.set_data({ERASED: note})
+    data = {ERASED: note}
+    instance.set_data(data)
     instance.labels, instance.last_error = None, None
     if value is not None and instance.key is not None and _inside(instance.key, value):
         _hide_key(unit, instance)
-    unit.record(instance, ERASED, actor, payload={"reason": reason, "what": dict(report.what)})
+    # What the emptied rows said is said again, as it is from here on: identity, data, and the rows beside it.
+    text = told({"reason": reason, "what": dict(report.what), "set": data})
+    unit.record(instance, ERASED, actor, text=joined(identity(instance), text))
+    for table in proof.TABLES:
+        unit.cover_stored(table, table.c.instance_id == instance_id)
     actions.record(
         unit, actor, "erase", str(instance_id), workspace=instance.workspace, details={"reason": reason}
     )  # fmt: skip

@@ -327,11 +327,13 @@ def taken_up(unit: Unit, instance: Instance, actor: Actor, status: str) -> None:
     """A person moves on what had failed for good: the step counts anew, and its dead letters are closed."""
     if instance.failed_step is not None:
         passed(instance, instance.failed_step)
-    unit.conn.execute(
+    closed = unit.conn.execute(
         sa.update(t.dead_letter)
         .where(t.dead_letter.c.instance_id == instance.id, t.dead_letter.c.status == "open")
         .values(status=status, closed_at=unit.now, closed_by=str(actor))
     )
+    if closed.rowcount:
+        unit.cover_stored(t.dead_letter, t.dead_letter.c.instance_id == instance.id)
 
 
 def _rest(

@@ -132,6 +132,8 @@ def mend(store: Store) -> int:
         done = conn.execute(sa.update(H).where(H.c.xact > 0).values(xact=0))
         conn.exec_driver_sql("ALTER TABLE history ENABLE TRIGGER history_keep")
         conn.exec_driver_sql("UPDATE cursor SET xact = 0")
+        # In the new order some that are signed would come after some that are not: all is signed once more.
+        conn.exec_driver_sql("UPDATE cursor SET pos = 0 WHERE name = 'audit'")
         return done.rowcount
 
     return store.schema(run) if store.read(ahead) else 0

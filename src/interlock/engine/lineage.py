@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -13,12 +14,15 @@ from uuid_utils.compat import uuid7
 from interlock.engine import chain, moves, values
 from interlock.engine.errors import CreatedElsewhere, InvalidData, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical
-from interlock.engine.unit import Unit
+from interlock.engine.text import canonical, joined
+from interlock.engine.unit import Unit, told
 from interlock.machine import Actor, Edge, Kind, Machine, Patch, Spawn
 from interlock.store import Micros, tables
 
 T = tables.instance
+FIRST = "default"
+"""The workspace of those who name none."""
+_text = json.encoder.encode_basestring_ascii
 
 
 def create(
@@ -28,7 +32,7 @@ def create(
     actor: Actor,
     *,
     key: str | None = None,
-    workspace: str = "default",
+    workspace: str = FIRST,
     priority: int = 2,
     queue: str | None = None,
     host: str | None = None,
@@ -81,9 +85,10 @@ def create(
         moves.take_key(unit, instance)
     unit.add(instance)
     # Most have nothing to tell but their data, which is spelled already.
-    told = {**payload, "set": valid} if payload else None
     text = f'{{"set":{instance.stored_data}}}' if valid else None
-    unit.record(instance, "created", actor, to_state=instance.state, payload=told, text=text)
+    if payload:
+        text = told({**payload, "set": valid})
+    unit.record(instance, "created", actor, to_state=instance.state, text=joined(identity(instance), text))
     moves.enter(unit, instance, machine, hold=hold, at=at)
     if instance.state in machine.followers:
         moves.follow(unit, instance, machine, Edge("", instance.state, "created", frozenset(), None), actor)
@@ -94,6 +99,20 @@ def open_to_all(machine: Machine) -> None:
     """CreatedElsewhere where only the machine's application creates instances."""
     if machine.created_through is not None:
         raise CreatedElsewhere(machine.name, machine.created_through)
+
+
+def identity(instance: Instance) -> str:
+    """What an instance is beside its data, for its history; what most are is left out."""
+    said = f'"machine":{_text(instance.machine)},"version":{instance.version}'
+    if instance.key is not None:
+        said += f',"key":{_text(instance.key)}'
+    if instance.labels is not None:
+        said += f',"labels":{instance.labels}'
+    if instance.parent is not None:
+        said += f',"parent":"{instance.parent}","root":"{instance.root}"'
+    if instance.workspace != FIRST:
+        said += f',"workspace":{_text(instance.workspace)}'
+    return said
 
 
 def route(queue: str, host: str | None) -> str:

@@ -114,6 +114,7 @@ def _open_letters(unit: Unit, instance: Instance) -> list[Any]:
 
 def _letter(unit: Unit, letter: UUID, **values: Any) -> None:
     unit.conn.execute(sa.update(L).where(L.c.id == letter).values(**values))
+    unit.cover_stored(L, L.c.id == letter)
 
 
 def _before(review: sa.Row[Any]) -> dict[str, Any]:
@@ -124,6 +125,7 @@ def _before(review: sa.Row[Any]) -> dict[str, Any]:
 def _ask(unit: Unit, instance: Instance, machine: Machine, one: Asked) -> None:
     if one.review is not None:
         unit.conn.execute(sa.update(R).where(R.c.id == one.review.id).values(**one.values))
+        unit.cover_stored(R, R.c.id == one.review.id)
         return
     declared = machine.states[instance.state].review
     assert declared is not None
@@ -183,6 +185,7 @@ def _restore_asked(unit: Unit, instance: Instance, was: Mapping[str, Any]) -> No
     for review in was.get("reviews", []):
         wording = {name: review[name] for name in WORDING}
         unit.conn.execute(sa.update(R).where(R.c.id == UUID(review["id"])).values(**wording))
+        unit.cover_stored(R, R.c.id == UUID(review["id"]))
     for letter, state, step in was.get("letters", []):
         _letter(unit, UUID(letter), state=state, step=step, status="open", closed_at=None, closed_by=None)
 

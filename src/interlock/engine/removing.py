@@ -17,13 +17,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine.archive import Record, among, belongings
+from interlock.engine.purges import permit
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import keeping
 from interlock.store import service as s
 from interlock.store import tables as t
 
-H, I, E, P = t.history, t.instance, t.effect, t.purge  # noqa: E741
+H, I, E = t.history, t.instance, t.effect  # noqa: E741
 NOT_SIMPLY = {"history", "purge", "effect"}
 """Tables whose rows are not simply deleted with their instance."""
 COUNTED = "rollup"
@@ -104,21 +105,6 @@ def remove(
     _delete(unit, gone, leave_history=leave_history)
     _count(conn, Counter((row.workspace, row.machine, row.state) for row in rows))
     return gone
-
-
-Leave = tuple[UUID, int, bytes, bytes | None]
-"""An instance, the last row that may go, that row's hash, and the digest of its line in an archive."""
-
-
-def permit(unit: Unit, kind: str, leaves: Sequence[Leave], actor: Actor, reason: str) -> None:
-    """Leave for the triggers: rows up to this one may go (`rows`), or their payloads (`payloads`)."""
-    made = _insert(unit, P)
-    given = ("upto_seq", "last_hash", "export_digest", "actor", "reason", "at")
-    made = made.on_conflict_do_update(
-        index_elements=[P.c.instance_id, P.c.kind], set_={name: made.excluded[name] for name in given}
-    )
-    names, more = ("instance_id", *given, "kind"), (str(actor), reason, unit.now, kind)
-    unit.conn.execute(made, [dict(zip(names, (*leave, *more), strict=True)) for leave in leaves])
 
 
 def keep_keys(unit: Unit, keys: Sequence[tuple[str, str, str, UUID]]) -> None:

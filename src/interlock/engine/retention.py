@@ -7,6 +7,7 @@ loses nothing. One process does it at a time, by a named lease; a second one wou
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 from collections import Counter
@@ -25,6 +26,7 @@ from interlock.config import Settings
 from interlock.config.settings import length
 from interlock.engine import adapting, archive, artifacts, removing
 from interlock.engine.errors import LeaseTaken, items_own
+from interlock.engine.purges import NOBODY, START, permit
 from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Kind
@@ -316,12 +318,22 @@ class Retention:
         self._more = len(rows) == LOOK
         if not rows:
             return
+        lines = [archive.line_of({"table": name, "row": archive.plain(row)}) for row in rows]
         if name != "ai_answer":  # a copy of what can be asked again is not worth a file
-            file.add(archive.line_of({"table": name, "row": archive.plain(row)}) for row in rows)
+            file.add(lines)
         points.reach("retain:archived")
         keys = [tuple(row._mapping[column.name] for column in key) for row in rows]
         old = sa.delete(table).where(sa.tuple_(*key).in_(keys), condition)
-        report.rows[name] += self._engine.store.write(lambda conn: conn.execute(old).rowcount, name="retain")
+
+        def go(unit: Unit) -> int:
+            # What is proven by checkpoints is removed with a row of its own; the rest proves nothing.
+            if name == "action":
+                digest = hashlib.sha256(b"\n".join(lines)).digest()
+                newest = max(row.at for row in rows)
+                permit(unit, f"age:{name}", [(NOBODY, newest, START, digest)], self._actor, "older than its limit")
+            return unit.conn.execute(old).rowcount
+
+        report.rows[name] += self._engine.write(go, name="retain")
 
     def _contents(self) -> None:
         self._more = self._engine.write(artifacts.collect, name="retain") > 0

@@ -185,6 +185,7 @@ def decide(
             decided_at=unit.now,
         )
     )
+    unit.cover_stored(R, R.c.id == review_id)
     _follow(unit, instance, machine, found, decision, kept, actor, reason)
     return get(unit.conn, review_id)
 

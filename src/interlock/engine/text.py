@@ -102,6 +102,11 @@ def merged(before: Any, patch: Any, place: str = "") -> Any:
     }
 
 
+def joined(said: str, text: str | None) -> str:
+    """A payload with more in it, spelled as it was."""
+    return f"{{{said},{text[1:]}" if text else f"{{{said}}}"
+
+
 def hidden(key: str) -> str:
     """What is kept of a key that was erased: enough to know it again."""
     return f"erased:{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -19,7 +19,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import chain, limits, values
+from interlock.engine import chain, limits, proof, values, vouching
 from interlock.engine.errors import NotFound, Undone
 from interlock.engine.instance import COLUMNS, Instance, everything, row_of
 from interlock.engine.text import BESIDE, canonical
@@ -80,6 +80,8 @@ class Unit:
         """Instances that a worker takes until some moment, and that are otherwise as they were read."""
         self.history: list[tuple[Any, ...]] = []
         self.inserts: list[tuple[sa.Table, dict[str, Any]]] = []
+        self.covered: list[tuple[UUID, str, str]] = []
+        """Rows beside an instance that its history is to vouch for: whose, their id, their digest."""
         self.closed_reviews: list[UUID] = []
         self.freed: list[UUID] = []
         self.ready: set[str] = set()
@@ -193,8 +195,19 @@ class Unit:
         if "id" in table.c and "id" not in values:
             values["id"] = uuid7()
         self.inserts.append((table, values))
+        if table.name in proof.COLUMNS and values.get("instance_id") is not None:
+            self.cover(table, values)
         made = values.get("id")
         return made if isinstance(made, UUID) else UUID(int=0)
+
+    def cover(self, table: sa.Table, row: Mapping[str, Any]) -> None:
+        """Let the history vouch for a row beside its instance, as it is now; see `proof`."""
+        self.covered.append((row["instance_id"], str(row["id"]), proof.digest(table.name, row)))
+
+    def cover_stored(self, table: sa.Table, *which: sa.ColumnElement[bool]) -> None:
+        """The same for rows that were just changed in the database."""
+        for row in self.conn.execute(sa.select(table).where(*which)):
+            self.cover(table, dict(row._mapping))
 
     def record(
         self,
@@ -250,6 +263,8 @@ class Unit:
         """Write everything, with one statement a table."""
         assert not self.attempts, "what is flushed could not be undone"
         store, conn = self.core.store, self._conn
+        if self.covered:
+            vouching.vouch(self)
         for instance in (*self.new, *self.changed.values()):
             if instance.data_changed:
                 self._place_data(instance)
@@ -294,7 +309,7 @@ class Unit:
         """What is written is written; the unit can go on with more."""
         self.known, self.changed, self.leased, self.plain = {}, {}, {}, {}
         self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.journal = [], [], [], [], [], []
-        self.assumed = {}
+        self.assumed, self.covered = {}, []
 
     def _update(self, instances: list[Instance]) -> None:
         """Write what differs from the rows as they were read. A column that is not named costs no index."""
@@ -392,7 +407,8 @@ class Attempt:
     def _lists(self) -> tuple[list[Any], ...]:
         unit = self._unit
         return (
-            unit.new, unit.history, unit.inserts, unit.closed_reviews, unit.freed, unit.journal, unit.afterwards,
+            unit.new, unit.history, unit.inserts, unit.covered, unit.closed_reviews, unit.freed, unit.journal,
+            unit.afterwards,
         )  # fmt: skip
 
     def _revert(self) -> None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from interlock import ai
 from interlock.config import Settings
 from interlock.config.addresses import secret_parts
-from interlock.engine import Engine, secrets
+from interlock.engine import Engine, checkpoints, secrets, signing
 from interlock.engine.leases import Mirror
 from interlock.http.app import Pages, create_app
 from interlock.http.server import listen, make_server, run
@@ -69,6 +69,7 @@ class Process:
         self.engine = Engine(
             store, machines(store), mirror=_mirror(settings),
             secrets={name: value.get_secret_value() for name, value in settings.secrets.items()},
+            audit_keys=_audit_keys(settings, store),
         )  # fmt: skip
         ai.configure(self.engine, settings.ai)
         self.engine.core.settings["contracts"] = settings.contracts
@@ -173,9 +174,24 @@ def _is_ours(name: str) -> bool:
     return name.startswith(("interlock", "audit", "retention", "checkpoint"))
 
 
+def _audit_keys(settings: Settings, store: Store) -> signing.Keys | None:
+    """The key that checkpoints are signed with; an embedded database gets one at its first start."""
+    found = signing.find(settings)
+    if found is None and store.dialect == "sqlite" and store.read(checkpoints.last) is None:
+        log.info("made the audit key %s; keep a copy elsewhere", signing.make(settings))
+        found = signing.find(settings)
+    if found is None:
+        log.warning(
+            "there is no audit key %s, so this process signs no checkpoints; make one for all processes with: "
+            "interlock audit key", signing.place(settings),
+        )  # fmt: skip
+    return found
+
+
 def _secrets(settings: Settings) -> list[str]:
     """Every value of the configuration that must not be seen."""
     found = [settings.token, settings.mail.password if settings.mail else None, settings.redis_url, settings.ai.api_key]
+    found.append(settings.audit.key)
     for one in settings.webhooks.values():
         found += [one.secret, *one.headers.values()]
     known = [value.get_secret_value() for value in found if value is not None]

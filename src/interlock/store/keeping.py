@@ -1,10 +1,10 @@
-"""Tables of what was removed: keys that stay taken, and what each run of the retention did."""
+"""Tables of what was removed, and of what proves that nothing else was: kept keys, retention runs, checkpoints."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.store.columns import at, id_, metadata, number, text
+from interlock.store.columns import at, binary, id_, metadata, number, text
 
 # Keys of instances that were removed or erased: they stay taken. An erased key is kept as its hash alone.
 kept_key = sa.Table(
@@ -30,4 +30,21 @@ retention_run = sa.Table(
     text("error", null=True),
     at("started_at"),
     at("ended_at"),
+)
+
+# What the history was at a moment, signed with a key that is not in the database. Each has the hash of the one before.
+checkpoint = sa.Table(
+    "checkpoint",
+    metadata,
+    sa.Column("no", sa.BigInteger, primary_key=True, autoincrement=False),  # 1, 2, 3 … without a gap
+    at("at"),
+    number("rows"),  # history rows that it and those before it cover
+    binary("leaves"),  # 36 bytes for each instance that changed: its id, its seq, the first half of its hash
+    binary("actions"),  # 36 bytes for each action: its id, its second, the first half of its digest
+    number("purges"),  # the last row of purge, and its hash
+    binary("purge_hash"),
+    binary("before"),
+    binary("hash"),
+    text("key_id"),
+    binary("mac"),
 )

@@ -88,6 +88,7 @@ action = sa.Table(
     text("target"),
     text("details", null=True),
     at("at"),
+    sa.Index("ix_action_at", "at"),
 )
 
 # Answers to writes that named a key, kept so that the same request again changes nothing.

@@ -30,7 +30,7 @@ from interlock.store.database import Store
 from interlock.store.errors import StoreError, sort
 
 Row = list[Any]
-FEED = frozenset({"rollup"})
+FEED = frozenset({"rollup", "audit"})
 """Rows of the table `cursor` that are positions in the feed."""
 LATER = ("history", "cursor")
 """In this order, at the end: the positions are known when the history has been read."""

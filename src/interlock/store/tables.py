@@ -139,18 +139,23 @@ history = sa.Table(
 # SQLite has one writer, so there the position alone is the order, and the index stays empty.
 sa.Index("ix_history_feed", history.c.xact, history.c.pos, sqlite_where=sa.text("xact > 0"))
 
-# Leave to remove history rows (up to a seq) or their payloads, with what stays provable.
+# Leave to remove history rows (up to a seq) or their payloads, with what stays provable; a chain over the database.
 purge = sa.Table(
     "purge",
     metadata,
-    id_("instance_id", primary=True),
-    text("kind", primary=True),  # rows: rows may go; payloads: payloads may be emptied
+    sa.Column("no", sa.BigInteger, primary_key=True, autoincrement=False),  # 1, 2, 3 … without a gap
+    id_("instance_id"),
+    text("kind"),  # rows: rows may go; payloads: payloads may be emptied; age:TABLE: rows of no instance went
     number("upto_seq"),
     binary("last_hash"),
     binary("export_digest", null=True),
     text("actor"),
     text("reason"),
     at("at"),
+    binary("hash"),  # over this row and the one before it
+    text("key_id", null=True),  # which audit key has sealed it
+    binary("seal", null=True),  # HMAC of the hash with that key, which is not in the database
+    sa.Index("ix_purge_instance", "instance_id", "kind"),
 )
 
 # The life cycles that instances were started with.

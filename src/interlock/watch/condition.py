@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 
-from interlock.engine import Engine, workers
+from interlock.config import Settings
+from interlock.engine import Engine, checkpoints, workers
 from interlock.engine.feed import Position, settled
-from interlock.store import SECOND, Micros, keeping
+from interlock.store import SECOND, Micros, keeping, moment
 from interlock.store import service as s
 from interlock.store import tables as t
 from interlock.store.health import Finding, Level, graded, lasting, patiently
@@ -19,8 +20,8 @@ MANY = 1_000
 """Counting ends here."""
 
 
-def look(engine: Engine) -> list[Finding]:
-    """Everything about the work that can be seen in the database."""
+def look(engine: Engine, settings: Settings | None = None) -> list[Finding]:
+    """Everything about the work that can be seen in the database; with settings, where else checkpoints are kept."""
     now = engine.clock.now()
 
     def read(conn: sa.Connection) -> Iterator[Finding]:
@@ -32,6 +33,7 @@ def look(engine: Engine) -> list[Finding]:
             *_messages(conn, now),
             *_letters(conn),
             *_retention(conn),
+            *_checkpoints(conn, now, settings),
         ]
 
     return patiently(engine.store, read)
@@ -172,3 +174,33 @@ def _retention(conn: sa.Connection) -> Iterator[Finding]:
         yield Finding(
             Level.WARNING, "retention", f"its last run failed: {row.error}", "see: interlock retention status"
         )
+
+
+def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None) -> Iterator[Finding]:
+    stands = checkpoints.standing(conn)
+    if stands.last is None:
+        if stands.waiting:
+            yield Finding(
+                Level.WARNING,
+                "checkpoints",
+                "the history was never signed: what is removed with its whole history is not found",
+                "a server or a worker signs it where the audit key is: interlock audit key; by hand: interlock audit "
+                "checkpoint",
+            )
+        return
+    seconds = (now - stands.since) / SECOND if stands.since is not None else 0.0
+    count = f"{stands.waiting:,}{' or more' if stands.waiting >= MANY else ''}"
+    yield graded(
+        "checkpoints",
+        seconds,
+        3600,
+        86_400,
+        f"number {stands.last.no} was signed at {moment(stands.last.at):%Y-%m-%d %H:%M} UTC; {count} history rows are "
+        "newer",
+        "see whether a server or a worker runs that has the audit key; by hand: interlock audit checkpoint",
+    )
+    if settings is not None:
+        file = settings.audit.file
+        kept = f"they are written to {file}, too" if file else "they are in this database and in the log alone"
+        do = "" if file else "name a file that whoever can change the database cannot change: audit.file"
+        yield Finding(Level.OK, "checkpoints", kept, do)

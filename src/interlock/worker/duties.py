@@ -12,6 +12,7 @@ from interlock.people import People
 from interlock.store import SystemClock
 from interlock.worker.alerter import Alerter
 from interlock.worker.bulker import Bulker
+from interlock.worker.checkpointer import Checkpointer
 from interlock.worker.deliverer import Channel, Deliverer
 from interlock.worker.keeper import Keeper
 from interlock.worker.loop import Loop
@@ -95,6 +96,8 @@ class Duties:
             loop.stop()
         for loop in self.loops:
             loop.join(patience)
+            if isinstance(loop, Checkpointer):
+                loop.finish()
 
     def __enter__(self) -> Duties:
         return self.start()
@@ -130,7 +133,10 @@ def channels(settings: Settings) -> dict[str, Channel]:
 
 def serving(engine: Engine, settings: Settings) -> list[Loop]:
     """What a process that answers requests does beside: it also notices when no worker is left."""
-    return [Timekeeper(engine), Roller(engine), Alerter(engine, settings.alerts), Cleaner(engine)]
+    return [
+        Timekeeper(engine), Roller(engine), Alerter(engine, settings.alerts), Cleaner(engine),
+        Checkpointer(engine, settings),
+    ]  # fmt: skip
 
 
 def working(engine: Engine, settings: Settings) -> list[Loop]:
@@ -140,4 +146,7 @@ def working(engine: Engine, settings: Settings) -> list[Loop]:
         out["reminder"] = Reminders(engine, settings.alerts.notify)
     brought = [OfApplication(engine, duty) for duty in engine.registry.duties]
     delivering = [Deliverer(engine, out)] if out else []
-    return [Scheduler(engine), Bulker(engine), Roller(engine), Keeper(engine, settings), *delivering, *brought]
+    return [
+        Scheduler(engine), Bulker(engine), Roller(engine), Keeper(engine, settings), Checkpointer(engine, settings),
+        *delivering, *brought,
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ from fastapi.responses import Response
 from interlock.config import shown
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
+from interlock.engine import checkpoints
 from interlock.engine.unit import Unit
 from interlock.http.caller import COOKIE, require, require_operator
 from interlock.http.problems import BadRequest
@@ -123,7 +124,9 @@ async def show_audit(v: Reader, actor: str = "", what: str = "", workspace: str 
             conn, actor=actor or None, what=what or None, workspace=workspace or None, after=last, limit=100
         )
     )
-    return await render(v, "audit.html", page=page, filters={"actor": actor, "what": what, "workspace": workspace})
+    proof = await v.service.read(checkpoints.standing) if v.may("manage", OPERATORS) else None
+    filters = {"actor": actor, "what": what, "workspace": workspace}
+    return await render(v, "audit.html", page=page, filters=filters, proof=proof, kept=v.service.settings.audit.file)
 
 
 # -- settings

@@ -1,0 +1,124 @@
+"""The audit key: it signs checkpoints and seals removals, and it never lies in the database.
+
+HMAC-SHA256: whoever verifies needs the same key as whoever signs. A key is 32 random bytes, written as hexadecimal
+text. A key file may have several lines: the first signs, the others are former keys that still verify.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from interlock.config import Settings
+from interlock.machine import InterlockError
+from interlock.store import private
+
+NAME = "audit.key"
+SHAPE = re.compile(r"[0-9a-f]{64,}")
+
+
+class BadKey(InterlockError):
+    """The audit key cannot be used: it is no key, or others can read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A signature, and which key has made it."""
+
+    key_id: str
+    mac: bytes
+
+
+class Keys:
+    """The key that signs, and former ones that only verify."""
+
+    def __init__(self, keys: Iterable[bytes]) -> None:
+        self._keys = {_id(key): key for key in keys}
+        if not self._keys:
+            raise BadKey("there is no audit key in it; make one with: interlock audit key")
+        self.id = next(iter(self._keys))
+        """The name of the key that signs; it tells nothing about the key itself."""
+
+    def sign(self, what: str, digest: bytes) -> Signed:
+        return Signed(self.id, _mac(self._keys[self.id], what, digest))
+
+    def knows(self, key_id: str | None) -> bool:
+        return key_id in self._keys
+
+    def proves(self, what: str, digest: bytes, key_id: str | None, mac: bytes | None) -> bool:
+        """Whether one of our keys has signed this."""
+        key = self._keys.get(key_id or "")
+        return key is not None and mac is not None and hmac.compare_digest(_mac(key, what, digest), bytes(mac))
+
+    def __repr__(self) -> str:
+        return f"Keys({self.id})"
+
+
+def _id(key: bytes) -> str:
+    return hashlib.sha256(b"interlock audit key id" + key).hexdigest()[:16]
+
+
+def _mac(key: bytes, what: str, digest: bytes) -> bytes:
+    """`what` keeps a seal from being passed off as a checkpoint."""
+    return hmac.digest(key, f"interlock {what}\0".encode() + digest, "sha256")
+
+
+def parsed(text: str, place: str) -> Keys:
+    found = [line.strip().lower() for line in text.splitlines() if line.strip()]
+    wrong = next((number for number, line in enumerate(found, 1) if not SHAPE.fullmatch(line) or len(line) % 2), None)
+    if wrong is not None:
+        raise BadKey(
+            f"{place} has no audit key in line {wrong}: a key is at least 64 hexadecimal digits; "
+            "make one with: interlock audit key"
+        )
+    return Keys(bytes.fromhex(line) for line in found)
+
+
+def place(settings: Settings) -> Path:
+    """Where the key file is, or would be: beside the embedded database, else in the data folder."""
+    if settings.audit.key_file is not None:
+        return settings.audit.key_file
+    url = sa.make_url(settings.database_url)
+    embedded = url.get_backend_name() == "sqlite" and url.database
+    return (Path(url.database or "").parent if embedded else settings.data) / NAME
+
+
+def find(settings: Settings) -> Keys | None:
+    """The key that is configured or lies where it is looked for; None where there is none."""
+    if settings.audit.key is not None:
+        return parsed(settings.audit.key.get_secret_value(), "audit.key")
+    file = place(settings)
+    try:
+        text = private.read_secret(file)
+    except FileNotFoundError:
+        if settings.audit.key_file is not None:
+            raise BadKey(f"there is no audit key {file}; make one with: interlock audit key") from None
+        return None
+    except OSError as error:
+        raise BadKey(f"the audit key {file} cannot be read: {error.strerror}") from error
+    return parsed(text.decode("ascii", "replace"), str(file))
+
+
+def make(settings: Settings) -> Path:
+    """Write a new key to its file, for its owner alone; BadKey where there is one."""
+    file = place(settings)
+    try:
+        private.folder(file.parent)
+        handle = private.create(file)
+    except FileExistsError:
+        raise BadKey(f"there is an audit key {file} already; a new one is a new first line in it") from None
+    except OSError as error:
+        raise BadKey(f"the audit key {file} cannot be written: {error.strerror}") from error
+    with os.fdopen(handle, "wb") as out:
+        out.write(secrets.token_hex(32).encode() + b"\n")
+        out.flush()
+        os.fsync(out.fileno())
+    return file

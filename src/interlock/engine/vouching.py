@@ -1,0 +1,54 @@
+"""Vouching: digests of rows beside an instance go into the last history row that it gets in the same transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from interlock.engine import chain
+from interlock.engine.instance import PLACES
+from interlock.engine.proof import DIGESTS
+from interlock.engine.text import canonical, joined
+from interlock.machine import SYSTEM, Actor
+
+if TYPE_CHECKING:
+    from interlock.engine.unit import Unit
+
+NOTED = "noted"
+"""The kind of row for an instance to which nothing else happened."""
+TEXT, HASH = 8, 10
+"""Where a history row has its payload and its hash, in `unit.HISTORY`."""
+
+
+def vouch(unit: Unit) -> None:
+    """Write the digests of all that the unit covers, before anything is written."""
+    wanted: dict[UUID, dict[str, str]] = {}
+    for instance_id, name, digest in unit.covered:
+        wanted.setdefault(instance_id, {})[name] = digest
+    places: dict[UUID, list[int]] = {}
+    for number, row in enumerate(unit.history):
+        if row[0] in wanted:
+            places.setdefault(row[0], []).append(number)
+    for instance_id, digests in wanted.items():
+        said = f'"{DIGESTS}":{canonical(digests)}'
+        if instance_id in places:
+            _append(unit, places[instance_id], said)
+        elif (instance := unit.lock_many([instance_id]).get(instance_id)) is not None:
+            unit.record(instance, NOTED, Actor(SYSTEM), text=joined(said, None))
+
+
+def _append(unit: Unit, places: list[int], said: str) -> None:
+    """Write more into the payload of the last of an instance's rows, and link it anew."""
+    row = unit.history[places[-1]]
+    instance_id, seq, kind, from_state, to_state, event, who, at, text, *_ = row
+    instance = unit.known[instance_id]
+    if len(places) > 1:
+        before: bytes = unit.history[places[-2]][HASH]
+    else:
+        before = chain.START if instance.loaded is None else bytes(instance.loaded[PLACES["head"]])
+    text = joined(said, text)
+    digest = chain.digest(text)
+    head = chain.link(before, instance_id, seq, kind, from_state, to_state, event, who, at, digest)
+    unit.history[places[-1]] = (*row[:TEXT], text, digest, head, *row[HASH + 1 :])
+    instance.head = head
+    unit.touch(instance)

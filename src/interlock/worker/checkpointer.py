@@ -1,0 +1,48 @@
+"""The checkpointer: signs the history now and then, and once more when its process stops."""
+
+from __future__ import annotations
+
+import logging
+
+from interlock.config import Settings
+from interlock.engine import Engine, checkpoints
+from interlock.store import SECOND
+from interlock.worker.loop import Loop
+
+log = logging.getLogger("interlock.audit")
+LOOK = 60.0
+
+
+class Checkpointer(Loop):
+    """Writes a checkpoint when the last one is old enough and something has changed; any process may."""
+
+    name = "checkpointer"
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        super().__init__()
+        self._engine, self._file = engine, settings.audit.file
+        self._every = settings.audit.every * 60
+        self.pause = min(self._every, LOOK)
+
+    def once(self) -> bool:
+        last = self._engine.read(checkpoints.last)
+        if last is None or self._engine.clock.now() - last.at >= self._every * SECOND:
+            self.write()
+        return False
+
+    def write(self) -> None:
+        """Sign what has happened since the last one, and tell the log and the file that the operator named."""
+        keys = self._engine.core.audit_keys
+        if keys is None:
+            return
+        for made in checkpoints.write(self._engine.store, keys, self._engine.clock.now()):
+            log.info("checkpoint %s", made)
+            if self._file is not None:
+                checkpoints.keep(self._file, [made])
+
+    def finish(self) -> None:
+        """The last one of a process that stops; it must not keep the process from stopping."""
+        try:
+            self.write()
+        except Exception as error:
+            log.warning("no checkpoint was written while stopping: %s", error)
