@@ -12,6 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.engine import secrets
+from interlock.http import incoming
+from interlock.http.asgi import SMALL
 from interlock.store import open_store
 from tests.apps.contracts.house import close_reader
 from tests.attack.test_caching import every_path
@@ -48,6 +50,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     guard(argon2.PasswordHasher, "verify", "a password is checked")
     guard(secrets, "shown", "data is searched for secrets")
     guard(secrets, "hide", "a text is searched for secrets", lambda text: len(text) <= 10_000)
+    guard(incoming, "body", "a body is searched", lambda kind, content: len(content) <= SMALL)
     return seen
 
 
@@ -83,6 +86,7 @@ def test_neither_does_logging_in_nor_writing(site: Site, found: list[str]) -> No
     site.browser().post("/ui/login", data={"name": "ann", "password": "wrong password"})
     made = desk.post("/api/instances", {"machine": "order", "data": {"item": "tea"}})
     assert made.status_code == 201
+    desk.post("/api/instances", {"machine": "order", "data": {"note": "a" * 500_000, "item": "[{" * 1000}})
     it = desk.asked()
     desk.post(f"/api/instances/{it.id}/events", {"event": "approve", "data": {"note": "n"}})
     desk.post("/api/instances", {"machine": "order", "data": {"item": "tea"}}, headers={"Idempotency-Key": "k"})

@@ -32,6 +32,8 @@ ALWAYS = (
 )
 
 
+SMALL = 16_384
+"""Bytes of a body that are looked at on the spot."""
 SLOW = "the body of the request came too slowly; send it again, on a better connection or in a smaller piece"
 
 
@@ -82,7 +84,7 @@ class Surroundings:
                     raise HTTPException(413, _told(limit), {"Connection": "close"})
                 if kind:
                     parts.append(message.get("body", b""))
-                    if not message.get("more_body") and (wrong := incoming.body(kind, b"".join(parts))):
+                    if whole and (wrong := await _wrong(kind, b"".join(parts))):
                         raise HTTPException(422, wrong)
             return message
 
@@ -114,6 +116,13 @@ class Surroundings:
         finally:
             route = getattr(scope.get("route"), "path", None) or "unknown"
             self._observe(scope["method"], route, status, time.perf_counter() - began)
+
+
+async def _wrong(kind: str, content: bytes) -> str:
+    """What is wrong with a body; a long one is looked at in a thread, it may take milliseconds."""
+    if len(content) <= SMALL:
+        return incoming.body(kind, content)
+    return await asyncio.to_thread(incoming.body, kind, content)
 
 
 def _told(limit: int) -> str:
