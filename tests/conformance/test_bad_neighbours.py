@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel, model_validator
 
+from interlock.engine import isolation
 from interlock.engine.listing import Where
 from interlock.engine.retention import Policy, Retention
 from interlock.engine.schedules import ScheduleSpec
@@ -21,7 +22,7 @@ from interlock.store import Store, span
 from interlock.store import service as s
 from interlock.store import tables as t
 from interlock.testing import Trial
-from interlock.watch import rules
+from interlock.watch import alerts, rules
 
 ANN = Actor(USER, "ann")
 WAYS_OUT: dict[str, BaseException] = {
@@ -115,3 +116,18 @@ def test_the_retention_keeps_what_it_cannot_read_and_removes_the_rest(trial: Tri
     assert sum(report.held_back.values()) == 1
     kept = trial.engine.read(lambda conn: conn.execute(sa.select(t.instance.c.id)).scalars().all())
     assert kept == [bad]
+
+
+def alerting(trial: Trial) -> list[tuple[str | None, float]]:
+    """The machines whose dead letters an alert is about, with how many."""
+    now, built_in = trial.clock.now(), rules.built_in()
+    found = trial.engine.read(lambda conn: alerts.look(conn, trial.engine.registry, built_in, now))
+    return [(one.machine, one.value) for one in found if one.rule.name == "dead_letters" and one.holds]
+
+
+def test_what_was_set_aside_is_counted_and_raises_an_alert(trial: Trial) -> None:
+    it = trial.create("plain")
+    assert alerting(trial) == []
+    isolation.set_aside(trial.engine, it, ValueError("it cannot be worked out"), "timer")
+    assert alerting(trial) == [("plain", 1)]
+    assert "it cannot be worked out" in trial.engine.explain(it).sentence
