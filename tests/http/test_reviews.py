@@ -193,11 +193,11 @@ def test_a_review_for_a_higher_role_is_only_for_that_role(desk: Desk, role: str,
     assert desk.post(f"{path}/decide", YES, enough[0]).status_code == 200
 
 
-def test_a_role_that_people_do_not_have_means_a_reviewer(desk: Desk) -> None:
+def test_a_role_that_people_do_not_have_is_left_to_an_owner(desk: Desk) -> None:
     path = place(desk)
     wanted_by(desk, path, "lawyer")
-    assert desk.post(f"{path}/decide", YES, "viewer").status_code == 403
-    assert desk.post(f"{path}/decide", YES, "reviewer").status_code == 200
+    assert desk.post(f"{path}/decide", YES, "member").status_code == 403
+    assert desk.post(f"{path}/decide", YES, "owner").status_code == 200
 
 
 def test_a_review_of_another_workspace_or_none_at_all_is_not_there(shared: Desk) -> None:

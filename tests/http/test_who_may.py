@@ -234,7 +234,7 @@ TABLE = [
     ),
     row(
         "POST /workflows/{id}/resume",
-        workflow("review_required", f"/resume?by=owner:owner&until=1&review={UUID(int=1)}&signature=x"),
+        workflow("review_required", f"/resume?by=owner:owner&via=token:x&until=1&review={UUID(int=1)}&signature=x"),
         {"action": "approve"},
         nobody=403,
         viewer=403,

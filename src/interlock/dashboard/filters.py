@@ -83,6 +83,10 @@ class Filters:
         return in_words(self.where())
 
 
+NAMES = tuple(one.name for one in fields(Filters))
+"""What the address of such a list takes."""
+
+
 def in_words(where: Where) -> list[str]:
     """What a filter chooses, part by part."""
     told = []

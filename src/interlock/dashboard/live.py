@@ -7,7 +7,6 @@ way is one more hint.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterable
 from typing import Annotated
 
@@ -16,13 +15,11 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from interlock.dashboard.site import Reader, Visitor
 from interlock.engine.feed import Happening
-from interlock.http.caller import credentials
+from interlock.http.caller import credentials, still_known
 from interlock.http.problems import BadRequest
 
 router = APIRouter(include_in_schema=False)
 CALM = 0.25
-ASK_AGAIN = 30.0
-"""Seconds after which a stream makes sure that its reader is still logged in."""
 
 
 def topics_of(happened: Happening) -> set[str]:
@@ -42,16 +39,16 @@ async def live(
     chosen: Annotated[tuple[Visitor, frozenset[str]], Depends(_room)],
 ) -> AsyncIterable[ServerSentEvent]:
     v, wanted = chosen
-    told, asked = False, time.monotonic()
+    told, shown = False, credentials(v.request)
     async for happened in v.service.hub.follow(None):
         if not told:
             # From here on nothing is missed; what happened before, since the page was made, it asks for now.
             told = True
             yield ServerSentEvent(event="listening", data=[], retry=1000)
-        if time.monotonic() - asked > ASK_AGAIN:
-            asked = time.monotonic()
-            # NotAuthenticated ends the stream; the page then asks for a login.
-            v.who = await v.service.call(v.service.callers.find, *credentials(v.request))
+        who = await still_known(v.service, shown)
+        if who is None:
+            return  # logged out or revoked; the page then asks for a login
+        v.who = who
         dirty: set[str] = set()
         for one in happened:
             if one.workspace in v.workspaces and v.may("read", one.workspace, one.machine):

@@ -23,7 +23,7 @@ from interlock.engine import actions, deadletters, firing, pausing, values
 from interlock.engine.deadletters import Filter
 from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
 from interlock.engine.failing import message_of
-from interlock.engine.listing import BIGGEST_PAGE, MOST, Count, Where
+from interlock.engine.listing import BIGGEST_PAGE, MOST, WHOSE, Count, Where
 from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
@@ -186,7 +186,7 @@ def _checked(target: str, action: str, chosen: Chosen, arguments: Mapping[str, A
         chosen = where_from_json(chosen) if kind is Where else filter_from_json(chosen)
     if not isinstance(chosen, kind):
         raise InvalidData(f"{target} are chosen by a {kind.__name__}, not by a {type(chosen).__name__}")
-    if not set(to_json(chosen)) - {"workspace", "workspaces"}:
+    if not set(to_json(chosen)) - WHOSE:
         raise InvalidData(
             f"an empty filter would take all {target.replace('_', ' ')}; name a machine, a state, an error"
         )
@@ -239,6 +239,8 @@ def start(
     newest = unit.conn.execute(query.order_by(column.desc()).limit(1)).scalar()
     found = preview(unit.conn, unit.now, target, action, checked, arguments=given, workspaces=workspaces)
     kept = {"where": to_json(checked), "workspaces": sorted(workspaces) if workspaces is not None else None}
+    if actor.roles is not None:
+        kept["roles"] = sorted(actor.roles)  # as they were at the start, like the filter
     named = checked.workspace or (next(iter(workspaces)) if workspaces is not None and len(workspaces) == 1 else None)
     made = uuid7()
     unit.conn.execute(
@@ -321,12 +323,18 @@ def _next_ids(unit: Unit, found: Bulk, batch: int) -> Sequence[UUID]:
     return ids
 
 
+def _actor(found: Bulk) -> Actor:
+    """Whoever started it, with the roles that they had."""
+    roles = found.filter.get("roles")
+    return replace(Actor.parse(found.actor), roles=None if roles is None else frozenset(roles))
+
+
 def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -> bool:
     do = ACTIONS[found.target][found.action]
     reason = f"{found.reason} (bulk action {found.id})".strip()
     try:
         with unit.alone() as inner:
-            do(inner, item_id, Actor.parse(found.actor), reason, found.arguments)
+            do(inner, item_id, _actor(found), reason, found.arguments)
     except BaseException as error:  # a refusal, or a guard of the application's own
         if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
             raise

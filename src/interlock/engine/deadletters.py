@@ -55,6 +55,8 @@ class Filter:
     workspace: str | None = None
     workspaces: frozenset[str] | None = None
     """Only of these: what a person may see."""
+    machines: frozenset[str] | None = None
+    """Only of these: what an agent may see."""
 
     def __post_init__(self) -> None:
         values.filters(self, self.__slots__)
@@ -72,6 +74,8 @@ class Filter:
         ]
         if self.workspaces is not None:
             found.append(D.c.workspace.in_(sorted(self.workspaces)))
+        if self.machines is not None:
+            found.append(D.c.machine.in_(sorted(self.machines)))
         return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from interlock.engine import failing, moves, values
+from interlock.engine import failing, judging, moves, values
 from interlock.engine.errors import Allowed, Forbidden, GuardFailed, InvalidData, OutOfDate, Refused, items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
@@ -49,10 +49,14 @@ def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) ->
     resting = rests(instance, machine)
     found: dict[tuple[str, str | None], Allowed] = {}
     for edge in machine.edges_from(instance.state):
+        if not judging.may_answer(machine, instance.state, edge.on, actor):
+            continue
         if by := _open_to(edge.guard, who_may(edge, resting=resting), instance, actor):
             found[edge.on, edge.to] = Allowed(edge.on, edge.to, by)
     for arm in () if under_way(instance) else machine.arms:
-        if arm.state == instance.state and (by := _open_to(arm.guard, arm.by, instance, actor)):
+        if arm.state != instance.state or not judging.may_answer(machine, arm.state, arm.on, actor):
+            continue
+        if by := _open_to(arm.guard, arm.by, instance, actor):
             found[arm.on, None] = Allowed(arm.on, None, by)
     return list(found.values())
 
@@ -89,8 +93,12 @@ def fire(
     resume_at: Micros | None = None,
     resume_event: str = "resume",
     payload: Mapping[str, Any] | None = None,
+    decided: bool = False,
 ) -> Instance:
-    """Fire an event, or a chain of them in one transaction; data goes with the last."""
+    """Fire an event, or a chain of them in one transaction; data goes with the last.
+
+    `decided`: it follows from a review's decision, which was checked with the review.
+    """
     values.text(reason, "the reason")
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)
@@ -102,7 +110,7 @@ def fire(
         _one(
             unit, instance, machine, event, actor, passing=number > 0, last=last,
             patch=data if last else None, payload={**(payload or {}), "reason": reason},
-            due=(resume_at, resume_event) if last and resume_at is not None else None,
+            due=(resume_at, resume_event) if last and resume_at is not None else None, decided=decided,
         )  # fmt: skip
     return instance
 
@@ -119,12 +127,15 @@ def _one(
     patch: Mapping[str, Any] | None,
     payload: Mapping[str, Any],
     due: tuple[Micros, str] | None,
+    decided: bool,
 ) -> None:
     arm = machine.arm(instance.state, event)
     if arm is not None:
-        _arm(unit, instance, machine, arm, actor, patch, payload)
+        _arm(unit, instance, machine, arm, actor, patch, payload, decided)
         return
     edge = choose(instance, machine, event, actor, passing=passing)
+    if not decided:
+        judging.may_fire(unit, instance, machine, event, edge.by, actor)
     _accept(edge.accepts, patch, f"event {event!r} in state {instance.state!r} of {machine.name}")
     if due is not None and not any(SYSTEM in e.by for e in machine.edges_on(edge.to, due[1])):
         raise Refused(f"{machine.name} in {edge.to!r} cannot be resumed by the system with {due[1]!r}")
@@ -200,6 +211,7 @@ def _arm(
     actor: Actor,
     patch: Mapping[str, Any] | None,
     payload: Mapping[str, Any],
+    decided: bool,
 ) -> None:
     where = _where(instance)
     if not actor.may(arm.by):
@@ -214,6 +226,8 @@ def _arm(
     if verdict is not True:
         why = verdict if isinstance(verdict, str) else getattr(arm.guard, "__name__", "its guard")
         raise Refused(f"{where}, where {arm.on!r} does not pass: {why}", allowed(instance, machine))
+    if not decided:
+        judging.may_fire(unit, instance, machine, arm.on, arm.by, actor)
     _accept(arm.accepts, patch, f"event {arm.on!r} in state {instance.state!r} of {machine.name}")
     change = moves.change_data(machine, instance, patch)
     if machine.states[instance.state].review is not None:

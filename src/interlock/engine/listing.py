@@ -27,6 +27,8 @@ MOST = 10_000
 BIGGEST_PAGE = 500
 MOST_SORTED = 5_000
 FEW = 5_000
+WHOSE = frozenset({"workspace", "workspaces", "machines"})
+"""Parts of a filter that say what somebody may see, and choose nothing by themselves."""
 LONGEST_LOOK = 20_000
 """Rows that a page or a count looks at where no index leads to those that match."""
 
@@ -51,6 +53,8 @@ class Where:
     """Somewhere in its key, its labels or its data."""
     workspaces: frozenset[str] | None = None
     """Only of these: what a person may see."""
+    machines: frozenset[str] | None = None
+    """Only of these: what an agent may see."""
 
     def __post_init__(self) -> None:
         values.filters(self, self.__slots__)
@@ -58,14 +62,14 @@ class Where:
     @property
     def empty(self) -> bool:
         """Whether it chooses nothing; that it is somebody's workspace is no choice."""
-        return all(getattr(self, name) is None for name in self.__slots__ if name not in {"workspace", "workspaces"})
+        return all(getattr(self, name) is None for name in self.__slots__ if name not in WHOSE)
 
     @property
     def searches(self) -> bool:
         """Whether rows have to be looked at one by one; no index has the state without its machine."""
         return (self.state is not None and self.machine is None) or any(
             getattr(self, name) is not None
-            for name in ("text", "key", "label", "error", "paused", "finished", "in_state_for")
+            for name in ("text", "key", "label", "error", "paused", "finished", "in_state_for", "machines")
         )
 
     def conditions(self, now: Micros) -> list[sa.ColumnElement[bool]]:
@@ -94,6 +98,8 @@ class Where:
         found: list[sa.ColumnElement[bool]] = []
         if self.state is not None and self.machine is None:
             found.append(I.c.state == self.state)
+        if self.machines is not None:
+            found.append(I.c.machine.concat("").in_(sorted(self.machines)))
         if self.key is not None:
             found.append(I.c.key == self.key)
         if self.text is not None:

@@ -11,14 +11,13 @@ from uuid import UUID
 import pydantic
 import sqlalchemy as sa
 
-from interlock.engine import deadletters, effects, firing
-from interlock.engine.errors import AlreadyDecided, Forbidden, InvalidData, NotFound, OutOfDate, Refused, ReviewHeld
+from interlock.engine import deadletters, effects, firing, judging
+from interlock.engine.errors import AlreadyDecided, InvalidData, NotFound, OutOfDate, Refused
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting
 from interlock.engine.unit import Unit
 from interlock.engine.values import alike, excerpt, filters, readable, text
 from interlock.machine import Actor, Machine, Review
-from interlock.machine.transitions import PEOPLE
 from interlock.store import Micros, moment, span
 from interlock.store.tables import effect as E
 from interlock.store.tables import review as R
@@ -52,6 +51,11 @@ class OpenReview:
     decided_by: str | None
     decided_at: Micros | None
 
+    @property
+    def asked(self) -> judging.Asked:
+        """Who may answer it."""
+        return judging.Asked(self.id, self.role, self.claimed_by, self.claimed_until)
+
 
 def _read(row: sa.Row[Any]) -> OpenReview:
     values = dict(row._mapping)
@@ -83,6 +87,7 @@ class Wanted:
     machine: str | None = None
     instance_id: UUID | None = None
     name: str | None = None
+    machines: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         filters(self, self.__slots__)
@@ -95,6 +100,8 @@ class Wanted:
         ]
         if self.workspaces is not None:
             found.append(R.c.workspace.in_(sorted(self.workspaces)))
+        if self.machines is not None:
+            found.append(R.c.machine.in_(sorted(self.machines)))
         return found
 
 
@@ -127,10 +134,9 @@ def decided(
 
 def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAIM_FOR) -> OpenReview:
     """Tell others that this person is at it; after a while it is free again."""
-    _person(actor)
     found = get(unit.conn, review_id, lock=True)
-    _still_open(found)
-    _not_held(unit, found, actor)
+    must_be_open(found)
+    judging.check(found.asked, actor, unit.now)
     unit.conn.execute(
         sa.update(R).where(R.c.id == review_id).values(claimed_by=str(actor), claimed_until=unit.now + span(length))
     )
@@ -140,8 +146,8 @@ def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAI
 def release(unit: Unit, review_id: UUID, actor: Actor) -> OpenReview:
     """Leave it to others again; only whoever holds it can."""
     found = get(unit.conn, review_id, lock=True)
-    _still_open(found)
-    _not_held(unit, found, actor)
+    must_be_open(found)
+    judging.check(found.asked, actor, unit.now)
     unit.conn.execute(sa.update(R).where(R.c.id == review_id).values(claimed_by=None, claimed_until=None))
     return get(unit.conn, review_id)
 
@@ -157,7 +163,6 @@ def decide(
     expected_seq: int | None = None,
 ) -> OpenReview:
     """Decide, and fire the event that the decision means, in one transaction. The same again is answered alike."""
-    _person(actor)
     text(reason, "the reason")
     instance = unit.lock(get(unit.conn, review_id).instance_id)
     found = get(unit.conn, review_id, lock=True)
@@ -167,8 +172,8 @@ def decide(
         machine, found, kept
     ):
         return found
-    _still_open(found)
-    _not_held(unit, found, actor)
+    must_be_open(found)
+    judging.check(found.asked, actor, unit.now)
     if expected_seq is not None and instance.seq != expected_seq:
         raise OutOfDate(instance.id, expected_seq, instance.seq)
     if decision not in found.decisions:
@@ -240,7 +245,7 @@ def _fired(
     }
     data = {name: value for name, value in answer.items() if name in takes}
     try:
-        firing.fire(unit, instance.id, event, actor, data=data or None, reason=reason, payload=payload)
+        firing.fire(unit, instance.id, event, actor, data=data or None, reason=reason, payload=payload, decided=True)
     except Refused:
         if found.state is not None:
             raise
@@ -264,12 +269,8 @@ def _settle_unknown(unit: Unit, instance: Instance, found: OpenReview, status: s
         effects.settle(unit, effect_id, status, answer=answer, error=error, actor=actor)
 
 
-def _person(actor: Actor) -> None:
-    if actor.kind not in PEOPLE:
-        raise Forbidden(f"a review is decided by a person, not by {actor.kind.value}")
-
-
-def _still_open(found: OpenReview) -> None:
+def must_be_open(found: OpenReview) -> None:
+    """AlreadyDecided, with what was decided by whom, when it is not."""
     if found.status == "decided":
         assert found.decided_at is not None
         raise AlreadyDecided(
@@ -278,14 +279,6 @@ def _still_open(found: OpenReview) -> None:
         )
     if found.status != "open":
         raise AlreadyDecided(f"review {found.id} is closed: the instance moved on without a decision")
-
-
-def _not_held(unit: Unit, found: OpenReview, actor: Actor) -> None:
-    other = found.claimed_by not in {None, str(actor)}
-    if other and found.claimed_until is not None and found.claimed_until > unit.now:
-        raise ReviewHeld(
-            f"review {found.id} is being worked on by {found.claimed_by} until {moment(found.claimed_until):%H:%M} UTC"
-        )
 
 
 def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dict[str, Any]:

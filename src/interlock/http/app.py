@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.types import ASGIApp, ExceptionHandler
 
@@ -36,6 +36,7 @@ from interlock.http.api import (
 from interlock.http.asgi import Surroundings
 from interlock.http.description import described
 from interlock.http.direct import Router, wrapped
+from interlock.http.parameters import only_known
 from interlock.http.problems import MEDIA_TYPE
 from interlock.http.service import Service
 from interlock.watch import prometheus
@@ -96,7 +97,7 @@ def create_app(
         app.add_exception_handler(kind, handler)
     every = (*routers, *ROUTERS, *shown.routers)
     for router in every:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(only_known)])
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     limits = service.settings.http
     return Surroundings(

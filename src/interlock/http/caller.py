@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from collections.abc import Callable
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends, Request
 
-from interlock.engine import NotFound
 from interlock.http.service import Service
-from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, People, Principal
+from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, People, Principal, need, require
 
+__all__ = [
+    "COOKIE", "CSRF_HEADER", "Caller", "Callers", "TheService", "address_of", "caller", "credentials", "need",
+    "require", "require_operator", "service_of", "still_known",
+]  # fmt: skip
 COOKIE = "interlock_session"
 CSRF_HEADER = "X-CSRF-Token"
 KNOWN_FOR = 2.0
@@ -29,6 +33,8 @@ class Callers:
         self._known: dict[str, tuple[float, Principal]] = {}
         self._used: set[UUID] = set()
         self._lock = threading.Lock()
+        self.told: list[Callable[[], None]] = []
+        """Called when somebody may have lost a right."""
 
     def recall(self, kind: str, secret: str) -> Principal | None:
         found = self._known.get(_digest(kind, secret))
@@ -52,8 +58,10 @@ class Callers:
             self._used.add(found.token_id)
 
     def forget(self) -> None:
-        """People, roles or tokens changed: ask again."""
+        """People, roles or tokens changed: ask again, and tell those who listen to a stream to do so."""
         self._known.clear()
+        for tell in self.told:
+            tell()
 
     def write_uses(self) -> None:
         with self._lock:
@@ -85,6 +93,22 @@ def credentials(request: Request) -> tuple[str, str]:
     return "session", secret
 
 
+def address_of(request: Request) -> str:
+    """Where a request comes from, as far as the server knows."""
+    return request.client.host if request.client else ""
+
+
+async def still_known(service: Service, shown: tuple[str, str]) -> Principal | None:
+    """Whoever showed this before, as they are now; None when it was revoked, has ended, or is out of date."""
+    known = service.callers.recall(*shown)
+    if known is not None:
+        return known
+    try:
+        return await service.call(service.callers.find, *shown)
+    except NotAuthenticated:
+        return None
+
+
 async def caller(request: Request) -> Principal:
     """Whoever asks; 401 when that is nobody.
 
@@ -113,26 +137,6 @@ Caller = Annotated[Principal, Depends(caller)]
 TheService = Annotated[Service, Depends(service_of)]
 
 
-def require(who: Principal, permission: str, workspace: str, what: str, *, machine: str | None = None) -> None:
-    """404 for what is in another workspace, 403 for what the caller's role or scope does not cover."""
-    if workspace not in who.workspaces:
-        raise NotFound(f"there is no {what}")
-    need(who, permission, workspace, machine)
-
-
 def require_operator(who: Principal, permission: str = "read") -> None:
     """For what belongs to the whole installation: people of the first workspace."""
     need(who, permission, OPERATORS)
-
-
-def need(who: Principal, permission: str, workspace: str, machine: str | None = None) -> None:
-    """NotAllowed, with what would be needed."""
-    if who.may(permission, workspace, machine):
-        return
-    if who.kind == "agent":
-        have = f"has the scopes {', '.join(sorted(who.scopes)) or 'none'} in {who.workspace!r}"
-    else:
-        role = who.role_in(workspace)
-        have = f"has the role {role.value}" if role else "has no role there"
-    of = f" for machine {machine!r}" if machine is not None else ""
-    raise NotAllowed(f"this needs the permission {permission!r}{of} in workspace {workspace!r}; {who.name} {have}")

@@ -70,7 +70,9 @@ class Direct:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._handlers.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        # A query string is the framework's to judge: the parameters are declared there.
+        plain = scope["type"] == "http" and not scope["query_string"]
+        found = self._handlers.get((scope["method"], scope["path"])) if plain else None
         if found is None:
             await self._app(scope, receive, send)
             return

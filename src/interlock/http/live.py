@@ -22,7 +22,7 @@ from interlock.store.database import HISTORY
 
 KEPT = 10_000
 LOOK_EVERY = 1.0
-"""Seconds between two looks when nobody hints."""
+"""Seconds between two looks when nobody hints, and between two looks of a listener after itself."""
 SOON = (0.02, 0.05, 0.1, 0.2)
 """After a hint a row may still wait for an older transaction: look again so soon."""
 CALM = 0.05
@@ -47,6 +47,13 @@ class Hub:
     def _hear(self, queues: frozenset[str]) -> None:
         if not queues or HISTORY in queues:
             self._hinted.set()
+
+    def nudge(self) -> None:
+        """Let every listener look after itself now: somebody may have lost the right to listen."""
+        with self._lock:
+            listeners = tuple(self._listeners)
+        for wake in listeners:
+            wake()
 
     @property
     def listeners(self) -> int:
@@ -132,10 +139,10 @@ class Hub:
                     here = found[-1].position
                     yield found
                 elif not self._closed.is_set():
-                    try:
-                        await asyncio.wait_for(awake.wait(), 10.0)
-                    except TimeoutError:
-                        yield []  # the caller may have something to look after
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(awake.wait(), LOOK_EVERY)
+                    if not self._kept(here, 1):
+                        yield []  # nothing is new, and the caller may have something to look after
         finally:
             with self._lock:
                 self._listeners.discard(wake)

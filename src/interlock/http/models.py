@@ -75,6 +75,14 @@ class InstanceOut(Answer):
         )  # fmt: skip
 
 
+class Receipt(Answer):
+    """What was written, for a caller who may not read it."""
+
+    id: UUID = Field(examples=[EXAMPLE_ID])
+    machine: str = Field(examples=["parcel"])
+    workspace: str
+
+
 class InstancePage(Answer):
     """One page of a list, the newest first."""
 

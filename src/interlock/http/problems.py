@@ -96,9 +96,9 @@ TITLES = {
 class BadRequest(EngineError):
     """The request itself makes no sense."""
 
-    def __init__(self, detail: str, *, status: int = 422, kind: str = "invalid") -> None:
+    def __init__(self, detail: str, *, status: int = 422, kind: str = "invalid", place: str | None = None) -> None:
         super().__init__(detail)
-        self.status, self.kind = status, kind
+        self.status, self.kind, self.place = status, kind, place
 
 
 class Refusal(JSONResponse):
@@ -120,7 +120,8 @@ def of(error: InterlockError) -> Refusal:
     told = str(error)
     match error:
         case BadRequest():
-            return problem(error.status, error.kind, told)
+            places = [Place(place=error.place, message=told)] if error.place is not None else None
+            return problem(error.status, error.kind, told, errors=places)
         case NotFound():
             return problem(404, "not-found", told)
         case Refused():  # Forbidden is one, too

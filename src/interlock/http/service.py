@@ -18,6 +18,7 @@ from interlock.engine import Engine
 from interlock.engine.unit import Unit
 from interlock.http.heavy import Heavy
 from interlock.people import People
+from interlock.people.changes import CHANGED
 from interlock.store import StoreError
 from interlock.worker.loop import Loop
 
@@ -55,6 +56,8 @@ class Service:
         self.people = People(engine)
         self.callers: Callers = Callers(self.people)
         self.hub: Hub = Hub(engine)
+        self.callers.told.append(self.hub.nudge)
+        self._leave = engine.store.subscribe(self._hear)
         self.stopping = False
         self.listens_at: str | None = None
         """Where, once it does."""
@@ -66,6 +69,10 @@ class Service:
     def address(self) -> str:
         """How others reach this service, for links; never what a request calls it."""
         return self.settings.http.url or self.listens_at or self.settings.http.address()
+
+    def _hear(self, hints: frozenset[str]) -> None:
+        if CHANGED in hints:
+            self.callers.forget()
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run something that waits (a read, a password) in a thread."""
@@ -95,6 +102,7 @@ class Service:
         return found
 
     def close(self) -> None:
+        self._leave()
         self.hub.close()
         with suppress(StoreError):
             self.callers.write_uses()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from interlock.machine.errors import MachineError
 from interlock.machine.failures import Rule
 from interlock.machine.limits import Concurrent, Limit, Window, fields_of
-from interlock.machine.states import Kind, Reminder, State, Timer
-from interlock.machine.transitions import By, Transition
+from interlock.machine.states import Kind, Reminder, Review, State, Timer
+from interlock.machine.transitions import ROLES, By, Transition
 
 if TYPE_CHECKING:
     from interlock.machine.definition import Machine
@@ -62,6 +62,12 @@ def _names(machine: Machine) -> list[str]:
     return problems
 
 
+def _role(review: Review, place: str) -> list[str]:
+    if review.role in ROLES:
+        return []
+    return [f"unknown: {place} is for the role {review.role!r}; there are {', '.join(ROLES)}"]
+
+
 def _unknown(machine: Machine) -> list[str]:
     known, problems = machine.states, []
 
@@ -99,6 +105,9 @@ def _unknown(machine: Machine) -> list[str]:
             for decision, event in (s.review.decisions.items() if s.review else ())
             if event not in events | armed
         ]
+        problems += _role(s.review, f"the review of state {s.name!r}") if s.review else []
+    for review in machine.reviews:
+        problems += _role(review, f"the review {review.title!r}")
     if machine.cancel:
         state(machine.cancel, "cancel")
     if machine.failures.state:

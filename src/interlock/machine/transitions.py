@@ -20,6 +20,10 @@ class By(StrEnum):
 
 SYSTEM, WORKER, USER, OWNER, AGENT = By.SYSTEM, By.WORKER, By.USER, By.OWNER, By.AGENT
 PEOPLE = frozenset({By.USER, By.OWNER})
+OUTSIDE = PEOPLE | {By.AGENT}
+"""Those who ask from outside; the others are the engine and its workers."""
+ROLES = ("viewer", "reviewer", "member", "owner")
+"""What a person may be in a workspace; each includes those before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Actor:
 
     kind: By
     name: str = ""
+    roles: frozenset[str] | None = field(default=None, compare=False, repr=False)
+    """The roles that count for a review; None: whoever made the actor vouches for it. No history keeps them."""
 
     def __post_init__(self) -> None:
         if not self.name.isprintable() or len(self.name) > 200:

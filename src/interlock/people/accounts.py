@@ -15,6 +15,7 @@ from interlock.engine import InvalidData, NotFound
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.people import actions, names, sessions, tokens, workspaces
+from interlock.people.changes import CHANGED
 from interlock.people.errors import LastOwner, NameTaken, NotAllowed
 from interlock.people.principal import OPERATORS
 from interlock.people.roles import Role
@@ -122,6 +123,9 @@ def add(
     taken = unit.conn.execute(sa.select(P.c.name).where(sa.func.lower(P.c.name) == name.lower())).scalar()
     if taken is not None:
         raise NameTaken(f"there is a person {taken!r} already; choose another name, or give {taken!r} a role")
+    agent = tokens.agent_called(unit.conn, name)
+    if agent is not None:
+        raise NameTaken(f"there is an agent {agent!r}; a person is called otherwise, so that nobody mixes them up")
     if first_owner(unit.conn) is None and (workspace, role) != (OPERATORS, Role.OWNER):
         raise NotAllowed(
             f"nobody owns this installation yet, so {name!r} has to be an owner of {OPERATORS!r}, not {role.value} "
@@ -151,6 +155,7 @@ def set_role(unit: Unit, person_id: UUID, role: Role, workspace: str, by: Actor)
     unit.conn.execute(
         made.on_conflict_do_update(index_elements=[M.c.workspace, M.c.person_id], set_={"role": role.value})
     )
+    unit.ready.add(CHANGED)
     details = {"role": role.value, "before": before.value if before else None}
     actions.record(unit, by, "role_set", person.name, workspace=workspace, details=details)
     return get(unit.conn, person_id)

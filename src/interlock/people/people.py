@@ -108,13 +108,29 @@ class People:
         """A password as it is kept, for `accounts.add` and `accounts.set_password`; takes a tenth of a second."""
         return self._passwords.hashed(password)
 
-    def confirm(self, person_id: UUID, password: str) -> None:
-        """NotAllowed unless it is the person's present password; who has none has nothing to confirm."""
+    def confirm(self, person_id: UUID, password: str, *, address: str) -> None:
+        """NotAllowed unless it is the person's present password; who has none has nothing to confirm.
+
+        Whoever sits at a browser that somebody left open may guess here as little as at the login: wrong ones count.
+        """
         person = self.get(person_id)
-        known = self._engine.read(lambda conn: accounts.kept_password(conn, person.name))
+        if not person.has_password:
+            return
+
+        def begin(unit: Unit) -> tuple[UUID, str, str | None] | None:
+            attempts.begin(unit, person.name, address)
+            return accounts.kept_password(unit.conn, person.name)
+
+        known = self._engine.write(begin, name="login")
         kept = known[2] if known is not None else None
-        if kept is not None and not self._passwords.fits(kept, password):
+        if not self._passwords.fits(kept, password) or kept is None:
+            where = {"address": shortened(address, 100)}
+            self._engine.write(
+                lambda unit: actions.record(unit, AT_LOGIN, "old_password_wrong", person.name, details=where),
+                name="login",
+            )
             raise NotAllowed("the old password is wrong")
+        self._engine.write(lambda unit: attempts.clear(unit, person.name), name="login")
 
     def disable(self, person_id: UUID, *, by: Actor) -> Person:
         """Shut a person out at once: sessions end and tokens are revoked."""

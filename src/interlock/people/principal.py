@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
+from interlock.engine import NotFound
 from interlock.machine import AGENT, OWNER, USER, Actor
+from interlock.people.errors import NotAllowed
 from interlock.people.roles import PERMISSIONS, Role
 
 OPERATORS = "default"
@@ -55,9 +57,42 @@ class Principal:
         role = self.role_in(workspace)
         return role is not None and permission in PERMISSIONS[role]
 
+    @property
+    def readable_machines(self) -> frozenset[str] | None:
+        """The machines whose instances they may read somewhere; None: all of them, where they may read at all."""
+        if self.kind == "person" or "read" in self.scopes:
+            return None
+        return frozenset(scope.removeprefix("read:") for scope in self.scopes if scope.startswith("read:"))
+
     def actor_in(self, workspace: str) -> Actor:
         """As the history and the list of actions name them."""
         if self.kind == "agent":
-            return Actor(AGENT, self.name)
+            return Actor(AGENT, self.name, frozenset())
         name = self.name if self.through is None else f"{self.name}/{self.through}"
-        return Actor(OWNER if self.role_in(workspace) is Role.OWNER else USER, name)
+        return person_actor(name, self.role_in(workspace))
+
+
+def person_actor(name: str, role: Role | None) -> Actor:
+    """A person with this role, as the engine judges them."""
+    held = frozenset(one.value for one in Role if role is not None and role.includes(one))
+    return Actor(OWNER if role is Role.OWNER else USER, name, held)
+
+
+def require(who: Principal, permission: str, workspace: str, what: str, *, machine: str | None = None) -> None:
+    """404 for what is in another workspace, 403 for what the caller's role or scope does not cover."""
+    if workspace not in who.workspaces:
+        raise NotFound(f"there is no {what}")
+    need(who, permission, workspace, machine)
+
+
+def need(who: Principal, permission: str, workspace: str, machine: str | None = None) -> None:
+    """NotAllowed, with what would be needed."""
+    if who.may(permission, workspace, machine):
+        return
+    if who.kind == "agent":
+        have = f"has the scopes {', '.join(sorted(who.scopes)) or 'none'} in {who.workspace!r}"
+    else:
+        role = who.role_in(workspace)
+        have = f"has the role {role.value}" if role else "has no role there"
+    of = f" for machine {machine!r}" if machine is not None else ""
+    raise NotAllowed(f"this needs the permission {permission!r}{of} in workspace {workspace!r}; {who.name} {have}")

@@ -16,6 +16,7 @@ from interlock.engine.text import shortened
 from interlock.engine.unit import Unit
 from interlock.machine import USER, Actor
 from interlock.people import actions, workspaces
+from interlock.people.changes import CHANGED
 from interlock.people.errors import NotAuthenticated
 from interlock.people.hashing import digest, new_secret
 from interlock.people.principal import Principal
@@ -134,6 +135,7 @@ def end(unit: Unit, secret: str) -> bool:
     person_id = unit.conn.execute(query).scalar()
     if person_id is None:
         return False
+    unit.ready.add(CHANGED)
     name = unit.conn.execute(sa.select(P.c.name).where(P.c.id == person_id)).scalar_one()
     actions.record(unit, Actor(USER, name), "logout", name)
     return True
@@ -151,6 +153,7 @@ def end_all(unit: Unit, person_id: UUID, by: Actor, *, keep: str | None = None) 
 
 def shut(unit: Unit, person_id: UUID, *, keep: str | None = None) -> int:
     """The same as a part of something else, which writes the action."""
+    unit.ready.add(CHANGED)
     unit.conn.execute(sa.delete(K).where(K.c.person_id == person_id))
     theirs = [S.c.person_id == person_id, S.c.ended_at.is_(None)]
     if keep is not None:

@@ -14,8 +14,9 @@ from interlock.engine import InvalidData, NotFound
 from interlock.engine.text import canonical
 from interlock.engine.unit import Unit
 from interlock.engine.values import anything
-from interlock.machine import Actor
+from interlock.machine import OWNER, USER, Actor
 from interlock.people import actions, names, workspaces
+from interlock.people.changes import CHANGED
 from interlock.people.errors import NameTaken, NotAllowed, NotAuthenticated, WeakSecret, WrongScope
 from interlock.people.hashing import digest, new_secret
 from interlock.people.principal import Kind, Principal
@@ -88,6 +89,7 @@ def create(
         _check_person(unit, name, person_id, given, workspace)
     elif kind == "agent":
         _check_agent(name, person_id, given)
+        _check_no_person(unit, name)
     else:
         raise InvalidData(f"a token's kind is person or agent, not {kind!r}")
     _check_free(unit, workspace, name, person_id)
@@ -126,6 +128,20 @@ def _check_agent(name: str, person_id: UUID | None, scopes: frozenset[str]) -> N
         raise WrongScope(f"token {name!r} would be good for nothing; give it a scope, such as read")
 
 
+def _check_no_person(unit: Unit, name: str) -> None:
+    """Who reads a history must never take an agent for a person."""
+    taken = unit.conn.execute(sa.select(P.c.name).where(sa.func.lower(P.c.name) == name.lower())).scalar()
+    if taken is not None:
+        raise NameTaken(f"there is a person {taken!r}; an agent is called otherwise, so that nobody mixes them up")
+
+
+def agent_called(conn: sa.Connection, name: str) -> str | None:
+    """The agent that has, or had, this name, regardless of case: histories name it."""
+    query = sa.select(T.c.name).where(T.c.kind == "agent", sa.func.lower(T.c.name) == name.lower()).limit(1)
+    found: str | None = conn.execute(query).scalar()
+    return found
+
+
 def _check_free(unit: Unit, workspace: str, name: str, person_id: UUID | None) -> None:
     """The history names tokens by their name, so two live ones of the same owner must not share one."""
     same = [T.c.workspace == workspace, sa.func.lower(T.c.name) == name.lower(), T.c.revoked_at.is_(None)]
@@ -149,13 +165,14 @@ def _chosen(secret: str) -> str:
 
 
 def revoke(unit: Unit, token_id: UUID, by: Actor) -> TokenRow:
-    """From the commit on the token opens nothing; to revoke it again changes nothing."""
+    """From the commit on the token opens nothing, nor what was made with it; to revoke it again changes nothing."""
     workspaces.lock(unit)
     found = get(unit.conn, token_id)
     if found.revoked_at is not None:
         return found
-    unit.conn.execute(sa.update(T).where(T.c.id == token_id).values(revoked_at=unit.now, revoked_by=str(by)))
-    actions.record(unit, by, "token_revoked", found.name, workspace=found.workspace, details={"id": str(token_id)})
+    revoked = _revoke_with_heirs(unit, [found], by)
+    details = {"id": str(token_id), "made_with_it": revoked - 1 or None}
+    actions.record(unit, by, "token_revoked", found.name, workspace=found.workspace, details=details)
     return get(unit.conn, token_id)
 
 
@@ -164,7 +181,40 @@ def revoke_all(unit: Unit, person_id: UUID, by: Actor, *, workspace: str | None 
     theirs = [T.c.person_id == person_id, T.c.revoked_at.is_(None)]
     if workspace is not None:
         theirs.append(T.c.workspace == workspace)
-    return unit.conn.execute(sa.update(T).where(*theirs).values(revoked_at=unit.now, revoked_by=str(by))).rowcount
+    return _revoke_with_heirs(unit, [_read(row) for row in unit.conn.execute(sa.select(*_SHOWN).where(*theirs))], by)
+
+
+def _revoke_with_heirs(unit: Unit, first: list[TokenRow], by: Actor) -> int:
+    """Revoke these, and all that was made with them: a token that somebody stole leaves nothing behind."""
+    known = {one.id for one in first}
+    todo = list(first)
+    while todo:
+        for heir in _made_with(unit, todo.pop()):
+            if heir.id not in known:
+                known.add(heir.id)
+                todo.append(heir)
+    ids = sorted(known)
+    for start in range(0, len(ids), 500):
+        some = ids[start : start + 500]
+        values = {"revoked_at": unit.now, "revoked_by": str(by)}
+        unit.conn.execute(sa.update(T).where(T.c.id.in_(some), T.c.revoked_at.is_(None)).values(**values))
+    unit.ready.add(CHANGED)
+    return len(known)
+
+
+def _made_with(unit: Unit, maker: TokenRow) -> list[TokenRow]:
+    """The live tokens that were made with this one: its name was nobody else's as long as it was good."""
+    if maker.person_id is None:
+        return []  # an agent makes none
+    person = unit.conn.execute(sa.select(P.c.name).where(P.c.id == maker.person_id)).scalar_one()
+    names = [str(Actor(kind, f"{person}/{maker.name}")) for kind in (USER, OWNER)]
+    query = sa.select(*_SHOWN).where(
+        T.c.workspace == maker.workspace, T.c.created_by.in_(names), T.c.created_at >= maker.created_at,
+        T.c.revoked_at.is_(None),
+    )  # fmt: skip
+    if maker.until is not None:
+        query = query.where(T.c.created_at < maker.until)
+    return [_read(row) for row in unit.conn.execute(query)]
 
 
 def get(conn: sa.Connection, token_id: UUID) -> TokenRow:

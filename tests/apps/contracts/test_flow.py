@@ -176,7 +176,7 @@ def test_the_link_decides_without_a_login_and_once(both: House) -> None:
         assert (again.status_code, again.json()["error"]["code"]) == (409, "ALREADY_DECIDED")
 
 
-@pytest.mark.parametrize("part", ["review", "by", "until", "signature", "path"])
+@pytest.mark.parametrize("part", ["review", "by", "via", "until", "signature", "path"])
 def test_a_link_that_was_changed_opens_nothing(house: House, part: str) -> None:
     it = house.in_review()
     link = urlsplit(link_of(house, it))
@@ -185,7 +185,13 @@ def test_a_link_that_was_changed_opens_nothing(house: House, part: str) -> None:
     if part == "path":
         path = f"/workflows/{house.taken(CLEAR)}/resume"
     else:
-        changed = {"review": str(it), "by": "owner:owner", "until": str(int(query["until"]) + 1), "signature": "Ünsinn"}
+        changed = {
+            "review": str(it),
+            "by": "owner:owner",
+            "via": "login:x",
+            "until": str(int(query["until"]) + 1),
+            "signature": "Ünsinn",
+        }
         query[part] = changed[part]
     refused = house.desk.call(None, "POST", path, {"action": "approve"}, params=query)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "NOT_ALLOWED")

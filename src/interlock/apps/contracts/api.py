@@ -260,13 +260,16 @@ def decide(unit: Unit, id: UUID, body: ReviewBody, who: Principal) -> None:
     decide_as(unit, instance, body, who.actor_in(instance.workspace))
 
 
-def decide_as(unit: Unit, instance: Instance, body: ReviewBody, actor: Actor) -> None:
+def decide_as(
+    unit: Unit, instance: Instance, body: ReviewBody, actor: Actor, *, only: UUID | None = None
+) -> None:  # fmt: skip
+    """Decide its open review; `only` this one, where somebody was let in for it alone."""
     if body.action not in {"approve", "correct", "reject"}:
         raise InvalidData(f"action: {body.action!r} is none of approve, correct, reject; time runs out by itself")
     if body.action == "correct" and not body.fields:
         raise InvalidData("fields: to correct, say which field and what is right")
     task = open_review(unit.conn, instance)
-    if task is None:
+    if task is None or only not in {None, task.id}:
         if reviews.decided(unit.conn, reviews.Wanted(instance_id=instance.id), limit=1):
             raise AlreadyDecided(f"workflow {instance.id} is {instance.state}: its review is over")
         raise WrongState(f"workflow {instance.id} is {instance.state}; there is nothing to decide")
@@ -276,14 +279,17 @@ def decide_as(unit: Unit, instance: Instance, body: ReviewBody, actor: Actor) ->
 
 @router.get("/{id}/resume-link", summary="A signed link to its review", response_model=Envelope)
 async def resume_link(service: TheService, who: Caller, id: Id) -> Response:
-    """Whoever has it decides in the name of whoever asked for it, until the review's time is over."""
+    """Whoever has it decides in the name of whoever asked for it, until the review is decided or its time is over.
+
+    It is dead, too, when the token or the login that asked for it is.
+    """
 
     def make(unit: Unit) -> str:
         instance = locked(unit, id, who, "review")
         task = open_review(unit.conn, instance)
         if task is None:
             raise WrongState(f"workflow {id} is {instance.state}; there is no review to resume")
-        return links.signed(unit, instance, task, who.actor_in(instance.workspace))
+        return links.signed(unit, instance, task, who)
 
     path = await service.write(make, "write")
     return envelope({"workflowId": str(id), "url": service.address + path})
@@ -296,21 +302,22 @@ async def resume(
     id: Id,
     body: ReviewBody,
     by: Annotated[str, Query(max_length=250)],
+    via: Annotated[str, Query(max_length=100)],
     until: Annotated[int, Query(ge=0, le=2**62)],
     review: UUID,
     signature: Annotated[str, Query(max_length=100)],
 ) -> Response:
     """The link is all that it takes, once: 403 when it was changed or is too old, 409 when it is decided."""
 
-    link, now = links.Link(review, by, until, signature), service.engine.clock.now()
+    link, now = links.Link(review, by, via, until, signature), service.engine.clock.now()
     places = await placing.look_up(
         service, request, f"link {review}", lambda conn: links.opened(conn, id, link, now)[0], body.fields
     )
 
     def go_on(unit: Unit) -> dict[str, Any]:
-        instance, actor = links.checked(unit, id, review, by, until, signature)
+        instance, actor = links.checked(unit, id, link)
         with placing.known(places):
-            decide_as(unit, instance, body, actor)
+            decide_as(unit, instance, body, actor, only=review)
         return {"workflowId": str(id), "state": instance.state}
 
     return envelope(await service.write(go_on, "review"))

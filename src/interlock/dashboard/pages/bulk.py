@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from interlock.dashboard import words
-from interlock.dashboard.filters import Filters, in_words
+from interlock.dashboard.filters import NAMES, Filters, in_words
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
@@ -21,6 +21,7 @@ from interlock.engine import Instance, bulk, listing
 from interlock.engine.unit import Unit, load
 from interlock.http.api.bulk import bulk_actor, must_see, where_allowed
 from interlock.http.caller import require
+from interlock.http.parameters import takes
 from interlock.http.problems import BadRequest
 from interlock.machine import InterlockError, Machine
 from interlock.people import NotAllowed
@@ -72,6 +73,7 @@ def may_do(v: Visitor, action: str) -> bool:
 
 
 @router.get("/ui/bulk/new")
+@takes("action", "which", "id", "event", *NAMES)
 async def preview(v: Reader) -> Response:
     """What would be done, and to how many; nothing is changed."""
     given = v.request.query_params

@@ -12,13 +12,14 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
-from interlock.dashboard.filters import AGES, SHOWS, SORTS, Filters
+from interlock.dashboard.filters import AGES, NAMES, SHOWS, SORTS, Filters
 from interlock.dashboard.pages.bulk import ACTIONS, may_do
 from interlock.dashboard.site import Reader, Visitor, redirect, render
 from interlock.dashboard.views import view_for
 from interlock.dashboard.words import compact
 from interlock.engine import Instance, listing
 from interlock.http.models import InstanceOut
+from interlock.http.parameters import takes
 from interlock.http.problems import BadRequest
 from interlock.store import tables as t
 
@@ -33,6 +34,7 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @router.get("/ui/instances")
+@takes(*NAMES)
 async def instances(
     v: Reader, after: UUID | None = None, skip: Annotated[int, Query(ge=0, le=listing.MOST_SORTED)] = 0
 ) -> Response:
@@ -88,6 +90,7 @@ async def _named(v: Visitor, text: str) -> UUID | None:
 
 
 @router.get("/ui/instances.{kind}")
+@takes(*NAMES)
 async def export(v: Reader, kind: str) -> Response:
     """All that match, page by page, so that neither side has to hold it."""
     filters = Filters.of(v.request.query_params)

@@ -14,7 +14,7 @@ from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
 from interlock.engine import checkpoints
 from interlock.engine.unit import Unit
-from interlock.http.caller import COOKIE, require, require_operator
+from interlock.http.caller import COOKIE, address_of, require_operator
 from interlock.http.problems import BadRequest
 from interlock.people import (
     OPERATORS,
@@ -24,11 +24,12 @@ from interlock.people import (
     accounts,
     actions,
     link_address,
+    managing,
     sessions,
     tokens,
     workspaces,
 )
-from interlock.store import moment, span
+from interlock.store import span
 from interlock.watch import alerts, rules
 
 router = APIRouter(include_in_schema=False)
@@ -163,17 +164,15 @@ async def new_token(request: Request) -> Response:
     scopes = form.many.get("scope", []) if kind == "agent" else []
     narrowed = form.get("machine").strip()
     days = form.get("days")
-    until = moment(v.now + span(timedelta(days=min(int(days), 3650)))) if days.isdecimal() and int(days) else None
+    until = v.now + span(timedelta(days=min(int(days), 3650))) if days.isdecimal() and int(days) else None
 
-    def make() -> tuple[Any, str]:
-        require(v.who, "manage" if kind == "agent" else "read", workspace, f"workspace {workspace!r}")
-        return v.service.people.create_token(
-            workspace, form["name"], kind=kind, by=v.who.actor_in(workspace),
-            person_id=v.who.person_id if kind == "person" else None,
+    def make(unit: Unit) -> tuple[Any, str]:
+        return managing.issue_token(
+            unit, v.who, workspace, form["name"], kind=kind,
             scopes=[f"{s}:{narrowed}" if narrowed else s for s in scopes], until=until,
         )  # fmt: skip
 
-    made, secret = await v.service.call(make)
+    made, secret = await v.service.write(make, "people")
     return await render(v, "token.html", token=made, secret=secret)
 
 
@@ -183,10 +182,7 @@ async def revoke_token(request: Request, id: UUID) -> Response:
     v = form.v
 
     def job(unit: Unit) -> Done:
-        found = tokens.get(unit.conn, id)
-        if found.person_id is None or found.person_id != v.who.person_id:
-            require(v.who, "manage", found.workspace, f"token {id}")
-        tokens.revoke(unit, id, v.who.actor_in(found.workspace))
+        found = managing.revoke_token(unit, v.who, id)
         return Done(said=f"The token {found.name} opens nothing any more", to="/ui/settings#tokens")
 
     return await form.do(job, "people", forget=True)
@@ -227,22 +223,17 @@ async def change_person(request: Request, id: UUID, what: str) -> Response:
         return await render(v, "link.html", person=person, url=link_address(v.service.address, secret))
 
     def job(unit: Unit) -> Done:
-        person = accounts.get(unit.conn, id)
         match what:
             case "role":
                 workspace = form.get("workspace") or OPERATORS
-                if not v.may("manage", OPERATORS):
-                    require(v.who, "manage", workspace, f"workspace {workspace!r}")
-                by = v.who.actor_in(workspace)
-                if form.get("role"):
-                    accounts.set_role(unit, id, _role(form.get("role")), workspace, by)
-                    return Done(said=f"{person.name} is {form.get('role')} in {workspace}", to="/ui/settings#people")
-                accounts.leave(unit, id, workspace, by)
-                return Done(said=f"{person.name} is no longer in {workspace}", to="/ui/settings#people")
+                role = _role(form.get("role")) if form.get("role") else None
+                person = managing.change_role(unit, v.who, id, role, workspace)
+                now = f"{role.value} in" if role is not None else "no longer in"
+                return Done(said=f"{person.name} is {now} {workspace}", to="/ui/settings#people")
             case "disable" | "enable":
                 require_operator(v.who, "manage")
                 change = accounts.disable if what == "disable" else accounts.enable
-                change(unit, id, v.who.actor_in(OPERATORS))
+                person = change(unit, id, v.who.actor_in(OPERATORS))
                 return Done(said=f"{person.name} is {what}d", to="/ui/settings#people")
         raise BadRequest(f"a person cannot be {what[:30]!r}")
 
@@ -255,7 +246,7 @@ async def own_password(request: Request) -> Response:
     v = form.v
     if v.who.person_id is None:
         raise NotAllowed("an agent has no password")
-    await v.service.call(v.service.people.confirm, v.who.person_id, form.get("old"))
+    await v.service.call(v.service.people.confirm, v.who.person_id, form.get("old"), address=address_of(request))
     hashed = await v.service.call(v.service.people.hashed, form["password"])
     person = v.who.person_id
 

@@ -15,8 +15,8 @@ from interlock.engine.unit import Unit
 from interlock.http.caller import Caller, TheService
 from interlock.http.models import Answer, at
 from interlock.http.writing import Write
-from interlock.machine import OWNER, USER, Actor
-from interlock.people import NotAllowed, Principal, Role
+from interlock.machine import Actor
+from interlock.people import NotAllowed, Principal, Role, person_actor
 from interlock.store import moment
 
 router = APIRouter(prefix="/api/bulk", tags=["bulk"])
@@ -126,9 +126,9 @@ def where_allowed(who: Principal, action: str, named: object = None) -> frozense
 
 
 def bulk_actor(who: Principal, workspaces: frozenset[str]) -> Actor:
-    """One actor for all of it: an owner only if they own every workspace that is touched."""
-    owns = all(who.role_in(w) is Role.OWNER for w in workspaces)
-    return Actor(OWNER if owns else USER, who.actor_in(min(workspaces)).name)
+    """One actor for all of it, with the least role that they have in a workspace that is touched."""
+    least = min((who.role_in(w) or Role.VIEWER for w in workspaces), key=list(Role).index)
+    return person_actor(who.actor_in(min(workspaces)).name, least)
 
 
 @router.post("/preview", summary="How many it would be, and a few of them; nothing is changed")

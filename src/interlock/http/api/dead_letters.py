@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.engine import Filter, deadletters
 from interlock.engine.unit import Unit
+from interlock.http.api.instances import readable
 from interlock.http.caller import Caller, TheService, require
 from interlock.http.models import Answer, DeadLetterOut, InstanceOut
 from interlock.http.writing import Write, Writer
@@ -71,12 +72,12 @@ async def list_dead_letters(
     after: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
-    where = Filter(machine, fingerprint, error, step, workspace, who.workspaces)
+    where = Filter(machine, fingerprint, error, step, workspace, readable(who), who.readable_machines)
     found = await service.read(lambda conn: deadletters.find(conn, where, status=status, after=after, limit=limit + 1))
-    mine = [d for d in found[:limit] if who.may("read", d.workspace, d.machine)]
     return await service.answer(
         lambda: DeadLetterPage(
-            dead_letters=[DeadLetterOut.of(d) for d in mine], next=found[limit - 1].id if len(found) > limit else None
+            dead_letters=[DeadLetterOut.of(d) for d in found[:limit]],
+            next=found[limit - 1].id if len(found) > limit else None,
         )
     )
 
@@ -85,7 +86,7 @@ async def list_dead_letters(
 async def list_groups(
     service: TheService, who: Caller, status: Status = "open", machine: Text = None, workspace: Text = None
 ) -> Response:
-    where = Filter(machine=machine, workspace=workspace, workspaces=who.workspaces)
+    where = Filter(machine=machine, workspace=workspace, workspaces=readable(who), machines=who.readable_machines)
     found = await service.read(lambda conn: deadletters.groups(conn, where, status=status))
     told = [
         GroupOut(
@@ -93,7 +94,6 @@ async def list_groups(
             count=g.count, first_at=moment(g.first_at), last_at=moment(g.last_at), newest=g.newest,
         )
         for g in found
-        if any(who.may("read", w, g.machine) for w in who.workspaces)
     ]  # fmt: skip
     return await service.answer(lambda: GroupList(groups=told))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterable
 from datetime import datetime
 from typing import Annotated
@@ -15,14 +14,13 @@ from pydantic import Field
 
 from interlock.engine.feed import Happening, Position
 from interlock.http.api.instances import readable
-from interlock.http.caller import Caller, TheService, credentials
+from interlock.http.caller import Caller, TheService, credentials, still_known
 from interlock.http.models import Answer
 from interlock.http.problems import BadRequest
+from interlock.people import Principal
 from interlock.store import moment
 
 router = APIRouter(prefix="/api/events", tags=["events"])
-ASK_AGAIN = 30.0
-"""Seconds after which a stream makes sure that its listener may still listen."""
 
 
 class EventOut(Answer):
@@ -67,11 +65,15 @@ class Chosen:
         after: Annotated[str | None, Query(max_length=80, examples=["0-42"])] = None,
         last_event_id: Annotated[str | None, Header(max_length=80)] = None,
     ) -> None:
-        self.who, self.machine, self.instance = who, machine, instance
-        self.workspaces = readable(who)
+        self.machine, self.instance = machine, instance
+        self.becomes(who)
         self.shown = credentials(request)
         given = last_event_id or after
         self.after = Position.parse(given) if given is not None else None
+
+    def becomes(self, who: Principal) -> None:
+        """The listener as they are now: a role may have been taken away since."""
+        self.who, self.workspaces = who, readable(who)
 
     def wants(self, h: Happening) -> bool:
         return (
@@ -106,11 +108,11 @@ async def stream_events(
 ) -> AsyncIterable[ServerSentEvent]:
     """Each event's id is its position; a browser that reconnects goes on where it was. A comment comes every 15 s."""
     yield ServerSentEvent(comment="listening", retry=1000)
-    asked = time.monotonic()
     async for happened in service.hub.follow(chosen.after):
+        who = await still_known(service, chosen.shown)
+        if who is None:
+            return  # revoked, expired, logged out: not one event more
+        chosen.becomes(who)
         for one in happened:
             if chosen.wants(one):
                 yield ServerSentEvent(data=EventOut.of(one), event=one.kind, id=str(one.position))
-        if time.monotonic() - asked > ASK_AGAIN:
-            asked = time.monotonic()
-            chosen.who = await service.call(service.callers.find, *chosen.shown)  # NotAuthenticated ends the stream

@@ -27,6 +27,7 @@ from interlock.http.models import (
     InstanceOut,
     InstancePage,
     LineageOut,
+    Receipt,
     Relative,
 )
 from interlock.http.problems import BadRequest
@@ -88,12 +89,13 @@ def aware(value: datetime | None, what: str) -> int | None:
         raise BadRequest(f"{what} {value.isoformat()} is out of range") from error
 
 
-@router.post("", status_code=201, summary="Start an instance", response_model=InstanceOut)
+@router.post("", status_code=201, summary="Start an instance", response_model=InstanceOut | Receipt)
 async def create_instance(service: TheService, write: Write, body: NewInstance) -> Response:
+    """Whoever may create and not read learns its id, and nothing that it keeps."""
     workspace, at = workspace_of(write.who, body.workspace), aware(body.at, "at")
     machine = service.engine.registry.get(body.machine)
 
-    def job(unit: Unit) -> InstanceOut:
+    def job(unit: Unit) -> InstanceOut | Receipt:
         require(write.who, "create", workspace, f"workspace {workspace!r}", machine=body.machine)
         if machine is None:
             raise NotFound(f"there is no machine {body.machine!r}")
@@ -106,7 +108,7 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
             if body.on_taken == "refuse":
                 raise
             made = unit.lock(taken.existing)
-        return InstanceOut.of(made)
+        return told_to(write.who, made)
 
     return await write(job, status=201, name="create")
 
@@ -132,9 +134,12 @@ async def list_instances(
     limit: Annotated[int, Query(ge=1, le=listing.BIGGEST_PAGE)] = 50,
     count: Annotated[bool, Query(description="Count those that match, too.")] = False,
 ) -> Response:
+    mine = who.readable_machines
+    if machine is None and mine is not None and len(mine) == 1:
+        [machine] = mine  # an index has it
     where = Where(
         machine=machine, state=state, workspace=workspace, key=key, label=_label(label), error=error, text=text,
-        finished=finished, paused=paused, root=root, workspaces=readable(who),
+        finished=finished, paused=paused, root=root, workspaces=readable(who), machines=mine,
         in_state_for=timedelta(seconds=older_than) if older_than is not None else None,
     )  # fmt: skip
     now = service.engine.clock.now()
@@ -145,17 +150,14 @@ async def list_instances(
 
     page, total = await service.read(look)
     return await service.answer(lambda: InstancePage(
-        instances=[InstanceOut.of(i) for i in page.instances if who.may("read", i.workspace, i.machine)],
+        instances=[InstanceOut.of(i) for i in page.instances],
         next=page.next, count=total.n if total else None, exact=total.exact if total else None,
     ))  # fmt: skip
 
 
 def readable(who: Principal) -> frozenset[str]:
-    return frozenset(w for w in who.workspaces if who.role_in(w) is not None or _may_read(who))
-
-
-def _may_read(who: Principal) -> bool:
-    return any(scope.partition(":")[0] == "read" for scope in who.scopes)
+    """The workspaces in which they may read something; together with `readable_machines` what lists show."""
+    return frozenset() if who.readable_machines == frozenset() else who.workspaces
 
 
 def _label(text: str | None) -> tuple[str, str] | None:
@@ -165,6 +167,13 @@ def _label(text: str | None) -> tuple[str, str] | None:
     if not equals or not name:
         raise BadRequest(f"the label {text!r} must be written as name=value")
     return name, value
+
+
+def told_to(who: Principal, instance: Instance) -> InstanceOut | Receipt:
+    """The answer to a write: the instance, or only that there is one, for whoever may not read it."""
+    if who.may("read", instance.workspace, instance.machine):
+        return InstanceOut.of(instance)
+    return Receipt(id=instance.id, machine=instance.machine, workspace=instance.workspace)
 
 
 async def visible(service: Service, who: Principal, instance_id: UUID, permission: str = "read") -> Instance:
@@ -223,7 +232,7 @@ async def get_lineage(service: TheService, who: Caller, id: UUID) -> Response:
     found = await visible(service, who, id)
     query = (
         sa.select(t.instance)
-        .where(lineage.family(found.root))  # it stays in its workspace
+        .where(lineage.family(found.root), *_machines(who))  # it stays in its workspace
         .order_by(t.instance.c.depth, t.instance.c.id)
         .limit(MOST_RELATIVES + 1)
     )
@@ -238,6 +247,11 @@ async def get_lineage(service: TheService, who: Caller, id: UUID) -> Response:
     return await service.answer(
         lambda: LineageOut(root=found.root, instances=told, complete=len(family) <= MOST_RELATIVES)
     )
+
+
+def _machines(who: Principal) -> list[sa.ColumnElement[bool]]:
+    mine = who.readable_machines
+    return [] if mine is None else [t.instance.c.machine.in_(sorted(mine))]
 
 
 class ArtifactList(Answer):

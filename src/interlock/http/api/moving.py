@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -15,13 +16,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.engine import Instance, NotFound, artifacts, erasing, firing, pausing
 from interlock.engine.unit import Unit
-from interlock.http.api.instances import aware, visible
+from interlock.http import problems
+from interlock.http.api.instances import aware, told_to, visible
 from interlock.http.caller import Caller, TheService, require
-from interlock.http.models import ArtifactOut, InstanceOut
+from interlock.http.models import ArtifactOut, InstanceOut, Receipt
 from interlock.http.problems import BadRequest
 from interlock.http.writing import Write, Writer
-from interlock.machine import Actor
-from interlock.store import Micros
+from interlock.machine import Actor, InterlockError
+from interlock.people import Principal
+from interlock.store import Micros, StoreError
 
 router = APIRouter(prefix="/api/instances", tags=["instances"])
 SHOWN_AS_THEY_ARE = {"application/json", "application/pdf", "image/png", "image/jpeg", "text/plain"}
@@ -83,17 +86,35 @@ class Erase(BaseModel):
 Job = Callable[[Unit, Actor], Instance]
 
 
+@contextmanager
+def blind(who: Principal, instance: Instance) -> Iterator[None]:
+    """Why an event is refused says much of an instance: who may not read it learns the kind of refusal only."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except InterlockError as error:
+        if who.may("read", instance.workspace, instance.machine):
+            raise
+        told = problems.of(error).problem
+        raise BadRequest(
+            f"instance {instance.id} does not take this now; why, is told to those who may read it",
+            status=told.status, kind=told.type,
+        ) from None  # fmt: skip
+
+
 async def _move(write: Writer, id: UUID, permission: str, expected: int | None, job: Job, name: str) -> Response:
-    def run(unit: Unit) -> InstanceOut:
+    def run(unit: Unit) -> InstanceOut | Receipt:
         instance = unit.lock(id)
         require(write.who, permission, instance.workspace, f"instance {id}", machine=instance.machine)
-        firing.expect(instance, expected)
-        return InstanceOut.of(job(unit, write.who.actor_in(instance.workspace)))
+        with blind(write.who, instance):
+            firing.expect(instance, expected)
+            return told_to(write.who, job(unit, write.who.actor_in(instance.workspace)))
 
     return await write(run, name=name)
 
 
-@router.post("/{id}/events", summary="Fire an event", response_model=InstanceOut)
+@router.post("/{id}/events", summary="Fire an event", response_model=InstanceOut | Receipt)
 async def fire_event(write: Write, id: UUID, body: Event) -> Response:
     """409 says what is allowed now; 403 that it is allowed, but not to you."""
 

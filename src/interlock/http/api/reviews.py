@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.engine import reviews
 from interlock.engine.unit import Unit
+from interlock.http.api.instances import readable
 from interlock.http.caller import Caller, TheService, require
 from interlock.http.models import Answer, ReviewOut
 from interlock.http.problems import BadRequest
@@ -52,7 +53,7 @@ async def list_reviews(
     after: Annotated[str | None, Query(max_length=80)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
-    wanted = reviews.Wanted(who.workspaces, workspace, machine, instance, name)
+    wanted = reviews.Wanted(readable(who), workspace, machine, instance, name, who.readable_machines)
     if status == "open":
         place = _place(after)
         found = await service.read(lambda conn: reviews.waiting(conn, wanted, after=place, limit=limit + 1))
@@ -64,8 +65,7 @@ async def list_reviews(
     if len(found) > limit:
         due, last_id = reviews.place(shown[-1])
         following = f"{due}_{last_id}" if status == "open" else str(last_id)
-    mine = [r for r in shown if who.may("read", r.workspace, r.machine)]
-    return await service.answer(lambda: ReviewPage(reviews=[ReviewOut.of(r) for r in mine], next=following))
+    return await service.answer(lambda: ReviewPage(reviews=[ReviewOut.of(r) for r in shown], next=following))
 
 
 def _place(after: str | None) -> tuple[int, UUID] | None:
@@ -93,7 +93,7 @@ async def get_review(service: TheService, who: Caller, id: UUID) -> Response:
 
 def may_decide(who: Principal, found: reviews.OpenReview) -> None:
     require(who, "review", found.workspace, f"review {found.id}", machine=found.machine)
-    wanted = Role(found.role) if found.role in set(Role) else Role.REVIEWER
+    wanted = Role(found.role) if found.role in set(Role) else Role.OWNER
     held = who.role_in(found.workspace)
     if held is None or not held.includes(wanted):
         raise NotAllowed(f"review {found.id} is for the role {wanted.value}; {who.name} has {held}")

@@ -12,11 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.engine.unit import Unit
 from interlock.http.api.instances import aware, workspace_of
-from interlock.http.caller import Caller, TheService, require
+from interlock.http.caller import Caller, TheService
 from interlock.http.models import Answer, at
-from interlock.http.problems import BadRequest
 from interlock.http.writing import Write
-from interlock.people import NotAllowed, TokenRow, accounts, tokens
+from interlock.people import TokenRow, managing, tokens
 from interlock.store import moment
 
 router = APIRouter(prefix="/api/tokens", tags=["tokens"])
@@ -88,19 +87,9 @@ async def create_token(service: TheService, write: Write, body: NewToken) -> Res
     workspace, until = workspace_of(write.who, body.workspace), aware(body.until, "until")
 
     def create(unit: Unit) -> TokenOut:
-        if body.kind == "agent" or body.person is not None:
-            require(write.who, "manage", workspace, f"workspace {workspace!r}")
-        else:
-            require(write.who, "read", workspace, f"workspace {workspace!r}")
-        person_id = accounts.find(unit.conn, body.person).id if body.person is not None else None
-        if body.kind == "person" and body.person is None:
-            person_id = write.who.person_id
-            if person_id is None:
-                raise BadRequest("an agent has no person to make a token for; name one, or make an agent's token")
-        made, secret = tokens.create(
-            unit, workspace, body.name, kind=body.kind, by=write.who.actor_in(workspace), person_id=person_id,
-            scopes=body.scopes, until=until,
-        )  # fmt: skip
+        made, secret = managing.issue_token(
+            unit, write.who, workspace, body.name, kind=body.kind, person=body.person, scopes=body.scopes, until=until
+        )
         return TokenOut.of(made, secret)
 
     return await write(create, status=201, name="people", kept=lambda made: made.model_copy(update={"secret": None}))
@@ -109,12 +98,6 @@ async def create_token(service: TheService, write: Write, body: NewToken) -> Res
 @router.post("/{id}/revoke", summary="It opens nothing from now on", response_model=TokenOut)
 async def revoke_token(write: Write, id: UUID) -> Response:
     def revoke(unit: Unit) -> TokenOut:
-        found = tokens.get(unit.conn, id)
-        mine = found.person_id is not None and found.person_id == write.who.person_id
-        if not mine:
-            require(write.who, "manage", found.workspace, f"token {id}")
-        elif found.workspace not in write.who.workspaces:
-            raise NotAllowed(f"this session is not for the workspace {found.workspace!r}")
-        return TokenOut.of(tokens.revoke(unit, id, write.who.actor_in(found.workspace)))
+        return TokenOut.of(managing.revoke_token(unit, write.who, id))
 
     return await write(revoke, name="people", forget=True)

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import NotFound, secrets
+from interlock.engine import secrets
 from interlock.engine.unit import Unit
-from interlock.http.caller import Caller, TheService, require, require_operator
+from interlock.http.caller import Caller, TheService, address_of, require, require_operator
 from interlock.http.models import Answer, at
 from interlock.http.writing import Write
-from interlock.people import OPERATORS, NotAllowed, Person, Principal, Role, accounts, actions, workspaces
+from interlock.people import OPERATORS, NotAllowed, Person, Principal, Role, accounts, actions, managing, workspaces
 from interlock.store import moment
 
 router = APIRouter(prefix="/api", tags=["people"])
@@ -112,25 +112,12 @@ async def add_user(service: TheService, write: Write, body: NewPerson) -> Respon
     return await write(add, status=201, name="people", private=body.password is not None)
 
 
-def _visible(unit: Unit, who: Principal, id: UUID) -> Person:
-    found = accounts.get(unit.conn, id)
-    if not (who.may("read", OPERATORS) or who.workspaces & set(found.roles)):
-        raise NotFound(f"there is no person {id}")
-    return found
-
-
 @router.post("/users/{id}/role", summary="Change what somebody may do in a workspace", response_model=PersonOut)
 async def set_role(write: Write, id: UUID, body: NewRole) -> Response:
-    """The owner of a workspace decides who is in it; the first workspace's owner decides everywhere."""
+    """The owner of a workspace decides about those who are in it; the first workspace's owner about everybody."""
 
     def change(unit: Unit) -> PersonOut:
-        _visible(unit, write.who, id)
-        if not write.who.may("manage", OPERATORS):
-            require(write.who, "manage", body.workspace, f"workspace {body.workspace!r}")
-        by = write.who.actor_in(body.workspace)
-        if body.role is None:
-            return PersonOut.of(accounts.leave(unit, id, body.workspace, by), write.who)
-        return PersonOut.of(accounts.set_role(unit, id, body.role, body.workspace, by), write.who)
+        return PersonOut.of(managing.change_role(unit, write.who, id, body.role, body.workspace), write.who)
 
     return await write(change, name="people", forget=True)
 
@@ -141,7 +128,8 @@ async def set_password(service: TheService, write: Write, id: UUID, body: NewPas
     if own and write.who.token_id is not None:
         raise NotAllowed("a password is changed in a login, not through a token")
     if own:
-        await service.call(service.people.confirm, id, body.old or "")
+        address = address_of(write.request)
+        await service.call(service.people.confirm, id, body.old or "", address=address)
     else:
         require_operator(write.who, "manage")
     hashed = await service.call(service.people.hashed, body.password)

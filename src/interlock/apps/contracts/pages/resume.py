@@ -18,9 +18,10 @@ from interlock.apps.contracts.pages.deciding import Asked, asked
 from interlock.apps.contracts.pages.review import BoxText, FieldName, PageNumber, Place, holder, shown, under
 from interlock.apps.contracts.pages.sheet import PDF, Sheet
 from interlock.dashboard.site import plain
-from interlock.engine import EngineError, Instance, NotFound, artifacts
+from interlock.engine import AlreadyDecided, EngineError, Instance, NotFound, artifacts
 from interlock.engine.unit import Unit
 from interlock.http.caller import TheService
+from interlock.http.parameters import takes
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.machine import Actor, InterlockError
@@ -28,9 +29,15 @@ from interlock.people import NotAllowed
 
 router = APIRouter(prefix="/workflows", include_in_schema=False)
 BIGGEST = 200_000
+REFUSALS: dict[type[InterlockError], tuple[int, str]] = {
+    NotAllowed: (403, "This link does not open anything"),
+    AlreadyDecided: (409, "This review is over"),
+    NotFound: (404, "Not found"),
+}
 
 
 @router.get("/{id}/resume")
+@takes(*links.PARTS)
 async def opened(
     service: TheService, request: Request, id: UUID, field: FieldName = "", page: PageNumber = None
 ) -> Response:
@@ -39,6 +46,7 @@ async def opened(
 
 
 @router.post("/{id}/resume/form")
+@takes(*links.PARTS)
 async def posted(service: TheService, request: Request, id: UUID) -> Response:
     """The form of that page: the signature in its address is its only right, and no cookie counts."""
     form = await request.form(max_files=0, max_fields=500, max_part_size=BIGGEST)
@@ -51,30 +59,32 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
         want = await service.read(
             lambda conn: asked(conn, _instance(conn, service, id, link)[0], settings, fields, seq)
         )  # fmt: skip
-    except (NotAllowed, NotFound) as error:
+    except (NotAllowed, NotFound, AlreadyDecided) as error:
         return await refused(request, error)
     body = want.body
     if body is None:
         return await _shown(service, request, id, want)
 
     def job(unit: Unit) -> None:
-        instance, actor = links.checked(unit, id, link.review, link.by, link.until, link.signature)
+        instance, actor = links.checked(unit, id, link)
         with placing.known(places):
-            decide_as(unit, instance, body, actor)
+            decide_as(unit, instance, body, actor, only=link.review)
 
     try:
         places = await placing.look_up(
             service, request, f"link {link.review}", lambda conn: _instance(conn, service, id, link)[0], body.fields
         )
         await service.write(job, "review")
-    except NotAllowed as error:
+    except (NotAllowed, AlreadyDecided) as error:
         return await refused(request, error)
     except (EngineError, BadRequest) as error:
         return await _shown(service, request, id, want, error)
+    # The link is used up: the page that it leads to says that it was decided, and nothing else.
     return RedirectResponse(f"/workflows/{id}/resume?{link.query}", 303)
 
 
 @router.get("/{id}/resume/pages/{number}")
+@takes(*links.PARTS)
 async def image(
     service: TheService, request: Request, id: UUID, number: Annotated[int, Path(ge=1, le=100_000)]
 ) -> Response:
@@ -92,6 +102,7 @@ async def image(
 
 
 @router.get("/{id}/resume/text")
+@takes(*links.PARTS)
 async def text(
     service: TheService, request: Request, id: UUID, page: Annotated[int, Query(ge=1, le=100_000)], box: BoxText
 ) -> Response:
@@ -122,7 +133,7 @@ async def _shown(
         who = f"link {link.review}"
         await looking.alternatives(service, request, who, lambda conn: _instance(conn, service, id, link)[0])
         instance, actor, made, more = await service.read(look)
-    except (NotAllowed, NotFound) as wrong:
+    except (NotAllowed, NotFound, AlreadyDecided) as wrong:
         return await refused(request, wrong)
     place = Place(
         layout="contracts/alone.html", action=f"/workflows/{id}/resume/form?{link.query}",
@@ -140,8 +151,7 @@ async def _shown(
 async def refused(request: Request, error: InterlockError) -> Response:
     """A page that says why the link opens nothing."""
     told = str(error)
-    status = 403 if isinstance(error, NotAllowed) else 404
-    title = "This link does not open anything" if status == 403 else "Not found"
+    status, title = next(answer for kind, answer in REFUSALS.items() if isinstance(error, kind))
     return await plain(
         request, "contracts/refused.html", status=status, title=title, detail=f"{told[:1].upper()}{told[1:]}."
     )

@@ -25,7 +25,7 @@ from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
 from interlock.dashboard.words import title
-from interlock.engine import AlreadyDecided, EngineError, Instance, NotFound, ReviewHeld, artifacts, reviews
+from interlock.engine import AlreadyDecided, EngineError, Forbidden, Instance, NotFound, ReviewHeld, artifacts, reviews
 from interlock.engine.unit import Unit
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
@@ -147,7 +147,7 @@ async def _claim(v: Visitor, id: UUID) -> None:
         return
 
     def take(unit: Unit) -> None:
-        with suppress(ReviewHeld, AlreadyDecided):
+        with suppress(ReviewHeld, AlreadyDecided, Forbidden):
             reviews.claim(unit, task.id, actor)
 
     await v.service.write(take, "review")

@@ -1,0 +1,161 @@
+"""A token opens what its scopes say: what it may not read is in no answer, no count and no cursor."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from interlock.store import moment
+from interlock.store.tables import instance as I
+from tests.http.desk import BY, Desk
+
+NEEDLE = "wolframite"
+
+
+def agent(desk: Desk, *scopes: str) -> str:
+    name = "a-" + "-".join(scopes).replace(":", ".")
+    _, desk.tokens[name] = desk.people.create_token("default", name, kind="agent", scopes=list(scopes), by=BY)
+    return name
+
+
+def test_who_may_only_create_learns_the_id_and_nothing_else(both: Desk) -> None:
+    maker = agent(both, "create")
+    body = {"machine": "order", "data": {"item": NEEDLE}, "key": "k", "on_taken": "return"}
+    made = both.post("/api/instances", body, maker)
+    assert (made.status_code, set(made.json())) == (201, {"id", "machine", "workspace"})
+    both.asked({"note": NEEDLE}, key="theirs")
+    found = both.post("/api/instances", {**body, "data": {}, "key": "theirs"}, maker)
+    assert (found.status_code, NEEDLE in found.text, set(found.json())) == (
+        201, False, {"id", "machine", "workspace"},
+    )  # fmt: skip
+
+
+def test_who_may_only_fire_learns_nothing_of_what_it_moved(both: Desk) -> None:
+    firer = agent(both, "fire")
+    it = both.asked({"note": NEEDLE})
+    moved = both.post(f"/api/instances/{it.id}/events", {"event": "report"}, firer)
+    assert (moved.status_code, set(moved.json())) == (200, {"id", "machine", "workspace"})
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"event": "nonsense"}, 409),
+        ({"event": "approve"}, 403),
+        ({"event": "report", "expected_seq": 1}, 409),
+        ({"event": "report", "data": {"note": "n"}}, 422),
+    ],
+)
+def test_who_may_only_fire_is_not_told_why_it_was_refused(desk: Desk, body: dict[str, Any], status: int) -> None:
+    it = desk.asked({"note": NEEDLE})
+    refused = desk.post(f"/api/instances/{it.id}/events", body, agent(desk, "fire"))
+    assert refused.status_code == status
+    told = refused.json()
+    assert "asked" not in refused.text
+    assert not {"allowed", "found_seq", "expected_seq"} & set(told)
+
+
+def test_a_repeated_request_shows_no_more_than_the_first(desk: Desk) -> None:
+    maker = agent(desk, "create")
+    for _ in range(2):
+        made = desk.post("/api/instances", {"machine": "order"}, maker, headers={"Idempotency-Key": "one"})
+        assert set(made.json()) == {"id", "machine", "workspace"}
+
+
+@pytest.mark.parametrize("scope", ["read:contract", "create", "fire"])
+def test_a_search_finds_and_counts_only_what_the_token_may_read(both: Desk, scope: str) -> None:
+    for _ in range(3):
+        both.new({"note": NEEDLE})
+    who = agent(both, scope)
+    for query in (f"text={NEEDLE}", "machine=order", "state=new", ""):
+        told = both.get(f"/api/instances?count=true&limit=1&{query}", who).json()
+        assert told == {"instances": [], "next": None, "count": 0, "exact": True}, query
+
+
+@pytest.mark.parametrize("scope", ["read:contract", "create"])
+def test_lists_beside_it_have_neither_rows_nor_cursors_of_what_it_may_not_read(both: Desk, scope: str) -> None:
+    for _ in range(3):
+        both.asked()
+        both.dead()
+    who = agent(both, scope)
+    for path, key in (
+        ("/api/reviews?limit=1", "reviews"),
+        ("/api/reviews?limit=1&status=decided", "reviews"),
+        ("/api/dead-letters?limit=1", "dead_letters"),
+    ):
+        told = both.get(path, who).json()
+        assert (told[key], told["next"]) == ([], None), path
+    assert both.get("/api/dead-letters/groups", who).json() == {"groups": []}
+    assert both.get("/api/events?limit=1000", who).json()["events"] == []
+
+
+def test_relatives_of_other_machines_are_not_shown(both: Desk) -> None:
+    it, second = both.asked().id, both.new()
+    reader = agent(both, "read:order")
+    both.engine.write(
+        lambda unit: unit.conn.execute(
+            I.update().where(I.c.id == second).values(machine="secret", parent=it, root=it, depth=1)
+        )
+    )
+    shown = both.get(f"/api/instances/{it}/lineage", reader).json()["instances"]
+    assert [one["id"] for one in shown] == [str(it)]
+    assert len(both.get(f"/api/instances/{it}/lineage").json()["instances"]) == 2
+
+
+# -- tokens that make tokens
+
+
+def short(desk: Desk, hours: int = 1) -> str:
+    """A token of the owner that ends soon."""
+    end = moment(desk.clock.now()) + timedelta(hours=hours)
+    owner = desk.people.find("owner")
+    _, desk.tokens["short"] = desk.people.create_token(
+        "default", "short", kind="person", person_id=owner.id, until=end, by=BY
+    )
+    return "short"
+
+
+@pytest.mark.parametrize("body", [{"name": "x", "kind": "person"}, {"name": "x", "scopes": ["read"]}])
+def test_a_token_makes_none_that_outlives_it(both: Desk, body: dict[str, Any]) -> None:
+    who = short(both)
+    later = (moment(both.clock.now()) + timedelta(hours=2)).isoformat()
+    refused = both.post("/api/tokens", {**body, "until": later}, who)
+    assert (refused.status_code, "outlives" in refused.json()["detail"]) == (403, True)
+    made = both.post("/api/tokens", body, who)
+    assert made.status_code == 201
+    ends = next(t.until for t in both.people.tokens("default") if t.name == "short")
+    assert ends is not None
+    assert made.json()["until"] == moment(ends).isoformat().replace("+00:00", "Z")
+    sooner = (moment(both.clock.now()) + timedelta(minutes=5)).isoformat()
+    assert both.post("/api/tokens", {**body, "name": "y", "until": sooner}, who).status_code == 201
+
+
+def test_what_a_token_made_is_revoked_with_it_and_what_that_made_too(both: Desk) -> None:
+    first = both.post("/api/tokens", {"name": "first", "kind": "person"}).json()
+    both.tokens["first"] = first["secret"]
+    second = both.post("/api/tokens", {"name": "second", "kind": "person"}, "first").json()
+    both.tokens["second"] = second["secret"]
+    third = both.post("/api/tokens", {"name": "third", "scopes": ["read"]}, "second").json()
+    beside = both.post("/api/tokens", {"name": "beside", "scopes": ["read"]}).json()
+    assert both.post(f"/api/tokens/{first['id']}/revoke").status_code == 200
+    gone = {t.id for t in both.people.tokens("default") if t.revoked_at is not None}
+    assert gone == {UUID(one["id"]) for one in (first, second, third)}
+    assert UUID(beside["id"]) not in gone
+    assert both.get("/api/me", "second").status_code == 401
+
+
+def test_a_token_makes_no_token_in_another_persons_name(desk: Desk) -> None:
+    refused = desk.post("/api/tokens", {"name": "x", "kind": "person", "person": "member"})
+    assert (refused.status_code, "another person's name" in refused.json()["detail"]) == (403, True)
+
+
+def test_a_token_makes_none_for_another_workspace_or_role(desk: Desk) -> None:
+    for who in ("member", "reviewer", "viewer", "agent", "north-owner"):
+        body = {"name": "x", "scopes": ["read"], "workspace": "default"}
+        assert desk.post("/api/tokens", body, who).status_code in {403, 404}, who
+    mine = desk.post("/api/tokens", {"name": "mine", "kind": "person"}, "viewer").json()
+    desk.tokens["mine"] = mine["secret"]
+    assert desk.get("/api/me", "mine").json()["workspaces"] == {"default": "viewer"}
