@@ -44,12 +44,19 @@ from interlock.engine.unit import Unit
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, require, require_operator
 from interlock.http.direct import Router
+from interlock.http.problems import MEDIA_TYPE
 from interlock.http.writing import Write
 from interlock.machine import Actor
 from interlock.people import OPERATORS, Principal
 from interlock.store import moment
 
-ANSWERS: dict[int | str, dict[str, Any]] = {"default": {"model": Envelope, "description": "Refused"}}
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    "default": {  # an address that nobody could use is refused before it comes here, with a problem
+        "model": Envelope,
+        "description": "Refused",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
 LATER: dict[int | str, dict[str, Any]] = {202: {"model": Envelope, "description": "It still runs; ask again"}}
 router = Router(prefix="/workflows", tags=["contracts"], route_class=Enveloped, responses=ANSWERS)
 router.takes("/ingest", 2 * LIMITS.bytes)  # base64 is a third more than the file
