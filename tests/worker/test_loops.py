@@ -168,34 +168,56 @@ def test_no_more_jobs_run_at_once_than_there_are_threads(threads: Threads) -> No
     assert most == 2
 
 
+class Told:
+    """Hears how a coroutine ended."""
+
+    def __init__(self) -> None:
+        self.said: list[BaseException | None] = []
+        self._heard = threading.Event()
+
+    def __call__(self, error: BaseException | None) -> None:
+        self.said.append(error)
+        self._heard.set()
+
+    @property
+    def ended(self) -> bool:
+        return self._heard.is_set()
+
+    def wait(self) -> BaseException | None:
+        assert self._heard.wait(5)
+        return self.said[0]
+
+
 def test_a_blocked_event_loop_is_noticed_and_new_work_gets_another() -> None:
-    events, free, ended = EventLoop(), threading.Event(), threading.Event()
+    events, free, blocked, finished = EventLoop(), threading.Event(), Told(), Told()
 
     async def block() -> None:
         free.wait(20)
 
     async def finish() -> None:
-        ended.set()
+        return None
 
-    blocked = events.submit(block())
+    events.submit(block(), blocked)
     eventually(lambda: events.blocked_for() > 0.1)
     events.replace()
-    events.submit(finish()).result(5)
+    events.submit(finish(), finished)
+    assert finished.wait() is None
     assert events.blocked_for() < 0.1
-    assert not blocked.done()
+    assert not blocked.ended
     free.set()
-    blocked.result(5)
+    assert blocked.wait() is None
     events.close()
 
 
 def test_an_idle_event_loop_is_not_called_blocked() -> None:
-    events = EventLoop()
+    events, told = EventLoop(), Told()
 
     async def rest() -> None:
         await asyncio.sleep(0)
 
     assert events.blocked_for() == 0.0
-    events.submit(rest()).result(5)
+    events.submit(rest(), told)
+    told.wait()
     end = time.monotonic() + 0.3
     while time.monotonic() < end:
         assert events.blocked_for() < 0.2
@@ -213,10 +235,36 @@ def test_what_still_runs_on_an_event_loop_is_cancelled_when_it_closes() -> None:
         finally:
             cancelled.set()
 
-    events.submit(hang())
+    events.submit(hang(), Told())
     assert begun.wait(5)
     events.close()
     assert cancelled.wait(5)
+
+
+def test_a_coroutine_tells_once_how_it_ended_also_when_it_was_cancelled_before_it_began() -> None:
+    events, free = EventLoop(), threading.Event()
+    blocked, early, broken = Told(), Told(), Told()
+    ran: list[str] = []
+
+    async def block() -> None:
+        free.wait(20)
+
+    async def never() -> None:
+        ran.append("it ran")
+
+    async def breaks() -> None:
+        raise ValueError("broken")
+
+    events.submit(block(), blocked)
+    events.submit(never(), early).cancel()
+    events.submit(breaks(), broken)
+    free.set()
+    assert blocked.wait() is None
+    assert early.wait() is None
+    assert isinstance(broken.wait(), ValueError)
+    events.close()
+    assert ran == []
+    assert [len(told.said) for told in (blocked, early, broken)] == [1, 1, 1]
 
 
 def test_any_object_that_can_be_called_may_be_a_handler() -> None:

@@ -25,6 +25,7 @@ from interlock.engine.text import canonical
 from interlock.watch import tracing
 from interlock.watch.prometheus import observe_model
 from interlock.worker import AsyncTask, Cancelled, Task
+from interlock.worker.aside import aside
 
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
@@ -147,12 +148,11 @@ class _Caller:
     """Whoever asks, with what waits for the database in threads where an event loop must not wait."""
 
     def __init__(self, asker: Asker, *, threads: bool = False) -> None:
-        self.asker, self._threads = asker, threads
+        self.asker, self.threads = asker, threads
 
     async def do(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
-        if self._threads:
-            return await asyncio.to_thread(function, *args, **options)
-        return function(*args, **options)
+        """For what waits for the database, and for nothing else."""
+        return await aside(function, *args, **options) if self.threads else function(*args, **options)
 
     async def write(self, function: Callable[..., T], *args: Any, patient: bool = False) -> T:
         return await self.do(self.asker.write, function, *args, patient=patient)
@@ -234,7 +234,7 @@ async def _by_rules(caller: _Caller, what: ModelTask[I, O], given: I, user: str 
         )  # fmt: skip
 
     try:
-        output = await caller.do(what.rules, given)
+        output = await asyncio.to_thread(what.rules, given) if caller.threads else what.rules(given)
     except Exception as error:
         await caller.write(calls.note, asked, told(error))
         raise

@@ -12,7 +12,8 @@ Whatever a handler does, it cannot stop these loops: plain functions run in thre
 its own, and handlers with a memory limit in processes. One that never returns is fenced off and given up.
 """
 
-from interlock.worker.task import AsyncTask, Cancelled, Task
+from interlock.worker.awaiting import AsyncTask
+from interlock.worker.task import Cancelled, Task
 from interlock.worker.worker import Worker
 
 __all__ = ["AsyncTask", "Cancelled", "Task", "Worker"]

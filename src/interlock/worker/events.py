@@ -6,12 +6,39 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 log = logging.getLogger("interlock.worker")
 LAST_WORDS = 1.0
+Ended = Callable[[BaseException | None], None]
+"""Called once, with the error that a coroutine ended with, however it ended: also one that never began."""
+
+
+class Started:
+    """A coroutine on an event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None], ended: Ended) -> None:
+        self._loop, self._coroutine, self._ended = loop, coroutine, ended
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """On the loop's own thread."""
+        self._task = self._loop.create_task(self._coroutine)
+        self._task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._ended(None if task.cancelled() else task.exception())
+
+    def cancel(self) -> None:
+        """From any thread; it ends when it has heard of it, or never, and tells."""
+        with suppress(RuntimeError):  # its loop is closed, and everything on it has ended
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
 
 
 class EventLoop:
@@ -25,11 +52,13 @@ class EventLoop:
         self._answered = 0.0
         self.replaced = 0
 
-    def submit(self, coroutine: Coroutine[Any, Any, None]) -> Future[None]:
+    def submit(self, coroutine: Coroutine[Any, Any, None], ended: Ended) -> Started:
         with self._lock:
             if self._loop is None:
                 self._loop = self._start()
-            return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            started = Started(self._loop, coroutine, ended)
+            self._loop.call_soon_threadsafe(started.begin)
+        return started
 
     def _start(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()

@@ -23,7 +23,8 @@ from interlock.machine import (
     Outcome,
     WorkError,
 )
-from interlock.worker.task import About, AsyncTask, EnginePort, Task, about, make_task
+from interlock.worker.awaiting import AsyncTask
+from interlock.worker.task import About, EnginePort, Task, about, make_task
 
 LOOK_EVERY = 0.2
 _CONTEXT = multiprocessing.get_context("spawn")

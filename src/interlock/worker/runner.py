@@ -7,18 +7,18 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from interlock.engine import Claim, Engine
 from interlock.machine import Fail, HandlerNonsense, Outcome
 from interlock.watch import logs, tracing
 from interlock.watch.prometheus import observe_handler
-from interlock.worker.events import EventLoop
+from interlock.worker.awaiting import AsyncTask
+from interlock.worker.events import EventLoop, Started
 from interlock.worker.isolated import run_isolated
-from interlock.worker.task import AsyncTask, Cancelled, EnginePort, make_task
+from interlock.worker.task import Cancelled, EnginePort, make_task
 from interlock.worker.threads import Place, Threads
 
 Done = Callable[["Running", Outcome], None]
@@ -106,7 +106,7 @@ class Running:
     def __init__(self, claim: Claim, port: EnginePort, run: Callable[[Running], None]) -> None:
         self.claim, self.port, self._run = claim, port, run
         self.place: Place | None = None
-        self.future: Future[None] | None = None
+        self.future: Started | None = None
         self._told = threading.Lock()
 
     def __call__(self) -> None:
@@ -120,6 +120,10 @@ class Running:
         self.port.cancel()
         if self.future is not None:
             self.future.cancel()
+
+
+def _before(running: Running) -> Cancelled:
+    return Cancelled(f"{running.claim.id} was taken away before it began")
 
 
 class Runner:
@@ -138,18 +142,20 @@ class Runner:
             running = Running(claim, EnginePort(self._engine, claim), self._called)
             every.append(running)
             if claim.work.memory_mb is None and awaited(claim.work.handler):
-                running.future = self.events.submit(self._awaited(running))
+                running.future = self.events.submit(self._awaited(running), partial(self._ended, running))
             else:
                 plain.append(running)
         self.threads.submit(plain)
         return every
 
     def _called(self, running: Running) -> None:
-        if running.port.cancelled():  # while it waited for a thread
-            self._finish(running, Fail(Cancelled(f"{running.claim.id} was taken away before it began")))
-            return
-        with Watch(running.claim) as watch:
-            outcome = watch.seen(invoke(running.claim, running.port))
+        outcome: Outcome = Fail(_before(running))
+        try:
+            if not running.port.cancelled():  # while it waited for a thread
+                with Watch(running.claim) as watch:
+                    outcome = watch.seen(invoke(running.claim, running.port))
+        except BaseException as error:  # of those who watch: the handler's own are outcomes
+            outcome = Fail(error)
         self._finish(running, outcome)
 
     async def _awaited(self, running: Running) -> None:
@@ -161,6 +167,10 @@ class Runner:
                 outcome = Fail(error)
             watch.seen(outcome)
         self._finish(running, outcome)
+
+    def _ended(self, running: Running, error: BaseException | None) -> None:
+        """Whatever became of the coroutine, its hand is free: one that was cancelled before it began says nothing."""
+        self._finish(running, Fail(error or _before(running)))
 
     def _finish(self, running: Running, outcome: Outcome) -> None:
         if running.tell():

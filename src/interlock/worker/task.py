@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
 from interlock.engine import Claim, Effect, Engine, Instance, audit, finishing
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine.errors import Fenced
+from interlock.engine.failing import message_of
 from interlock.engine.instance import columns
 from interlock.engine.unit import Unit
 from interlock.engine.values import parsed
@@ -19,7 +19,6 @@ from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Pa
 from interlock.store import StoreError
 
 D = TypeVar("D")
-P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 300.0
 About = tuple[UUID, str, str | None, str, str, str]
@@ -311,13 +310,22 @@ class Task(Generic[D]):
         try:
             answer = send(effect)
         except NotSent as error:
-            self.failed(effect, str(error))
+            self.failed(effect, message_of(error))
             raise
         except Exception as error:
-            self.unknown(effect, f"{type(error).__name__}: {error}")
-            raise EffectUnknown(f"{kind} was sent and its answer is unknown: {error}") from error
+            said = message_of(error)
+            self.unknown(effect, f"{type(error).__name__}: {said}")
+            raise EffectUnknown(f"{kind} was sent and its answer is unknown: {said}") from error
+        except BaseException as error:
+            self.unknown(effect, f"{type(error).__name__}: it was broken off while it was sent")
+            raise
         self.confirm(effect, answer)
         return answer
+
+    def unanswered(self, kind: str, key: str | None = None) -> Effect:
+        """The effect that was sent at an earlier attempt and has no answer yet."""
+        effect: Effect = self._port.call("effect", kind, key)
+        return effect
 
     def _verified(
         self,
@@ -327,95 +335,13 @@ class Task(Generic[D]):
         takes: tuple[str, ...],
         verify: Callable[[Effect], Mapping[str, Any] | None],
     ) -> Effect:
-        effect: Effect = self._port.call("effect", kind, key)
+        effect = self.unanswered(kind, key)
         arrived = verify(effect)
         if arrived is None:
             self.failed(effect, "verified: it never arrived")
         else:
             self.confirm(effect, arrived)
         return self.intend(kind, request, key=key, takes=takes)
-
-
-def _awaited(method: Callable[Concatenate[Task[Any], P], T]) -> Callable[Concatenate[AsyncTask[Any], P], Awaitable[T]]:
-    async def call(self: AsyncTask[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(method, self.task, *args, **kwargs)
-
-    call.__doc__ = method.__doc__
-    return call
-
-
-class AsyncTask(Generic[D]):
-    """The same task for an `async def`: what writes is awaited, so the event loop never waits for the database."""
-
-    def __init__(self, task: Task[D]) -> None:
-        self.task = task
-        self.id, self.machine, self.key, self.workspace = task.id, task.machine, task.key, task.workspace
-        self.trace_id, self.fence, self.attempt = task.trace_id, task.fence, task.attempt
-
-    async def idempotency_key(self) -> str:
-        """Equal for every attempt at this step, and new once it was done and comes again."""
-        return await asyncio.to_thread(lambda: self.task.idempotency_key)
-
-    @property
-    def state(self) -> str:
-        return self.task.state
-
-    @property
-    def data(self) -> D:
-        return self.task.data
-
-    @property
-    def cancelled(self) -> bool:
-        return self.task.cancelled
-
-    def check(self) -> None:
-        self.task.check()
-
-    move = _awaited(Task.move)
-    save = _awaited(Task.save)
-    heartbeat = _awaited(Task.heartbeat)
-    progress = _awaited(Task.progress)
-    send = _awaited(Task.send)
-    spawn = _awaited(Task.spawn)
-    keep = _awaited(Task.keep)
-    artifact = _awaited(Task.artifact)
-    secret = _awaited(Task.secret)
-    setting = _awaited(Task.setting)
-    write = _awaited(Task.write)
-    read = _awaited(Task.read)
-    intend = _awaited(Task.intend)
-    sent = _awaited(Task.sent)
-    confirm = _awaited(Task.confirm)
-    failed = _awaited(Task.failed)
-    unknown = _awaited(Task.unknown)
-
-    async def once(
-        self,
-        kind: str,
-        request: Any,
-        send: Callable[[Effect], Awaitable[T]],
-        *,
-        key: str | None = None,
-        takes: tuple[str, ...] = (),
-        verify: Callable[[Effect], Awaitable[Mapping[str, Any] | None]] | None = None,
-    ) -> T:
-        """Send something at most once, and give its answer; `send` and `verify` are awaited here."""
-        loop = asyncio.get_running_loop()
-
-        def here(effect: Effect) -> T:
-            return asyncio.run_coroutine_threadsafe(_coroutine(send(effect)), loop).result()
-
-        def ask(effect: Effect) -> Mapping[str, Any] | None:
-            assert verify is not None
-            return asyncio.run_coroutine_threadsafe(_coroutine(verify(effect)), loop).result()
-
-        return await asyncio.to_thread(
-            self.task.once, kind, request, here, key=key, takes=takes, verify=ask if verify is not None else None
-        )
-
-
-async def _coroutine(awaitable: Awaitable[T]) -> T:
-    return await awaitable
 
 
 def about(claim: Claim) -> About:

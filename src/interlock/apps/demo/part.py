@@ -12,8 +12,7 @@ from uuid import UUID
 
 from interlock.engine import Engine, Instance
 from interlock.machine import USER, Actor, Outcome
-from interlock.worker import Task
-from interlock.worker.task import AsyncTask
+from interlock.worker import AsyncTask, Task
 
 Act = Callable[[Task[Any], random.Random], Outcome]
 """What stands in for a handler: it does at once what the step would do, with luck."""

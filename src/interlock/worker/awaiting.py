@@ -1,0 +1,148 @@
+"""The task of an `async def`: the same as a plain one's, but what waits is awaited.
+
+Its calls wait for the database in threads of their own (`aside`); what it sends runs on the event loop and takes no
+thread. A cancelled handler ends at once, and what it was sending goes on without it: the answer is kept when it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from interlock.engine import Effect
+from interlock.engine.failing import message_of
+from interlock.machine import EffectUnknown, NotSent
+from interlock.worker.aside import aside, surely
+from interlock.worker.task import Task
+
+D = TypeVar("D")
+P = ParamSpec("P")
+T = TypeVar("T")
+_sending: set[asyncio.Future[Any]] = set()
+"""What is on its way: an event loop alone does not keep a task that nobody waits for any more."""
+
+
+def _ended(sending: asyncio.Future[Any]) -> None:
+    _sending.discard(sending)
+    if not sending.cancelled():
+        sending.exception()  # whoever waited for it has heard it; if nobody does any more, it is written down
+
+
+def _awaited(method: Callable[Concatenate[Task[Any], P], T]) -> Callable[Concatenate[AsyncTask[Any], P], Awaitable[T]]:
+    async def call(self: AsyncTask[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await aside(method, self.task, *args, **kwargs)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+def _kept(method: Callable[Concatenate[Task[Any], P], T]) -> Callable[Concatenate[AsyncTask[Any], P], Awaitable[T]]:
+    """What was learnt is written down to its end, though the handler was cancelled."""
+
+    async def call(self: AsyncTask[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await surely(method, self.task, *args, **kwargs)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+class AsyncTask(Generic[D]):
+    """The same task for an `async def`: what writes is awaited, so the event loop never waits for the database."""
+
+    def __init__(self, task: Task[D]) -> None:
+        self.task = task
+        self.id, self.machine, self.key, self.workspace = task.id, task.machine, task.key, task.workspace
+        self.trace_id, self.fence, self.attempt = task.trace_id, task.fence, task.attempt
+
+    async def idempotency_key(self) -> str:
+        """Equal for every attempt at this visit of the step, and new once it was done and comes again."""
+        return await aside(lambda: self.task.idempotency_key)
+
+    @property
+    def state(self) -> str:
+        return self.task.state
+
+    @property
+    def data(self) -> D:
+        return self.task.data
+
+    @property
+    def cancelled(self) -> bool:
+        return self.task.cancelled
+
+    def check(self) -> None:
+        self.task.check()
+
+    move = _awaited(Task.move)
+    save = _awaited(Task.save)
+    heartbeat = _awaited(Task.heartbeat)
+    progress = _awaited(Task.progress)
+    send = _awaited(Task.send)
+    spawn = _awaited(Task.spawn)
+    keep = _awaited(Task.keep)
+    artifact = _awaited(Task.artifact)
+    secret = _awaited(Task.secret)
+    setting = _awaited(Task.setting)
+    write = _awaited(Task.write)
+    read = _awaited(Task.read)
+    intend = _awaited(Task.intend)
+    sent = _awaited(Task.sent)
+    confirm = _kept(Task.confirm)
+    failed = _kept(Task.failed)
+    unknown = _kept(Task.unknown)
+
+    async def once(
+        self,
+        kind: str,
+        request: Any,
+        send: Callable[[Effect], Awaitable[T]],
+        *,
+        key: str | None = None,
+        takes: tuple[str, ...] = (),
+        verify: Callable[[Effect], Awaitable[Mapping[str, Any] | None]] | None = None,
+    ) -> T:
+        """Send something at most once, and give its answer; `send` and `verify` are awaited here."""
+        try:
+            effect = await self.intend(kind, request, key=key, takes=takes)
+        except EffectUnknown:
+            if verify is None:
+                raise
+            effect = await aside(self.task.unanswered, kind, key)
+            await self._settled(effect, await verify(effect))
+            effect = await self.intend(kind, request, key=key, takes=takes)
+        if effect.done:
+            answer: T = effect.answer
+            return answer
+        try:
+            await surely(self.task.sent, effect)
+        except asyncio.CancelledError:
+            # Nothing went out, whatever was written down: it may be sent at the next attempt.
+            await self.failed(effect, "the handler was cancelled before it was sent")
+            raise
+        sending = asyncio.ensure_future(self._went(effect, send))
+        _sending.add(sending)
+        sending.add_done_callback(_ended)
+        return await asyncio.shield(sending)
+
+    async def _went(self, effect: Effect, send: Callable[[Effect], Awaitable[T]]) -> T:
+        try:
+            answer = await send(effect)
+        except NotSent as error:
+            await self.failed(effect, message_of(error))
+            raise
+        except Exception as error:
+            said = message_of(error)
+            await self.unknown(effect, f"{type(error).__name__}: {said}")
+            raise EffectUnknown(f"{effect.kind} was sent and its answer is unknown: {said}") from error
+        except BaseException as error:
+            await self.unknown(effect, f"{type(error).__name__}: it was broken off while it was sent")
+            raise
+        await self.confirm(effect, answer)
+        return answer
+
+    async def _settled(self, effect: Effect, arrived: Mapping[str, Any] | None) -> None:
+        if arrived is None:
+            await self.failed(effect, "verified: it never arrived")
+        else:
+            await self.confirm(effect, arrived)
