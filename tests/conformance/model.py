@@ -69,6 +69,7 @@ class Model(Life):
                 self.count_anew(it, it["state"])
                 it["data"] = {**it["data"], **dict(outcome.data or {})}
                 self.note(it, "worked", By.WORKER)
+                self.leave_step(it, it["state"], done=True)
                 self.stop(it)
             case Again():
                 self.count_anew(it, it["state"])
@@ -175,11 +176,12 @@ class Model(Life):
         self.stop(it)
         self.bury(it, it["state"], it["data"])
         self.ask(it, "verify_effect", VERIFY, letter=len(self.letters) - 1)
+        for effect in self.unsettled(it, it["state"]):
+            effect["asked"] = True
 
     def give_up(self, it: Row, rule: Rule, by: By) -> None:
         step, data = it["state"], it["data"]
-        sent = [e for e in self.effects if (e["number"], e["step"]) == (it["number"], step)]
-        if any(e["status"] in {"sent", "unknown"} for e in sent):
+        if self.unsettled(it, step):
             self.rest_unknown(it, by)  # to give up would say that it did not arrive
             return
         self.walk(it, rule.then, by, data=rule.sets)
@@ -196,7 +198,8 @@ class Model(Life):
     ) -> None:
         """Through the state for failures, and on from there where a rule says so: law 1 holds for failures too."""
         into = self.way(it["state"], "failed")
-        self.move(it, into, by, last=to is None, due=due if to is None else None, data=data if to is None else None)
+        given = data if to is None else None
+        self.move(it, into, by, last=to is None, due=due if to is None else None, data=given, failed=True)
         if to is not None:
             self.move(it, self.way("failed", to), By.SYSTEM, due=due, data=data)
 
@@ -204,7 +207,8 @@ class Model(Life):
         return next(e for e in self.machine.edges if (e.source, e.to) == (source, to) and e.by & {By.WORKER, By.SYSTEM})
 
     def bury(self, it: Row, step: str, data: Row) -> None:
-        self.letters.append({"number": it["number"], "step": step, "data": data, "status": "open"})
+        visit = self.visit(it, step)
+        self.letters.append({"number": it["number"], "step": step, "data": data, "status": "open", "visit": visit})
 
     def crash(self, worker: object) -> None:
         """A lost worker costs a crash, not an attempt; too many of them are poison."""
@@ -219,7 +223,7 @@ class Model(Life):
                 assert rule is not None
                 self.give_up(it, rule, By.SYSTEM)
             elif (back := self.machine.states[it["state"]].lost) is not None:
-                self.move(it, self.way(it["state"], back), By.SYSTEM)
+                self.move(it, self.way(it["state"], back), By.SYSTEM, failed=True)
             else:
                 self.note(it, "lost", By.SYSTEM)
                 self.let_go(it)
@@ -259,17 +263,54 @@ class Model(Life):
         for it in [i for i in self.instances if self.is_due(i, "lease")]:
             self.lose_effects(it)
             self.fail(it, HandlerTimeout(), By.SYSTEM)
+        self.sweep()
+
+    def sweep(self) -> None:
+        """What nobody holds is unknown; what is unknown, and comes back to no step, is put to a person."""
+        old = sorted((e for e in self.effects if self.forgettable(e)), key=lambda e: int(e["sent_at"]))
+        for effect in [e for e in old if e["status"] == "sent" and not self.on_its_way(e)]:
+            effect["status"] = "unknown"
+            self.note(self.instances[effect["sender"]], "effect", By.SYSTEM)
+        for effect in [e for e in old if e["status"] == "unknown"]:
+            it = self.instances[effect["sender"]]
+            if not self.comes_back(it, effect["step"]):
+                effect["asked"] = True
+                self.ask(it, "verify_effect", VERIFY, effect=self.effects.index(effect))
+                self.note(it, "effect", By.SYSTEM)
+
+    def forgettable(self, effect: Row) -> bool:
+        open_ = effect["status"] in {"sent", "unknown"} and not effect["asked"]
+        return open_ and bool(effect["sent_at"] <= self.now - MINUTE)
+
+    def comes_back(self, it: Row, step: str) -> bool:
+        """Whether the step runs again by itself, and meets there what it has sent."""
+        planned = it["plan"][0] is not None or (it["paused"] and it["resume_at"] is not None)
+        failed = it["failed_step"] == step or any(name.startswith(f"{step}|") for name in it["failures"])
+        return not it["finished"] and (it["state"] == step or (planned and failed))
+
+    def on_its_way(self, effect: Row) -> bool:
+        it = self.instances[effect["sender"]]
+        return it["holder"] is not None and effect["fence"] == it["fence"]
+
+    def unsettled(self, it: Row, step: str) -> list[Row]:
+        """What the step has sent, here or in one that this one continues, and nobody knows the end of."""
+        mine = [e for e in self.effects if e["number"] in self.line(it) and e["step"] == step]
+        return [e for e in mine if e["status"] in {"sent", "unknown"}]
 
     # -- effects
 
     def intend(self, claim: Mapping[str, Any], kind: str, takes: tuple[str, ...]) -> None:
         """What is confirmed is not sent again, what is unknown neither; what never went or failed may go."""
         it = self.must_hold(claim)
-        key = (it["number"], it["state"], kind)
+        key = (*self.visit(it, it["state"]), kind)
         found = next((e for e in self.effects if e["key"] == key), None)
         if found is not None and found["status"] in {"sent", "unknown"}:
             raise No("EffectUnknown")
+        if found is None and any(e["key"][-1] == kind for e in self.unsettled(it, it["state"])):
+            raise No("EffectUnknown")  # of an earlier visit
         if found is not None and found["status"] == "confirmed":
+            if found["number"] != it["number"]:
+                self.note(it, "effect", By.WORKER)
             return
         if found is None or found["status"] == "failed":
             for name in takes:
@@ -278,32 +319,39 @@ class Model(Life):
             found = {"key": key, "number": it["number"], "step": it["state"], "sends": 0, "failures": 0}
             self.effects.append(found)
         found["status"], found["fence"] = "intended", claim["fence"]
+        found["sender"], found["asked"], found["sent_at"] = it["number"], False, None
         self.note(it, "effect", By.WORKER)
 
     def sent(self, claim: Mapping[str, Any], effect: Row) -> None:
         self.must_hold(claim)
-        if (effect["status"], effect["fence"]) != ("intended", claim["fence"]):
+        if (effect["status"], effect["fence"], effect["sender"]) != ("intended", claim["fence"], claim["number"]):
             raise No("EffectUnknown")
-        effect["status"] = "sent"
+        effect["status"], effect["sent_at"] = "sent", self.now
         effect["sends"] += 1
 
     def settle(self, effect: Row, status: str, by: By, claim: Mapping[str, Any] | None = None) -> None:
         """What was learnt is kept, whoever holds the instance; good news outweighs bad, and bad news of an earlier
         sending says nothing about a later one. News from a worker that holds it no more is put to a person."""
         good = status == "confirmed"
-        stale = claim is not None and claim["fence"] < effect["fence"] and not good
+        own = claim is None or claim["number"] == effect["sender"]
+        since = claim is not None and (claim["fence"] < effect["fence"] if own else self.on_its_way(effect))
+        stale = since and not good
         if effect["status"] == "confirmed" or (effect["status"] == "failed" and not good) or stale:
             return
         effect["status"] = status
         effect["failures"] += status == "failed"
-        it = self.instances[effect["number"]]
+        it = self.instances[effect["sender"]]
         self.note(it, "effect", by)
-        if claim is not None and self.holds(claim) is None:
+        if status != "unknown":
+            for review in self.reviews:
+                if review["status"] == "open" and review.get("effect") == self.effects.index(effect):
+                    review["status"] = "closed"
+        if claim is not None and status != "unknown" and self.holds(claim) is None:
             self.ask(it, "late_answer", {"noted": ""})
 
     def lose_effects(self, it: Row) -> None:
         for effect in self.effects:
-            if (effect["number"], effect["fence"], effect["status"]) == (it["number"], it["fence"], "sent"):
+            if (effect["sender"], effect["fence"], effect["status"]) == (it["number"], it["fence"], "sent"):
                 effect["status"] = "unknown"
 
     # -- people
@@ -323,19 +371,20 @@ class Model(Life):
             return
         letter = self.letters[review["letter"]] if "letter" in review else None
         if letter is not None:
-            self.verified(it, letter, ARRIVED[decision], by)
+            self.verified(self.unsettled(it, letter["step"]), ARRIVED[decision], by)
+        if "effect" in review:
+            asked = self.effects[review["effect"]]
+            self.verified([asked] if asked["status"] in {"sent", "unknown"} else [], ARRIVED[decision], by)
         self.note(it, "reviewed", by)
         if letter is not None and letter["status"] == "open":
             still_there = it["state"] == letter["step"] and it["plan"] == NOTHING
             if still_there:
                 self.retry(letter, by)
 
-    def verified(self, it: Row, letter: Row, status: str, by: By) -> None:
-        """The answer is about what that step sent, not about what is on its way at this moment."""
-        for effect in self.effects:
-            on_its_way = it["holder"] is not None and effect["fence"] == it["fence"]
-            asked = (effect["number"], effect["step"]) == (it["number"], letter["step"])
-            if asked and effect["status"] in {"sent", "unknown"} and not on_its_way:
+    def verified(self, asked: list[Row], status: str, by: By) -> None:
+        """The answer is about what was sent, not about what is on its way at this moment."""
+        for effect in asked:
+            if not self.on_its_way(effect):
                 self.settle(effect, status, by)
 
     def retry(self, letter: Row, by: By) -> None:
@@ -347,6 +396,7 @@ class Model(Life):
         kind = self.machine.states[it["state"]].kind
         if kind is Kind.FINAL:
             self.create(letter["data"], by, key=it["key"], priority=it["priority"], parent=it, state=step)
+            self.instances[-1].update(continues=it["number"], begins=(step, letter["visit"]))
             self.note(it, "retried", by)
         elif it["state"] == step:
             if it["plan"][0] in STARTED:

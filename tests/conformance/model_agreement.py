@@ -92,7 +92,8 @@ class Agreement:
         told = self.engine.explain(instance.id)
         assert told.waits_for == self._waits_for(it), told.sentence
         assert told.waits_for != "time" or told.by_itself, f"it waits for a time, and none is named: {told.sentence}"
-        assert told.waits_for not in {"person", "event"} or told.next or self._letter(it), told.sentence
+        acts = told.next or self._letter(it) or self._asked(it)
+        assert told.waits_for not in {"person", "event"} or acts, told.sentence
 
     def _waits_for(self, it: Row) -> str:
         if it["paused"]:
@@ -110,8 +111,14 @@ class Agreement:
         machine = self.model.machine
         kind, starts = machine.states[it["state"]].kind, any(arm.state == it["state"] for arm in machine.arms)
         if kind is Kind.FINAL:
-            return "nothing"
-        return "event" if kind is Kind.WORK and starts and not self._letter(it) else "person"
+            return "person" if self._asked(it) else "nothing"
+        acts = self._letter(it) or self._asked(it)
+        return "event" if kind is Kind.WORK and starts and not acts else "person"
+
+    def _asked(self, it: Row) -> bool:
+        """Whether a person is asked about something that it sent."""
+        mine = [r for r in self.model.reviews if (r["number"], r["status"]) == (it["number"], "open")]
+        return any("effect" in review for review in mine)
 
     def _letter(self, it: Row) -> bool:
         return bool(self.model.letters_of(it))

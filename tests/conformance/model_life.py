@@ -87,6 +87,7 @@ class Life:
             "depth": parent["depth"] + 1 if parent else 0, "changed": self.now, "entered": self.now, "timer": 0,
             "plan": NOTHING, "paused": False, "resume_at": None, "holder": None, "fence": 0, "slot": None,
             "failures": {}, "failed_step": None, "finished": False, "helped": 0,
+            "done": {}, "left": {}, "continues": None, "begins": None,
         }  # fmt: skip
         self.take_key(it)
         if parent:
@@ -128,9 +129,13 @@ class Life:
         at: Micros = 0,
         due: tuple[Micros, str] | None = None,
         kind: str = "moved",
+        failed: bool = False,
     ) -> None:
         for name in edge.takes:
             self.use(it, name)
+        waits_to_begin = any(e.pick_up for e in self.machine.edges if e.source == edge.source)
+        interrupted = by is not By.WORKER and it["plan"][0] in STARTED and not waits_to_begin
+        self.leave_step(it, edge.source, done=not failed and not interrupted)
         it["data"] = {**it["data"], **edge.sets, **(data or {})}
         self.close_reviews(it)
         if not keep:
@@ -138,6 +143,30 @@ class Life:
         self.note(it, kind, by, source=edge.source, to=edge.to, event=edge.on)
         it["previous"], it["state"] = edge.source, edge.to
         self.enter(it, last=last, keep=keep, hold=hold, at=at, due=due)
+
+    def leave_step(self, it: Row, step: str, *, done: bool) -> None:
+        """A visit of a step ends when it is done; whatever leads back from a failure is the same visit."""
+        it["left"][step] = done
+        it["done"][step] = it["done"].get(step, 0) + done
+
+    def visit(self, it: Row, step: str) -> tuple[int, str, int]:
+        """Where it began, and which time it is. One that continues another begins in the visit that failed."""
+        if done := it["done"].get(step, 0):
+            return it["number"], step, done + 1
+        if it["continues"] is not None:
+            begun, visit = it["begins"]
+            if step == begun:
+                kept: tuple[int, str, int] = visit
+                return kept
+            before = self.instances[it["continues"]]
+            if before["left"].get(step) is False:
+                return self.visit(before, step)
+        return it["number"], step, 1
+
+    def line(self, it: Row) -> list[int]:
+        """Itself and all that it continues."""
+        more = [] if it["continues"] is None else self.line(self.instances[it["continues"]])
+        return [it["number"], *more]
 
     def let_go(self, it: Row) -> None:
         """Nobody holds it from here on, and its slot is free."""

@@ -346,7 +346,7 @@ class Working(RuleBasedStateMachine):
             return
         number = n % len(self.effect_ids)
         effect_id, effect = self.effect_ids[number], self.model.effects[number]
-        claims = [c for c in self.claims if self.ids.index(c.id) == effect["number"]]
+        claims = [c for c in self.claims if self.ids.index(c.id) in (effect["number"], effect["sender"])]
         mine = [c for c in claims if c.fence == effect["fence"]]
         choice = ([c for c in claims if self.model.holds(self.say(c))] or claims, claims, mine, mine)[claim % 4]
         chosen = choice[claim % len(choice)]

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from interlock.engine import InvalidData, KeyTaken, NotFound, StillAtWork, effects
 from interlock.engine.erasing import Erased, Erasing, find
 from interlock.engine.retention import Policy, Retention
-from interlock.machine import OWNER, Actor, Ask, Fail, Go, KeyScope, Message, Review
+from interlock.machine import OWNER, Actor, Ask, EffectKeyReused, Fail, Go, KeyScope, Message, Review
 from interlock.store import Store, span
 from interlock.store import service as s
 from interlock.store import tables as t
@@ -188,7 +188,7 @@ def test_an_effect_whose_key_was_erased_is_not_done_again(trial: Trial) -> None:
     erase(trial)
     trial.create("parcel")
     claim = claim_one(trial)
-    with pytest.raises(InvalidData, match=f"belongs to another instance, {it}"):
+    with pytest.raises(EffectKeyReused, match=f"belongs to another instance, {it}"):
         trial.write(lambda unit: effects.intend(unit, claim, "post", {}, key=f"to-{ANN}-{it}"))
     trial.finish(claim, Go("dropped"))
 

@@ -208,7 +208,8 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "time limits": (lambda u: due.serve(u, due.OVERDUE, 10), ("ix_instance_due",)),
     "timers": (lambda u: due.serve(u, due.TIMERS, 10), ("ix_instance_timer",)),
     "a look for what is due": (
-        lambda u: due.anything_due(u.conn, 0), ("ix_instance_due", "ix_instance_timer", "ix_instance_blocked"),
+        lambda u: due.anything_due(u.conn, 0),
+        ("ix_instance_due", "ix_instance_timer", "ix_instance_blocked", *BY_ID),
     ),
     "what a worker holds": (lambda u: workers.held_by(u.conn, HOLDER), ("ix_instance_due",)),
     "what lost workers hold": (lambda u: due.lost_workers(u, [HOLDER, uuid4()]), ("ix_instance_due",)),

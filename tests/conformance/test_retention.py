@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from interlock.config import RetentionSettings, Settings
 from interlock.config.settings import length
-from interlock.engine import Engine, InvalidData, KeyTaken, NotFound, archive
+from interlock.engine import Engine, KeyTaken, NotFound, archive
 from interlock.engine.retention import ACTOR, LEASE, Policy, Report, Retention, look, scopes
 from interlock.engine.unit import Unit
 from interlock.machine import (
@@ -27,6 +27,7 @@ from interlock.machine import (
     WAITING,
     Actor,
     Ask,
+    EffectKeyReused,
     Fail,
     Go,
     KeyScope,
@@ -274,7 +275,7 @@ def test_what_was_done_once_is_not_done_again_for_another(trial: Trial, policy: 
     assert report.total == 2
     assert [line["effect"][0]["answer"] for line in archived(report)] == ['{"to":"ann"}'] * 2
     trial.create("parcel")
-    with pytest.raises(InvalidData, match="'order-7' belongs to another instance"):
+    with pytest.raises(EffectKeyReused, match="'order-7' belongs to another instance"):
         post("order-7")
     left = trial.engine.read(lambda conn: conn.execute(sa.select(t.effect.c.key, t.effect.c.answer)).all())
     assert [tuple(row) for row in left] == [("order-7", None)]

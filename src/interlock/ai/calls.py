@@ -150,15 +150,15 @@ def begin(unit: Unit, claim: Claim | None, asked: Question, budget: Budget, usel
 def _intend(unit: Unit, claim: Claim, asked: Question) -> UUID:
     request, key = {"task": asked.task, "model": asked.model, "hash": asked.hash}, asked.key
     try:
-        effect = effects.intend(unit, claim, KIND, request, key=key)
+        effect = effects.intend(unit, claim, KIND, request, key=key, asks=False)
     except EffectUnknown:
-        lost = next(e for e in effects.of(unit.conn, claim.id) if e.key == key)
+        lost = effects.unanswered(unit.conn, claim, unit.lock(claim.id), KIND, key)
         said = "the worker was lost before the answer was stored; it is asked again"
         effects.settle(unit, lost.id, "failed", error=said, actor=_actor(claim))
         record(unit, asked, Ended(asked.model, error_type=LOST, error=said), lost.id)
-        effect = effects.intend(unit, claim, KIND, request, key=key)
+        effect = effects.intend(unit, claim, KIND, request, key=key, asks=False)
     if effect.done:  # its answer is gone, or no longer fits the type: this is another call
-        effect = effects.intend(unit, claim, KIND, request, key=f"{key}:{uuid7()}")
+        effect = effects.intend(unit, claim, KIND, request, key=f"{key}:{uuid7()}", asks=False)
     effects.sent(unit, claim, effect.id)
     return effect.id
 

@@ -161,7 +161,9 @@ def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
             return "its worker was lost", None
         case "effect":
             told = {"intended": "about to send", "intended again": "about to send again", "confirmed": "sent",
-                    "failed": "could not send", "unknown": "nobody knows whether it arrived:"}  # fmt: skip
+                    "failed": "could not send", "unknown": "nobody knows whether it arrived:",
+                    "asked": "a person is asked whether it arrived:",
+                    "inherited": "inherited, not sent again:"}  # fmt: skip
             return f"{told.get(str(p.get('status')), 'effect')} {words.title(str(p.get('kind', '')))}", None
         case "artifact":
             return f"kept {p.get('name', '')}", None

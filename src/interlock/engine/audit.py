@@ -88,17 +88,6 @@ def missing(conn: sa.Connection, instance_id: UUID) -> str:
     return f"instance {instance_id} was removed on {moment(row.at):%Y-%m-%d} by {row.actor}: {row.reason}"
 
 
-def times_done(conn: sa.Connection, instance_id: UUID, step: str) -> int:
-    """How often a worker did this step to its end."""
-    rows = conn.execute(
-        sa.select(H.c.payload).where(
-            H.c.instance_id == instance_id, H.c.kind.in_(("moved", "worked")), H.c.actor.startswith("worker:")
-        )
-    ).scalars()
-    payloads = [readable(text) for text in rows if text]
-    return sum(1 for payload in payloads if payload.get("step") == step and "error" not in payload)
-
-
 def replay(rows: Iterator[Row] | list[Row]) -> Past | None:
     """State and data after these rows, from nothing but them."""
     data: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import artifacts, lineage, moves, values
+from interlock.engine import artifacts, lineage, moves, values, visits
 from interlock.engine.errors import InvalidData, NotFound, Refused, Unreadable, items_own
 from interlock.engine.instance import ERASED, Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -42,6 +42,8 @@ class DeadLetter:
     closed_by: str | None
     note: str | None
     retried_as: UUID | None
+    seq: int | None
+    """The last row of the history when it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,18 +211,27 @@ def _reborn(
     unit: Unit, instance: Instance, machine: Machine, letter: DeadLetter, actor: Actor, payload: dict[str, Any]
 ) -> Instance:
     """With the data of the failed step: what its end has set since (why it was given up) is not true of a new one."""
+    if instance.erased:
+        raise Refused(f"{machine.name} {instance.id} was erased ({instance.erased}); resolve the dead letter")
     if isinstance(letter.data, values.Unreadable):
         raise Unreadable(f"the data of dead letter {letter.id} cannot be used: {letter.data.why}; mend its row")
     again = lineage.create(
         unit, machine, letter.data, actor, key=instance.key, workspace=instance.workspace,
         priority=instance.priority, queue=instance.queue, state=letter.step.partition(":")[0], parent=instance,
         labels=instance.shown_labels,
-        payload={**payload, "retry_of": str(instance.id)}, take_key_from=instance,
+        payload={**payload, **_continues(unit, instance, letter)}, take_key_from=instance,
         by_application=True,  # it was let in once, and goes on with what it had
     )  # fmt: skip
     artifacts.link_all(unit, instance.id, again.id)
     unit.record(instance, "retried", actor, payload={**payload, "as": str(again.id)})
     return again
+
+
+def _continues(unit: Unit, instance: Instance, letter: DeadLetter) -> dict[str, Any]:
+    """What the new one goes on with: the visit of the step that failed, and all that it and those before it sent."""
+    line = visits.line(unit.conn, instance.id, instance.parent)
+    visit = visits.failed_in(unit.conn, letter.id)
+    return {"retry_of": str(instance.id), "line": [str(one) for one in line], "visit": visit.told()}
 
 
 def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str = "") -> DeadLetter:

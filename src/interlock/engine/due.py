@@ -8,7 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking
+from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking, unsettled
 from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
 from interlock.engine.instance import Instance
 from interlock.engine.text import shortened
@@ -165,7 +165,7 @@ def held_by(dead: Sequence[UUID]) -> Look:
 def _take_back(unit: Unit, instance: Instance) -> None:
     holder = instance.holder
     assert holder is not None, "it was found by its holder"
-    finishing.effects_unknown(unit, instance)
+    unsettled.lost(unit, instance)
     try:
         failing.crash(unit, instance, unit.machine(instance), holder)
     except NotServed:
@@ -181,6 +181,7 @@ def next_due(conn: sa.Connection) -> Micros | None:
         conn.execute(
             sa.select(sa.func.min(I.c.timer_at)).where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"))
         ).scalar(),
+        unsettled.next_due(conn),
     ]
     known = [m for m in moments if m is not None]
     return min(known) if known else None
@@ -196,7 +197,7 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
         one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now).order_by(I.c.timer_at),
         one.where(sa.text("wake = 'blocked'")).order_by(I.c.blocked_on),
     )
-    return any(conn.execute(look).first() is not None for look in looks)
+    return any(conn.execute(look).first() is not None for look in looks) or unsettled.anything(conn, now)
 
 
 def tick(unit: Unit) -> int:
@@ -205,4 +206,6 @@ def tick(unit: Unit) -> int:
     for look in LOOKS:
         done += serve(unit, look)
         unit.flush()  # the next looks into the database, and one instance may be due in two ways
+    done += unsettled.sweep(unit)
+    unit.flush()
     return done + limits.free_blocked(unit)

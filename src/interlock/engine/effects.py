@@ -2,29 +2,33 @@
 
 intended → sent → confirmed | failed | unknown. A handler that meets its own effect again gets the kept answer if it
 was confirmed, may send again what failed or was never sent, and gets EffectUnknown for what was sent and never
-answered: that is verified, or a person decides; it is not repeated by itself.
+answered: that is verified, or a person decides; it is not repeated by itself. Its own is what has its key: one that the
+handler chose, or the visit of its step (`visits`); and an instance that continues another inherits what that one sent.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import limits, moves, values
+from interlock.engine import limits, moves, unsettled, values, visits
+from interlock.engine.answers import keepable
 from interlock.engine.claiming import Claim, held
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import must_hold
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, fitting, hidden, shortened
+from interlock.engine.text import canonical, hidden, shortened
 from interlock.engine.unit import Unit
-from interlock.machine import WORKER, Actor, Ask, EffectUnknown, Review
-from interlock.store import Micros
+from interlock.engine.visits import Visit
+from interlock.machine import WORKER, Actor, Ask, EffectKeyReused, EffectUnknown, Review
+from interlock.store import Micros, moment
 from interlock.store.tables import effect as E
+from interlock.store.tables import instance as I
 
 ENDS = {"confirmed", "failed", "unknown"}
 LATE = Review(
@@ -51,6 +55,18 @@ class Effect:
     intended_at: Micros
     sent_at: Micros | None
     settled_at: Micros | None
+    sender: UUID | None
+    """The instance under whose fence it goes, where that is one that continues its own."""
+    asks: int
+    """Whether a person is asked when nobody knows what came of it."""
+    asked_at: Micros | None
+    inherited_from: UUID | None = None
+    """The instance that sent it, where it is seen by one that continues that one."""
+
+    @property
+    def whose(self) -> UUID:
+        """The instance under whose fence it goes."""
+        return self.sender or self.instance_id
 
     @property
     def answer(self) -> Any:
@@ -59,11 +75,6 @@ class Effect:
     @property
     def done(self) -> bool:
         return self.status == "confirmed"
-
-
-def usual_key(claim: Claim, instance: Instance, kind: str) -> str:
-    """The key of an effect that the handler gives none: one of each kind in a step."""
-    return f"{claim.id}:{_step(claim, instance)}:{kind}"
 
 
 def _step(claim: Claim, instance: Instance) -> str:
@@ -76,45 +87,134 @@ def request_hash(request: Any) -> str:
 
 
 def intend(
-    unit: Unit, claim: Claim, kind: str, request: Any, *, key: str | None = None, takes: tuple[str, ...] = ()
+    unit: Unit,
+    claim: Claim,
+    kind: str,
+    request: Any,
+    *,
+    key: str | None = None,
+    takes: tuple[str, ...] = (),
+    asks: bool = True,
 ) -> Effect:
-    """Write down what is about to be sent, with the limits that it uses; under the fence."""
+    """Write down what is about to be sent, with the limits that it uses; under the fence.
+
+    Without `asks` nobody is asked what came of it when its worker is lost: it counts as failed.
+    """
     instance = must_hold(unit, claim)
-    key = key or usual_key(claim, instance, kind)
     values.indexed(kind, "the effect's kind", values.NAME)
-    values.indexed(key, "the effect's key")
     wanted = request_hash(request)
-    row = unit.conn.execute(sa.select(E).where(E.c.key.in_((key, hidden(key)))).with_for_update()).first()
-    if row is None:
+    named, found = _find(unit.conn, instance, _step(claim, instance), kind, key, lock=True)
+    if found is None:
         limits.use_all(unit, instance, claim.machine, takes)
         made = Effect(
-            uuid7(), instance.id, kind, key, wanted, "intended", _step(claim, instance), claim.fence, 0, None, None,
-            unit.now, None, None,
+            uuid7(), instance.id, kind, named, wanted, "intended", _step(claim, instance), claim.fence, 0, None, None,
+            unit.now, None, None, None, int(asks), None,
         )  # fmt: skip
         unit.conn.execute(sa.insert(E).values(_values(made)))
         unit.cover(E, _values(made))
         _note(unit, instance, made, "intended", claim)
         return made
-    found = Effect(*row)
-    if found.instance_id != instance.id:
-        raise InvalidData(f"the effect {key!r} belongs to another instance, {found.instance_id}")
     if found.status == "confirmed":
-        return found
+        if (found.kind, found.request_hash) != (kind, wanted):
+            raise EffectKeyReused(_other_request(found, kind, wanted, given=key is not None))
+        if found.instance_id != instance.id:
+            _note(unit, instance, found, "inherited", claim)
+        return _seen_by(found, instance.id)
     if found.status in {"sent", "unknown"}:
         raise EffectUnknown(
-            f"{kind} {key!r} was sent at an earlier attempt and its answer never came; verify it before sending again"
+            f"{kind} {found.key!r} was sent at an earlier attempt and its answer never came; "
+            "verify it before sending again"
         )
     # It was never sent, or is known to have failed: it may go, and what is asked may have changed.
     if found.status == "failed":
         limits.use_all(unit, instance, claim.machine, takes)
+    sender = instance.id if found.instance_id != instance.id else None
     unit.conn.execute(
         sa.update(E)
         .where(E.c.id == found.id)
-        .values(status="intended", fence=claim.fence, request_hash=wanted, error=None, settled_at=None)
-    )
+        .values(
+            status="intended", fence=claim.fence, sender=sender, request_hash=wanted, error=None, settled_at=None,
+            asked_at=None,
+        )
+    )  # fmt: skip
     _note(unit, instance, found, "intended again", claim)
     unit.cover_stored(E, E.c.id == found.id)
-    return get(unit.conn, found.id)
+    return _seen_by(get(unit.conn, found.id), instance.id)
+
+
+def unanswered(conn: sa.Connection, claim: Claim, instance: Instance, kind: str, key: str | None) -> Effect:
+    """The one that keeps the step from sending: what came of it has to be found out first."""
+    _, found = _find(conn, instance, _step(claim, instance), kind, key)
+    if found is None:
+        raise NotFound(f"{kind} was not sent before by {instance.machine} {instance.id}")
+    return _seen_by(found, instance.id)
+
+
+def _find(
+    conn: sa.Connection, instance: Instance, step: str, kind: str, key: str | None, *, lock: bool = False
+) -> tuple[str, Effect | None]:
+    """The key of an effect, and the effect that has it, or that has to be settled before another may go."""
+    if key is not None:
+        values.indexed(key, "the effect's key")
+        found = _by_key(conn, key, lock=lock)
+        if found is not None and found.instance_id != instance.id and not _same_line(conn, instance, found):
+            raise EffectKeyReused(
+                f"the effect {key!r} belongs to another instance, {found.instance_id}; give this one a key of its own"
+            )
+        return key, found
+    visit = visits.of(conn, instance.id, instance.parent, step)
+    named = visit.effect_key(kind)
+    found = _by_key(conn, named, lock=lock)
+    if found is None and visit.number > 1:
+        found = _of_this_visit(conn, instance, visit, kind, lock=lock) or _left_before(conn, instance, step, kind)
+    return named, found
+
+
+def _by_key(conn: sa.Connection, key: str, *, lock: bool = False) -> Effect | None:
+    query = sa.select(E).where(E.c.key.in_((key, hidden(key))))
+    row = conn.execute(query.with_for_update() if lock else query).first()
+    return Effect(*row) if row is not None else None
+
+
+def _same_line(conn: sa.Connection, instance: Instance, found: Effect) -> bool:
+    """Whether one continues the other, or both the same: then they do one thing between them."""
+    if found.instance_id in (line := visits.line(conn, instance.id, instance.parent)):
+        return True
+    return visits.first(conn, found.instance_id) == line[-1]
+
+
+def _of_this_visit(conn: sa.Connection, instance: Instance, visit: Visit, kind: str, *, lock: bool) -> Effect | None:
+    """One from before visits were counted, whose key has no number: it is this visit's if it was intended in it."""
+    found = _by_key(conn, Visit(visit.owner, visit.step, 1).effect_key(kind), lock=lock)
+    if found is None or found.instance_id != instance.id:
+        return None
+    return found if visits.intended_since(conn, visit, found.id) else None
+
+
+def _left_before(conn: sa.Connection, instance: Instance, step: str, kind: str) -> Effect | None:
+    """The same thing, sent at an earlier visit and never answered: another one goes when that is settled."""
+    query = sa.select(E).where(
+        unsettled.mine(conn, instance), E.c.step == step, E.c.kind == kind, E.c.status.in_(("sent", "unknown"))
+    )
+    line = visits.line(conn, instance.id, instance.parent)
+    usual = tuple(f"{one}{mark}" for one in line for mark in ":#")
+    found = (Effect(*row) for row in conn.execute(query.order_by(E.c.sent_at)))
+    return next((effect for effect in found if effect.key.startswith(usual)), None)
+
+
+def _other_request(found: Effect, kind: str, wanted: str, *, given: bool) -> str:
+    what = f"as {found.kind}" if found.kind != kind else f"with the request {found.request_hash[:12]}"
+    now = f"as {kind}" if found.kind != kind else f"with {wanted[:12]}"
+    remedy = (
+        "give each thing a key of its own"
+        if given
+        else "give it a key that tells the two apart, or, to send it as a new visit of the step, move the instance out "
+        "of the step and in again"
+    )
+    return (
+        f"the key {found.key!r} was used {what}, was delivered at {moment(found.settled_at or found.intended_at):%F %T}"
+        f" UTC, and comes again {now} (hashes of what is sent); {remedy}"
+    )
 
 
 def sent(unit: Unit, claim: Claim, effect_id: UUID) -> None:
@@ -122,9 +222,11 @@ def sent(unit: Unit, claim: Claim, effect_id: UUID) -> None:
     must_hold(unit, claim)
     done = unit.conn.execute(
         sa.update(E)
-        .where(E.c.id == effect_id, E.c.fence == claim.fence, E.c.status == "intended")
+        .where(
+            E.c.id == effect_id, unsettled.sender() == claim.id, E.c.fence == claim.fence, E.c.status == "intended"
+        )
         .values(status="sent", sent_at=unit.now, sends=E.c.sends + 1)
-    )
+    )  # fmt: skip
     if done.rowcount != 1:
         raise EffectUnknown(f"effect {effect_id} is not waiting to be sent by this worker")
 
@@ -143,13 +245,14 @@ def settle(
     if status not in ENDS:
         raise InvalidData(f"an effect ends as confirmed, failed or unknown, not as {status!r}")
     found = get(unit.conn, effect_id)
-    instance = unit.lock(found.instance_id)
+    unit.lock_many({found.whose} | ({claim.id} if claim is not None else set()))
     found = get(unit.conn, effect_id, lock=True)
+    instance = unit.lock(found.whose)
     if found.status == "confirmed" or (found.status == "failed" and status != "confirmed"):
         return found
-    if claim is not None and claim.fence < found.fence and status != "confirmed":
+    if claim is not None and status != "confirmed" and _went_since(found, instance, claim):
         return found  # bad news of an earlier sending says nothing about the one that went out since
-    kept = fitting(canonical(answer, "answer"), f"the answer of {found.kind}") if answer is not None else None
+    kept = canonical(keepable(answer), "answer") if answer is not None else None
     unit.conn.execute(
         sa.update(E)
         .where(E.c.id == effect_id)
@@ -157,12 +260,21 @@ def settle(
     )
     told = {"effect": str(effect_id), "kind": found.kind, "status": status, "error": shortened(error or "")}
     unit.record(instance, "effect", actor, payload=told)
-    # A worker that no longer holds the instance reports: nobody else will tell the people who moved it.
-    if claim is not None and held(unit, claim) is None:
+    if found.asked_at is not None and status != "unknown":
+        unsettled.settled(unit, instance.id, effect_id)
+    # A worker that no longer holds the instance reports: nobody else will tell the people who moved it. That nothing
+    # is known is no answer: the step asks when it comes back, or the sweep does.
+    if claim is not None and status != "unknown" and held(unit, claim) is None:
         evidence = {"effect": str(effect_id), "kind": found.kind, "status": status, "state": instance.state}
         moves.ask(unit, instance, (Ask("late_answer", LATE, evidence),))
     unit.cover_stored(E, E.c.id == effect_id)
     return get(unit.conn, effect_id)
+
+
+def _went_since(found: Effect, instance: Instance, claim: Claim) -> bool:
+    if found.whose == claim.id:
+        return claim.fence < found.fence
+    return (instance.fence, instance.wake) == (found.fence, "lease")  # another one of its line sends it now
 
 
 def get(conn: sa.Connection, effect_id: UUID, *, lock: bool = False) -> Effect:
@@ -174,8 +286,15 @@ def get(conn: sa.Connection, effect_id: UUID, *, lock: bool = False) -> Effect:
 
 
 def of(conn: sa.Connection, instance_id: UUID) -> list[Effect]:
-    rows = conn.execute(sa.select(E).where(E.c.instance_id == instance_id).order_by(E.c.intended_at, E.c.id))
-    return [Effect(*row) for row in rows]
+    """What was sent for the instance, in order, with what it inherits from those that it continues."""
+    parent = conn.execute(sa.select(I.c.parent).where(I.c.id == instance_id)).scalar()
+    line = visits.line(conn, instance_id, parent)
+    rows = conn.execute(sa.select(E).where(E.c.instance_id.in_(line)).order_by(E.c.intended_at, E.c.id))
+    return [_seen_by(Effect(*row), instance_id) for row in rows]
+
+
+def _seen_by(effect: Effect, instance_id: UUID) -> Effect:
+    return effect if effect.instance_id == instance_id else replace(effect, inherited_from=effect.instance_id)
 
 
 def _note(unit: Unit, instance: Instance, effect: Effect, status: str, claim: Claim) -> None:
@@ -187,5 +306,5 @@ def _note(unit: Unit, instance: Instance, effect: Effect, status: str, claim: Cl
 
 def _values(effect: Effect) -> dict[str, Any]:
     names = [column.name for column in E.c]
-    fields = Effect.__dataclass_fields__
+    fields = list(Effect.__dataclass_fields__)[: len(names)]
     return {name: getattr(effect, field) for name, field in zip(names, fields, strict=True)}

@@ -9,13 +9,14 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import holding, workers
+from interlock.engine import holding, unsettled, visits, workers
 from interlock.engine.deadletters import error_of
 from interlock.engine.errors import Allowed, NotServed
 from interlock.engine.failing import handed_over
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
 from interlock.engine.moves import pending_timer
+from interlock.engine.values import readable
 from interlock.machine import Kind, Machine, Timer
 from interlock.store import Micros, moment, span
 from interlock.store import tables as t
@@ -211,6 +212,32 @@ class _Reader:
             sentence += f"; due at {self.when(review.due_at)}"
         return ("person" if review is not None or people else "event"), sentence
 
+    def unsettled(self) -> str:
+        """What was sent beside its state, and that a person has to say how that ended."""
+        reviews = self.conn.execute(
+            sa.select(t.review.c.title, t.review.c.evidence).where(
+                t.review.c.instance_id == self.instance.id, t.review.c.status == "open",
+                t.review.c.name == unsettled.REVIEW,
+            )
+        )  # fmt: skip
+        asked = [(title, readable(evidence)) for title, evidence in reviews]
+        kinds = sorted({repr(told["kind"]) for _, told in asked if "effect" in told})
+        if not kinds:
+            return ""
+        return f" Nobody knows what came of {', '.join(kinds)}, which it sent: a person has to answer {asked[0][0]!r}"
+
+    def inherited(self) -> str:
+        """What an instance that it continues has sent."""
+        line = visits.line(self.conn, self.instance.id, self.instance.parent)
+        if len(line) == 1:
+            return ""
+        E = t.effect
+        rows = self.conn.execute(
+            sa.select(E.c.kind, E.c.status).where(E.c.instance_id.in_(line[1:])).order_by(E.c.intended_at).limit(20)
+        )
+        sent = ", ".join(f"{kind} ({status})" for kind, status in rows)
+        return f" It continues {line[1]}" + (f" and inherits what was sent there: {sent}" if sent else "")
+
     def _machine(self) -> Machine:
         assert self.machine is not None
         return self.machine
@@ -247,6 +274,9 @@ def explain(conn: sa.Connection, instance: Instance, machine: Machine | NotServe
     nexts = tuple(allowed(instance, known)) if known else ()
     coming = tuple(sorted(reader.coming, key=lambda c: c.at))
     whole = f"{instance.machine} is in {instance.state!r}. {sentence}."
+    more = reader.unsettled()
+    waits_for = "person" if more and waits_for in {"nothing", "event"} else waits_for
+    whole += "".join(f"{said}." for said in (more, reader.inherited()) if said)
     timers = [c for c in coming if c.what.startswith(("the system fires", "a reminder"))]
     if timers and waits_for in {"person", "event"}:
         whole += f" If nothing happens, {timers[0].what} at {timers[0].at:%Y-%m-%d %H:%M} UTC."

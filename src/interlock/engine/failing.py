@@ -13,7 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import moves
+from interlock.engine import moves, unsettled
 from interlock.engine.errors import NotServed, items_own
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, shortened, spelled
@@ -22,12 +22,12 @@ from interlock.machine import (
     Actor,
     Ask,
     Edge,
+    EffectKeyReused,
     EffectUnknown,
     Facts,
     HandlerNonsense,
     InterlockError,
     Machine,
-    Review,
     Rule,
     WorkerLost,
     WorkError,
@@ -39,11 +39,6 @@ from interlock.store import tables as t
 LOST = "*lost"
 """The due event of an instance whose worker was lost, found by a process without its code."""
 SHORTEST_PAUSE = 60 * SECOND
-VERIFY = Review(
-    "Did it arrive? Something was sent and nobody knows how it ended.",
-    decisions={"arrived": "", "did_not_arrive": ""},
-    settles={"arrived": "confirmed", "did_not_arrive": "failed"},
-)
 VARIABLE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
 
 
@@ -111,6 +106,8 @@ def _by_rule(
     _remember(unit, instance, step, told)
     if rule is None:
         _unknown(unit, instance, machine, step, told, actor, payload)
+    elif isinstance(error, EffectKeyReused):  # no retry and no pause can help
+        _exhausted(unit, instance, machine, rule, step, told, actor, payload)
     elif rule.pause is not None and (rule.retries is None or count <= rule.retries):
         until = _pause_until(unit, rule, error)
         due = (until, rule.pause.resume)
@@ -296,7 +293,8 @@ def _exhausted(
     actor: Actor,
     payload: Mapping[str, Any],
 ) -> None:
-    if _left_unknown(unit, instance, step):
+    unknown = None
+    if unsettled.left(unit, instance, step):
         # Giving up would say that it did not arrive, and nobody knows that: law 5.
         unknown = EffectUnknown(f"{told['message']}; and what this step sent was never answered")
         told, verify = describe(unknown), machine.failures.rule_for(unknown, instance.state)
@@ -313,14 +311,8 @@ def _exhausted(
     moves.ask(unit, instance, rule.asks)
     if rule.dead_letter or refused:
         bury(unit, instance, at_state, step, told, data)
-
-
-def _left_unknown(unit: Unit, instance: Instance, step: str) -> bool:
-    """Whether something that this step sent has no answer yet."""
-    sent = sa.select(t.effect.c.id).where(
-        t.effect.c.instance_id == instance.id, t.effect.c.step == step, t.effect.c.status.in_(("sent", "unknown"))
-    )
-    return unit.conn.execute(sent.limit(1)).first() is not None
+    if unknown is not None:
+        unsettled.asked(unit, instance, step)
 
 
 def taken_up(unit: Unit, instance: Instance, actor: Actor, status: str) -> None:
@@ -423,6 +415,7 @@ def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[st
         data=data,
         status="open",
         at=unit.now,
+        seq=instance.seq,
     )
 
 
@@ -440,4 +433,5 @@ def _unknown(
     _rest(unit, instance, machine, actor, payload)
     letter = bury(unit, instance, state, step, told, data)
     evidence = {"dead_letter": str(letter), "error": told["message"], "since": moment(unit.now).isoformat()}
-    moves.ask(unit, instance, (Ask("verify_effect", VERIFY, evidence),))
+    moves.ask(unit, instance, (Ask(unsettled.REVIEW, unsettled.VERIFY, evidence),))
+    unsettled.asked(unit, instance, step)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, limits, lineage, moves, plain, values
+from interlock.engine import failing, limits, lineage, moves, plain, unsettled, values
 from interlock.engine.claiming import DATA, Claim, acting, held
 from interlock.engine.errors import Fenced, InvalidData, items_own
 from interlock.engine.firing import facts, passes
@@ -240,8 +240,9 @@ def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reas
     if to in machine.states and not (machine.starts_work(to) or machine.runs_when_armed(to)):
         raise InvalidData(f"nobody works in {to!r}, so no lease is kept there; return Go({to!r}) instead")
     outcome = Go(to, data=data, reason=reason)
-    failing.passed(instance, machine.step_of(instance.state, instance.staged(machine)))
-    _go(unit, instance, machine, outcome, actor, {"reason": reason, "step": claim.step}, keep_lease=True)
+    step = machine.step_of(instance.state, instance.staged(machine))
+    failing.passed(instance, step)
+    _go(unit, instance, machine, outcome, actor, {"reason": reason, "step": step}, keep_lease=True)
     full = limits.take_slots(unit, instance, machine, to) if machine.concurrent(to) else None
     if full is not None:
         raise LimitReached(f"all slots of {full!r} are taken, so {machine.name} {instance.id} cannot go on in {to!r}")
@@ -330,14 +331,5 @@ def ran_out(unit: Unit, instance: Instance) -> None:
     """The handler is past its time limit: it is fenced off, and the step fails by the rules."""
     took = unit.now - (instance.claimed_at or unit.now)
     error = HandlerTimeout(f"the handler of {instance.state!r} did not end within its time limit")
-    effects_unknown(unit, instance)
+    unsettled.lost(unit, instance)
     failing.fail(unit, instance, unit.machine(instance), error, Actor(SYSTEM), why="deadline", took=took)
-
-
-def effects_unknown(unit: Unit, instance: Instance) -> None:
-    """What the lost handler had sent is unknown from now on, until its answer comes or somebody verifies it."""
-    unit.conn.execute(
-        sa.update(t.effect)
-        .where(t.effect.c.instance_id == instance.id, t.effect.c.status == "sent", t.effect.c.fence == instance.fence)
-        .values(status="unknown", error="the handler was lost before the answer came")
-    )

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import claiming, due, failing, limits
+from interlock.engine import claiming, due, failing, limits, unsettled
 from interlock.engine.claiming import Claim
 from interlock.engine.unit import Unit
 from interlock.store import StoreClosed, StoreError, span
@@ -46,7 +46,8 @@ def tick(engine: Engine) -> int:
             raise
         log.warning("what is due could not be done together (%s); now one by one", named(error))
     done = sum(_one_by_one(engine, look) for look in due.LOOKS)
-    return done + engine.write(limits.free_blocked, name="tick")
+    done += engine.write(limits.free_blocked, name="tick")
+    return done + engine.write(unsettled.sweep, name="tick")
 
 
 def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | None) -> int:

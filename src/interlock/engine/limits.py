@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from interlock.engine import values
+from interlock.engine import values, visits
 from interlock.engine.instance import Instance
 from interlock.machine import LimitReached, Machine
 from interlock.store import moment, span
@@ -49,7 +50,7 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
     rows += [
         (row["at"], row["instance_id"]) for table, row in unit.inserts if table is t.limit_use and row["key"] == key
     ]
-    if window.once and any(user == instance.id for _, user in rows):
+    if window.once and _used_by(unit, instance, {user for _, user in rows}):
         return
     uses = sorted(at for at, _ in rows)
     if len(uses) >= size:
@@ -61,6 +62,12 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
         )
     unit.conn.execute(sa.delete(t.limit_use).where(t.limit_use.c.key == key, t.limit_use.c.at <= since))
     unit.insert(t.limit_use, key=key, at=unit.now, instance_id=instance.id)
+
+
+def _used_by(unit: Unit, instance: Instance, users: set[UUID]) -> bool:
+    """Whether the instance is among them, or one that it continues."""
+    mine = users and instance.parent is not None and visits.line(unit.conn, instance.id, instance.parent)
+    return bool(users & {instance.id, *(mine or ())})
 
 
 def lock(unit: Unit, keys: Iterable[str]) -> None:

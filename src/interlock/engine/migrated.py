@@ -13,7 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, moves
+from interlock.engine import failing, moves, visits
 from interlock.engine.adapting import WORDING, Adapted, Asked, Route, Unfit, asked
 from interlock.engine.audit import Row
 from interlock.engine.errors import KeyTaken
@@ -22,7 +22,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Edge, Machine
 from interlock.store import tables as t
 
-L, R = t.dead_letter, t.review
+E, L, R = t.effect, t.dead_letter, t.review
 KIND = "migrated"
 KEPT = (
     "wake", "due_at", "due_event", "timer_at", "timer_no", "blocked_on", "held_wake", "held_due", "entered_at",
@@ -54,6 +54,8 @@ def move(
         "from_version": instance.version, "to_version": way.to.number, "reason": reason,
         "set": dict(adapted.sets), "unset": list(adapted.gone), "was": was,
     }  # fmt: skip
+    if way.renamed:
+        payload[visits.RENAMED] = dict(way.renamed)
     moved = adapted.state != came_from or adapted.enters
     if adapted.sets or adapted.gone:
         instance.set_data(dict(adapted.data))
@@ -66,6 +68,8 @@ def move(
     instance.state = adapted.state
     _rename(instance, way)
     after: list[Callable[[], object]] = []
+    if way.renamed:
+        after.append(partial(_rename_effects, unit, instance, dict(way.renamed)))
     if adapted.enters:
         had_rested = instance.finished_at is not None
         instance.previous = way.renamed.get(came_from, came_from)
@@ -88,6 +92,18 @@ def move(
     for do in after:
         do()
     return questions
+
+
+def _rename_effects(unit: Unit, instance: Instance, renamed: Mapping[str, str]) -> None:
+    """Their keys stay, for the other side knows them; the step that has to verify them has another name."""
+    steps = unit.conn.execute(sa.select(E.c.step).where(E.c.instance_id == instance.id).distinct()).scalars().all()
+    for step in steps:
+        state, colon, stage = step.partition(":")
+        if state in renamed:
+            named = sa.update(E).where(E.c.instance_id == instance.id, E.c.step == step)
+            unit.conn.execute(named.values(step=renamed[state] + colon + stage))
+    if any(step.partition(":")[0] in renamed for step in steps):
+        unit.cover_stored(E, E.c.instance_id == instance.id)
 
 
 def _rename(instance: Instance, way: Route) -> None:
@@ -164,17 +180,23 @@ def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) ->
     here = instance.state
     there = row.from_state or here
     left, instance.version = instance.version, row.payload["from_version"]
+    payload: dict[str, Any] = {
+        "from_version": left, "to_version": instance.version, "back": True, "undoes": row.seq, "reason": reason,
+        "set": dict(before), "unset": added,
+    }  # fmt: skip
+    back = {new: old for old, new in row.payload.get(visits.RENAMED, {}).items()}
+    if back:
+        payload[visits.RENAMED] = back
     unit.record(
         instance, KIND, actor, from_state=here if row.to_state else None, to_state=there if row.to_state else None,
-        payload={
-            "from_version": left, "to_version": instance.version, "back": True, "undoes": row.seq, "reason": reason,
-            "set": dict(before), "unset": added,
-        },
+        payload=payload,
     )  # fmt: skip
     instance.state = there
     for name in KEPT:
         setattr(instance, name, kept.get(name, 0 if name == "timer_no" else None))
     _restore_asked(unit, instance, was)
+    if back:
+        _rename_effects(unit, instance, back)
 
 
 def _restore_asked(unit: Unit, instance: Instance, was: Mapping[str, Any]) -> None:

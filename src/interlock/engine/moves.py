@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from interlock.engine import limits, outbox, values
+from interlock.engine import limits, outbox, values, visits
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting, hidden, merged, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import alike
-from interlock.machine import Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
+from interlock.machine import WORKER, Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
 from interlock.store.keeping import kept_key
@@ -94,6 +94,8 @@ def move(
         given = patch.model_dump(mode="json") if isinstance(patch, BaseModel) else patch or {}
         patch = {**edge.sets, **given}
     change = change_data(machine, instance, patch, edge.merges)
+    if actor.kind is not WORKER and _interrupts(instance, machine, payload):
+        payload = {**(payload or {}), visits.UNFINISHED: True}
     leave(unit, instance, machine, keep_lease=keep_lease)
     unit.record(
         instance, kind, actor, from_state=edge.source, to_state=edge.to, event=edge.on,
@@ -104,6 +106,15 @@ def move(
     enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)
     if edge.to in machine.followers:
         follow(unit, instance, machine, edge, actor)
+
+
+def _interrupts(instance: Instance, machine: Machine, payload: Mapping[str, Any] | None) -> bool:
+    """Whether it takes the instance out of a step whose work is under way; a failure says so itself."""
+    if instance.wake not in {"work", "lease", "blocked"} and instance.held_wake != "work":
+        return False
+    if machine.pick_up(instance.state) is not None:
+        return False  # it waits to be begun
+    return payload is None or not ("error" in payload or payload.get("why") == "worker_lost")
 
 
 def follow(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: Actor) -> None:

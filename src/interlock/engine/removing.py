@@ -16,6 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from interlock.engine import visits
 from interlock.engine.archive import Record, among, belongings
 from interlock.engine.purges import permit
 from interlock.engine.unit import Unit
@@ -35,6 +36,7 @@ REASONS: tuple[tuple[str, Any], ...] = (
     ("it holds a lease", sa.select(t.lease.c.instance_id).where(t.lease.c.holder.is_not(None))),
     ("it holds a slot of a limit", sa.select(t.limit_slot.c.instance_id)),
     ("nobody knows what came of an effect", sa.select(E.c.instance_id).where(E.c.status.in_(("sent", "unknown")))),
+    ("another one continues it", visits.continued()),
     ("a message is not settled", sa.select(t.outbox.c.instance_id).where(t.outbox.c.status.in_(("waiting", "dead")))),
 )
 UNDER_WAY = "something of its lineage is under way"
@@ -135,12 +137,17 @@ def _delete(unit: Unit, gone: list[UUID], *, leave_history: bool) -> None:
 def _effects(conn: sa.Connection, gone: Iterable[UUID]) -> None:
     """A key that another instance may come with stays known, so that the thing is not done twice."""
     rows = conn.execute(sa.select(E.c.id, E.c.instance_id, E.c.key).where(among(conn, E.c.instance_id, gone))).all()
-    own = [row.id for row in rows if row.key.startswith(f"{row.instance_id}:")]
-    given = [row.id for row in rows if not row.key.startswith(f"{row.instance_id}:")]
+    own = [row.id for row in rows if _is_own(row.key, row.instance_id)]
+    given = [row.id for row in rows if not _is_own(row.key, row.instance_id)]
     if own:
         conn.execute(sa.delete(E).where(E.c.id.in_(own)))
     if given:
         conn.execute(sa.update(E).where(E.c.id.in_(given)).values(answer=None, error=None))
+
+
+def _is_own(key: str, instance_id: UUID) -> bool:
+    """Whether the key is one that was made for the instance, and that no other comes with."""
+    return key.startswith((f"{instance_id}:", f"{instance_id}#"))
 
 
 def _count(conn: sa.Connection, gone: Counter[tuple[str, str, str]]) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 import pydantic
 import sqlalchemy as sa
 
-from interlock.engine import deadletters, effects, firing, judging
+from interlock.engine import deadletters, effects, firing, judging, unsettled
 from interlock.engine.errors import AlreadyDecided, InvalidData, NotFound, OutOfDate, Refused
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting
@@ -257,11 +257,12 @@ def _settle_unknown(unit: Unit, instance: Instance, found: OpenReview, status: s
     """A person knows how it ended: what the step in question sent, not what a worker is sending at this moment."""
     if status is None:
         return
-    asked = [E.c.instance_id == instance.id, E.c.status.in_(("sent", "unknown"))]
+    asked = [unsettled.mine(unit.conn, instance), E.c.status.in_(("sent", "unknown")), E.c.asks == sa.literal(1)]
+    if one := found.evidence.get("effect"):
+        asked.append(E.c.id == UUID(one))
     if letter := found.evidence.get("dead_letter"):
         asked.append(E.c.step == deadletters.get(unit.conn, UUID(letter)).step)
-    if instance.holder is not None:
-        asked.append(E.c.fence != instance.fence)
+    asked.append(sa.not_(unsettled.on_its_way()))
     unknown = unit.conn.execute(sa.select(E.c.id).where(*asked)).scalars()
     for effect_id in list(unknown):
         answer = {"verified_by": str(actor)} if status == "confirmed" else None

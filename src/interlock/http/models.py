@@ -202,13 +202,14 @@ class EffectOut(Answer):
     intended_at: datetime
     sent_at: datetime | None
     settled_at: datetime | None
+    inherited_from: UUID | None = Field(description="The instance that sent it, where this one continues that one.")
 
     @classmethod
     def of(cls, e: Effect) -> Self:
         return cls(
             id=e.id, kind=e.kind, key=e.key, status=e.status, step=e.step, sends=e.sends,
             answer=secrets.shown(e.answer), error=e.error, intended_at=moment(e.intended_at), sent_at=at(e.sent_at),
-            settled_at=at(e.settled_at),
+            settled_at=at(e.settled_at), inherited_from=e.inherited_from,
         )  # fmt: skip
 
 

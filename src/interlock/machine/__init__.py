@@ -18,6 +18,7 @@ from interlock.machine.definition import KeyScope, Machine, Work, compatible
 from interlock.machine.drawing import as_json, as_mermaid, as_table
 from interlock.machine.errors import (
     DataTooBig,
+    EffectKeyReused,
     EffectUnknown,
     HandlerDied,
     HandlerNonsense,
@@ -54,9 +55,9 @@ from interlock.machine.transitions import (
 
 __all__ = [
     "AGENT", "FAILED", "FINAL", "OWNER", "SYSTEM", "USER", "WAITING", "WORK", "WORKER",
-    "Actor", "Again", "Arm", "Ask", "Backoff", "By", "Concurrent", "DataTooBig", "Duty", "Edge", "EffectUnknown",
-    "Facts", "Fail", "Failures", "Go", "Guard", "HandlerDied", "HandlerNonsense", "HandlerOutOfMemory",
-    "HandlerTimeout",
+    "Actor", "Again", "Arm", "Ask", "Backoff", "By", "Concurrent", "DataTooBig", "Duty", "Edge",
+    "EffectKeyReused", "EffectUnknown", "Facts", "Fail", "Failures", "Go", "Guard", "HandlerDied", "HandlerNonsense",
+    "HandlerOutOfMemory", "HandlerTimeout",
     "InterlockError", "KeyScope", "Kind", "Limit", "LimitReached", "Machine", "MachineError", "Message", "NotSent",
     "Outcome", "Patch", "Pause", "Registry", "Reminder", "Review", "Rule", "Spawn", "State", "Stay", "Timer",
     "Transition", "UnknownMachine", "Window", "Work", "WorkError", "WorkerLost", "as_json", "as_mermaid", "as_table",

@@ -38,6 +38,10 @@ class EffectUnknown(WorkError):
     """Something left the house and nobody knows whether it arrived; it is never sent again by itself."""
 
 
+class EffectKeyReused(WorkError):
+    """The key of an effect was used for something else: another request, another kind, another instance."""
+
+
 class NotSent(WorkError):
     """What was to leave the house certainly did not arrive, so it may be sent again."""
 

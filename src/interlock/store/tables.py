@@ -188,8 +188,18 @@ effect = sa.Table(
     at("intended_at"),
     at("sent_at", null=True),
     at("settled_at", null=True),
+    id_("sender", null=True),  # the instance under whose fence it goes, where that is one that continues its own
+    number("asks", default=1),  # whether a person is asked when nobody knows what came of it
+    at("asked_at", null=True),  # when somebody was
     sa.UniqueConstraint("key"),
     sa.Index("ix_effect_instance", "instance_id"),
+)
+# What is on its way, and what nobody knows the end of and nobody was asked about.
+sa.Index(
+    "ix_effect_unsettled",
+    effect.c.sent_at,
+    postgresql_where=sa.text("status IN ('sent', 'unknown') AND asked_at IS NULL"),
+    sqlite_where=sa.text("status IN ('sent', 'unknown') AND asked_at IS NULL"),
 )
 
 # Questions to people.
@@ -248,6 +258,7 @@ dead_letter = sa.Table(
     text("closed_by", null=True),
     text("note", null=True),
     id_("retried_as", null=True),
+    number("seq", null=True),  # the last row of the history when it failed
 )
 sa.Index("ix_dead_letter_instance", dead_letter.c.instance_id)
 sa.Index(

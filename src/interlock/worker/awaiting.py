@@ -114,16 +114,22 @@ class AsyncTask(Generic[D]):
         if effect.done:
             answer: T = effect.answer
             return answer
-        try:
-            await surely(self.task.sent, effect)
-        except asyncio.CancelledError:
-            # Nothing went out, whatever was written down: it may be sent at the next attempt.
-            await self.failed(effect, "the handler was cancelled before it was sent")
-            raise
+        await self._leaves(effect)
         sending = asyncio.ensure_future(self._went(effect, send))
         _sending.add(sending)
         sending.add_done_callback(_ended)
         return await asyncio.shield(sending)
+
+    async def _leaves(self, effect: Effect) -> None:
+        """Write down that it goes; a handler that is cancelled meanwhile sends nothing, so that it may go later."""
+        noted = asyncio.ensure_future(aside(self.task.sent, effect))
+        try:
+            await asyncio.shield(noted)
+        except asyncio.CancelledError:
+            await asyncio.wait({noted})
+            if noted.exception() is None:
+                await self.failed(effect, "the handler was cancelled before it was sent")
+            raise
 
     async def _went(self, effect: Effect, send: Callable[[Effect], Awaitable[T]]) -> T:
         try:

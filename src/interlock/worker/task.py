@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
-from interlock.engine import Claim, Effect, Engine, Instance, audit, finishing
+from interlock.engine import Claim, Effect, Engine, Instance, finishing, visits
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
+from interlock.engine.answers import keepable
 from interlock.engine.errors import Fenced
 from interlock.engine.failing import message_of
 from interlock.engine.instance import columns
@@ -76,8 +77,8 @@ class EnginePort:
         self.engine.write(lambda unit: effect_functions.sent(unit, self.claim, effect_id), name="sent")
 
     def do_idempotency_key(self) -> str:
-        done = self.engine.read(lambda conn: audit.times_done(conn, self.claim.id, self.claim.step))
-        return f"{self.claim.id}:{self.claim.step}:{done + 1}"
+        parent = self.claim.instance.parent
+        return self.engine.read(lambda conn: visits.of(conn, self.claim.id, parent, self.claim.step)).key
 
     def do_settle(self, effect_id: UUID, status: str, answer: Any, error: str | None) -> Effect:
         """Waits for a database that is away: what was learnt is never thrown away, and telling it twice is harmless."""
@@ -102,8 +103,8 @@ class EnginePort:
             wait = min(wait * 2, 1.0)
 
     def do_effect(self, kind: str, key: str | None) -> Effect:
-        wanted = key or effect_functions.usual_key(self.claim, self.engine.get(self.claim.id), kind)
-        return next(effect for effect in self.engine.effects(self.claim.id) if effect.key == wanted)
+        instance = self.engine.get(self.claim.id)
+        return self.engine.read(lambda conn: effect_functions.unanswered(conn, self.claim, instance, kind, key))
 
     def do_move(self, to: str, data: Patch, reason: str) -> Instance:
         return self.engine.write(
@@ -179,7 +180,7 @@ class Task(Generic[D]):
 
     @property
     def idempotency_key(self) -> str:
-        """Equal for every attempt at this step, and new once it was done and comes again."""
+        """Equal for every attempt at this visit of the step, and new once it was done and comes again."""
         if self._key is None:
             self._key = str(self._port.call("idempotency_key"))
         return self._key
@@ -271,8 +272,8 @@ class Task(Generic[D]):
         self._port.call("sent", effect.id)
 
     def confirm(self, effect: Effect, answer: Any = None) -> None:
-        """It arrived. Kept even when the instance was taken away meanwhile."""
-        self._port.call("settle", effect.id, "confirmed", answer, None)
+        """It arrived. Kept even when the instance was taken away meanwhile; what is no JSON, as a marked text."""
+        self._port.call("settle", effect.id, "confirmed", keepable(answer), None)
 
     def failed(self, effect: Effect, error: str) -> None:
         """It certainly did not arrive."""

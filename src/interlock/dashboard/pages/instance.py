@@ -31,6 +31,7 @@ from interlock.engine import (
     pausing,
     reviews,
     secrets,
+    visits,
 )
 from interlock.engine.firing import allowed
 from interlock.engine.unit import Unit, load
@@ -211,7 +212,9 @@ def _counts(conn: sa.Connection, it: Instance) -> dict[str, int]:
 
     return {
         "artifacts": many(t.artifact_ref, t.artifact_ref.c.instance_id == it.id),
-        "effects": many(t.effect, t.effect.c.instance_id == it.id, t.effect.c.kind != calls.KIND),
+        "effects": many(
+            t.effect, t.effect.c.instance_id.in_(visits.line(conn, it.id, it.parent)), t.effect.c.kind != calls.KIND
+        ),
         "ai": many(ai_call, ai_call.c.instance_id == it.id),
         "family": many(t.instance, t.instance.c.root == it.root, t.instance.c.parent.is_not(None)),
         "messages": many(t.outbox, t.outbox.c.instance_id == it.id),

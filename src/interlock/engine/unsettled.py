@@ -1,0 +1,170 @@
+"""Effects that nobody knows the end of: whose they are, and how those are found that everybody forgot.
+
+What was sent stays with whoever holds the instance. When nobody does any more (the worker is gone; a person, a timer or
+a time limit moved the instance meanwhile) it is unknown. If its step comes again by itself, that finds it there and
+verifies it, or asks. If not, because the instance has ended or went on elsewhere, the sweep asks a person (law 5).
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import moves, visits
+from interlock.engine.instance import Instance
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.machine import Ask, Review
+from interlock.store import Micros, moment, span
+from interlock.store import tables as t
+
+E, I = t.effect, t.instance  # noqa: E741
+BATCH = 200
+GRACE = timedelta(minutes=1)
+"""How long after the sending somebody is asked at the earliest: a worker that lives, and lost the instance to a person,
+may still bring the answer."""
+REVIEW = "verify_effect"
+VERIFY = Review(
+    "Did it arrive? Something was sent and nobody knows how it ended.",
+    decisions={"arrived": "", "did_not_arrive": ""},
+    settles={"arrived": "confirmed", "did_not_arrive": "failed"},
+)
+LOST = "the handler was lost before the answer came"
+_OPEN = sa.text("effect.status IN ('sent', 'unknown') AND effect.asked_at IS NULL")
+_HELD = sa.and_(I.c.holder.is_not(None), I.c.fence == E.c.fence, I.c.wake == "lease")
+_IN_ITS_STEP = sa.or_(E.c.step == I.c.state, E.c.step.like(I.c.state.concat(":%")))
+_FAILED_THERE = sa.or_(I.c.failed_step == E.c.step, I.c.failures.like(sa.literal('%"').concat(E.c.step).concat("|%")))
+_COMES_BACK = sa.and_(
+    I.c.finished_at.is_(None),
+    sa.or_(_IN_ITS_STEP, sa.and_(sa.or_(I.c.wake.is_not(None), I.c.held_wake.is_not(None)), _FAILED_THERE)),
+)
+"""Its step runs again, and meets it there."""
+_LOST = sa.and_(E.c.status == "sent", sa.not_(_HELD))
+_FORGOTTEN = sa.and_(E.c.status == "unknown", sa.not_(sa.func.coalesce(_COMES_BACK, sa.false())))
+
+
+def sender() -> sa.ColumnElement[UUID]:
+    """The instance under whose fence it goes."""
+    return sa.func.coalesce(E.c.sender, E.c.instance_id)
+
+
+def mine(conn: sa.Connection, instance: Instance) -> sa.ColumnElement[bool]:
+    """Effects of the instance, and of those that it continues."""
+    return E.c.instance_id.in_(visits.line(conn, instance.id, instance.parent))
+
+
+def on_its_way() -> sa.ColumnElement[bool]:
+    """Whether a worker holds the instance under the fence that it was sent with."""
+    return sa.exists(sa.select(sa.literal(1)).select_from(I).where(sender() == I.c.id, _HELD))
+
+
+def lost(unit: Unit, instance: Instance) -> None:
+    """What the lost handler had sent is unknown from now on, until its answer comes or somebody verifies it."""
+    unit.conn.execute(
+        sa.update(E)
+        .where(
+            mine(unit.conn, instance), sender() == instance.id, E.c.status == "sent", E.c.fence == instance.fence
+        )
+        .values(status="unknown", error=LOST)
+    )  # fmt: skip
+
+
+def left(unit: Unit, instance: Instance, step: str) -> bool:
+    """Whether something that this step sent has no answer yet, and a person would have to say."""
+    return unit.conn.execute(sa.select(E.c.id).where(_of_step(unit, instance, step)).limit(1)).first() is not None
+
+
+def asked(unit: Unit, instance: Instance, step: str) -> None:
+    """Somebody is asked about what this step sent; or the machine has said itself where the unknown goes."""
+    unit.conn.execute(sa.update(E).where(_of_step(unit, instance, step)).values(asked_at=unit.now))
+
+
+def _of_step(unit: Unit, instance: Instance, step: str) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        mine(unit.conn, instance), E.c.step == step, E.c.status.in_(("sent", "unknown")), E.c.asks == sa.literal(1)
+    )
+
+
+def settled(unit: Unit, instance_id: UUID, effect_id: UUID) -> None:
+    """Its end is known: nobody need say any more."""
+    R = t.review
+    unit.conn.execute(
+        sa.update(R)
+        .where(
+            R.c.instance_id == instance_id, R.c.name == REVIEW, R.c.status == "open",
+            R.c.evidence.like(f'%"effect":"{effect_id}"%'),
+        )
+        .values(status="closed", decided_at=unit.now)
+    )  # fmt: skip
+
+
+# -- the sweep
+
+
+def _found(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(E, sender().label("whose")).join(I, sender() == I.c.id).where(_OPEN, which)
+
+
+def _due(which: sa.ColumnElement[bool], now: Micros) -> sa.Select[Any]:
+    return _found(which).where(E.c.sent_at <= now - span(GRACE)).order_by(E.c.sent_at, E.c.id)
+
+
+def anything(conn: sa.Connection, now: Micros) -> bool:
+    """Whether a sweep would find something; needs no lock."""
+    query = _due(sa.or_(_LOST, _FORGOTTEN), now).with_only_columns(sa.literal(1)).order_by(None)
+    return conn.execute(query.order_by(E.c.sent_at).limit(sa.literal_column("1"))).first() is not None
+
+
+def next_due(conn: sa.Connection) -> Micros | None:
+    """When the next sweep finds something."""
+    query = _found(sa.or_(_LOST, _FORGOTTEN)).with_only_columns(sa.func.min(E.c.sent_at))
+    first = conn.execute(query).scalar()
+    return first + span(GRACE) if first is not None else None
+
+
+def sweep(unit: Unit, limit: int = BATCH) -> int:
+    """What was sent and is held by nobody is unknown; what is unknown and comes back to no step is asked about."""
+    done = 0
+    for row, instance in _locked(unit, _LOST, limit):
+        unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(status="unknown", error=LOST))
+        _note(unit, instance, row, "unknown", LOST)
+        done += 1
+    for row, instance in _locked(unit, _FORGOTTEN, limit):
+        if row.asks:
+            _ask(unit, instance, row)
+        else:
+            end = {"status": "failed", "error": LOST, "settled_at": unit.now}
+            unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(end))
+            _note(unit, instance, row, "failed", LOST)
+            unit.cover_stored(E, E.c.id == row.id)
+        done += 1
+    return done
+
+
+def _locked(unit: Unit, which: sa.ColumnElement[bool], limit: int) -> list[tuple[Any, Instance]]:
+    """Those that are due, each with its instance, as they are once both are locked."""
+    seen = unit.conn.execute(_due(which, unit.now).limit(limit)).all()
+    if not seen:
+        return []
+    known = unit.lock_many({row.whose for row in seen})
+    again = (
+        _found(which).where(E.c.id.in_([row.id for row in seen])).order_by(E.c.sent_at, E.c.id).with_for_update(of=E)
+    )
+    return [(row, known[row.whose]) for row in unit.conn.execute(again) if row.whose in known]
+
+
+def _ask(unit: Unit, instance: Instance, row: Any) -> None:
+    evidence = {
+        "effect": str(row.id), "kind": row.kind, "key": row.key, "step": row.step, "error": row.error,
+        "state": instance.state, "sent_at": moment(row.sent_at).isoformat(),
+    }  # fmt: skip
+    moves.ask(unit, instance, (Ask(REVIEW, VERIFY, evidence),))
+    unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(asked_at=unit.now))
+    _note(unit, instance, row, "asked", "nobody knows whether it arrived, and no step comes back to it")
+
+
+def _note(unit: Unit, instance: Instance, row: Any, status: str, error: str) -> None:
+    payload = {"effect": str(row.id), "kind": row.kind, "status": status, "error": error}
+    unit.record(instance, "effect", SYSTEM_ACTOR, payload=payload)
