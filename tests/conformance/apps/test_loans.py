@@ -127,7 +127,8 @@ def lose_after_sending(desk: Desk, kind: str, key: str) -> None:
     worker = desk.new_worker()
     (claim,) = desk.claim(worker=worker)
     task = make_task(claim, EnginePort(desk.engine, claim))
-    effect = task.intend(kind, {}, key=key)
+    request = {"session": task.data.session_id} if kind == "borrow" else {"token": key.removeprefix("return:")}
+    effect = task.intend(kind, request, key=key)
     task.sent(effect)
     if kind == "borrow":
         desk.allocator.borrow(effect)
