@@ -72,7 +72,7 @@ def without_known(value: Any) -> Any:
             return value if _in_text is None else _in_text.sub(HIDDEN, value)
         case Mapping():
             found: dict[Any, Any] = {}
-            for name, one in value.items():
+            for name, one in sorted(value.items()):  # one spelling, whatever came first
                 kept = without_known(name) if isinstance(name, str) else name
                 while kept in found:  # two names that are secrets stay two fields
                     kept += "*"
