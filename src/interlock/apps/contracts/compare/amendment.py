@@ -27,7 +27,7 @@ OF_THE_DOCUMENT = frozenset({"document_name", "title", "parties", "agreement_dat
 """Fields that say what a document is. An amendment has its own; that does not change those of the base."""
 SAME_AGREEMENT = 75
 _AGREEMENT = re.compile(
-    r"\b(?:[A-Z][A-Z&-]+ ){1,6}(?:AGREEMENT|CONTRACT|LEASE|LICENSE)\b|\b(?:[A-Z][a-z]+ ){1,4}Agreement\b"
+    r"\b(?:[A-Z][A-Z&-]{1,40} ){1,6}(?:AGREEMENT|CONTRACT|LEASE|LICENSE)\b|\b(?:[A-Z][a-z]{1,40} ){1,4}Agreement\b"
 )
 
 

@@ -26,7 +26,7 @@ _DROP = {
 def name_key(name: str) -> str:
     """What two spellings of one name have in common: letters and digits, without the legal form and articles."""
     text = name.lower().replace("&", " and ")
-    text = re.sub(r"\(.*?\)|[\"']", " ", text)
+    text = re.sub(r"\(.{0,300}?\)|[\"']", " ", text)
     text = re.sub(r"(?<=\b\w)\. ?(?=\w\b)", "", text)  # L.L.C. and S. A. S. become one word
     words = re.findall(r"[^\W_]+", text)
     kept = [word for word in words if word not in _DROP]
@@ -36,7 +36,7 @@ def name_key(name: str) -> str:
 def tidy_name(name: str) -> str:
     """A name as it is shown: one line, no comma or bracket left at its ends."""
     name = " ".join(name.split()).strip(" ,;:\"'-")
-    return re.sub(r"\s+([,.])", r"\1", name)
+    return re.sub(r"(?<!\s)\s+([,.])", r"\1", name)
 
 
 def parse_parties(text: str) -> list[str]:
