@@ -363,13 +363,18 @@ def test_what_is_no_workflow_is_404(house: House, step: str) -> None:
 
 def test_an_error_of_ours_comes_in_the_envelope_too(house: House) -> None:
     it = house.taken(CLEAR, read=False)
-    house.engine.store.write(
-        lambda conn: conn.exec_driver_sql("UPDATE instance SET data = '{\"vertical\": 1' WHERE machine = 'contract'")
-    )
-    broken = house.desk.get(f"/workflows/{it}")
+
+    def written(data: str) -> Any:
+        told = f"UPDATE instance SET data = '{data}' WHERE machine = 'contract'"
+        house.engine.store.write(lambda conn: conn.exec_driver_sql(told))
+        return house.desk.get(f"/workflows/{it}")
+
+    broken = written('{"vertical": 1}')
     error = error_of(broken)
     assert (broken.status_code, error["code"], error["retryable"]) == (500, "INTERNAL", True)
     assert error["details"]["trace"]
+    unreadable = written('{"vertical": 1')
+    assert (unreadable.status_code, error_of(unreadable)["code"]) == (409, "UNREADABLE")
 
 
 # -- pages
