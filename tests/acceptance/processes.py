@@ -25,14 +25,14 @@ class Running:
     def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
         # The code of this very checkout, wherever the installed package points to.
-        path = os.pathsep.join((environment.pop("PYTHONPATH", ""), str(ROOT / "src"), str(ROOT))).lstrip(os.pathsep)
+        path = os.pathsep.join((environment.get("PYTHONPATH", ""), str(ROOT / "src"), str(ROOT))).lstrip(os.pathsep)
         self.log = folder / f"{time.monotonic_ns()}.log"
         self._file = self.log.open("wb")
         self.clients: list[httpx2.Client] = []
         self.process = subprocess.Popen(
             [sys.executable, "-m", "interlock", *arguments],
             cwd=folder,
-            env={**kept, "PYTHONPATH": path, "INTERLOCK_TOKEN": TOKEN, **environment},
+            env={**kept, "INTERLOCK_TOKEN": TOKEN, **environment, "PYTHONPATH": path},
             stdout=self._file,
             stderr=subprocess.STDOUT,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import signal
 from collections import Counter
 from pathlib import Path
@@ -14,17 +14,25 @@ import pytest
 from interlock.engine import Engine
 from tests.acceptance.processes import TOKEN, Running, ready, run, wait
 from tests.acceptance.shop import registry
+from tests.cli.calling import command
 from tests.servers import free_port
 
 APP = ("--app", "tests.acceptance.shop:registry")
 
 
-def front_page(process: Running) -> str:
-    """What its owner sees first, by the link that it printed."""
-    link = re.search(r"http://\S+/login\?link=\S+", process.said)
-    assert link is not None
+def link_of(folder: Path, port: int, data: str) -> str:
+    """A login link, as the owner gets one where the service has no terminal."""
+    options = ("--json", "--url", f"http://127.0.0.1:{port}", "--database", f"sqlite:///{folder / data}/interlock.db")
+    made = command("login-link", *options, cwd=folder)
+    assert made.code == 0, made.err
+    link: str = json.loads(made.out)["link"]
+    return link
+
+
+def front_page(folder: Path, port: int, data: str = "data") -> str:
+    """What its owner sees first."""
     with httpx2.Client(follow_redirects=True, timeout=60) as browser:
-        answer = browser.get(link[0])
+        answer = browser.get(link_of(folder, port, data))
     assert answer.status_code == 200
     return answer.text
 
@@ -50,10 +58,8 @@ def test_up_runs_the_whole_product_with_a_users_own_machine(tmp_path: Path, shop
         place = f"/api/instances/{made.json()['id']}"
         wait(lambda: client.get(place).json()["state"] == "done", "the end of the sale")
         assert (tmp_path / "store" / "interlock.db").exists()
-        link = re.search(r"http://\S+/login\?link=\S+", said)
-        assert link is not None
         with httpx2.Client(follow_redirects=True) as browser:
-            assert browser.get(link[0]).status_code == 200
+            assert browser.get(link_of(tmp_path, port, "store")).status_code == 200
             assert browser.get(f"http://127.0.0.1:{port}/api/me").json()["name"] == "owner"
         assert up.stop() == 0
     assert "Traceback" not in up.said
@@ -119,7 +125,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         client = ready(port, up)
         assert "demo" in up.says("Ctrl-C stops it.")
         wait(lambda: client.get("/api/reviews").json()["reviews"], "a review")
-        assert "This is a demo world" in front_page(up)
+        assert "This is a demo world" in front_page(tmp_path, port)
         assert up.stop() == 0
     with run("up", "--no-demo", "--port", str(port), folder=tmp_path) as up:
         client = ready(port, up)
@@ -127,7 +133,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         assert "parcel" in said
         assert "without code" not in said
         assert "moves by itself" not in said
-        assert "This is a demo world" in front_page(up)
+        assert "This is a demo world" in front_page(tmp_path, port)
         assert up.stop() == 0
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -139,7 +145,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         client = ready(port, up)
         assert "demo" not in up.says("Ctrl-C stops it.").replace("--no-demo", "")
         assert {i["machine"] for i in client.get("/api/instances").json()["instances"]} == {"sale"}
-        assert "This is a demo world" not in front_page(up)
+        assert "This is a demo world" not in front_page(mine, port)
 
 
 def test_a_wrong_setting_is_told_by_name(tmp_path: Path) -> None:
