@@ -51,7 +51,7 @@ class Connection:
         if port not in self._open:
             self._open[port] = await asyncio.open_connection("127.0.0.1", port)
         reader, writer = self._open[port]
-        head = f"{method} {PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self._token}\r\n"
+        head = f"{method} {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self._token}\r\n"
         writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
         answer = await reader.readuntil(b"\r\n\r\n")
         length = next(int(line[15:]) for line in answer.split(b"\r\n") if line.lower().startswith(b"content-length:"))

@@ -31,7 +31,7 @@ from interlock.engine.unit import load
 from interlock.http.app import ROUTERS, create_app
 from interlock.http.service import Service
 from interlock.machine import OWNER, Actor, installed
-from interlock.people import OPERATORS
+from interlock.people import OPERATORS, Principal
 from interlock.store import open_store
 from interlock.store import tables as t
 from interlock.watch import rollups
@@ -61,13 +61,13 @@ SAY_SO = {
     "/ui/instances/{id}", "/ui/instances", "/ui/reviews", "/ui/dead-letters", "/ui/outbox/{id}", "/ui/bulk/new",
     "/ui/contracts/{id}/review", "/ui/contracts/{id}/comparison", "/ui/contracts/{id}/text", "/workflows/{id}",
     "/workflows/{id}/log", "/workflows/{id}/pages/{number}", "/workflows/{id}/pages/{number}/text",
-    "/workflows/{id}/resume", "/workflows/{id}/resume/pages/{number}", "/workflows/{id}/resume/text",
     "/api/instances", "/api/instances/{id}", "/api/instances/{id}/history", "/api/reviews/{id}",
     "/api/dead-letters/{id}", "/api/outbox/{id}",
 }  # fmt: skip
 """Where an erased instance, or what belongs to one, is shown by its data."""
-ALSO = {"/workflows/{id}/resume-link": (409,)}
-"""What has ended has no review to go on with, erased or not."""
+ENDED = ("/resume-link", "/resume", "/resume/pages/{number}", "/resume/text")
+ALSO = {f"/workflows/{{id}}{path}": (409,) for path in ENDED}
+"""What has ended has no review to go on with, erased or not; its links are dead."""
 
 
 @dataclass
@@ -113,7 +113,7 @@ def erased(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         while engine.write(rollups.roll):
             pass
         owner, token = _owner(world)
-        resume = _links(engine, owner)
+        resume = _links(engine, world.people.by_token(token))
         for number, it in enumerate(world.all()):
             kinds = engine.registry[it.machine].states.values()
             ends = sorted(state.name for state in kinds if state.kind.value == "final")
@@ -156,14 +156,13 @@ def _owner(world: World) -> tuple[str, str]:
     return person.name, made[1]
 
 
-def _links(engine: Engine, owner: str) -> list[str]:
+def _links(engine: Engine, owner: Principal) -> list[str]:
     query = sa.select(t.instance).where(t.instance.c.machine == "contract", t.instance.c.state == "review_required")
     made = []
     for it in engine.read(lambda conn: load(conn, conn.execute(query).all())):
         review = engine.read(partial(open_review, instance=it))
         if review is not None:
-            by = Actor(OWNER, owner)
-            made.append(engine.write(partial(links.signed, instance=it, review=review, actor=by)))
+            made.append(engine.write(partial(links.signed, instance=it, review=review, who=owner)))
     return made
 
 

@@ -53,7 +53,7 @@ def test_machine_list_knows_all_nine(tmp_path: Path) -> None:
 def test_machine_show_prints_json_with_one_row_a_pair(name: str, tmp_path: Path) -> None:
     shown = json.loads(interlock("machine", "show", name, "--format", "json", cwd=tmp_path).stdout)
     assert (shown["name"], shown["version"]) == (name, 1)
-    assert list(shown) == ["name", "version", "initial", "states", "transitions"]
+    assert list(shown) == ["name", "version", "initial", "created_through", "states", "transitions"]
     assert all(set(state) == {"name", "kind"} for state in shown["states"])
     assert all(set(row) == {"from", "to", "event", "by"} for row in shown["transitions"])
     names = {state["name"] for state in shown["states"]}

@@ -134,7 +134,7 @@ def test_erase_by_a_value(post: Post) -> None:
     assert (planned.code, f"{post[2]}  would be erased" in planned.out) == (0, True)
     told = json.loads(call(post, "erase", ANN, "--reason", "asked to", "--as", "cleo", "--json").out)
     assert (told["instances"], told["at_work"]) == ([str(post[2])], [])
-    assert told["what"]["history"] == 1
+    assert told["what"]["history"] == 2
     assert call(post, "audit", "verify").code == 0
     assert "0 erased, 0 left" in call(post, "erase", ANN, "--reason", "asked to").out
 

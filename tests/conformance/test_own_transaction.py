@@ -220,7 +220,7 @@ def test_a_worker_is_told_of_new_work_when_the_user_commits_and_not_when_not(pos
         there.listen()
         assert listening.wait(DEADLINE)
         there.subscribe(hear)
-        for queue, end in (("rolled back", "rollback"), ("x" * 9000, "commit"), ("committed", "commit")):
+        for queue, end in (("rolled back", "rollback"), ("x" * 200, "commit"), ("committed", "commit")):
             with mine.connect() as conn:
                 engine.within(conn).create("purchase", {"item": "tea"}, queue=queue)
                 getattr(conn, end)()

@@ -396,6 +396,7 @@ def test_every_field_of_a_filter_survives_the_way_through_json() -> None:
     where = Where(
         machine="m", state="s", workspace="w", key="k", label=("a", "b"), error="E", finished=True, paused=False,
         in_state_for=timedelta(hours=1, seconds=1), root=uuid4(), text="t", workspaces=frozenset({"w"}),
+        machines=frozenset({"m"}),
     )  # fmt: skip
     assert set(bulk.to_json(where)) == set(Where.__slots__), "none is left out"
     assert bulk.where_from_json(bulk.to_json(where)) == where

@@ -256,3 +256,12 @@ def test_the_moments_of_others_count_only_by_a_clock_that_was_not_just_set(works
     sweeper.once()
     assert shop.get(it).holder is None
     assert shop.kinds(it)[-1] == "lost"
+
+
+def test_a_process_on_a_machine_whose_clock_is_ahead_follows_the_database_from_its_first_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = Times(monkeypatch)
+    clock = SystemClock()
+    clock.correct(-3600 * SECOND)
+    assert clock.now() == round((times.wall - 3600) * SECOND)

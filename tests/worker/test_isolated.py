@@ -139,7 +139,7 @@ def test_a_bounded_handler_may_use_what_was_set_for_it(workshop: Opener) -> None
 def test_a_bounded_handler_learns_what_was_refused(workshop: Opener) -> None:
     shop = workshop(errand(todo=Work(ask_nonsense, MINUTE, memory_mb=256)))
     shop.open()
-    assert shop.reaches(shop.create(), "done").data["answers"] == ["InvalidData", "InvalidData", "TypeError"]
+    assert shop.reaches(shop.create(), "done").data["answers"] == ["InvalidData", "InvalidData", "InvalidData"]
 
 
 def test_a_bounded_handler_must_be_a_function_that_its_process_can_find(workshop: Opener) -> None:

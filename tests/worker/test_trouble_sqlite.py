@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -145,7 +146,8 @@ def test_what_fits_beside_what_does_not_is_still_written(path: Path) -> None:
 
 
 def artifact(size: int) -> dict[str, Any]:
-    return {"hash": str(size), "size": size, "content": b"x" * size, "at": 0}
+    content = b"x" * size
+    return {"hash": hashlib.sha256(content).hexdigest(), "size": size, "content": content, "at": 0}
 
 
 def test_a_worker_whose_disk_is_full_goes_on_when_there_is_room(path: Path) -> None:

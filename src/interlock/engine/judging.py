@@ -81,11 +81,16 @@ def _asked(unit: Unit, instance: Instance, event: str) -> list[Asked]:
 
 def check(found: Asked, actor: Actor, now: Micros) -> None:
     """Raise unless this actor is a person with the review's role, and nobody else is at it."""
-    if actor.kind not in PEOPLE:
-        raise Forbidden(f"a review is decided by a person, not by {actor.kind.value}; {found.id} is open")
+    must_be_a_person(actor)
     if not has_role(actor, found.role):
         raise Forbidden(f"review {found.id} is for the role {found.role}, which {actor.name} does not have")
     not_held(found, actor, now)
+
+
+def must_be_a_person(actor: Actor) -> None:
+    """Forbidden for whoever else: it is not even told what was decided."""
+    if actor.kind not in PEOPLE:
+        raise Forbidden(f"a review is decided by a person, not by {actor.kind.value}")
 
 
 def has_role(actor: Actor, role: str) -> bool:

@@ -134,6 +134,7 @@ def decided(
 
 def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAIM_FOR) -> OpenReview:
     """Tell others that this person is at it; after a while it is free again."""
+    judging.must_be_a_person(actor)
     found = get(unit.conn, review_id, lock=True)
     must_be_open(found)
     judging.check(found.asked, actor, unit.now)
@@ -145,6 +146,7 @@ def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAI
 
 def release(unit: Unit, review_id: UUID, actor: Actor) -> OpenReview:
     """Leave it to others again; only whoever holds it can."""
+    judging.must_be_a_person(actor)
     found = get(unit.conn, review_id, lock=True)
     must_be_open(found)
     judging.check(found.asked, actor, unit.now)
@@ -163,6 +165,7 @@ def decide(
     expected_seq: int | None = None,
 ) -> OpenReview:
     """Decide, and fire the event that the decision means, in one transaction. The same again is answered alike."""
+    judging.must_be_a_person(actor)
     text(reason, "the reason")
     instance = unit.lock(get(unit.conn, review_id).instance_id)
     found = get(unit.conn, review_id, lock=True)

@@ -103,8 +103,8 @@ def merged(before: Any, patch: Any, place: str = "") -> Any:
 
 
 def joined(said: str, text: str | None) -> str:
-    """A payload with more in it, spelled as it was."""
-    return f"{{{said},{text[1:]}" if text else f"{{{said}}}"
+    """A payload with more at its end. Its beginning stays: sums over the history know errors by how they begin."""
+    return f"{text[:-1]},{said}}}" if text else f"{{{said}}}"
 
 
 def hidden(key: str) -> str:

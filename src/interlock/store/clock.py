@@ -68,7 +68,9 @@ class SystemClock:
         """Follow the database's clock, which is `offset` ahead of this machine's."""
         with self._lock:
             steady = time.monotonic_ns() // 1000
-            before, begin = self._now(steady), time.time_ns() // 1000 + offset - steady
+            # Before it was first read there is nothing to go back from: the machine's clock may be an hour ahead.
+            before = self._now(steady) if self._last else 0
+            begin = time.time_ns() // 1000 + offset - steady
             if abs(begin - self._begin) > STEP:
                 self.set_at = self.steady()
             self._begin = begin

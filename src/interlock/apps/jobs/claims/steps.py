@@ -27,6 +27,7 @@ from interlock.apps.jobs.claims.machine import (
 )
 from interlock.engine import (
     EngineError,
+    Forbidden,
     Instance,
     KeyTaken,
     Lease,
@@ -303,7 +304,10 @@ def report(
         raise Conflict(f"run {run_id!r} is {found.state}; an agent cannot report {status!r}")
     if error is not None and status == FAILED:
         data["error"] = error
-    return firing.fire(unit, found.id, REPORTS[status], agent, data=data or None)
+    try:
+        return firing.fire(unit, found.id, REPORTS[status], agent, data=data or None)
+    except Forbidden as late:
+        raise Conflict(f"run {run_id!r} waits for a person to verify it; nothing was changed") from late
 
 
 def _add(unit: Unit, found: Instance, data: Mapping[str, Any], agent: Actor) -> None:
