@@ -40,6 +40,7 @@ from interlock.machine import (
 from interlock.store import Store
 from interlock.store import tables as t
 from interlock.testing import Trial, broken_laws
+from interlock.worker.task import EnginePort, make_task
 
 ANN = Actor(USER, "ann")
 HOUR = timedelta(hours=1)
@@ -447,6 +448,27 @@ def test_a_time_limit_whose_rule_raises_stops_nobody(opened: Callable[..., Trial
     trial.engine.tick()
     assert trial.get(good).holder is None
     assert in_the_dead_letters(trial, it)
+
+
+def test_a_forgotten_effect_that_nobody_can_be_asked_about_hides_no_other(opened: Callable[..., Trial]) -> None:
+    machine = Machine(
+        "bad", initial="working", cancel="gone", states=[State("working"), State("gone", FINAL), State("done", FINAL)],
+        transitions=[Transition("working", "done", on="end"), Transition("working", "gone", on="cancel", by=USER)],
+    )  # fmt: skip
+    machine.work("working")(lambda task: Go("done"))
+    trial = opened(machine)
+    bad, good = trial.create("bad"), trial.create("bad")
+    for claim in trial.claim(2):
+        task = make_task(claim, EnginePort(trial.engine, claim))
+        task.sent(task.intend("payment", {"to": str(claim.id)}))
+        trial.engine.cancel(claim.id, actor=ANN)
+    no_time = sa.update(t.effect).where(t.effect.c.instance_id == bad).values(sent_at=-(10**17))
+    trial.engine.store.write(lambda conn: conn.execute(no_time) and None)
+    trial.clock.advance(HOUR)
+    trial.engine.tick()
+    assert [review.instance_id for review in trial.engine.reviews.waiting()] == [good]
+    assert [letter.instance_id for letter in trial.engine.dead_letters.find()] == [bad]
+    assert trial.engine.tick() == 0
 
 
 # -- what is undone

@@ -7,6 +7,7 @@ verifies it, or asks. If not, because the instance has ended or went on elsewher
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,6 +15,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import moves, visits
+from interlock.engine.errors import items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Ask, Review
@@ -127,20 +129,42 @@ def next_due(conn: sa.Connection) -> Micros | None:
 def sweep(unit: Unit, limit: int = BATCH) -> int:
     """What was sent and is held by nobody is unknown; what is unknown and comes back to no step is asked about."""
     done = 0
-    for row, instance in _locked(unit, _LOST, limit):
-        unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(status="unknown", error=LOST))
-        _note(unit, instance, row, "unknown", LOST)
-        done += 1
-    for row, instance in _locked(unit, _FORGOTTEN, limit):
-        if row.asks:
-            _ask(unit, instance, row)
-        else:
-            end = {"status": "failed", "error": LOST, "settled_at": unit.now}
-            unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(end))
-            _note(unit, instance, row, "failed", LOST)
-            unit.cover_stored(E, E.c.id == row.id)
-        done += 1
+    for which, settle in ((_LOST, _unknown), (_FORGOTTEN, _forgotten)):
+        for row, instance in _locked(unit, which, limit):
+            _isolated(unit, instance, row, settle)
+            done += 1
     return done
+
+
+def _isolated(unit: Unit, instance: Instance, row: Any, settle: Callable[[Unit, Instance, Any], None]) -> None:
+    """One that cannot be asked about goes to the dead letters, so that the others are."""
+    from interlock.engine import failing
+
+    try:
+        with unit.attempt(instance):
+            settle(unit, instance, row)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        told = failing.describe(error)
+        unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(asked_at=unit.now))
+        unit.record(instance, "effect", SYSTEM_ACTOR, payload={"effect": str(row.id), "status": "unknown", **told})
+        failing.bury(unit, instance, instance.state, instance.state, told, "{}")
+
+
+def _unknown(unit: Unit, instance: Instance, row: Any) -> None:
+    unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(status="unknown", error=LOST))
+    _note(unit, instance, row, "unknown", LOST)
+
+
+def _forgotten(unit: Unit, instance: Instance, row: Any) -> None:
+    if row.asks:
+        _ask(unit, instance, row)
+        return
+    end = {"status": "failed", "error": LOST, "settled_at": unit.now}
+    unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(end))
+    _note(unit, instance, row, "failed", LOST)
+    unit.cover_stored(E, E.c.id == row.id)
 
 
 def _locked(unit: Unit, which: sa.ColumnElement[bool], limit: int) -> list[tuple[Any, Instance]]:
