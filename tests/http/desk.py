@@ -20,6 +20,7 @@ from interlock.config import Settings
 from interlock.engine import Engine, Instance, Result
 from interlock.engine.leases import Mirror
 from interlock.http.app import create_app
+from interlock.http.caller import COOKIE, CSRF_HEADER
 from interlock.http.service import Service
 from interlock.machine import (
     AGENT,
@@ -138,6 +139,11 @@ class Desk:
 
     def post(self, path: str, body: Any = None, who: str | None = "owner", **options: Any) -> Any:
         return self.call(who, "POST", path, {} if body is None else body, **options)
+
+    def logged_in(self, who: str) -> dict[str, str]:
+        """The headers of somebody in a login of theirs."""
+        made = self.people.login_by_link(self.people.login_link(self.people.find(who).id), address="", browser="")
+        return {"Cookie": f"{COOKIE}={made.secret}", CSRF_HEADER: made.csrf}
 
     # -- instances in every situation
 

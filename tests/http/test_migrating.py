@@ -80,7 +80,7 @@ def test_batch_after_batch_moves_each_once(desk: Desk) -> None:
     wish = {"map": TO, "reason": "release 2", "batch": 2}
     lefts, after = [], None
     while True:
-        told = desk.post(PLACE, {**wish, "after": after}, "member").json()
+        told = desk.post(PLACE, {**wish, "after": after}).json()
         assert moved(told) <= 2
         assert all(one.keys() == {"from_version", "from", "to_version", "to", "count"} for one in told["moved"])
         lefts.append(told["left"])
@@ -89,9 +89,17 @@ def test_batch_after_batch_moves_each_once(desk: Desk) -> None:
             break
     assert lefts == sorted(lefts, reverse=True)
     assert (lefts[0], lefts[-1]) == (3, 0)
-    assert {tuple(rows(desk, one)) for one in made} == {("user:member/t",)}
+    assert {tuple(rows(desk, one)) for one in made} == {("owner:owner/setup",)}
     assert desk.engine.verify().problems == ()
     assert moved(desk.post(PLACE, wish).json()) == 0
+
+
+def test_who_may_not_force_maps_nothing_past_its_review(desk: Desk) -> None:
+    before = len(old_ones(desk))
+    for wish in ({"map": TO}, {"map": TO, "workspace": "north"}, {"map": {"weighing": "sent"}}):
+        assert desk.post(PLACE, wish, "member").status_code == 403, wish
+    assert len(old_ones(desk)) == before
+    assert desk.post(PLACE, {}, "member").status_code == 200
 
 
 def test_what_is_left_is_not_counted_where_nobody_asks(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

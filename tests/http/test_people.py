@@ -31,7 +31,7 @@ def token(desk: Desk, who: str = "owner", **wanted: Any) -> Any:
 
 def test_a_person_is_added_with_a_role_and_comes_in_with_their_password(both: Desk) -> None:
     body = {"name": "Ann", "role": "reviewer", "workspace": "north", "email": "ann@example.org", "password": LONG}
-    made = both.post("/api/users", body)
+    made = both.post("/api/users", body, None, headers=both.logged_in("owner"))
     assert made.status_code == 201
     told = made.json()
     assert (told["name"], told["email"], told["roles"], told["has_password"], told["disabled_at"]) == (
@@ -128,8 +128,9 @@ def test_what_is_no_role_nobody_or_nowhere_is_refused(shared: Desk) -> None:
     for body, status in (({"role": "king"}, 422), ({}, 422), ({"role": "member", "workspace": "south"}, 404)):
         assert shared.post(path, body).status_code == status, body
     assert shared.post(path, {"role": None, "workspace": "north"}).status_code == 404
+    me = shared.logged_in("owner")
     for action, body in (("role", {"role": "member"}), ("password", {"password": LONG}), ("disable", {})):
-        assert shared.post(f"/api/users/{uuid4()}/{action}", body).status_code == 404, action
+        assert shared.post(f"/api/users/{uuid4()}/{action}", body, None, headers=me).status_code == 404, action
 
 
 def test_who_is_disabled_is_out_and_let_in_again_without_the_old_tokens(desk: Desk) -> None:
@@ -137,7 +138,8 @@ def test_who_is_disabled_is_out_and_let_in_again_without_the_old_tokens(desk: De
     assert desk.get("/api/me", "member").status_code == 200
     assert desk.post(f"{path}/disable").json()["disabled_at"] is not None
     assert desk.get("/api/me", "member").status_code == 401
-    assert desk.post(f"{path}/enable").json()["disabled_at"] is None
+    again = desk.post(f"{path}/enable", {}, None, headers=desk.logged_in("owner"))
+    assert again.json()["disabled_at"] is None
     assert desk.get("/api/me", "member").status_code == 401
 
 
@@ -155,11 +157,12 @@ def test_who_came_by_a_link_sets_their_first_password_without_an_old_one(desk: D
 
 
 def test_with_a_key_a_password_is_set_once_and_cannot_be_guessed_from_what_is_kept(desk: Desk) -> None:
-    path, headers = f"/api/users/{person(desk, 'viewer').id}/password", {"Idempotency-Key": "k"}
-    assert desk.post(path, {"password": LONG}, headers=headers).status_code == 200
-    again = desk.post(path, {"password": LONG}, headers=headers)
+    path = f"/api/users/{person(desk, 'viewer').id}/password"
+    headers = {"Idempotency-Key": "k", **desk.logged_in("owner")}
+    assert desk.post(path, {"password": LONG}, None, headers=headers).status_code == 200
+    again = desk.post(path, {"password": LONG}, None, headers=headers)
     assert again.headers["Idempotency-Replayed"] == "true"
-    assert desk.post(path, {"password": "another long one"}, headers=headers).json()["type"] == "key-reused"
+    assert desk.post(path, {"password": "another long one"}, None, headers=headers).json()["type"] == "key-reused"
     [kept] = desk.engine.read(lambda conn: conn.execute(sa.select(idempotency)).all())
     sent = again.request
     plain = f"POST {path}?\n".encode() + sent.content

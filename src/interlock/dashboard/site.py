@@ -24,7 +24,7 @@ from interlock.dashboard import kinds, words
 from interlock.engine import secrets
 from interlock.http.caller import COOKIE, caller, service_of
 from interlock.http.service import Service
-from interlock.people import OPERATORS, NotAuthenticated, Principal
+from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal
 from interlock.store import Micros
 from interlock.watch import alerts, measures
 
@@ -79,8 +79,13 @@ class Visitor:
 
 
 async def visitor(request: Request) -> Visitor:
-    """The reader of a page; whoever is not logged in is sent to the login, and back afterwards."""
+    """The reader of a page; whoever is not logged in is sent to the login, and back afterwards.
+
+    A page shows what a person may see: to a token, which may be good for much less, it is not there to be shown.
+    """
     service = service_of(request)
+    if request.headers.get("authorization") is not None:
+        raise NotAllowed("pages are for logins; use the API with a token")
     try:
         who = await caller(request)
     except NotAuthenticated:

@@ -20,6 +20,12 @@ from interlock.people.tokens import TokenRow
 from interlock.store import Micros, moment
 
 
+def in_a_login(who: Principal, what: str) -> None:
+    """NotAllowed through a token: whoever has stolen one must not come in by another way once it is revoked."""
+    if who.token_id is not None:
+        raise NotAllowed(f"{what} in a login, not through a token")
+
+
 def change_role(unit: Unit, who: Principal, person_id: UUID, role: Role | None, workspace: str) -> Person:
     """Give somebody a role in a workspace; None takes them out of it."""
     person = accounts.get(unit.conn, person_id)

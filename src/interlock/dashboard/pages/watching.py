@@ -141,7 +141,8 @@ async def show_settings(v: Reader) -> Response:
         everyone = [p for p in accounts.everyone(conn) if v.operator or v.workspaces & set(p.roles)]
         seen = [
             t for t in tokens.every(conn)
-            if t.revoked_at is None and (v.may("manage", t.workspace) or t.person_id == v.who.person_id)
+            if t.revoked_at is None
+            and (v.may("manage", t.workspace) or (t.person_id is not None and t.person_id == v.who.person_id))
         ]  # fmt: skip
         mine = sessions.of(conn, v.who.person_id, v.now) if v.who.person_id else []
         return {

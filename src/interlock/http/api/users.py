@@ -100,6 +100,8 @@ async def list_users(
 @router.post("/users", status_code=201, summary="Add a person", response_model=PersonOut)
 async def add_user(service: TheService, write: Write, body: NewPerson) -> Response:
     require_operator(write.who, "manage")
+    if body.password is not None:
+        managing.in_a_login(write.who, "a person with a password is added")
     hashed = await service.call(service.people.hashed, body.password) if body.password is not None else None
 
     def add(unit: Unit) -> PersonOut:
@@ -125,13 +127,12 @@ async def set_role(write: Write, id: UUID, body: NewRole) -> Response:
 @router.post("/users/{id}/password", summary="Set a password; other sessions end", response_model=PersonOut)
 async def set_password(service: TheService, write: Write, id: UUID, body: NewPassword) -> Response:
     own = write.who.person_id == id
-    if own and write.who.token_id is not None:
-        raise NotAllowed("a password is changed in a login, not through a token")
+    if not own:
+        require_operator(write.who, "manage")
+    managing.in_a_login(write.who, "a password is changed")
     if own:
         address = address_of(write.request)
         await service.call(service.people.confirm, id, body.old or "", address=address)
-    else:
-        require_operator(write.who, "manage")
     hashed = await service.call(service.people.hashed, body.password)
 
     def change(unit: Unit) -> PersonOut:
@@ -151,6 +152,7 @@ async def disable_user(write: Write, id: UUID) -> Response:
 @router.post("/users/{id}/enable", summary="Let somebody in again", response_model=PersonOut)
 async def enable_user(write: Write, id: UUID) -> Response:
     require_operator(write.who, "manage")
+    managing.in_a_login(write.who, "somebody is let in again")
     by = write.who.actor_in(OPERATORS)
     return await write(lambda unit: PersonOut.of(accounts.enable(unit, id, by), write.who), name="people", forget=True)
 
