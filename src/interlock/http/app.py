@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from fastapi import APIRouter, Depends, FastAPI
 from fastapi.telemetry import TelemetryConfig
-from starlette.types import ASGIApp, ExceptionHandler
+from starlette.requests import Request
+from starlette.types import ASGIApp, ExceptionHandler, Scope
 
 from interlock import __version__
 from interlock.http import problems
@@ -34,11 +35,13 @@ from interlock.http.api import (
     workers,
 )
 from interlock.http.asgi import Surroundings
+from interlock.http.caller import credentials
 from interlock.http.description import described
 from interlock.http.direct import Router, wrapped
 from interlock.http.parameters import only_known
 from interlock.http.problems import MEDIA_TYPE
 from interlock.http.service import Service
+from interlock.machine import InterlockError
 from interlock.watch import prometheus
 from interlock.watch.tracing import Tracing
 
@@ -100,6 +103,16 @@ def create_app(
         app.include_router(router, dependencies=[Depends(only_known)])
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     limits = service.settings.http
+
+    async def stranger(scope: Scope) -> problems.Refusal | None:
+        try:
+            shown = credentials(Request(scope))
+            if service.callers.recall(*shown) is None:
+                await service.call(service.callers.find, *shown)
+        except InterlockError as error:
+            return problems.of(error)
+        return None
+
     return Surroundings(
         app if tracing else wrapped(app, every),  # spans are the framework's
         limits,
@@ -109,4 +122,5 @@ def create_app(
             *(pair for router in every if isinstance(router, Router) for pair in router.longer.items()),
         ),
         observe=prometheus.observe_request,
+        stranger=stranger,
     )

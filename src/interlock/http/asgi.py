@@ -6,17 +6,19 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interlock.config import HttpSettings
 from interlock.http import incoming
-from interlock.http.problems import problem
+from interlock.http.problems import Refusal, problem
 from interlock.http.reach import Reach
 
 Observe = Callable[[str, str, int, float], None]
+Stranger = Callable[[Scope], Awaitable[Refusal | None]]
+"""Why nobody is known who asks; None when somebody is."""
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     b"font-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -33,7 +35,7 @@ ALWAYS = (
 
 
 SMALL = 16_384
-"""Bytes of a body that are looked at on the spot."""
+"""Bytes of a body that are looked at on the spot, and that are taken from anybody."""
 SLOW = "the body of the request came too slowly; send it again, on a better connection or in a smaller piece"
 
 
@@ -41,9 +43,16 @@ class Surroundings:
     """Wraps the application."""
 
     def __init__(
-        self, app: ASGIApp, settings: HttpSettings, *, longer: tuple[tuple[str, int], ...], observe: Observe
+        self,
+        app: ASGIApp,
+        settings: HttpSettings,
+        *,
+        longer: tuple[tuple[str, int], ...],
+        observe: Observe,
+        stranger: Stranger,
     ) -> None:
         self._app, self._settings, self._longer, self._observe = app, settings, longer, observe
+        self._stranger = stranger
         self._reach = Reach(settings)
         self._limits: dict[str, int] = {}
         """Of paths that were asked for lately."""
@@ -67,11 +76,22 @@ class Surroundings:
         until = began + self._settings.body_seconds
         kind = incoming.looks_at(scope)
         parts: list[bytes] = []
+        declared = _declared_length(scope)
+        asked = False
+
+        async def ask() -> None:
+            """Nobody reads or parses a long body for a stranger."""
+            nonlocal asked
+            asked = True
+            if unknown := await self._stranger(scope):
+                raise HTTPException(unknown.status_code, unknown.problem.detail, _kept(unknown))
 
         async def bounded() -> Message:
             nonlocal seen, whole
             if whole:  # now only the end of the connection can come, and that may take its time
                 return await receive()
+            if declared is not None and declared > SMALL and not asked:
+                await ask()
             try:
                 async with asyncio.timeout(min(self._settings.idle_seconds, until - time.perf_counter())):
                     message = await receive()
@@ -82,6 +102,8 @@ class Surroundings:
                 seen += len(message.get("body", b""))
                 if seen > limit:  # an error of the framework's own kind, which it lets pass
                     raise HTTPException(413, _told(limit), {"Connection": "close"})
+                if seen > SMALL and not asked:
+                    await ask()
                 if kind:
                     parts.append(message.get("body", b""))
                     if whole and (wrong := await _wrong(kind, b"".join(parts))):
@@ -103,7 +125,6 @@ class Surroundings:
 
         try:
             refused = self._reach.admit(scope)
-            declared = _declared_length(scope)
             if refused:
                 await problem(421, "wrong-host", refused)(scope, receive, marked)
             elif wrong := incoming.address(scope):
@@ -123,6 +144,11 @@ async def _wrong(kind: str, content: bytes) -> str:
     if len(content) <= SMALL:
         return incoming.body(kind, content)
     return await asyncio.to_thread(incoming.body, kind, content)
+
+
+def _kept(refusal: Refusal) -> dict[str, str]:
+    """The headers of its own."""
+    return {k: v for k, v in refusal.headers.items() if k not in {"content-length", "content-type"}}
 
 
 def _told(limit: int) -> str:

@@ -19,8 +19,12 @@ ENVELOPE = 4
 """Levels around the data in a request."""
 DEEPEST = values.DEEPEST + ENVELOPE
 ESCAPED = re.compile(rb"\\.", re.DOTALL)
-HALF = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
-"""Where half of a surrogate pair may be; most are whole pairs."""
+UNFIT = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]")
+"""A NUL, or where half of a surrogate pair may be; most are whole pairs."""
+WHOLE = re.compile(rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+"""An escaped backslash, behind which nothing is an escape, and a whole pair."""
+PLACED = 16_384
+"""Bytes of a body up to which it is told where in it something is wrong: to find that out it is parsed and walked."""
 BRACKETS = bytes.maketrans(b"[]", b"{}")
 DOWN = b"{" * (DEEPEST + 1)
 OTHERS = bytes(set(range(256)) - set(b"{}[]"))
@@ -52,13 +56,16 @@ def body(kind: str, content: bytes) -> str:
         return "the body has a NUL: JSON is sent as UTF-8, without any"
     if len(content) > 2 * DEEPEST and too_deep(content):
         return f"the body is nested more than {DEEPEST} levels deep; flatten it, or send what is deep as text"
-    if b"\\u0000" in content or HALF.search(content):
-        return _unfit(content)
+    if UNFIT.search(content) and (wrong := UNFIT.search(WHOLE.sub(b"  ", content))):
+        if len(content) <= PLACED:
+            return _place(content)
+        what = "a NUL" if wrong[0].endswith(b"0000") else "half of a surrogate pair"
+        return f"a text in the body has {what}, which cannot be kept; leave it out"
     return ""
 
 
-def _unfit(content: bytes) -> str:
-    """The escape may be half of a whole pair, or stand behind a backslash: the parser knows."""
+def _place(content: bytes) -> str:
+    """What is wrong, with its place in what was sent."""
     try:
         found: Any = json.loads(content)
         values.check(found, "body", DEEPEST)
