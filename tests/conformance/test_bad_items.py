@@ -565,3 +565,98 @@ def test_many_dead_letters_are_retried_each_for_itself(opened: Callable[..., Tri
     assert len(done) == 1
     assert trial.state(good) == "working"
     assert trial.state(bad) == "failed"
+
+
+def diverting() -> Machine:
+    """Two that fail at the same time; the follower of the first retry sends the other one elsewhere."""
+    machine = Machine(
+        "bad", initial="working", failures=Failures(
+            state="failed", otherwise=Rule((Exception,), retries=3, backoff=fixed(HOUR))
+        ),
+        states=[State("working"), State("other"), State("failed", FAILED), State("done", FINAL)],
+        transitions=[
+            Transition("working", "done", on="end"), Transition("working", "failed", on="fail", by=SYSTEM),
+            Transition("failed", "working", on="retry", by=(SYSTEM, USER)),
+            Transition("failed", "other", on="divert", by=SYSTEM), Transition("other", "done", on="end"),
+        ],
+    )  # fmt: skip
+    machine.work("working")(lambda task: Go("done"))
+    machine.work("other")(lambda task: Go("done"))
+
+    @machine.entering("working")
+    def divert(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
+        from interlock.engine import firing
+
+        if edge.on == "retry" and instance.data.get("other"):
+            firing.fire(unit, UUID(instance.data["other"]), "divert", Actor(SYSTEM))
+
+    return machine
+
+
+def test_what_a_neighbours_follower_moved_in_the_same_round_is_not_served_as_it_was(
+    opened: Callable[..., Trial],
+) -> None:
+    trial = opened(diverting())
+    second = trial.create("bad")
+    first = trial.create("bad", {"other": str(second)}, priority=0)
+    for claim in trial.claim(2):
+        trial.finish(claim, Fail(RuntimeError("x")))
+        if claim.id == first:
+            trial.clock.advance(timedelta(seconds=1))  # the other one is due a moment later
+    trial.clock.advance(2 * HOUR)
+    trial.engine.tick()
+    assert [trial.state(one) for one in (first, second)] == ["working", "other"]
+    assert trial.get(second).wake == "work"
+    assert trial.engine.dead_letters.find() == []
+
+
+def test_a_dead_letter_of_an_event_is_not_fired_where_the_instance_went_on_to(opened: Callable[..., Trial]) -> None:
+    machine = Machine(
+        "bad", initial="a", states=[
+            State("a", WAITING, waits_for="its time", timers=(Timer(HOUR, "expire"),)),
+            State("b", WAITING, waits_for="its time"), State("gone", FINAL),
+        ],
+        transitions=[
+            Transition("a", "gone", on="expire", by=SYSTEM, guard=missing),
+            Transition("b", "gone", on="expire", by=SYSTEM), Transition("a", "b", on="extend", by=USER),
+        ],
+    )  # fmt: skip
+    trial = opened(machine)
+    it = trial.create("bad")
+    trial.advance(hours=2)
+    [letter] = trial.engine.dead_letters.find()
+    trial.engine.fire(it, "extend", actor=ANN)
+    with pytest.raises(Refused, match="went on to 'b' since"):
+        trial.engine.dead_letters.retry(letter.id, actor=ANN)
+    assert trial.state(it) == "b"
+
+
+def test_a_letter_of_a_waiting_row_that_could_not_be_read_fires_its_timer_when_it_is_retried(
+    opened: Callable[..., Trial],
+) -> None:
+    trial = opened(timed(guard=lambda about: "n" in about.data))
+    it = trial.create("bad", {"n": 1})
+
+    def plant(text: str) -> None:
+        row = sa.update(t.instance).where(t.instance.c.id == it).values(data=text)
+        trial.engine.store.write(lambda conn: conn.execute(row) and None)
+
+    plant('{"n": ')
+    trial.clock.advance(2 * HOUR)
+    trial.engine.tick()
+    [letter] = trial.engine.dead_letters.find()
+    plant('{"n":1}')
+    trial.engine.dead_letters.retry(letter.id, actor=ANN)
+    assert trial.state(it) == "late"
+
+
+def test_a_follower_whose_own_look_up_is_not_served_is_undone_whole(opened: Callable[..., Trial]) -> None:
+    from interlock.engine import NotServed
+
+    trial = opened(lost(raising(NotServed("no code for another machine"))))
+    gone = trial.new_worker()
+    it = trial.create("bad")
+    assert trial.claim(1, worker=gone)
+    trial.lose(gone)
+    assert [row.kind for row in trial.engine.history(it)] == ["created", "failed"]
+    assert trial.state(it) == "working"

@@ -16,7 +16,7 @@ from interlock.store import Micros, span
 
 WAKE, DUE, HOLDER, FENCE, SINCE = map(PLACES.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
 assert (DUE, FENCE, SINCE) == (WAKE + 1, HOLDER + 1, HOLDER + 2), "a claim changes two runs of columns"
-DATA = PLACES["data"]
+DATA, SEQ = PLACES["data"], PLACES["seq"]
 _place_of = columns("machine", "version", "state")
 
 
@@ -54,7 +54,12 @@ class Claim(NamedTuple):
 
 
 def claim(
-    unit: Unit, worker: UUID, queues: Sequence[str], count: int, turn: int = 0, picked: list[UUID] | None = None
+    unit: Unit,
+    worker: UUID,
+    queues: Sequence[str],
+    count: int,
+    turn: int = 0,
+    picked: list[tuple[UUID, int]] | None = None,
 ) -> list[Claim]:
     """Up to `count` claims; picks up, with a history row, what is declared to be picked up.
 
@@ -64,7 +69,7 @@ def claim(
         return []
     rows = picking.pick(unit.core, unit.conn, unit.now, queues, count, turn)
     if picked is not None:
-        picked += [row[0] for row in rows]
+        picked += [(row[0], row[SEQ]) for row in rows]
     places: dict[tuple[str, int, str], Place] = {}
     for which in set(map(_place_of, rows)):
         machine, version, state = which

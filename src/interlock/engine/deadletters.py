@@ -8,12 +8,13 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import artifacts, lineage, moves, values, visits
+from interlock.engine import artifacts, judging, lineage, moves, values, visits
 from interlock.engine.errors import InvalidData, NotFound, Refused, Unreadable, items_own
 from interlock.engine.instance import ERASED, Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import readable
 from interlock.machine import Actor, Kind, Machine
+from interlock.machine.transitions import PEOPLE
 from interlock.store import Micros
 from interlock.store.tables import dead_letter as D
 
@@ -158,6 +159,9 @@ def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Ins
         _close(unit, letter_id, "retried", actor, reason, retried_as=again.id)
         return again
     if event := letter.error.get("event"):
+        if instance.state != letter.state:
+            raise Refused(f"{machine.name} {instance.id} went on to {instance.state!r} since; resolve the dead letter")
+        judging.may_fire(unit, instance, machine, str(event), PEOPLE, actor)
         _fire_again(unit, instance, str(event), actor, payload)
     elif instance.state != state:
         _walk_back(unit, instance, machine, state, actor, payload)
@@ -182,6 +186,12 @@ def _again_here(unit: Unit, instance: Instance, machine: Machine, actor: Actor, 
     if under_way(instance):
         raise Refused(
             f"{machine.name} {instance.id} is in {instance.state!r} and its work was started already; "
+            "resolve the dead letter",
+            allowed(instance, machine),
+        )
+    if not (machine.starts_work(instance.state) or machine.runs_when_armed(instance.state)):
+        raise Refused(
+            f"nobody works in {instance.state!r} of {machine.name}, so nothing can be done again; fire an event, and "
             "resolve the dead letter",
             allowed(instance, machine),
         )

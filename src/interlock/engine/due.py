@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking, unsettled
 from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
-from interlock.engine.instance import Instance
+from interlock.engine.instance import PLACES, Instance
 from interlock.engine.text import shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.workers import LIVES
@@ -60,7 +60,9 @@ def serve(unit: Unit, look: Look, limit: int = BATCH, *, only: UUID | None = Non
     query = look.where(unit) if only is None else look.where(unit).where(I.c.id == only)
     rows = unit.conn.execute(query.limit(limit).with_for_update(skip_locked=True)).all()
     for instance in unit.adopt(rows):
-        _isolated(unit, instance, look.one, look.name)
+        # One that a follower of another has moved meanwhile is not due any more, or is found the next time.
+        if instance.loaded is None or instance.seq == instance.loaded[PLACES["seq"]]:
+            _isolated(unit, instance, look.one, look.name)
     return len(rows)
 
 
@@ -167,9 +169,11 @@ def _take_back(unit: Unit, instance: Instance) -> None:
     assert holder is not None, "it was found by its holder"
     unsettled.lost(unit, instance)
     try:
-        failing.crash(unit, instance, unit.machine(instance), holder)
+        machine = unit.machine(instance)
     except NotServed:
         failing.hand_over(unit, instance, holder)
+    else:
+        failing.crash(unit, instance, machine, holder)
     unit.freed.append(instance.id)  # whatever limits the code here has: it may have taken a slot of another
 
 
@@ -206,6 +210,4 @@ def tick(unit: Unit) -> int:
     for look in LOOKS:
         done += serve(unit, look)
         unit.flush()  # the next looks into the database, and one instance may be due in two ways
-    done += unsettled.sweep(unit)
-    unit.flush()
     return done + limits.free_blocked(unit)

@@ -77,7 +77,7 @@ class Effect:
         return self.status == "confirmed"
 
 
-def _step(claim: Claim, instance: Instance) -> str:
+def step_of(claim: Claim, instance: Instance) -> str:
     """Where the instance is now: whoever comes after a crash begins there, not where the handler began."""
     return claim.machine.step_of(instance.state, instance.staged(claim.machine))
 
@@ -103,11 +103,11 @@ def intend(
     instance = must_hold(unit, claim)
     values.indexed(kind, "the effect's kind", values.NAME)
     wanted = request_hash(request)
-    named, found = _find(unit.conn, instance, _step(claim, instance), kind, key, lock=True)
+    named, found = _find(unit.conn, instance, step_of(claim, instance), kind, key, lock=True)
     if found is None:
         limits.use_all(unit, instance, claim.machine, takes)
         made = Effect(
-            uuid7(), instance.id, kind, named, wanted, "intended", _step(claim, instance), claim.fence, 0, None, None,
+            uuid7(), instance.id, kind, named, wanted, "intended", step_of(claim, instance), claim.fence, 0, None, None,
             unit.now, None, None, None, int(asks), None,
         )  # fmt: skip
         unit.conn.execute(sa.insert(E).values(_values(made)))
@@ -144,7 +144,7 @@ def intend(
 
 def unanswered(conn: sa.Connection, claim: Claim, instance: Instance, kind: str, key: str | None) -> Effect:
     """The one that keeps the step from sending: what came of it has to be found out first."""
-    _, found = _find(conn, instance, _step(claim, instance), kind, key)
+    _, found = _find(conn, instance, step_of(claim, instance), kind, key)
     if found is None:
         raise NotFound(f"{kind} was not sent before by {instance.machine} {instance.id}")
     return _seen_by(found, instance.id)

@@ -29,6 +29,7 @@ from interlock.machine import (
     InterlockError,
     Machine,
     Rule,
+    Timer,
     WorkerLost,
     WorkError,
 )
@@ -36,8 +37,6 @@ from interlock.machine.checks import CRASH
 from interlock.store import SECOND, Micros, micros, moment, span
 from interlock.store import tables as t
 
-LOST = "*lost"
-"""The due event of an instance whose worker was lost, found by a process without its code."""
 SHORTEST_PAUSE = 60 * SECOND
 VARIABLE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
 
@@ -164,13 +163,13 @@ def hand_over(unit: Unit, instance: Instance, worker: UUID) -> None:
     """
     unit.record(instance, "lost", SYSTEM_ACTOR, payload={"why": "worker_lost", "worker": str(worker)})
     instance.holder = instance.claimed_at = None
-    instance.wake, instance.due_at, instance.due_event = "resume", unit.now, f"{LOST} {worker}"
+    instance.wake, instance.due_at, instance.due_event = "resume", unit.now, f"{moves.LOST} {worker}"
 
 
 def handed_over(instance: Instance) -> UUID | None:
     """The lost worker of an instance whose crash is still to be counted."""
     event = instance.due_event
-    return UUID(event.partition(" ")[2]) if event is not None and event.startswith(LOST) else None
+    return UUID(event.partition(" ")[2]) if event is not None and event.startswith(moves.LOST) else None
 
 
 def passed(instance: Instance, step: str) -> None:
@@ -352,14 +351,16 @@ def set_aside(
     why: str,
     *,
     problem: BaseException | None = None,
-    event: str | None = None,
     actor: Actor = SYSTEM_ACTOR,
 ) -> None:
     """The last resort: the instance stays where it is, and waits in the dead letters for a person.
 
-    Nothing of the machine is asked that could raise: `problem` is what its rules raised. A retry fires `event`.
+    `problem` is what its rules raised. What was due (`why` is "due" or "timer") is kept: a retry fires that event.
     """
     step, data = _readable(unit, instance)
+    event = _due_event(unit, instance, why)
+    if why == "due" and instance.failed_step:
+        step = instance.failed_step
     told = describe(error)
     if problem is not None:
         told["message"] = shortened(f"{told['message']} (and its rule cannot be applied: {message_of(problem)})")
@@ -370,12 +371,30 @@ def set_aside(
     unit.record(instance, "failed", actor, payload={"error": told, "why": why, "step": step, "exhausted": True})
     instance.holder = instance.claimed_at = instance.blocked_on = None
     instance.wake = instance.due_at = instance.due_event = None
-    if instance.timer_at is not None and instance.timer_at <= unit.now:
-        instance.timer_at = None
     unit.freed.append(instance.id)
     with suppress(NotServed, KeyError):
         moves.ask_again(unit, instance, unit.machine(instance))
     bury(unit, instance, instance.state, step, told, data)
+
+
+def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
+    """The event that was due, as far as it can be worked out; the timer behind it comes next."""
+    if why == "due" and instance.paused_at is None and handed_over(instance) is None:
+        return instance.due_event
+    if instance.timer_at is None or instance.timer_at > unit.now:
+        return None
+    try:
+        machine = unit.machine(instance)
+        number = moves.pending_timer(machine, instance)
+        assert number is not None, "it is due"
+        timer = machine.states[instance.state].ordered_timers[number]
+        moves.set_timer(machine, instance, number + 1)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        instance.timer_at = None
+        return None
+    return timer.fire if why == "timer" and isinstance(timer, Timer) else None
 
 
 def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:

@@ -9,14 +9,14 @@ neighbours one slow round, and then nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import claiming, due, failing, limits, unsettled
+from interlock.engine import claiming, due, failing, limits, unsettled, workers
 from interlock.engine.claiming import Claim
 from interlock.engine.unit import Unit
 from interlock.store import StoreClosed, StoreError, span
@@ -40,14 +40,17 @@ def passes(error: BaseException) -> bool:
 def tick(engine: Engine) -> int:
     """Do what is due; each for itself where all together failed."""
     try:
-        return engine.write(due.tick, name="tick")
+        done = engine.write(due.tick, name="tick")
     except BaseException as error:
         if passes(error):
             raise
         log.warning("what is due could not be done together (%s); now one by one", named(error))
-    done = sum(_one_by_one(engine, look) for look in due.LOOKS)
-    done += engine.write(limits.free_blocked, name="tick")
-    return done + engine.write(unsettled.sweep, name="tick")
+        done = sum(_one_by_one(engine, look) for look in due.LOOKS)
+        done += engine.write(limits.free_blocked, name="tick")
+    # In a transaction of its own: it waits for the instances that it locks, and must hold no others meanwhile.
+    if engine.read(lambda conn: unsettled.anything(conn, engine.clock.now())):
+        done += engine.write(unsettled.sweep, name="tick")
+    return done
 
 
 def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | None) -> int:
@@ -58,6 +61,9 @@ def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | 
         if passes(error):
             raise
         log.warning("what lost workers held could not be taken back together (%s); now one by one", named(error))
+    if beats is not None:  # one that has beaten since is spared
+        now = {worker.id: worker.beats for worker in engine.read(workers.alive)}
+        dead = [one for one in dead if now.get(one) == beats.get(one)]
     done = _one_by_one(engine, due.held_by(dead))
     return done + engine.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
 
@@ -77,9 +83,9 @@ def claim_one_by_one(engine: Engine, worker: UUID, queues: Sequence[str], count:
     """A transaction for each claim: the one that fails is known, and goes to the dead letters."""
     claims: list[Claim] = []
     for _ in range(count):
-        picked: list[UUID] = []
+        picked: list[tuple[UUID, int]] = []
 
-        def job(unit: Unit, picked: list[UUID] = picked) -> list[Claim]:
+        def job(unit: Unit, picked: list[tuple[UUID, int]] = picked) -> list[Claim]:
             picked.clear()  # it may run a second time
             return claiming.claim(unit, worker, queues, 1, turn, picked)
 
@@ -88,37 +94,54 @@ def claim_one_by_one(engine: Engine, worker: UUID, queues: Sequence[str], count:
         except BaseException as error:
             if passes(error) or not picked:
                 raise
-            set_aside(engine, picked[0], error, "claim")
+            instance, seq = picked[0]
+            set_aside(engine, instance, error, "claim", seq=seq)
         if not picked:
             break
     return claims
 
 
 def _one_by_one(engine: Engine, look: due.Look) -> int:
-    def ids(conn: sa.Connection) -> list[UUID]:
+    def seen(conn: sa.Connection) -> list[tuple[UUID, int]]:
         unit = Unit(engine.core, conn, engine.clock.now())
-        return [row.id for row in conn.execute(look.where(unit).limit(due.BATCH))]
+        return [(row.id, row.seq) for row in conn.execute(look.where(unit).limit(due.BATCH))]
 
-    found = engine.read(ids)
-    for one in found:
-        _alone(engine, one, lambda unit, one=one: due.serve(unit, look, only=one), look.name)  # type: ignore[misc]
+    found = engine.read(seen)
+    for one, seq in found:
+        try:
+            engine.write(lambda unit, one=one: due.serve(unit, look, only=one), name="tick")  # type: ignore[misc]
+        except BaseException as error:
+            if passes(error):
+                raise
+            set_aside(engine, one, error, look.name, seq=seq)
     return len(found)
 
 
-def _alone(engine: Engine, instance_id: UUID, job: Callable[[Unit], object], why: str) -> None:
-    try:
-        engine.write(job, name="tick")
-    except BaseException as error:
-        if passes(error):
-            raise
-        set_aside(engine, instance_id, error, why)
+def set_aside(
+    engine: Engine,
+    instance_id: UUID,
+    error: BaseException,
+    why: str,
+    *,
+    seq: int | None = None,
+    fence: int | None = None,
+) -> None:
+    """Put the instance to the dead letters, if it is still as it was seen: with this seq, or held under this fence.
 
+    Where even that cannot be written, it is put out of the others' way.
+    """
 
-def set_aside(engine: Engine, instance_id: UUID, error: BaseException, why: str) -> None:
-    """Put the instance to the dead letters; where even that cannot be written, out of the others' way."""
+    def job(unit: Unit) -> bool:
+        instance = unit.lock(instance_id)
+        held = (instance.fence, instance.wake) == (fence, "lease")
+        if seq not in (None, instance.seq) or (fence is not None and not held):
+            return False
+        failing.set_aside(unit, instance, error, why)
+        return True
+
     try:
-        engine.write(lambda unit: failing.set_aside(unit, unit.lock(instance_id), error, why), name="tick")
-        log.error("instance %s goes to the dead letters: %s", instance_id, named(error))
+        if engine.write(job, name="tick"):
+            log.error("instance %s goes to the dead letters: %s", instance_id, named(error))
     except BaseException as problem:
         if passes(problem):
             raise

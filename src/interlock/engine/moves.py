@@ -23,6 +23,9 @@ from interlock.store import tables as t
 from interlock.store.keeping import kept_key
 from interlock.store.prepared import Prepared
 
+LOST = "*lost"
+"""The due event of an instance whose worker was lost, found by a process without its code."""
+
 
 def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
     """The data as the machine's model keeps it; an error names each field."""
@@ -110,11 +113,16 @@ def move(
 
 def _interrupts(instance: Instance, machine: Machine, payload: Mapping[str, Any] | None) -> bool:
     """Whether it takes the instance out of a step whose work is under way; a failure says so itself."""
-    if instance.wake not in {"work", "lease", "blocked"} and instance.held_wake != "work":
-        return False
     if machine.pick_up(instance.state) is not None:
         return False  # it waits to be begun
-    return payload is None or not ("error" in payload or payload.get("why") == "worker_lost")
+    if payload is not None and ("error" in payload or payload.get("why") == "worker_lost"):
+        return False
+    if instance.wake in {"work", "lease", "blocked"} or instance.held_wake == "work":
+        return True
+    # It failed for good and rests in its step, or its worker was lost: the step is not done either.
+    if instance.stored_failures:
+        return instance.failures_of(machine.step_of(instance.state, instance.staged(machine))) > 0
+    return instance.due_event is not None and instance.due_event.startswith(LOST)
 
 
 def follow(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: Actor) -> None:

@@ -89,11 +89,12 @@ class Claimer(Loop):
                 raise
             how = isolation.named(error)
             log.warning("%d results and %d claims could not be written together (%s)", len(batch), free, how)
-            done = [self._alone(running, outcome) for running, outcome in batch]
+            self._each(batch)
+            batch, done = [], []
             claims = isolation.claim_one_by_one(self._engine, self._me.id, self._queues, free, self._turn)
         self._count(batch, done)
         self.running.update(self.runner.start(claims))
-        busy = bool(batch or claims)
+        busy = bool(claims or done)
         self._idle_rounds = 0 if busy else self._idle_rounds + 1
         return bool(claims) and len(claims) == free
 
@@ -120,6 +121,16 @@ class Claimer(Loop):
         core = self._engine.core
         return self._engine.read(lambda conn: picking.anything_ready(core, conn, core.clock.now(), self._queues))
 
+    def _each(self, batch: list[tuple[Running, Outcome]]) -> None:
+        """Write each result for itself. Those that were not reached, and what cannot be written now, are kept."""
+        left = list(batch)
+        try:
+            while left:
+                self._count(left[:1], [self._alone(*left[0])])
+                del left[0]
+        finally:
+            self._put_back(left)
+
     def _alone(self, running: Running, outcome: Outcome, *, again: bool = True) -> bool | None:
         """A result that cannot be written must not sink those beside it: it fails its step. None: not yet."""
         try:
@@ -130,7 +141,8 @@ class Claimer(Loop):
                 return None
             log.error("the result of %s cannot be written: %s", running.claim.id, isolation.named(error))
             if not again:
-                isolation.set_aside(self._engine, running.claim.id, error, "error")
+                claim = running.claim
+                isolation.set_aside(self._engine, claim.id, error, "error", fence=claim.fence)
                 return False
             failure = Fail(HandlerNonsense(f"the outcome cannot be written: {isolation.named(error)}"))
         return self._alone(running, failure, again=False)
@@ -167,7 +179,7 @@ class Claimer(Loop):
         with self._lock:
             batch, self._results = self._results, []
         if batch and self._trusted():
-            self._count(batch, [self._alone(running, outcome) for running, outcome in batch])
+            self._each(batch)
 
     def unfinished(self) -> list[Claim]:
         """What is still running at the end of a drain; told to stop, and to be given back."""

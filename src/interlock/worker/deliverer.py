@@ -145,7 +145,8 @@ class Deliverer(HintedLoop):
             if attempt.id not in self._running:
                 return  # it waited for a thread until its time was up
         try:
-            told: str | BaseException = self._channels[message.channel].deliver(message)
+            said = self._channels[message.channel].deliver(message)
+            told: str | BaseException = said if isinstance(said, str) else ""
         except BaseException as error:  # also SystemExit: a channel may be anybody's code
             told = error
         self._end(attempt, told)

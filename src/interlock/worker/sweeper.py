@@ -57,4 +57,4 @@ class Sweeper(Loop):
         # a clock that was not set since all who live must have beaten; a day's step would make all of them dead.
         if clock.steady() - since > lease:
             return True
-        return worker.until < now and clock.steady() - last_set(clock) >= lease / 2
+        return worker.until < now and clock.steady() - last_set(clock) >= lease

@@ -77,8 +77,9 @@ class EnginePort:
         self.engine.write(lambda unit: effect_functions.sent(unit, self.claim, effect_id), name="sent")
 
     def do_idempotency_key(self) -> str:
-        parent = self.claim.instance.parent
-        return self.engine.read(lambda conn: visits.of(conn, self.claim.id, parent, self.claim.step)).key
+        instance = self.engine.get(self.claim.id)
+        step = effect_functions.step_of(self.claim, instance)
+        return self.engine.read(lambda conn: visits.of(conn, instance.id, instance.parent, step)).key
 
     def do_settle(self, effect_id: UUID, status: str, answer: Any, error: str | None) -> Effect:
         """Waits for a database that is away: what was learnt is never thrown away, and telling it twice is harmless."""
@@ -205,6 +206,8 @@ class Task(Generic[D]):
         self._follow(self._port.call("save", data, reason))
 
     def _follow(self, after: Instance) -> None:
+        if after.state != self.state:
+            self._key = None  # another step begins
         self.state = after.state
         kind: Any = type(self.data)
         data: Any = kind.model_validate(after.data) if hasattr(kind, "model_validate") else after.data
