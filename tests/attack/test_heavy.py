@@ -73,7 +73,7 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
     good, bad = house.taken(DOUBTFUL), taken(house, hostile())
     service = house.desk.service
     assert house.desk.get(f"/workflows/{good}/pages/1", "owner").status_code == 200
-    service.heavy = Heavy(seconds=8.0, hands=2, waiting=0)
+    service.heavy = Heavy(seconds=4.0, hands=2, waiting=0)
     answers: list[httpx2.Response] = []
 
     def attack(client: httpx2.Client) -> None:

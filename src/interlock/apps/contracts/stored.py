@@ -17,6 +17,7 @@ from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate
 from interlock.apps.contracts.fields.result import Extraction, Found
 from interlock.apps.contracts.fields.signals import MODEL_ONLY, Signals
 from interlock.apps.contracts.reading import Box, Document, Reader, Span
+from interlock.apps.contracts.reading.errors import ParseTimeout, ReaderDied
 from interlock.apps.contracts.reading.pdf import Progress
 from interlock.engine import artifacts
 
@@ -130,12 +131,18 @@ def _found(name: str, one: Mapping[str, Any]) -> Found:
 
 
 def unseen(data: Mapping[str, Any], doc: Document, original: bytes, read: Extraction) -> list[str]:
-    """The fields whose quotes have words that nobody sees on the page: white, covered, tiny, beside the paper."""
+    """The fields whose quotes have words that nobody sees on the page: white, covered, tiny, beside the paper.
+
+    All of them, where the pages cannot be drawn in time: then nobody can look at them either.
+    """
     if data["media_type"] != "application/pdf" or not read.fields:
         return []
     names = list(read.fields)
     spans = [Span(one.page, one.start, one.end) for one in read.fields.values()]
-    seen = reader().visible(doc, spans, original)
+    try:
+        seen = reader().visible(doc, spans, original)
+    except (ParseTimeout, ReaderDied):
+        return names
     return [name for name, shown in zip(names, seen, strict=True) if not shown]
 
 

@@ -17,6 +17,8 @@ class Limits:
     """Bytes that a Word file may unpack to."""
     seconds: float = 120.0
     """For all pages with text; a page that OCR reads has its own time."""
+    look_seconds: float = 8.0
+    """For drawing the pages with evidence, to see whether a person can see it."""
     ocr_pages: int = 100
     ocr_seconds_a_page: float = 30.0
     pixels: int = 16_000_000

@@ -61,7 +61,11 @@ class Reader:
     def visible(self, document: Document, spans: Sequence[Span], data: bytes) -> list[bool]:
         """For each span whether all of its words can be seen on the page."""
         part = _only(document, {span.page for span in spans})
-        found: list[bool] = self._ask("visible", (part, list(spans), data, self._limits))
+        found: list[bool] = self._ask(
+            "visible",
+            (part, list(spans), data, self._limits),
+            seconds=min(self._limits.look_seconds, self._limits.seconds),
+        )
         return found
 
     def span_at(self, document: Document, page: int, box: Box, data: bytes) -> Span | None:
@@ -82,7 +86,9 @@ class Reader:
     ) -> None:
         self.close()
 
-    def _ask(self, name: str, arguments: tuple[Any, ...], progress: Progress | None = None) -> Any:
+    def _ask(
+        self, name: str, arguments: tuple[Any, ...], progress: Progress | None = None, *, seconds: float | None = None
+    ) -> Any:
         with self._lock:
             if self._files >= FILES_A_PROCESS or (self._child is not None and not self._child.is_alive()):
                 self._end()
@@ -91,8 +97,7 @@ class Reader:
             try:
                 pipe.send((name, arguments))
                 while True:
-                    seconds = max(self._limits.seconds, self._limits.ocr_seconds_a_page)
-                    self._wait(pipe, name, seconds)
+                    self._wait(pipe, name, seconds or max(self._limits.seconds, self._limits.ocr_seconds_a_page))
                     kind, value = pipe.recv()
                     if kind == "page":
                         if progress is not None:
