@@ -31,6 +31,7 @@ class Callers:
     def __init__(self, people: People) -> None:
         self._people = people
         self._known: dict[str, tuple[float, Principal]] = {}
+        self._forgotten = 0
         self._used: set[UUID] = set()
         self._lock = threading.Lock()
         self.told: list[Callable[[], None]] = []
@@ -45,11 +46,13 @@ class Callers:
 
     def find(self, kind: str, secret: str) -> Principal:
         """Ask the database; NotAuthenticated when nobody is meant."""
+        before = self._forgotten
         found = self._people.by_token(secret) if kind == "token" else self._people.by_session(secret)
         with self._lock:
             if len(self._known) > 10_000:
                 self._known.clear()
-            self._known[_digest(kind, secret)] = (time.monotonic() + KNOWN_FOR, found)
+            if before == self._forgotten:  # what was read before a change is not kept past it
+                self._known[_digest(kind, secret)] = (time.monotonic() + KNOWN_FOR, found)
         self._note(found)
         return found
 
@@ -59,7 +62,9 @@ class Callers:
 
     def forget(self) -> None:
         """People, roles or tokens changed: ask again, and tell those who listen to a stream to do so."""
-        self._known.clear()
+        with self._lock:
+            self._forgotten += 1
+            self._known.clear()
         for tell in self.told:
             tell()
 

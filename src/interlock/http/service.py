@@ -17,8 +17,9 @@ from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.unit import Unit
 from interlock.http.heavy import Heavy
-from interlock.people import People
+from interlock.people import NotAuthenticated, People, Principal
 from interlock.people.changes import CHANGED
+from interlock.people.present import confirm
 from interlock.store import StoreError
 from interlock.worker.loop import Loop
 
@@ -93,6 +94,20 @@ class Service:
     async def write(self, job: Callable[[Unit], T], name: str) -> T:
         """Run the job in one transaction; no thread of ours waits for the disk."""
         return await asyncio.wrap_future(self.engine.submit(job, name))
+
+    async def write_as(self, who: Principal, job: Callable[[Unit], T], name: str) -> T:
+        """The same for somebody who asked: in the transaction they are still who they were, or nothing is done."""
+        alone = name == "people"
+
+        def run(unit: Unit) -> T:
+            confirm(unit, who, alone=alone)
+            return job(unit)
+
+        try:
+            return await self.write(run, name)
+        except NotAuthenticated:
+            self.callers.forget()
+            raise
 
     def room(self, kind: Callable[[Service], T]) -> T:
         """What an application keeps for as long as this service lives; made when it is first asked for."""

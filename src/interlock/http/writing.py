@@ -48,7 +48,7 @@ class Writer:
         something in it that must not be guessed from what is stored.
         """
         if self.key is None:
-            made = await self.service.write(job, name)
+            made = await self.service.write_as(self.who, job, name)
             if forget:
                 self.service.callers.forget()
             return _answer(status, made.model_dump_json(by_alias=True).encode())
@@ -88,7 +88,7 @@ class Writer:
             )  # fmt: skip
             return made.model_dump_json(by_alias=True), False
 
-        found = await self.service.write(run, name)
+        found = await self.service.write_as(self.who, run, name)
         if forget:
             self.service.callers.forget()
         return found

@@ -92,7 +92,11 @@ def begin(unit: Unit, person_id: UUID, name: str, *, address: str, browser: str,
 
 def by_secret(conn: sa.Connection, secret: str, now: Micros) -> Seen:
     """Whoever is logged in with it, with the roles of this moment."""
-    hashed = digest(secret)
+    return by_hash(conn, digest(secret), now)
+
+
+def by_hash(conn: sa.Connection, hashed: str, now: Micros) -> Seen:
+    """The same for a session that is known by the hash of its secret."""
     rows = conn.execute(_BY_HASH, {"hash": hashed}).all()
     first = rows[0] if rows else None
     if (

@@ -33,15 +33,16 @@ _SHOWN = (
     T.c.id, T.c.workspace, T.c.name, T.c.kind, T.c.person_id, T.c.scopes, T.c.hint, T.c.created_at, T.c.created_by,
     T.c.used_at, T.c.until, T.c.revoked_at, T.c.revoked_by,
 )  # fmt: skip
-_BY_HASH = (
+_WHO = (
     sa.select(
         T.c.id, T.c.workspace, T.c.name, T.c.kind, T.c.person_id, T.c.scopes, T.c.until, T.c.revoked_at,
         P.c.name.label("person"), P.c.disabled_at, M.c.role,
     )
     .outerjoin(P, P.c.id == T.c.person_id)
     .outerjoin(M, sa.and_(M.c.person_id == T.c.person_id, M.c.workspace == T.c.workspace))
-    .where(T.c.hash == sa.bindparam("hash"))
 )  # fmt: skip
+_BY_HASH = _WHO.where(T.c.hash == sa.bindparam("hash"))
+_BY_ID = _WHO.where(T.c.id == sa.bindparam("token"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,15 @@ def _read(row: sa.Row[*tuple[Any, ...]]) -> TokenRow:
 
 def by_secret(conn: sa.Connection, secret: str, now: Micros) -> Principal:
     """Whoever the token stands for, as they are at this moment."""
-    row = conn.execute(_BY_HASH, {"hash": digest(secret)}).first()
+    return _principal(conn.execute(_BY_HASH, {"hash": digest(secret)}).first(), now)
+
+
+def by_id(conn: sa.Connection, token_id: UUID, now: Micros) -> Principal:
+    """Whoever this token stands for at this moment; NotAuthenticated when it is not good any more."""
+    return _principal(conn.execute(_BY_ID, {"token": token_id}).first(), now)
+
+
+def _principal(row: sa.Row[*tuple[Any, ...]] | None, now: Micros) -> Principal:
     if (
         row is None
         or row.revoked_at is not None

@@ -183,7 +183,7 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
             calling.begin(unit, unit.lock(taken.id), calling.INGEST, actor, {}, settings)
         return Done(id=taken.id, new=taken.new)
 
-    made = await service.write(take, "create")  # whatever its key: the same file is the same workflow
+    made = await service.write_as(write.who, take, "create")  # whatever its key: the same file is the same workflow
     return await calling.until(service, write.who, made.id, calling.INGEST, wait, done=201 if made.new else 200)
 
 
@@ -298,7 +298,7 @@ async def resume_link(service: TheService, who: Caller, id: Id) -> Response:
             raise WrongState(f"workflow {id} is {instance.state}; there is no review to resume")
         return links.signed(unit, instance, task, who)
 
-    path = await service.write(make, "write")
+    path = await service.write_as(who, make, "write")
     return envelope({"workflowId": str(id), "url": service.address + path})
 
 
@@ -356,7 +356,8 @@ async def put_one_provider(
     if list_name is None:
         raise InvalidData(f"the vertical {vertical!r} looks up no providers")
     made = Provider(name=name, aliases=tuple(body.aliases), ranges=body.ranges)
-    await service.write(lambda unit: put_provider(unit, list_name, made, write.who.actor_in(OPERATORS)), "write")
+    actor = write.who.actor_in(OPERATORS)
+    await service.write_as(write.who, lambda unit: put_provider(unit, list_name, made, actor), "write")
     return envelope(made.model_dump(mode="json"))
 
 

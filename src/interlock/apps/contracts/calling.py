@@ -116,7 +116,7 @@ class Done(BaseModel):
 async def write_once(write: Writer, job: Callable[[Unit], Done], name: str) -> Done:
     """In one transaction; under an Idempotency-Key only the first time."""
     if write.key is None:
-        return await write.service.write(job, name)
+        return await write.service.write_as(write.who, job, name)
     told, _ = await write.once(job, write.key, name=name)
     return Done.model_validate_json(told)
 

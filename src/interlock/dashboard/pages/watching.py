@@ -173,7 +173,7 @@ async def new_token(request: Request) -> Response:
             scopes=[f"{s}:{narrowed}" if narrowed else s for s in scopes], until=until,
         )  # fmt: skip
 
-    made, secret = await v.service.write(make, "people")
+    made, secret = await v.service.write_as(v.who, make, "people")
     return await render(v, "token.html", token=made, secret=secret)
 
 
