@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -131,3 +133,64 @@ def test_who_was_read_before_a_change_is_not_remembered_past_it(desk: Desk) -> N
     callers = Callers(Slow(desk.engine))
     callers.find("token", desk.tokens["owner"])
     assert callers.recall("token", desk.tokens["owner"]) is None
+
+
+# -- what goes on after its maker
+
+
+def owned(desk: Desk) -> UUID:
+    """Another owner, with a token."""
+    ann = desk.people.add("ann", role=Role.OWNER, by=BY)
+    _, desk.tokens["ann"] = desk.people.create_token("default", "laptop", kind="person", person_id=ann.id, by=BY)
+    return ann.id
+
+
+def test_an_agent_that_was_made_with_a_token_ends_with_its_makers_right_to_manage(both: Desk) -> None:
+    ann = owned(both)
+    names = ("first", "second")
+    made = both.post("/api/tokens", {"name": "own", "kind": "person"}, "ann").json()
+    both.tokens["own"] = made["secret"]
+    for name, maker in zip(names, ("ann", "own"), strict=True):
+        body = {"name": name, "kind": "agent", "scopes": ["read", "create"]}
+        both.tokens[name] = both.post("/api/tokens", body, maker).json()["secret"]
+    both.people.set_role(ann, Role.OWNER, by=BY, workspace="north")
+    assert {both.get("/api/me", name).status_code for name in names} == {200}
+    both.people.set_role(ann, Role.MEMBER, by=BY)
+    assert {both.get("/api/me", name).status_code for name in names} == {401}
+    assert {both.get("/api/me", name).status_code for name in ("ann", "own", "agent")} == {200}
+
+
+@pytest.mark.parametrize("how", ["disabled", "demoted", "left", "revoked"])
+def test_a_bulk_action_stops_with_the_rights_of_whoever_started_it(both: Desk, how: str) -> None:
+    ann = owned(both)
+    waiting = [both.asked().id for _ in range(3)]
+    body = {"action": "pause", "filter": {"machine": "order", "state": "asked"}, "reason": "x"}
+    begun = both.post("/api/bulk", body, "ann").json()["id"]
+    assert both.engine.bulk.step(1) is not None
+    match how:
+        case "disabled":
+            both.people.disable(ann, by=BY)
+        case "demoted":
+            both.people.set_role(ann, Role.VIEWER, by=BY)
+        case "left":
+            both.people.leave(ann, "default", by=BY)
+        case _:
+            token = next(one for one in both.people.tokens() if one.name == "laptop")
+            both.people.revoke(token.id, BY)
+    both.engine.bulk.step(1)
+    told = both.get(f"/api/bulk/{begun}").json()
+    assert (told["status"], told["done"], len(told["problems"])) == ("stopped", 1, 1)
+    paused = both.get("/api/instances?paused=true").json()["instances"]
+    assert [one["id"] for one in paused] == [str(waiting[0])]
+
+
+def test_a_bulk_action_goes_on_when_its_starter_logs_out_or_rises(both: Desk) -> None:
+    for _ in range(2):
+        both.asked()
+    body = {"action": "pause", "filter": {"machine": "order", "state": "asked"}, "reason": "x"}
+    begun = both.post("/api/bulk", body, None, headers=both.logged_in("member")).json()["id"]
+    member = both.people.find("member").id
+    both.people.set_role(member, Role.OWNER, by=BY)
+    both.people.end_all(member, by=BY)
+    both.engine.bulk.step(100)
+    assert both.get(f"/api/bulk/{begun}").json()["done"] == 2

@@ -24,6 +24,7 @@ from interlock.engine.deadletters import Filter
 from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
 from interlock.engine.failing import message_of
 from interlock.engine.listing import BIGGEST_PAGE, MOST, WHOSE, Count, Where
+from interlock.engine.starters import Starter, lost
 from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
@@ -229,8 +230,12 @@ def start(
     reason: str = "",
     arguments: Mapping[str, Any] | None = None,
     workspaces: Collection[str] | None = None,
+    starter: Starter | None = None,
 ) -> Bulk:
-    """Begin; whoever looks first does the first batch. An empty filter is refused, and a workspace alone is empty."""
+    """Begin; whoever looks first does the first batch. An empty filter is refused, and a workspace alone is empty.
+
+    With a `starter` each batch asks whether they still may; it stops where not.
+    """
     given = dict(arguments or {})
     values.text(reason, "the reason")
     checked = _checked(target, action, chosen, given)
@@ -241,6 +246,8 @@ def start(
     kept = {"where": to_json(checked), "workspaces": sorted(workspaces) if workspaces is not None else None}
     if actor.roles is not None:
         kept["roles"] = sorted(actor.roles)  # as they were at the start, like the filter
+    if starter is not None:
+        kept["starter"] = starter.told()
     named = checked.workspace or (next(iter(workspaces)) if workspaces is not None and len(workspaces) == 1 else None)
     made = uuid7()
     unit.conn.execute(
@@ -272,7 +279,7 @@ def step(unit: Unit, batch: int = BATCH) -> Bulk | None:
     if row is None:
         return None
     found = _read(row)
-    if why := _unusable(found):
+    if why := _unusable(found) or lost(unit.conn, found.filter.get("starter"), unit.now):
         return _give_up(unit, found, why)
     ids = _next_ids(unit, found, batch)
     problems = {one.problem: one for one in found.problems}
@@ -302,7 +309,8 @@ def _unusable(found: Bulk) -> str:
 
 def _give_up(unit: Unit, found: Bulk, why: str) -> Bulk:
     """Stop it, with the reason: it would else be tried for ever, and hold up the others."""
-    told = canonical([[shortened(why, 500), 1, str(found.id)]])
+    problems = [[p.problem, p.count, p.example] for p in found.problems]
+    told = canonical([*problems, [shortened(why, 500), 1, str(found.id)]])
     over = {"status": "stopped", "problems": told, "updated_at": unit.now, "finished_at": unit.now}
     unit.conn.execute(sa.update(B).where(B.c.id == found.id).values(**over))
     return get(unit.conn, found.id)

@@ -18,7 +18,7 @@ from interlock.people import actions, names, sessions, tokens, workspaces
 from interlock.people.changes import CHANGED
 from interlock.people.errors import LastOwner, NameTaken, NotAllowed
 from interlock.people.principal import OPERATORS
-from interlock.people.roles import Role
+from interlock.people.roles import PERMISSIONS, Role
 from interlock.store import Micros
 from interlock.store.service import membership as M
 from interlock.store.service import person as P
@@ -142,7 +142,10 @@ def add(
 
 
 def set_role(unit: Unit, person_id: UUID, role: Role, workspace: str, by: Actor) -> Person:
-    """Give a person a role in a workspace, whether or not they had one there."""
+    """Give a person a role in a workspace, whether or not they had one there.
+
+    Who may not manage it any more leaves no agents in it: those that were made with their tokens are revoked.
+    """
     person = _locked(unit, person_id)
     workspaces.require(unit.conn, workspace)
     before = person.roles.get(workspace)
@@ -156,7 +159,9 @@ def set_role(unit: Unit, person_id: UUID, role: Role, workspace: str, by: Actor)
         made.on_conflict_do_update(index_elements=[M.c.workspace, M.c.person_id], set_={"role": role.value})
     )
     unit.ready.add(CHANGED)
-    details = {"role": role.value, "before": before.value if before else None}
+    details: dict[str, Any] = {"role": role.value, "before": before.value if before else None}
+    if before is not None and "manage" in PERMISSIONS[before] - PERMISSIONS[role]:
+        details["tokens"] = tokens.revoke_made(unit, person_id, workspace, by) or None
     actions.record(unit, by, "role_set", person.name, workspace=workspace, details=details)
     return get(unit.conn, person_id)
 

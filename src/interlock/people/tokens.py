@@ -185,6 +185,14 @@ def revoke_all(unit: Unit, person_id: UUID, by: Actor, *, workspace: str | None 
     return _revoke_with_heirs(unit, [_read(row) for row in unit.conn.execute(sa.select(*_SHOWN).where(*theirs))], by)
 
 
+def revoke_made(unit: Unit, person_id: UUID, workspace: str, by: Actor) -> int:
+    """Revoke the agents' tokens there that were made with this person's tokens; how many. As with `revoke_all`."""
+    theirs = sa.select(*_SHOWN).where(T.c.person_id == person_id, T.c.workspace == workspace)
+    makers = [_read(row) for row in unit.conn.execute(theirs)]
+    made = {heir.id: heir for maker in makers for heir in _made_with(unit, maker) if heir.kind == "agent"}
+    return _revoke_with_heirs(unit, list(made.values()), by) if made else 0
+
+
 def _revoke_with_heirs(unit: Unit, first: list[TokenRow], by: Actor) -> int:
     """Revoke these, and all that was made with them: a token that somebody stole leaves nothing behind."""
     known = {one.id for one in first}

@@ -19,7 +19,7 @@ from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
 from interlock.engine import Instance, bulk, listing
 from interlock.engine.unit import Unit, load
-from interlock.http.api.bulk import bulk_actor, must_see, where_allowed
+from interlock.http.api.bulk import bulk_actor, must_see, starter, where_allowed
 from interlock.http.caller import require
 from interlock.http.parameters import takes
 from interlock.http.problems import BadRequest
@@ -139,6 +139,7 @@ async def start(request: Request) -> Response:
         made = bulk.start(
             unit, target, action.name, _chosen(target, form), bulk_actor(form.v.who, allowed),
             reason=form.get("reason")[:500], arguments=arguments, workspaces=allowed,
+            starter=starter(form.v.who, allowed),
         )  # fmt: skip
         return Done(to=f"/ui/bulk/{made.id}")
 

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from interlock.engine import NotFound, bulk
+from interlock.engine.starters import Starter
 from interlock.engine.unit import Unit
 from interlock.http.caller import Caller, TheService
 from interlock.http.models import Answer, at
@@ -131,6 +132,15 @@ def bulk_actor(who: Principal, workspaces: frozenset[str]) -> Actor:
     return person_actor(who.actor_in(min(workspaces)).name, least)
 
 
+def starter(who: Principal, workspaces: frozenset[str]) -> Starter | None:
+    """Whoever starts it: it goes on as long as they have at least the roles that they have now."""
+    if who.person_id is None:
+        return None
+    had = {w: who.role_in(w) or Role.VIEWER for w in workspaces}
+    enough = {w: [one.value for one in Role if one.includes(role)] for w, role in sorted(had.items())}
+    return Starter(who.person_id, who.token_id, enough)
+
+
 @router.post("/preview", summary="How many it would be, and a few of them; nothing is changed")
 async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> PreviewOut:
     workspaces = where_allowed(who, body.action, body.filter.get("workspace"))
@@ -152,7 +162,7 @@ async def start_bulk(write: Write, body: Wanted) -> Response:
         return BulkOut.of(
             bulk.start(
                 unit, body.target, body.action, body.filter, actor, reason=body.reason, arguments=body.arguments,
-                workspaces=workspaces,
+                workspaces=workspaces, starter=starter(write.who, workspaces),
             )
         )  # fmt: skip
 
