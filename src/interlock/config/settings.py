@@ -57,6 +57,7 @@ class HttpSettings(Table):
     max_artifact: int = Field(33_554_432, ge=1024, description="Bytes that an uploaded artifact may have.")
     open_metrics: bool = Field(False, description="Whether /metrics answers without a token.")
     stream_limit: int = Field(200, ge=1, description="Live event streams that are open at once.")
+    streams_per_caller: int = Field(20, ge=1, description="Of them of one person, or of one agent's token.")
     connections: int = Field(800, ge=1, le=100_000, description="Connections that are open at once.")
     connections_per_address: int = Field(
         400, ge=1, le=100_000, description="Of them from one address; a proxy of `proxies` may have more."

@@ -7,7 +7,7 @@ way is one more hint.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -15,8 +15,9 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from interlock.dashboard.site import Reader, Visitor
 from interlock.engine.feed import Happening
+from interlock.http.api.instances import readable
 from interlock.http.caller import credentials, still_known
-from interlock.http.problems import BadRequest
+from interlock.people import NotAllowed
 
 router = APIRouter(include_in_schema=False)
 CALM = 0.25
@@ -28,10 +29,13 @@ def topics_of(happened: Happening) -> set[str]:
     return found
 
 
-async def _room(v: Reader, topic: Annotated[list[str], Query(max_length=20)]) -> tuple[Visitor, frozenset[str]]:
-    if v.service.hub.listeners >= v.service.settings.http.stream_limit:
-        raise BadRequest("too many live pages are open here", status=503, kind="streams")
-    return v, frozenset(topic)
+async def _room(
+    v: Reader, topic: Annotated[list[str], Query(max_length=20)]
+) -> AsyncIterator[tuple[Visitor, frozenset[str]]]:
+    if not readable(v.who):
+        raise NotAllowed("you may read no machine, so there is nothing to listen to")
+    with v.service.streams.held(v.who):
+        yield v, frozenset(topic)
 
 
 @router.get("/ui/live", response_class=EventSourceResponse)

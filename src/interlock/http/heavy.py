@@ -31,9 +31,9 @@ SECONDS = 20.0
 class TooBusy(InterlockError):
     """There is no place for it now; it may be asked for again soon."""
 
-    def __init__(self, told: str, *, of_all: bool, retry_after: float) -> None:
+    def __init__(self, told: str, *, of_all: bool, retry_after: float, kind: str = "too-busy") -> None:
         super().__init__(told)
-        self.of_all, self.retry_after = of_all, retry_after
+        self.of_all, self.retry_after, self.kind = of_all, retry_after, kind
 
 
 class TookTooLong(InterlockError):
@@ -74,17 +74,17 @@ class Heavy:
         mine = self._enter(caller)
         stop = Stop()
         work = asyncio.ensure_future(self._turn(mine, job, stop))
-        gone = asyncio.ensure_future(_gone(request))
+        left = asyncio.ensure_future(gone(request))
         try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({work, left}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 raise CallerGone("nobody waits for the answer any more")
             return work.result()
         finally:
             stop.set()
-            for task in (work, gone):
+            for task in (work, left):
                 task.cancel()
-            await asyncio.gather(work, gone, return_exceptions=True)
+            await asyncio.gather(work, left, return_exceptions=True)
             mine.places -= 1
             if not mine.places:
                 self._callers.pop(caller, None)
@@ -135,7 +135,7 @@ async def _ended(done: asyncio.Future[T]) -> None:
             continue
 
 
-async def _gone(request: Request) -> None:
+async def gone(request: Request) -> None:
     """Returns when the caller has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -149,9 +149,7 @@ def of(error: InterlockError) -> Refusal:
         case TooManyAttempts():
             return _later(429, "too-many-attempts", told, error.retry_after)
         case TooBusy():
-            if error.of_all:
-                return _later(503, "too-busy", told, error.retry_after)
-            return _later(429, "too-busy", told, error.retry_after)
+            return _later(503 if error.of_all else 429, error.kind, told, error.retry_after)
         case TookTooLong():
             return problem(422, "too-heavy", told)
         case CallerGone():

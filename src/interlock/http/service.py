@@ -17,6 +17,7 @@ from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.unit import Unit
 from interlock.http.heavy import Heavy
+from interlock.http.places import Places
 from interlock.people import NotAuthenticated, People, Principal
 from interlock.people.changes import CHANGED
 from interlock.people.present import confirm
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+WAITS_OF_ONE, WAITS = 50, 200
+"""Requests that wait for a step to end, of one caller and of all."""
 
 
 class UseWriter(Loop):
@@ -63,6 +66,11 @@ class Service:
         self.listens_at: str | None = None
         """Where, once it does."""
         self.heavy = Heavy()
+        limits = settings.http
+        self.streams = Places(
+            "live streams", each=limits.streams_per_caller, of_all=limits.stream_limit, kind="streams"
+        )  # fmt: skip
+        self.waits = Places("requests that wait", each=WAITS_OF_ONE, of_all=WAITS, kind="too-busy")
         self._rooms: dict[Callable[[Service], Any], Any] = {}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")
 

@@ -30,6 +30,7 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("http", "max_artifact", "2048", "4096", 2048, 4096),
     ("http", "open_metrics", "true", "false", True, False),
     ("http", "stream_limit", "3", "4", 3, 4),
+    ("http", "streams_per_caller", "3", "4", 3, 4),
     ("http", "hosts", '["a.org"]', '["*.b.org"]', ["a.org"], ["*.b.org"]),
     ("http", "proxies", '["10.0.0.1"]', '["10.0.0.0/8"]', ["10.0.0.1"], ["10.0.0.0/8"]),
     ("http", "connections", "3", "4", 3, 4),

@@ -44,6 +44,7 @@ from interlock.engine.unit import Unit
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, require, require_operator
 from interlock.http.direct import Router
+from interlock.http.places import counted_for
 from interlock.http.problems import MEDIA_TYPE
 from interlock.http.writing import Write
 from interlock.machine import Actor
@@ -115,7 +116,7 @@ async def get_page(
         return artifacts.read(conn, id, found.data["pdf"]), found.data
 
     original, _ = await service.read(look)
-    image = await looking.image(service, request, who.who, original, number, scale)
+    image = await looking.image(service, request, counted_for(who), original, number, scale)
     return Response(image, media_type="image/png")
 
 
@@ -184,7 +185,7 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
         return Done(id=taken.id, new=taken.new)
 
     made = await service.write_as(write.who, take, "create")  # whatever its key: the same file is the same workflow
-    return await calling.until(service, write.who, made.id, calling.INGEST, wait, done=201 if made.new else 200)
+    return await calling.until(write, made.id, calling.INGEST, wait, done=201 if made.new else 200)
 
 
 # -- steps
@@ -249,7 +250,7 @@ async def review(service: TheService, write: Write, id: Id, body: ReviewBody) ->
     """409 when somebody decided before, or the workflow moved on since `expected_seq`."""
 
     places = await placing.look_up(
-        service, write.request, write.who.who, lambda conn: seen(conn, id, write.who), body.fields
+        service, write.request, counted_for(write.who), lambda conn: seen(conn, id, write.who), body.fields
     )
 
     def job(unit: Unit) -> Done:

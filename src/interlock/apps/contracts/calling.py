@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -32,18 +33,21 @@ from interlock.apps.contracts.steps import DEFAULTS, comparable
 from interlock.config import ContractSettings
 from interlock.engine import Instance, NotFound, firing, moves
 from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
-from interlock.http.caller import require
+from interlock.http.caller import credentials, require, still_known
+from interlock.http.heavy import CallerGone, TooBusy, gone
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.http.writing import Writer
 from interlock.machine import Actor
 from interlock.machine.transitions import PEOPLE
-from interlock.people import Principal
+from interlock.people import NotAuthenticated, Principal
 from interlock.store.tables import instance as I
 
 LINE = (PENDING, PARSING_PDF, EXTRACTING, VALIDATING, REVIEW_REQUIRED, VALIDATED, COMPARING, COMPLETED)
 """The way of a contract that nothing goes wrong with."""
 POLL = (0.02, 0.5)
+LATER = 2
+"""Seconds after which it makes sense to ask again for a step that is under way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ async def call(
         return Done(id=id)
 
     await write_once(write, start, "fire")
-    return await until(service, write.who, id, step, wait)
+    return await until(write, id, step, wait)
 
 
 def begin(
@@ -178,21 +182,23 @@ def _where(instance: Instance) -> str:
     return REVIEW_REQUIRED if instance.state in {REJECTED, TIMED_OUT} else instance.state
 
 
-async def until(
-    service: Service, who: Principal, id: UUID, step: Step, wait: float | None, *, done: int = 200
-) -> Response:
-    """The answer of a step that is under way: when it is done, or 202 with what is known by then."""
-    deadline = time.monotonic() + (settings_of(service).wait if wait is None else wait)
-    nap, longest = POLL
-    while True:
-        found = await service.read(lambda conn: seen(conn, id, who))
-        if found.state not in step.states or not firing.under_way(found):
-            break
-        left = deadline - time.monotonic()
-        if left <= 0 or service.stopping:
-            return await tell(service, who, id, 202)
-        await asyncio.sleep(min(nap, left))
-        nap = min(nap * 1.5, longest)
+async def until(write: Writer, id: UUID, step: Step, wait: float | None, *, done: int = 200) -> Response:
+    """The answer of a step that is under way: when it is done, or 202 with what is known by then.
+
+    Where too many wait already it is 202 at once: the step was started, so it cannot be refused any more.
+    """
+    service = write.service
+    found = await service.read(lambda conn: seen(conn, id, write.who))
+    if _at_work(found, step):
+        try:
+            with service.waits.held(write.who):
+                found = await _ended(write, found, step, settings_of(service).wait if wait is None else wait)
+        except TooBusy:
+            pass
+    if _at_work(found, step):
+        answer = await tell(service, write.who, id, 202)
+        answer.headers["Retry-After"] = str(LATER)
+        return answer
     # It is told as it was when the step ended, however far the worker has gone on by now.
     data = await service.read(lambda conn: workflow(conn, found))
     stuck = found.state in step.states and found.error is not None
@@ -200,3 +206,29 @@ async def until(
         error = failure(found)
         return await service.call(envelope, data, 503 if error.retryable else 422, error)
     return await service.call(envelope, data, done)
+
+
+def _at_work(instance: Instance, step: Step) -> bool:
+    return instance.state in step.states and firing.under_way(instance)
+
+
+async def _ended(write: Writer, found: Instance, step: Step, wait: float) -> Instance:
+    """The workflow when the step has ended, or the time; nobody is waited for who has gone or is shut out."""
+    service, shown = write.service, credentials(write.request)
+    deadline = time.monotonic() + wait
+    nap, longest = POLL
+    left = asyncio.ensure_future(gone(write.request))
+    try:
+        while _at_work(found, step) and (rest := deadline - time.monotonic()) > 0 and not service.stopping:
+            await asyncio.wait({left}, timeout=min(nap, rest))
+            if left.done():
+                raise CallerGone("nobody waits for the answer any more")
+            known = await still_known(service, shown)
+            if known is None:
+                raise NotAuthenticated("the token or the login has ended meanwhile")
+            found = await service.read(partial(seen, id=found.id, who=known))
+            nap = min(nap * 1.5, longest)
+    finally:
+        left.cancel()
+        await asyncio.gather(left, return_exceptions=True)
+    return found

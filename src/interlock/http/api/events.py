@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, AsyncIterator
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -16,8 +16,7 @@ from interlock.engine.feed import Happening, Position
 from interlock.http.api.instances import readable
 from interlock.http.caller import Caller, TheService, credentials, still_known
 from interlock.http.models import Answer
-from interlock.http.problems import BadRequest
-from interlock.people import Principal
+from interlock.people import NotAllowed, Principal
 from interlock.store import moment
 
 router = APIRouter(prefix="/api/events", tags=["events"])
@@ -84,10 +83,12 @@ class Chosen:
         )
 
 
-async def _room(service: TheService, chosen: Annotated[Chosen, Depends()]) -> Chosen:
-    if service.hub.listeners >= service.settings.http.stream_limit:
-        raise BadRequest("too many live streams are open here; try again later", status=503, kind="streams")
-    return chosen
+async def _room(service: TheService, chosen: Annotated[Chosen, Depends()]) -> AsyncIterator[Chosen]:
+    """Counted from here on: a place is taken before the stream begins."""
+    if not chosen.workspaces:
+        raise NotAllowed("you may read no machine, so there is nothing to listen to")
+    with service.streams.held(chosen.who):
+        yield chosen
 
 
 @router.get("", summary="What happened after a position, as one page", response_model=EventPage)

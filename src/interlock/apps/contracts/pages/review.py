@@ -27,6 +27,7 @@ from interlock.dashboard.views import view_for
 from interlock.dashboard.words import title
 from interlock.engine import AlreadyDecided, EngineError, Forbidden, Instance, NotFound, ReviewHeld, artifacts, reviews
 from interlock.engine.unit import Unit
+from interlock.http.places import counted_for
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.machine import InterlockError
@@ -86,7 +87,9 @@ async def post(request: Request, id: UUID) -> Response:
         return Done(said=f"{name}: {title(after.state)} now.", to="/ui/reviews")
 
     try:
-        places = await placing.look_up(v.service, request, v.who.who, lambda conn: seen(conn, id, v), body.fields)
+        places = await placing.look_up(
+            v.service, request, counted_for(v.who), lambda conn: seen(conn, id, v), body.fields
+        )
         return await form.do(job, "review")
     except (EngineError, BadRequest) as error:
         return await _show(v, id, want, error)
@@ -95,7 +98,9 @@ async def post(request: Request, id: UUID) -> Response:
 @router.get("/ui/contracts/{id}/text")
 async def text(v: Reader, id: UUID, page: Annotated[int, Query(ge=1, le=100_000)], box: BoxText) -> Response:
     """The text under a rectangle that somebody dragged on a page."""
-    return await under(v.service, v.request, v.who.who, await v.service.read(lambda conn: seen(conn, id, v)), page, box)
+    return await under(
+        v.service, v.request, counted_for(v.who), await v.service.read(lambda conn: seen(conn, id, v)), page, box
+    )
 
 
 async def under(service: Service, request: Request, caller: str, instance: Instance, page: int, box: str) -> Response:
@@ -173,7 +178,7 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
             return instance, None, {}
         return (instance, *shown(conn, instance, settings, want, error))
 
-    await looking.alternatives(v.service, v.request, v.who.who, lambda conn: seen(conn, id, v))
+    await looking.alternatives(v.service, v.request, counted_for(v.who), lambda conn: seen(conn, id, v))
     instance, made, more = await v.service.read(look)
     machine = v.service.engine.registry.get(contract.name)
     if made is None:
