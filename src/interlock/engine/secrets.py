@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 HIDDEN = "[hidden]"
+REACH = 2_000
+"""Characters before and after a part of a text that are searched with it."""
 SHORTEST = 6
 """Shorter values are not hidden: they would turn up by chance in every other text."""
 NAMES = re.compile(
@@ -22,10 +24,13 @@ NAMES = re.compile(
 # Each part either starts at a fixed word or cannot start inside a run that it would read to its end: so a text is read
 # a few times, whatever is in it. With `[a-z]+://` in front, 96 kB of `a.a.a.` took 28 s.
 SHAPES = re.compile(
-    r"(?P<scheme>\b(?:Bearer|Basic)\s{1,9})[A-Za-z0-9._~+/=-]{12,}"
-    r"|(?P<address>://[^\s:/@]{0,999}:)[^\s@/]{1,999}(?=@)"
-    r"|(?P<pair>\b(?:password|passwd|secret|token|api[_-]?key)[\"']?\s{0,9}[=:]\s{0,9}[\"']?)[^\s\"'&,;]{6,}"
-    r"|\b(?:il_[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abpr]-[A-Za-z0-9-]{10,}"
+    r"(?P<scheme>(?<![A-Za-z0-9])(?:Bearer|Basic)\s{1,9})[A-Za-z0-9._~+/=-]{12,}"
+    # A slash in a password, but not the one after a port.
+    r"|(?P<address>://[^\s:/@]{0,999}+:)(?!\d{1,5}/)[^\s@/]{1,999}+(?:/[^\s@\"'<>]{0,999}+)?(?=@)"
+    # At the end of longer names too: db_password, accessToken.
+    r"|(?P<pair>(?:passw(?:or)?d|passphrase|secret|token|(?:api|private|access|secret)[_-]?key)"
+    r"[\"']?\s{0,9}[=:]\s{0,9}[\"']?)[^\s\"'&,;]{6,}"
+    r"|(?<![A-Za-z0-9])(?:il_[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abpr]-[A-Za-z0-9-]{10,}"
     r"|AKIA[0-9A-Z]{16})"
     r"|(?<![A-Za-z0-9_-])(?P<before>[A-Za-z0-9_-]{0,40}?)eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+",
     re.IGNORECASE,
@@ -35,23 +40,29 @@ _lock = threading.Lock()
 _values: set[str] = set()
 _in_text: re.Pattern[str] | None = None
 _in_json: re.Pattern[str] | None = None
+_spelled: re.Pattern[str] | None = None
+_reach = REACH
 none_known = True
 """Whether there is nothing to look for."""
 
 
 def learn(values: Iterable[str]) -> None:
     """From now on these values are hidden wherever this process would write or show them."""
-    global _in_text, _in_json, none_known
+    global _in_text, _in_json, _spelled, _reach, none_known
     with _lock:
         _values.update(value for value in values if len(value) >= SHORTEST)
-        _in_text = _any_of(_values)
+        _in_text = _any_of(_values, HIDDEN)  # what is hidden stays as it is, even if the secret is the word itself
         none_known = _in_text is None
-        _in_json = _any_of({json.dumps(v, ensure_ascii=a)[1:-1] for v in _values for a in (True, False)})
+        in_json = {json.dumps(v, ensure_ascii=a)[1:-1] for v in _values for a in (True, False)}
+        _in_json = _any_of(in_json)
+        spelled = _values | in_json | {spell(v)[1:-1] for v in _values for spell in (repr, ascii)}
+        _spelled = _any_of(spelled)
+        _reach = max([REACH, *map(len, spelled)])
 
 
-def _any_of(values: Iterable[str]) -> re.Pattern[str] | None:
+def _any_of(values: Iterable[str], *first: str) -> re.Pattern[str] | None:
     longest_first = sorted(values, key=lambda v: (-len(v), v))
-    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+    return re.compile("|".join(map(re.escape, (*first, *longest_first)))) if longest_first else None
 
 
 def forget() -> None:
@@ -87,6 +98,22 @@ def hide(text: str) -> str:
     """The text without known values, and without what has the shape of a key, a token or a password."""
     known = text if _in_text is None else _in_text.sub(HIDDEN, text)
     return SHAPES.sub(lambda m: (m["scheme"] or m["address"] or m["pair"] or m["before"] or "") + HIDDEN, known)
+
+
+def hidden_part(text: str, start: int, end: int) -> str:
+    """This part of a text as `hide` shows it. What is hidden may begin before the part and end after it."""
+    first = max(start - _reach, 0)
+    near = text[first : end + _reach]
+    spans = [m.span() for m in _spelled.finditer(near)] if _spelled is not None else []
+    for m in SHAPES.finditer(near):
+        before = m["scheme"] or m["address"] or m["pair"] or m["before"] or ""
+        spans.append((m.start() + len(before), m.end()))
+    at, last, parts = start - first, min(end - first, len(near)), []
+    for begins, ends in sorted(spans):
+        if ends > at and begins < last:
+            parts += [near[at : max(begins, at)], HIDDEN]
+            at = ends
+    return "".join([*parts, near[at:last]])
 
 
 def shown(value: Any) -> Any:

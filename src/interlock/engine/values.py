@@ -115,7 +115,7 @@ def excerpt(given: object, at: int = 0) -> str:
     if not isinstance(given, str):
         return _kind(given)
     start = max(at - _EXCERPT // 2, 0)
-    part = secrets.hide(given[start : start + _EXCERPT])
+    part = secrets.hidden_part(given, start, start + _EXCERPT)
     return f"{'…' if start else ''}{part!a}{'…' if len(given) > start + _EXCERPT else ''}"
 
 
@@ -143,7 +143,7 @@ def check(value: Any, what: str, deepest: int = DEEPEST) -> None:
             for key in one:
                 if not isinstance(key, str):
                     raise InvalidData(
-                        f"{where(what, place)} has a key that is {_kind(key)} ({_short(key)}); keys are text in JSON"
+                        f"{where(what, place)} has a key that is {_kind(key)} ({brief(key)}); keys are text in JSON"
                     )
                 if found := _flaw(key):
                     raise InvalidData(f"a key of {where(what, place)} {found}")
@@ -168,20 +168,18 @@ def _single(one: Any) -> str:
         case float():
             return "" if math.isfinite(one) else f"is {one}, which JSON does not have; use null or text"
     return (
-        f"is {_kind(one)} ({_short(one)}), which JSON does not have; convert it to text, a number, a list or an object"
+        f"is {_kind(one)} ({brief(one)}), which JSON does not have; convert it to text, a number, a list or an object"
     )
 
 
-def _short(value: object) -> str:
+def brief(value: object, most: int = _EXCERPT) -> str:
+    """How any value begins, as Python spells it, in ASCII and without secrets, for a message."""
     try:
         told = repr(value)
     except Exception:
         return "unprintable"
-    return (
-        secrets.hide(told if len(told) <= _EXCERPT else f"{told[:_EXCERPT]}…")
-        .encode("ascii", "backslashreplace")
-        .decode()
-    )
+    part = secrets.hidden_part(told, 0, most) + ("…" if len(told) > most else "")
+    return part.encode("ascii", "backslashreplace").decode()
 
 
 def where(what: str, place: Place) -> str:
@@ -260,8 +258,8 @@ def readable(stored: str | None) -> dict[str, Any]:
 
 def anything(stored: str | None) -> Any:
     """A stored value as it can be shown, or an Unreadable."""
-    if stored is None:
-        return unreadable("it is not there")
+    if not isinstance(stored, str):
+        return unreadable("it is not there" if stored is None else f"it is {_kind(stored)}, not text")
     try:
         value = parsed(stored)
     except (ValueError, TypeError, RecursionError) as error:
@@ -336,4 +334,4 @@ def cleaned(value: Any, depth: int = DEEPEST + WRAPPED) -> Any:
             return {cleaned(k if isinstance(k, str) else str(k)): cleaned(v, depth - 1) for k, v in value.items()}
         case list() | tuple() if depth:
             return [cleaned(one, depth - 1) for one in value]
-    return "…" if isinstance(value, dict | list | tuple) else cleaned(_short(value))
+    return "…" if isinstance(value, dict | list | tuple) else cleaned(brief(value))
