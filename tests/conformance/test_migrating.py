@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel
 
-from interlock.engine import Engine, InvalidData, NotFound, NotServed, Result, migrating
+from interlock.engine import Engine, InvalidData, NotFound, NotServed, Result, migrating, secrets
 from interlock.engine.rounds import Report
 from interlock.machine import (
     FAILED,
@@ -52,6 +52,7 @@ from tests.conformance.test_versions import (
 
 ANN = Actor(USER, "ann")
 DAY = timedelta(days=1)
+LATER = "hunter2hunter2"
 
 
 @pytest.fixture
@@ -604,6 +605,28 @@ def test_back_restores_state_data_and_due_times_as_they_were(old: Process, store
     assert broken_laws(old.engine) == []
     old.engine.fire(it, "answered", actor=ANN)
     assert old.engine.get(it).state == "done"
+
+
+@pytest.mark.parametrize("field", ["extra", LATER])
+def test_a_secret_that_is_learnt_meanwhile_is_hidden_there_and_back(
+    store: Store, clock: VirtualClock, field: str
+) -> None:
+    """Whatever it lies in: the history tells what is kept."""
+    loose = Process(store, clock, job(data=None))
+    it = loose.engine.create("job", {"name": "x", field: f"is {LATER}"}).id
+    upgrades = {1: lambda data: {**data, "place": "here"}}
+    more = (*TRANSITIONS, Transition("asking", "done", on="drop", by=USER))
+    new = Process(store, clock, job(transitions=more, data=None, upgrades=upgrades))
+    try:
+        secrets.learn([LATER])
+        assert apply(new).moved
+        assert new.engine.verify().problems == ()
+        assert LATER not in str(new.engine.get(it).data)
+        assert back(new).moved
+        assert new.engine.verify().problems == ()
+        assert "place" not in new.engine.get(it).data
+    finally:
+        secrets.forget()
 
 
 def test_back_opens_a_closed_review_again_and_a_changed_one_says_what_it_said(

@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.sample import parcel
-from interlock.engine import Engine, secrets
-from interlock.machine import FINAL, USER, Actor, Go, Machine, Message, Outcome, State, Transition
+from interlock.engine import Engine, audit, secrets, values
+from interlock.machine import FINAL, USER, WAITING, Actor, Go, Machine, Message, Outcome, State, Transition
 from interlock.store import Store, service
 from interlock.testing import Trial
 from interlock.worker.task import Task
@@ -105,6 +105,16 @@ def test_a_secret_of_digits_does_not_tear_a_number_out_of_the_data(store: Store)
         ("the token was refused", "the token was refused"),
         ("see https://example.org/a:b@c", "see https://example.org/a:b@c"),
         ("Basic training", "Basic training"),
+        ("db_password=hunter2222", "db_password=[hidden]"),
+        ("client_secret: abcdefgh1234", "client_secret: [hidden]"),
+        ("accessToken=abcdefgh1234", "accessToken=[hidden]"),
+        ("AWS_SECRET_ACCESS_KEY=abcd/efgh", "AWS_SECRET_ACCESS_KEY=[hidden]"),
+        ("my_sk-abcdefghijklmnopqrst", "my_[hidden]"),
+        ("x_Bearer abcdefghijklmnop", "x_Bearer [hidden]"),
+        ("postgres://u:p/w0rd@h/x", "postgres://u:[hidden]@h/x"),
+        ("redis://:p/w/0rd@h/x", "redis://:[hidden]@h/x"),
+        ("http://localhost:4873/@scope/name", "http://localhost:4873/@scope/name"),
+        ("task-abcdefghijklmnopqrst", "task-abcdefghijklmnopqrst"),
     ],
 )
 def test_what_looks_like_a_secret_is_hidden_and_what_does_not_stays(text: str, clean: str) -> None:
@@ -118,3 +128,80 @@ def test_fields_that_are_named_like_secrets_are_not_shown() -> None:
         "api_key": "[hidden]", "password": "", "user_token": "[hidden]", "tokens": 3, "list": [{"secret": "[hidden]"}],
         "keyboard": "k",
     }  # fmt: skip
+
+
+# -- learnt later
+
+LATER = "hunter2hunter2"
+open_book = Machine(
+    "book",
+    initial="open",
+    states=[State("open", WAITING, waits_for="ann"), State("done", FINAL)],
+    transitions=[
+        Transition("open", "open", on="set", by=USER, accepts=("x", "notes"), merges=("notes",)),
+        Transition("open", "done", on="close", by=USER),
+    ],
+)
+ANN = Actor(USER, "ann")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"password": f"is {LATER}"},
+        {"deep": [{"a": {LATER: LATER}}]},
+        {LATER: 1, "other": 2},
+        {"x": LATER},
+        {"notes": {"a": LATER, LATER: "b"}},
+        {LATER: {}, f"{LATER}-2": LATER, "[hidden]": "was there"},
+    ],
+    ids=["in a text", "deep", "as a field", "where it is set", "where it is added", "as fields that become alike"],
+)
+def test_a_secret_that_is_learnt_later_is_hidden_in_the_history_too(store: Store, data: dict[str, object]) -> None:
+    with Trial([open_book], store=store) as trial:
+        it = trial.create("book", data)
+        secrets.learn([LATER])
+        trial.engine.fire(it, "set", actor=ANN, data={"x": 1})
+        assert LATER not in str(trial.engine.get(it).data)
+        assert trial.engine.verify().problems == ()
+        trial.engine.fire(it, "set", actor=ANN, data={"x": LATER, "notes": {"c": f"of {LATER}"}})
+        trial.engine.fire(it, "set", actor=ANN, data={"x": 3, "notes": {"d": 1}})
+        assert trial.engine.verify().problems == ()
+        rows = trial.engine.history(it)
+        assert LATER not in str([row.payload for row in rows[1:]])
+        assert audit.replay(rows).data == trial.engine.get(it).data  # type: ignore[union-attr]
+
+
+def test_what_is_hidden_is_not_hidden_again(store: Store) -> None:
+    with Trial([open_book], store=store) as trial:
+        it = trial.create("book", {"note": "well hidden"})
+        secrets.learn(["hidden"])
+        for number in range(3):
+            trial.engine.fire(it, "set", actor=ANN, data={"x": number})
+        assert trial.engine.get(it).data == {"note": "well [hidden]", "x": 2}
+        assert trial.engine.verify().problems == ()
+
+
+# -- in messages
+
+LONG = "S3CRET-abcdefghijklmnopqrstuvwxyz0123456789-TAIL-0987654321"
+
+
+@pytest.mark.parametrize("before", range(0, 90, 7))
+@pytest.mark.parametrize("shape", [LONG, f"password={LONG}", f"{LONG}{LONG}"])
+def test_a_message_has_no_piece_of_a_secret(before: int, shape: str) -> None:
+    if not shape.startswith("password"):
+        secrets.learn([LONG])
+    text = "." * before + shape + "." * (90 - before)
+    said = [values.excerpt(text, at) for at in range(len(text))] + [values.brief([text]), values.brief(text, 80)]
+    pieces = [LONG[n : n + 4] for n in range(len(LONG) - 3)]
+    assert [one for one in said if any(piece in one for piece in pieces)] == []
+    assert any("[hidden]" in one for one in said)
+    assert secrets.hidden_part(text, 0, len(text)) == secrets.hide(text)
+
+
+def test_a_secret_is_known_however_python_spells_it() -> None:
+    value = "tab\tquote'\"äöü"
+    secrets.learn([value])
+    assert values.brief({"a": value}) == "{'a': '[hidden]'}"
+    assert values.brief([value, "'"]) == "['[hidden]', \"'\"]"

@@ -19,6 +19,7 @@ from interlock.dashboard.kinds import kind_of
 from interlock.engine import Instance, audit, secrets
 from interlock.engine.audit import Row
 from interlock.engine.explain import Explanation
+from interlock.engine.instance import ANEW
 from interlock.engine.values import alike
 from interlock.machine import Machine
 from interlock.store import Micros, micros
@@ -124,6 +125,8 @@ def make(
 
 
 def _replay(data: dict[str, Any], row: Row) -> None:
+    if row.payload.get(ANEW) is True:
+        data.clear()
     for name in row.payload.get("unset", ()):
         data.pop(name, None)
     data.update(row.payload.get("set", {}))

@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine.errors import NotFound
+from interlock.engine.instance import ANEW
 from interlock.engine.text import merged
 from interlock.engine.values import Unreadable, readable, unreadable
 from interlock.store import Micros, moment
@@ -97,6 +98,8 @@ def replay(rows: Iterator[Row] | list[Row]) -> Past | None:
         if isinstance(row.payload, Unreadable):
             data = unreadable(f"seq {row.seq} of its history: {row.payload.why}")
         gone, sets = row.payload.get("unset"), row.payload.get("set")
+        if row.payload.get(ANEW) is True:
+            data = {}
         data = {k: v for k, v in data.items() if not isinstance(gone, list) or k not in gone}
         data |= sets if isinstance(sets, dict) else {}
         data = merged(data, row.payload.get("merge"))

@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 from uuid import UUID
 
-from interlock.engine import values
+from interlock.engine import secrets, values
 from interlock.engine.errors import Unreadable
 from interlock.engine.text import canonical, fitting
 from interlock.machine import Machine
@@ -28,6 +28,8 @@ def columns(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
 NOBODY = UUID(int=0)
 ERASED = "erased"
 """The only field of data that was erased: a note of when, by whom and why."""
+ANEW = "anew"
+"""Says in a row of history that what it sets is all of the data."""
 
 
 @dataclass(slots=True)
@@ -129,8 +131,9 @@ class Instance:
 
     def set_data(self, data: dict[str, Any]) -> None:
         """New data, written at the end; what does not fit is refused now, while its outcome can still be undone."""
-        self.stored_data = fitting(canonical(data, "data"), f"the data of instance {self.id}")
-        self._data = data
+        said = self.stored_data = fitting(canonical(data, "data"), f"the data of instance {self.id}")
+        # What was hidden is hidden here too: the history tells the difference to what is kept, not to what was given.
+        self._data = data if secrets.none_known or secrets.HIDDEN not in said else values.parsed(said)
         self.data_changed = True
 
     @property
@@ -163,11 +166,23 @@ class Instance:
             setattr(self, name, value)
 
 
+def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes one of the other, as history tells it: fields that are set, and fields that are gone.
+
+    A field whose name is a secret by now cannot be named as gone; then all of the data is told `anew`.
+    """
+    gone = sorted(name for name in before if name not in after)
+    if gone and not secrets.none_known and secrets.without_known(gone) != gone:
+        return {"set": dict(after), "unset": [], ANEW: True}
+    sets = {name: value for name, value in after.items() if name not in before or not values.alike(before[name], value)}
+    return {"set": sets, "unset": gone}
+
+
 def read_data(stored: str | None) -> dict[str, Any]:
     """The data of a row, or an Unreadable in its place."""
     try:
         found = values.parsed(stored) if stored is not None else None
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         found = None
     return found if isinstance(found, dict) else values.readable(stored)
 

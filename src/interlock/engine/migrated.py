@@ -17,7 +17,7 @@ from interlock.engine import failing, moves, visits
 from interlock.engine.adapting import WORDING, Adapted, Asked, Route, Unfit, asked
 from interlock.engine.audit import Row
 from interlock.engine.errors import KeyTaken
-from interlock.engine.instance import Instance
+from interlock.engine.instance import Instance, difference
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Edge, Machine
 from interlock.store import tables as t
@@ -58,7 +58,12 @@ def move(
         payload[visits.RENAMED] = dict(way.renamed)
     moved = adapted.state != came_from or adapted.enters
     if adapted.sets or adapted.gone:
-        instance.set_data(dict(adapted.data))
+        before, given = instance.data, dict(adapted.data)
+        instance.set_data(given)
+        if instance.data is not given:  # a secret was hidden, perhaps in another field
+            change = difference(before, instance.data)
+            payload |= change
+            was["data"] = {name: before[name] for name in before if name in change["set"] or name not in instance.data}
     instance.version = way.to.number
     dwell = max(unit.now - instance.entered_at, 0) or None if adapted.enters else None
     unit.record(
@@ -169,8 +174,13 @@ def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) ->
     was: Mapping[str, Any] = row.payload["was"]
     before: Mapping[str, Any] = was.get("data", {})
     added = [name for name in row.payload.get("set", {}) if name not in before]
+    change: dict[str, Any] = {"set": dict(before), "unset": added}
     if before or added:
-        instance.set_data({name: value for name, value in instance.data.items() if name not in added} | dict(before))
+        had = instance.data
+        given = {name: value for name, value in had.items() if name not in added} | dict(before)
+        instance.set_data(given)
+        if instance.data is not given:
+            change = difference(had, instance.data)
     kept = was.get("row", {})
     if kept.get("unique_key") and instance.unique_key is None:
         try:
@@ -182,7 +192,7 @@ def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) ->
     left, instance.version = instance.version, row.payload["from_version"]
     payload: dict[str, Any] = {
         "from_version": left, "to_version": instance.version, "back": True, "undoes": row.seq, "reason": reason,
-        "set": dict(before), "unset": added,
+        **change,
     }  # fmt: skip
     back = {new: old for old, new in row.payload.get(visits.RENAMED, {}).items()}
     if back:

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
-from interlock.engine import limits, outbox, values, visits
+from interlock.engine import limits, outbox, secrets, values, visits
 from interlock.engine.errors import InvalidData, KeyTaken
-from interlock.engine.instance import Instance
+from interlock.engine.instance import ANEW, Instance, difference
 from interlock.engine.text import canonical, fitting, hidden, merged, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import alike
@@ -36,17 +36,13 @@ def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
         return machine.data.model_validate(data).model_dump(mode="json")
     except pydantic.ValidationError as error:
         places = "; ".join(
-            f"{'.'.join(map(str, e['loc'])) or 'data'}: {e['msg']} (got {_short(e['input'])})" for e in error.errors()
+            f"{'.'.join(map(str, e['loc'])) or 'data'}: {e['msg']} (got {values.brief(e['input'], 80)})"
+            for e in error.errors()
         )
         raise InvalidData(f"the data does not fit {machine.name}: {places}") from error
     except (PydanticSerializationError, RecursionError) as error:
         values.check(data, "data")
         raise InvalidData(f"the data of {machine.name} cannot be kept as JSON: {shortened(str(error), 300)}") from error
-
-
-def _short(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) < 80 else text[:77] + "..."
 
 
 def change_data(machine: Machine, instance: Instance, patch: Patch, merges: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -66,13 +62,18 @@ def change_data(machine: Machine, instance: Instance, patch: Patch, merges: tupl
     else:
         raise InvalidData(f"data must be a model or a mapping of fields, not {type(patch).__name__}")
     before = instance.data
-    sets = {name: value for name, value in after.items() if name not in before or not alike(before[name], value)}
-    gone = sorted(name for name in before if name not in after)
-    if sets or gone:
+    change = difference(before, after)
+    if change["set"] or change["unset"] or ANEW in change:
         instance.set_data(after)
+        if instance.data is not after:  # it has what is hidden, perhaps in a field that the patch does not name
+            after, added = instance.data, secrets.without_known(added)
+            change = difference(before, after)
+    sets = change["set"]
+    if ANEW in change:
+        return {**change, "merge": {}}
     # What was only added is kept as it came: the whole again with each report would make a history of squares.
     kept = {n: value for n, value in added.items() if n in sets and alike(merged(before.get(n), value), after[n])}
-    return {"set": {n: value for n, value in sets.items() if n not in kept}, "unset": gone, "merge": kept}
+    return {"set": {n: value for n, value in sets.items() if n not in kept}, "unset": change["unset"], "merge": kept}
 
 
 def move(
