@@ -19,9 +19,9 @@ import sqlalchemy as sa
 from interlock.engine import chain, proof
 from interlock.engine.audit import Row, Verdict, replay
 from interlock.engine.errors import NotFound
-from interlock.engine.instance import ERASED
+from interlock.engine.instance import ERASED, read_data
 from interlock.engine.lineage import FIRST
-from interlock.engine.values import alike, readable
+from interlock.engine.values import Unreadable, alike
 from interlock.store import Store
 from interlock.store import tables as t
 
@@ -148,7 +148,7 @@ def _walk(instance_id: UUID, history: list[Any], leave: list[Any]) -> tuple[_End
         elif not erased and chain.digest(r.payload) != digest:
             problems.append(f"the payload of seq {r.seq} was changed")
         elif r.payload is not None:
-            payload = readable(r.payload)
+            payload = read_data(r.payload)  # as it is: cleaned for showing, it would differ from the row's data
         link = chain.link(before, instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at, digest)
         if link != bytes(r.hash):
             problems.append(f"seq {r.seq} does not follow from the row before it")
@@ -197,13 +197,11 @@ def _compare(end: _End | None, instance: Any) -> Iterator[str]:
         yield f"the history ends at seq {end.seq}, the instance says {instance.seq}"
     if end.state not in {None, instance.state}:
         yield f"replayed it is in {end.state!r}, the instance says {instance.state!r}"
-    try:
-        data = json.loads(instance.data)
-    except (TypeError, ValueError, RecursionError):
+    data = read_data(instance.data)
+    if isinstance(data, Unreadable):
         yield "its data cannot be read"
-    else:
-        if end.data is not None and not alike(end.data, data):
-            yield "replaying the history gives other data than the instance has"
+    elif end.data is not None and not alike(end.data, data):
+        yield "replaying the history gives other data than the instance has"
     if end.paused not in {None, instance.paused_at is not None} and instance.finished_at is None:
         yield f"replayed it is {'' if end.paused else 'not '}paused"
     if end.identity is not None:
@@ -213,7 +211,7 @@ def _compare(end: _End | None, instance: Any) -> Iterator[str]:
 def _compare_identity(said: Mapping[str, Any], instance: Any) -> Iterator[str]:
     try:
         labels = json.loads(instance.labels) if instance.labels is not None else None
-    except ValueError:
+    except (TypeError, ValueError, RecursionError):
         labels = instance.labels
     parent = str(instance.parent) if instance.parent is not None else None
     there = {
