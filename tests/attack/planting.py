@@ -103,12 +103,22 @@ def _plant(conn: sa.Connection) -> Iterator[Planted]:
         for column in table.c:
             if not isinstance(column.type, sa.Text) or column.name == "workspace":
                 continue
-            for value in BROKEN if column.name in JSON else ODD:
+            for value in (*(BROKEN if column.name in JSON else ODD), *_no_text(conn)):
                 number += 1
                 copy = _copy(table, dict(row._mapping), number)
-                copy[column.name] = f"{value}{number}" if column.name in _unique(table) else value
+                unique = column.name in _unique(table)
+                if isinstance(value, bytes):
+                    wrong = value + str(number).encode() if unique else value
+                    copy[column.name] = sa.cast(sa.literal(wrong, sa.LargeBinary), sa.Text)
+                else:
+                    copy[column.name] = f"{value}{number}" if unique else value
                 if _put(conn, table, copy):
                     yield Planted(table.name, column.name, copy.get("id"), column.name in JSON)
+
+
+def _no_text(conn: sa.Connection) -> tuple[bytes, ...]:
+    """SQLite keeps any bytes as text."""
+    return (b'{"a":"\xff"}',) if conn.dialect.name == "sqlite" else ()
 
 
 def _unique(table: sa.Table) -> set[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.engine import InvalidData, Result, Unreadable, secrets, values
 from interlock.engine.text import canonical
@@ -30,8 +31,10 @@ from interlock.machine import (
     State,
     Transition,
 )
-from interlock.store import Store, moment
+from interlock.store import Store, moment, open_store
+from interlock.store import tables as t
 from interlock.testing import Trial
+from tests.attack.forging import rechain, take_triggers_off
 from tests.conformance.machines import trial_of
 
 U = Actor(USER, "ann")
@@ -271,11 +274,66 @@ def test_what_cannot_be_shown_is_spelled_out() -> None:
 
 
 def test_data_that_cannot_be_read_is_used_for_nothing_and_replaced_by_nothing(trial: Trial) -> None:
-    import sqlalchemy as sa
-
     it = asked(trial, {"x": 1})
     trial.engine.store.write(lambda conn: conn.execute(sa.text("UPDATE instance SET data = '{broken'")))
     with pytest.raises(Unreadable, match="mend its row"):
         trial.engine.fire(it, "set", actor=U, data={"x": 2})
     assert trial.engine.page().instances[0].shown_data["unreadable"]
     trial.engine.store.write(lambda conn: conn.execute(sa.text("UPDATE instance SET data = '{\"x\"\\:1}'")))
+
+
+@pytest.mark.parametrize(
+    "old", ['{"x":"\\ud800"}', '{"x":' * 150 + "1" + "}" * 150, '{"x":NaN}'], ids=["half of a pair", "deep", "NaN"]
+)
+def test_what_older_versions_have_kept_is_no_change_to_the_audit(store: Store, old: str) -> None:
+    trial = Trial([note], store=store)
+    it = trial.create("note", {"x": "here"})
+
+    def as_then(conn: sa.Connection) -> None:
+        take_triggers_off(conn)
+        H, I = t.history, t.instance  # noqa: E741
+        said = conn.execute(sa.select(H.c.payload).where(H.c.instance_id == it)).scalar_one()
+        for table, column, text in ((H, "payload", said.replace('{"x":"here"}', old)), (I, "data", old)):
+            whose = table.c.instance_id if table is H else table.c.id
+            conn.execute(sa.update(table).where(whose == it).values({column: text}))
+        rechain(conn, it)
+
+    trial.engine.store.schema(as_then)
+    assert trial.engine.verify().problems == ()
+    changed = sa.update(t.instance).values(data=old.replace("x", "y", 1))
+    trial.engine.store.write(lambda conn: conn.execute(changed) and None)
+    assert trial.engine.verify().problems
+
+
+# -- bytes that are no text
+
+
+@pytest.fixture
+def on_sqlite(sqlite_url: str) -> Iterator[Trial]:
+    with open_store(sqlite_url) as store, Trial([note], store=store) as made:
+        yield made
+
+
+BYTES = b'{"x":"\xff"}'
+COLUMNS = ("data", "labels", "key", "last_error", "failures", "holder", "state", "queue", "trace_id", "blocked_on")
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_bytes_that_are_no_text_hold_up_no_row_beside_them(on_sqlite: Trial, column: str) -> None:
+    trial = on_sqlite
+    bad, good = trial.create("note", {"x": 1}), trial.create("note", {"x": 2})
+    value = sa.cast(sa.literal(BYTES, sa.LargeBinary), sa.Text)
+    wrong = sa.update(t.instance).where(t.instance.c.id == bad)
+    trial.engine.store.write(
+        lambda conn: conn.execute(wrong.values({sa.literal_column(column): sa.type_coerce(value, sa.Text)})) and None
+    )
+    shown = {one.id: one for one in trial.engine.page().instances}
+    assert shown.keys() == {bad, good}
+    assert shown[good].shown_data == {"x": 2}
+    if column == "data":
+        assert "unreadable" in shown[bad].shown_data
+        with pytest.raises(Unreadable):
+            _ = shown[bad].data
+    trial.run_until_idle()
+    assert trial.state(good) == "asked"
+    assert trial.engine.store.read(lambda conn: conn.connection.dbapi_connection.text_factory) is str  # type: ignore[union-attr]

@@ -140,7 +140,10 @@ def groups(conn: sa.Connection, where: Filter, *, status: str = "open", limit: i
     found = []
     for fingerprint, count, first, last in conn.execute(query).all():
         chosen = sa.select(D).where(D.c.status == status, D.c.fingerprint == fingerprint, *where.conditions())
-        one = _read(conn.execute(chosen.order_by(D.c.id.desc()).limit(1)).one())
+        row = conn.execute(chosen.order_by(D.c.id.desc()).limit(1)).first()
+        if row is None:  # its bytes are no text, so nothing that can be asked for is equal to them
+            continue
+        one = _read(row)
         message = str(one.error.get("message", ""))
         found.append(Group(fingerprint, one.machine, one.step, one.error_type, message, count, first, last, one.id))
     return found

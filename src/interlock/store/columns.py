@@ -28,6 +28,15 @@ class Id(sa.Uuid[UUID]):
         return read_id if dialect.name == "sqlite" else None  # psycopg gives UUIDs by itself
 
 
+class Reference(Id):
+    """The id of another row. One that is none, written by hand, is read as nobody's; a row's own has to be right."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        return read_reference if dialect.name == "sqlite" else None
+
+
 UNKNOWN = SafeUUID.unknown  # to look it up in its enum takes as long as all the rest
 
 
@@ -40,8 +49,15 @@ def read_id(text: str | None) -> UUID | None:
     return made
 
 
+def read_reference(text: str | None) -> UUID | None:
+    try:
+        return read_id(text)
+    except (ValueError, TypeError):
+        return UUID(int=0)
+
+
 def id_(name: str = "id", *, null: bool = False, primary: bool = False) -> sa.Column[object]:
-    return sa.Column(name, Id, primary_key=primary, nullable=null)
+    return sa.Column(name, Id if primary else Reference, primary_key=primary, nullable=null)
 
 
 def text(name: str, *, null: bool = False, primary: bool = False) -> sa.Column[object]:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from interlock.store.arrays import array
-from interlock.store.columns import read_id
+from interlock.store.columns import read_id, read_reference
 
 ARRAYS: dict[type, Any] = {kind: postgresql.ARRAY(kind) for kind in (sa.Text, sa.Uuid, sa.BigInteger)}
 
@@ -113,6 +113,6 @@ class _Compiled:
             for n in others:
                 other = row[n]
                 if other is not None:  # most instances are their own root
-                    values[n] = made if other == text else read_id(other)
+                    values[n] = made if other == text else read_reference(other)
             read.append(tuple(values))
         return read

@@ -22,7 +22,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.store import futures, points, private
+from interlock.store import decoding, futures, points, private
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, WrongIsolation, sort
@@ -142,10 +142,11 @@ class SqliteStore(Store):
         if conn is not None:
             conn.close()
 
-    def _commit(self, conn: sa.Connection, group: list[Queued]) -> None:
+    def _commit(self, conn: sa.Connection, group: list[Queued], *, leniently: bool = False) -> None:
         """One transaction for the group; if the database undoes it whole, each job gets one of its own."""
         try:
-            done = self._transaction(conn, group)
+            with decoding.spelled_out(self._raw(conn), leniently):
+                done = self._transaction(conn, group)
         except (sa.exc.DBAPIError, sqlite3.Error) as error:
             conn.rollback()
             told = _ours(error)
@@ -156,8 +157,11 @@ class SqliteStore(Store):
             for one in group:
                 self._commit(conn, [one])
             return
-        for (_, future, _), (result, error_) in zip(group, done, strict=True):
-            futures.settle(future, result, None if error_ is None else _ours(error_))
+        for one, (result, error_) in zip(group, done, strict=True):
+            if error_ is not None and not leniently and decoding.failed(error_):
+                self._commit(conn, [one], leniently=True)
+            else:
+                futures.settle(one[1], result, None if error_ is None else _ours(error_))
 
     def _transaction(self, conn: sa.Connection, group: list[Queued]) -> list[tuple[Any, BaseException | None]]:
         transaction = self._begin(conn)
@@ -211,12 +215,16 @@ class SqliteStore(Store):
 
     def read(self, job: Job[T]) -> T:
         deadline = time.monotonic() + self._patience
+        leniently = False
         while True:
             self._look_at_file()
             try:
-                with self._reader_engine.begin() as conn:
+                with self._reader_engine.begin() as conn, decoding.spelled_out(self._raw(conn), leniently):
                     return job(conn)
-            except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+            except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.OperationalError) as error:
+                if not leniently and decoding.failed(error):
+                    leniently = True
+                    continue
                 # Readers wait only while another process opens the file after a crash.
                 told = _ours(error)
                 if not isinstance(told, StoreBusy) or time.monotonic() > deadline:

@@ -37,7 +37,7 @@ def endings(conn: sa.Connection) -> Endings:
             _KNOWN[digest] = _read(readable(spec))
     kinds: dict[str, tuple[str, bool]] = {}
     for row in rows:  # a later version knows better
-        kinds.update({f"{row.machine}/{state}": kind for state, kind in _KNOWN[row.digest].items()})
+        kinds.update({f"{row.machine}/{state}": kind for state, kind in _KNOWN.get(row.digest, {}).items()})
     return Endings(
         frozenset(name for name, (kind, _) in kinds.items() if kind == "final"),
         frozenset(name for name, (kind, _) in kinds.items() if kind == "failed"),
