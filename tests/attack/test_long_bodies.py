@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -51,6 +52,20 @@ def test_also_when_they_do_not_say_how_long_it_is(url: str, where: str) -> None:
 def test_who_is_known_may_send_much(desk: Desk) -> None:
     made = desk.post("/api/instances", {"machine": "order", "data": {"note": "n" * 100_000}})
     assert made.status_code == 201
+
+
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("sent", ["", "{"])
+def test_who_goes_while_they_send_is_no_error_of_ours(
+    desk: Desk, where: str, sent: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown = f"Authorization: Bearer {desk.tokens['owner']}\r\n"
+    app = create_app(desk.service, routers=desk.engine.registry.routers)
+    with InThread(app, desk.service) as server:  # which ends when its requests have
+        with connected(server.url) as sock:
+            sock.sendall(f"{where} HTTP/1.1\r\n{ABOUT}{shown}Content-Length: 500\r\n\r\n{sent}".encode())
+        assert status_of(said(server.url, "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")) > 0
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.ERROR] == []
 
 
 LONG = b'["' + b"a" * SMALL + b'", "%b"]'

@@ -10,9 +10,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from interlock.config import HttpSettings
 from interlock.http.app import create_app
 from interlock.http.heavy import TooBusy
 from interlock.http.places import Places, counted_for
+from interlock.http.protocol import Bounds
+from interlock.http.reach import Reach
 from interlock.http.server import InThread
 from interlock.people import Principal
 from interlock.store import open_store
@@ -120,6 +123,20 @@ def test_who_may_read_nothing_has_nothing_to_listen_to(desk: Desk) -> None:
     with InThread(create_app(desk.service), desk.service) as server, connected(server.url) as sock:
         sock.sendall(f"GET /api/events/stream HTTP/1.1\r\n{head}".encode())
         assert status_of(everything(sock)) == 403
+
+
+# -- connections
+
+
+def test_all_addresses_of_one_ipv6_network_count_together() -> None:
+    settings = HttpSettings(connections_per_address=2)
+    bounds = Bounds(settings, Reach(settings))
+    assert [bounds.enter(f"2001:db8:0:1::{n}") for n in range(1, 4)] == [True, True, False]
+    assert bounds.enter("2001:db8:0:2::1")
+    assert [bounds.enter(f"192.0.2.{n}") for n in range(1, 4)] == [True, True, True]
+    for n in range(1, 4):
+        bounds.leave(f"2001:db8:0:1::{n}")
+    assert bounds.enter("2001:db8:0:1::9")
 
 
 # -- the machinery

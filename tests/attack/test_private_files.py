@@ -131,6 +131,40 @@ def test_a_key_that_cannot_be_made_private_is_refused(tmp_path: Path, monkeypatc
         private.read_secret(key)
 
 
+def test_nothing_is_written_to_a_link_that_somebody_laid(tmp_path: Path) -> None:
+    aim = tmp_path / "aim.txt"
+    aim.write_text("old")
+    (tmp_path / "out.txt").symlink_to(aim)
+    with pytest.raises(private.NotPrivate, match="a link"):
+        private.write_text(tmp_path / "out.txt")
+    assert aim.read_text() == "old"
+
+
+def test_nothing_is_written_to_a_file_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    out.chmod(0o600)
+    monkeypatch.setattr(os, "geteuid", lambda: out.stat().st_uid + 1)
+    with pytest.raises(private.NotPrivate, match="another user"):
+        private.write_bytes(out)
+    assert out.read_text() == "old"
+
+
+def test_nothing_is_written_to_a_file_that_cannot_be_made_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    out.chmod(0o644)
+    monkeypatch.setattr(Path, "chmod", refuse)
+    with pytest.raises(private.NotPrivate, match="cannot be made private"):
+        private.write_text(out)
+    assert out.read_text() == "old"
+
+
 def test_a_pipe_and_a_device_are_left_as_they_are(tmp_path: Path) -> None:
     before = stat.S_IMODE(Path(os.devnull).stat().st_mode)
     with private.write_text(Path(os.devnull)) as out:

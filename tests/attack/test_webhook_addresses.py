@@ -103,6 +103,13 @@ def test_a_receiver_that_repeats_it_does_not_bring_it_into_the_records(hooks: Ho
     [
         ("https://a.example/x/y?k=v", "https://a.example", ["/x/y?k=v"]),
         ("https://u:pass%20word@a.example:8443/", "https://a.example:8443", ["pass%20word", "pass word"]),
+        ("https://t0ken@a.example/", "https://a.example", ["t0ken"]),
+        ("https://long-token:x-oauth-basic@a.example", "https://a.example", ["long-token", "x-oauth-basic"]),
+        (
+            "https://a.example/#secret%21part",
+            "https://a.example",
+            ["/#secret%21part", "/#secret!part", "secret%21part", "secret!part"],
+        ),
         ("http://[::1]:9", "http://[::1]:9", []),
         ("https://[bad", "", ["https://[bad"]),
     ],

@@ -25,7 +25,11 @@ def secret_parts(url: str) -> list[str]:
     except ValueError:
         return [url]
     target = url.partition("://")[2].partition(parts.netloc)[2]
-    found = [target, parts.password or "", parts.path if len(parts.path) >= LONG_PART else ""]
+    name = parts.username or ""
+    alone = parts.password is None or len(name) >= LONG_VALUE  # a token stands where a name does
+    found = [target, name if alone else "", parts.password or "", parts.path if len(parts.path) >= LONG_PART else ""]
     found += [one for one in parts.path.split("/") if len(one) >= LONG_PART]
     found += [value for _, value in parse_qsl(parts.query) if len(value) >= LONG_VALUE]
+    found += [parts.fragment if len(parts.fragment) >= LONG_VALUE else ""]
+    found += [value for _, value in parse_qsl(parts.fragment) if len(value) >= LONG_VALUE]
     return [form for one in found if len(one) > 1 for form in dict.fromkeys((one, unquote(one)))]

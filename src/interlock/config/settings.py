@@ -60,7 +60,10 @@ class HttpSettings(Table):
     streams_per_caller: int = Field(20, ge=1, description="Of them of one person, or of one agent's token.")
     connections: int = Field(800, ge=1, le=100_000, description="Connections that are open at once.")
     connections_per_address: int = Field(
-        400, ge=1, le=100_000, description="Of them from one address; a proxy of `proxies` may have more."
+        400,
+        ge=1,
+        le=100_000,
+        description="Of them from one address (a /64 of IPv6); a proxy of `proxies` may have more.",
     )
     head_seconds: float = Field(20.0, gt=0, le=600, description="Seconds in which a request's headers must have come.")
     body_seconds: float = Field(300.0, gt=0, le=86_400, description="Seconds in which its body must have come.")

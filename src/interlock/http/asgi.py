@@ -36,6 +36,8 @@ ALWAYS = (
 
 SMALL = 16_384
 """Bytes of a body that are looked at on the spot, and that are taken from anybody."""
+BODILESS = {"GET", "HEAD"}
+GONE = "whoever sent it went away before all of it had come"
 SLOW = "the body of the request came too slowly; send it again, on a better connection or in a smaller piece"
 
 
@@ -97,6 +99,8 @@ class Surroundings:
                     message = await receive()
             except TimeoutError:
                 raise HTTPException(408, SLOW, {"Connection": "close"}) from None
+            if message["type"] == "http.disconnect" and scope["method"] not in BODILESS:
+                raise HTTPException(499, GONE)
             whole = not message.get("more_body", False)
             if message["type"] == "http.request":
                 seen += len(message.get("body", b""))

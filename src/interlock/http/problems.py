@@ -175,7 +175,7 @@ def plain(error: HTTPException) -> Refusal:
     """An error of the framework's own."""
     kinds = {
         401: "not-authenticated", 404: "not-found", 405: "method-not-allowed", 408: "too-slow", 413: "too-large",
-        422: "invalid",
+        422: "invalid", 499: "gone",
     }  # fmt: skip
     return problem(error.status_code, kinds.get(error.status_code, "http"), str(error.detail), headers=error.headers)
 

@@ -7,6 +7,7 @@ a byte a minute hold it as well as a flood (slowloris). Timers are set only wher
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,14 +36,28 @@ class Bounds:
     open: Counter[str] = field(default_factory=Counter)
 
     def enter(self, address: str) -> bool:
-        self.open[address] += 1
-        most = self.settings.connections_per_address
-        return self.open[address] <= most or self.reach.trusts(address)
+        net = network(address)
+        self.open[net] += 1
+        return self.open[net] <= self.settings.connections_per_address or self.reach.trusts(address)
 
     def leave(self, address: str) -> None:
-        self.open[address] -= 1
-        if self.open[address] <= 0:
-            del self.open[address]
+        net = network(address)
+        self.open[net] -= 1
+        if self.open[net] <= 0:
+            del self.open[net]
+
+
+def network(address: str) -> str:
+    """What counts as one address: whoever has one of IPv6 has 2^64 of them, so these count together."""
+    if ":" not in address:
+        return address
+    try:
+        found = ipaddress.IPv6Address(address)
+    except ValueError:
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(found), 64), strict=False))
 
 
 def bounded(bounds: Bounds) -> type[asyncio.Protocol]:

@@ -92,9 +92,11 @@ def write_text(path: Path, *, newline: str | None = None) -> TextIO:
 
 
 def _emptied(path: Path, mode: str, *, encoding: str | None = None, newline: str | None = None) -> IO[str] | IO[bytes]:
-    return os.fdopen(
-        _opened(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), mode, encoding=encoding, newline=newline
-    )  # fmt: skip
+    ours = not path.exists() or path.is_file()  # not a pipe or a terminal, such as /dev/stdout leads to
+    opened = _opened(path, os.O_CREAT | os.O_WRONLY | (getattr(os, "O_NOFOLLOW", 0) if ours else 0), alone=True)
+    if stat.S_ISREG(os.fstat(opened).st_mode):
+        os.ftruncate(opened, 0)  # only now: what is not ours keeps its content
+    return os.fdopen(opened, mode, encoding=encoding, newline=newline)
 
 
 def read_secret(path: Path) -> bytes:
@@ -132,15 +134,35 @@ def _tighten(path: Path, mode: int, before: int) -> None:
         log.warning("the %s %s had mode %s, so that others could look into it; now it has %04o", what, path, was, mode)
 
 
-def _opened(path: Path, flags: int) -> int:
-    opened = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), FILE)
+def _opened(path: Path, flags: int, *, alone: bool = False) -> int:
+    """A handle; with `alone` NotPrivate where others could read what is written, before anything is."""
+    try:
+        opened = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), FILE)
+    except OSError as error:
+        if alone and error.errno == errno.ELOOP:
+            raise NotPrivate(f"{path} is a link to another place; remove it, or name the place itself") from None
+        raise
     if not _POSIX:
         return opened
+    try:
+        _made_private(path, opened, alone)
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
+
+
+def _made_private(path: Path, opened: int, alone: bool) -> None:
     found = os.fstat(opened)
-    if not stat.S_ISREG(found.st_mode) or stat.S_IMODE(found.st_mode) == FILE:
-        return opened
+    if not stat.S_ISREG(found.st_mode):
+        return
+    if alone and found.st_uid != os.geteuid():
+        raise NotPrivate(f"{path} belongs to another user, who could read what is written; remove it or name another")
+    if stat.S_IMODE(found.st_mode) == FILE:
+        return
     if found.st_mode & OTHERS:  # it was there before: what we make has none of these, whatever the umask
         _tighten(path, FILE, found.st_mode)
+        if alone and os.fstat(opened).st_mode & OTHERS:
+            raise NotPrivate(f"{path} has mode {stat.S_IMODE(found.st_mode):04o} and cannot be made private")
     elif not stat.S_IMODE(found.st_mode) & stat.S_IRUSR and not found.st_size:
         os.fchmod(opened, FILE)  # a umask that takes the owner's own bits away
-    return opened
