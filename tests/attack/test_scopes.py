@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from interlock.engine import listing
 from interlock.store import moment
 from interlock.store.tables import instance as I
 from tests.http.desk import BY, Desk
@@ -89,7 +90,7 @@ def test_lists_beside_it_have_neither_rows_nor_cursors_of_what_it_may_not_read(b
         told = both.get(path, who).json()
         assert (told[key], told["next"]) == ([], None), path
     assert both.get("/api/dead-letters/groups", who).json() == {"groups": []}
-    assert both.get("/api/events?limit=1000", who).json()["events"] == []
+    assert both.get("/api/events?limit=1000", who).json().get("events", []) == []
 
 
 def test_relatives_of_other_machines_are_not_shown(both: Desk) -> None:
@@ -103,6 +104,65 @@ def test_relatives_of_other_machines_are_not_shown(both: Desk) -> None:
     shown = both.get(f"/api/instances/{it}/lineage", reader).json()["instances"]
     assert [one["id"] for one in shown] == [str(it)]
     assert len(both.get(f"/api/instances/{it}/lineage").json()["instances"]) == 2
+
+
+# -- what is not theirs to know of
+
+
+def test_to_an_agent_of_another_machine_an_instance_is_not_there(both: Desk) -> None:
+    it = both.asked()
+    for who in (agent(both, "read:contract"), agent(both, "fire:contract", "create:contract")):
+        for path in ("", "/history", "/explain"):
+            hidden = both.get(f"/api/instances/{it.id}{path}", who)
+            assert (hidden.status_code, "order" in hidden.text) == (404, False), path
+        fired = both.post(f"/api/instances/{it.id}/events", {"event": "report"}, who)
+        assert (fired.status_code, "order" in fired.text) == (404, False)
+
+
+def test_who_may_not_read_an_instance_is_not_told_its_machine(both: Desk) -> None:
+    it = both.asked()
+    refused = both.get(f"/api/instances/{it.id}", agent(both, "create"))
+    assert (refused.status_code, "order" in refused.text) == (403, False)
+
+
+def test_a_key_that_is_taken_is_all_that_a_creator_learns(both: Desk) -> None:
+    it = both.asked(key=NEEDLE)
+    body = {"machine": "order", "key": NEEDLE}
+    refused = both.post("/api/instances", body, agent(both, "create"))
+    assert (refused.status_code, refused.json()["type"]) == (409, "key-taken")
+    assert NEEDLE not in refused.text
+    assert str(it.id) not in refused.text
+    assert both.post("/api/instances", body).json()["existing"] == str(it.id)
+
+
+def test_who_may_read_nothing_has_no_feed(both: Desk) -> None:
+    both.asked()
+    who = agent(both, "create", "fire")
+    for path in ("/api/events", "/api/events?after=0-0", "/api/events/stream"):
+        assert both.get(path, who).status_code == 403, path
+    assert both.get("/api/events", agent(both, "read:order")).status_code == 200
+
+
+def test_a_cursor_names_no_instance_that_they_may_not_read(both: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "LONGEST_LOOK", 3)
+    ids = {str(both.new()) for _ in range(7)}
+    who, after, looks = agent(both, "read:job", "read:contract"), "", 0
+    while True:
+        told = both.get(f"/api/instances?limit=2{after}", who).json()
+        assert told["instances"] == []
+        if told["next"] is None:
+            break
+        assert told["next"] not in ids
+        after, looks = f"&after={told['next']}", looks + 1
+    assert looks == 2
+    seen, after = [], ""
+    while True:
+        told = both.get(f"/api/instances?limit=2&text=tea{after}").json()
+        seen += [one["id"] for one in told["instances"]]
+        if told["next"] is None:
+            break
+        after = f"&after={told['next']}"
+    assert (len(seen), set(seen)) == (7, ids), "each once"
 
 
 # -- tokens that make tokens

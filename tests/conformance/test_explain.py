@@ -168,6 +168,14 @@ def test_work_without_a_free_slot_names_the_limit_and_who_holds_it(trial: Trial)
     assert f"It waits for a free slot of 'desk/1', held by {first}." in told.sentence
 
 
+def test_a_slot_that_another_workspace_holds_is_named_without_its_holder(trial: Trial) -> None:
+    first, second = visiting(trial, workspace="north"), visiting(trial)
+    trial.claim(2)
+    told = explained(trial, second)
+    assert "It waits for a free slot of 'desk/1', held by an instance of another workspace." in told.sentence
+    assert str(first) not in told.sentence
+
+
 def test_a_dead_letter_waits_for_a_person_and_names_the_error(trial: Trial) -> None:
     it = visiting(trial, Fail(Broken("the key does not fit")))
     told = explained(trial, it)

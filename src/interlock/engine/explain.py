@@ -152,10 +152,12 @@ class _Reader:
 
     def _blocked(self) -> tuple[str, str]:
         key = self.instance.blocked_on
-        holders = list(
-            self.conn.execute(sa.select(t.limit_slot.c.instance_id).where(t.limit_slot.c.key == key).limit(3)).scalars()
-        )
-        named = ", ".join(str(h) for h in holders) or "nobody"
+        slot, other = t.limit_slot, t.instance
+        holders = sa.select(slot.c.instance_id).where(slot.c.key == key)
+        mine = holders.join(other, other.c.id == slot.c.instance_id).where(other.c.workspace == self.instance.workspace)
+        named = ", ".join(str(h) for h in self.conn.execute(mine.limit(3)).scalars())
+        if not named:  # whose it is, is no business of those who look at this one
+            named = "an instance of another workspace" if self.first(holders) is not None else "nobody"
         return "limit", f"It waits for a free slot of {key!r}, held by {named}"
 
     def _at_rest(self, machine: Machine) -> tuple[str, str]:

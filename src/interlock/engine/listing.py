@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from secrets import randbelow
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -193,14 +194,22 @@ def _order(oldest: bool) -> sa.ColumnElement[UUID]:
 
 
 def _end_of_look(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: bool = False) -> UUID | None:
-    """The last row that is looked at; None when that is the very last."""
+    """Where the look ends; None when that is behind the very last.
+
+    It is the cursor of a page, and the last row may be one that whoever asks does not see: so it is any id between
+    that row and the next, not the row's own.
+    """
     if not where.searches:
         return None
     query = sa.select(I.c.id).where(*where.indexed()).order_by(_order(oldest)).offset(LONGEST_LOOK - 1).limit(2)
     if after is not None:
         query = query.where(I.c.id > after if oldest else I.c.id < after)
     found = conn.execute(query).scalars().all()
-    return found[0] if len(found) == 2 else None
+    if len(found) < 2:
+        return None
+    last, following = found[0].int, found[1].int
+    gap = randbelow(abs(following - last))
+    return UUID(int=last + gap if oldest else last - gap)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from interlock.people.errors import (
     WrongScope,
 )
 from interlock.people.people import People
-from interlock.people.principal import OPERATORS, Principal, need, person_actor, require
+from interlock.people.principal import OPERATORS, Principal, in_workspace, need, person_actor, require
 from interlock.people.roles import PERMISSIONS, SCOPES, Role, parse_scopes
 from interlock.people.sessions import Login, LoginSession, link_address
 from interlock.people.tokens import TokenRow
@@ -34,6 +34,6 @@ from interlock.people.workspaces import Workspace
 __all__ = [
     "OPERATORS", "PERMISSIONS", "SCOPES", "Action", "ActionPage", "LastOwner", "Login", "LoginSession", "NameTaken",
     "NotAllowed", "NotAuthenticated", "People", "Person", "Principal", "Role", "TokenRow", "TooManyAttempts",
-    "WeakPassword", "WeakSecret", "Workspace", "WrongName", "WrongScope", "clean_up", "link_address", "need",
-    "parse_scopes", "person_actor", "record", "require",
+    "WeakPassword", "WeakSecret", "Workspace", "WrongName", "WrongScope", "clean_up", "in_workspace", "link_address",
+    "need", "parse_scopes", "person_actor", "record", "require",
 ]  # fmt: skip

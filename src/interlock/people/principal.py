@@ -57,6 +57,10 @@ class Principal:
         role = self.role_in(workspace)
         return role is not None and permission in PERMISSIONS[role]
 
+    def concerned_with(self, machine: str) -> bool:
+        """Whether anything of this machine is theirs: a person's is all of it, an agent's what a scope is for."""
+        return self.kind == "person" or any(":" not in one or one.endswith(f":{machine}") for one in self.scopes)
+
     @property
     def readable_machines(self) -> frozenset[str] | None:
         """The machines whose instances they may read somewhere; None: all of them, where they may read at all."""
@@ -79,14 +83,25 @@ def person_actor(name: str, role: Role | None) -> Actor:
 
 
 def require(who: Principal, permission: str, workspace: str, what: str, *, machine: str | None = None) -> None:
-    """404 for what is in another workspace, 403 for what the caller's role or scope does not cover."""
-    if workspace not in who.workspaces:
+    """404 for what is in another workspace, 403 for what the caller's role or scope does not cover.
+
+    `machine` is that of what is there: to an agent without any scope for it, it is not there either, and who may not
+    read it is not told which it is.
+    """
+    if workspace not in who.workspaces or (machine is not None and not who.concerned_with(machine)):
         raise NotFound(f"there is no {what}")
-    need(who, permission, workspace, machine)
+    named = machine is None or who.may("read", workspace, machine)
+    need(who, permission, workspace, machine, named=named)
 
 
-def need(who: Principal, permission: str, workspace: str, machine: str | None = None) -> None:
-    """NotAllowed, with what would be needed."""
+def in_workspace(who: Principal, workspace: str) -> None:
+    """NotFound for a workspace that they are not in."""
+    if workspace not in who.workspaces:
+        raise NotFound(f"there is no workspace {workspace!r}")
+
+
+def need(who: Principal, permission: str, workspace: str, machine: str | None = None, *, named: bool = True) -> None:
+    """NotAllowed, with what would be needed; the machine only where it is `named` already."""
     if who.may(permission, workspace, machine):
         return
     if who.kind == "agent":
@@ -94,5 +109,5 @@ def need(who: Principal, permission: str, workspace: str, machine: str | None = 
     else:
         role = who.role_in(workspace)
         have = f"has the role {role.value}" if role else "has no role there"
-    of = f" for machine {machine!r}" if machine is not None else ""
+    of = f" for machine {machine!r}" if machine is not None and named else ""
     raise NotAllowed(f"this needs the permission {permission!r}{of} in workspace {workspace!r}; {who.name} {have}")

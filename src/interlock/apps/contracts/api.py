@@ -42,13 +42,13 @@ from interlock.engine import (
 )
 from interlock.engine.unit import Unit
 from interlock.http.api.instances import workspace_of
-from interlock.http.caller import Caller, TheService, require, require_operator
+from interlock.http.caller import Caller, TheService, need, require_operator
 from interlock.http.direct import Router
 from interlock.http.places import counted_for
 from interlock.http.problems import MEDIA_TYPE
 from interlock.http.writing import Write
 from interlock.machine import Actor
-from interlock.people import OPERATORS, Principal
+from interlock.people import OPERATORS, Principal, in_workspace
 from interlock.store import moment
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
@@ -170,7 +170,8 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
     settings = settings_of(service)
     workspace = workspace_of(write.who, body.workspace)
     for permission in ("read", "create"):
-        require(write.who, permission, workspace, f"workspace {workspace!r}", machine=contract.name)
+        in_workspace(write.who, workspace)
+        need(write.who, permission, workspace, contract.name)
     file = await service.call(taking.inspect, content, body.filename, body.vertical, settings)
 
     def take(unit: Unit) -> Done:

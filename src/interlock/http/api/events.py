@@ -66,6 +66,8 @@ class Chosen:
     ) -> None:
         self.machine, self.instance = machine, instance
         self.becomes(who)
+        if not self.workspaces:
+            raise NotAllowed(f"this needs the permission 'read' for a machine, which {who.name} has for none")
         self.shown = credentials(request)
         given = last_event_id or after
         self.after = Position.parse(given) if given is not None else None

@@ -15,7 +15,7 @@ from interlock.engine import Engine, Instance, KeyTaken, NotFound, artifacts, au
 from interlock.engine.firing import allowed
 from interlock.engine.listing import Where
 from interlock.engine.unit import Unit, load
-from interlock.http.caller import Caller, TheService, require
+from interlock.http.caller import Caller, TheService, need, require
 from interlock.http.models import (
     EXAMPLE_ID,
     Answer,
@@ -33,7 +33,7 @@ from interlock.http.models import (
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.http.writing import Write
-from interlock.people import Principal
+from interlock.people import Principal, in_workspace
 from interlock.store import micros, moment
 from interlock.store import tables as t
 
@@ -96,7 +96,8 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
     machine = service.engine.registry.get(body.machine)
 
     def job(unit: Unit) -> InstanceOut | Receipt:
-        require(write.who, "create", workspace, f"workspace {workspace!r}", machine=body.machine)
+        in_workspace(write.who, workspace)
+        need(write.who, "create", workspace, body.machine)
         if machine is None:
             raise NotFound(f"there is no machine {body.machine!r}")
         try:
@@ -105,6 +106,9 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
                 priority=body.priority, labels=body.labels, at=at, hold=body.hold,
             )  # fmt: skip
         except KeyTaken as taken:
+            if body.on_taken == "refuse" and not write.who.may("read", workspace, body.machine):
+                told = "this key is taken; by what, is told to those who may read it"
+                raise BadRequest(told, status=409, kind="key-taken") from None
             if body.on_taken == "refuse":
                 raise
             made = unit.lock(taken.existing)
