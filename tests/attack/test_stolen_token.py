@@ -194,3 +194,17 @@ def test_a_bulk_action_goes_on_when_its_starter_logs_out_or_rises(both: Desk) ->
     both.people.end_all(member, by=BY)
     both.engine.bulk.step(100)
     assert both.get(f"/api/bulk/{begun}").json()["done"] == 2
+
+
+def test_an_answer_is_not_repeated_to_who_has_lost_the_right_to_it(both: Desk) -> None:
+    ann = owned(both)
+    both.people.set_role(ann, Role.VIEWER, by=BY, workspace="north")
+    me, body = both.logged_in("ann"), {"machine": "order", "data": {"note": "wolframite"}, "workspace": "default"}
+    headers = {**me, "Idempotency-Key": "once"}
+    first = both.post("/api/instances", body, None, headers=headers)
+    both.people.set_role(ann, Role.MEMBER, by=BY, workspace="north")
+    again = both.post("/api/instances", body, None, headers=headers)
+    assert (first.status_code, again.headers["Idempotency-Replayed"], again.text) == (201, "true", first.text)
+    both.people.leave(ann, "default", by=BY)
+    refused = both.post("/api/instances", body, None, headers=headers)
+    assert (refused.status_code, "wolframite" in refused.text) == (403, False)

@@ -17,7 +17,7 @@ from interlock.engine.unit import Unit
 from interlock.http.caller import caller, credentials, service_of
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
-from interlock.people import Principal
+from interlock.people import NotAllowed, Principal, Role
 from interlock.store.service import idempotency
 
 M = TypeVar("M", bound=BaseModel)
@@ -76,14 +76,16 @@ class Writer:
                 sa.select(idempotency).where(idempotency.c.who == self.who.who, idempotency.c.key == key)
             ).first()
             if row is not None:
-                if row.request != digest:
+                request, _, rights = row.request.partition(" ")
+                if request != digest:
                     raise BadRequest(
                         f"the Idempotency-Key {key!r} was used for another request; use a new one", kind="key-reused"
                     )
+                _still_as_able(self.who, rights)
                 return row.body, True
             made = job(unit)
             unit.insert(
-                idempotency, who=self.who.who, key=key, request=digest, status=status,
+                idempotency, who=self.who.who, key=key, request=f"{digest} {_rights(self.who)}".strip(), status=status,
                 body=kept(made).model_dump_json(by_alias=True), at=unit.now,
             )  # fmt: skip
             return made.model_dump_json(by_alias=True), False
@@ -99,6 +101,20 @@ class Writer:
         if private:  # with the plain hash of a body, whoever has the database could try passwords by the million
             return hmac.new(credentials(self.request)[1].encode(), told, "sha256").hexdigest()
         return hashlib.sha256(told).hexdigest()
+
+
+def _rights(who: Principal) -> str:
+    """The roles that somebody had when they were answered; an agent's scopes never change."""
+    return " ".join(f"{workspace}={role.value}" for workspace, role in sorted(who.roles.items()))
+
+
+def _still_as_able(who: Principal, rights: str) -> None:
+    """NotAllowed where they have lost a role since: an answer from the store is for those who might ask anew."""
+    for one in rights.split():
+        workspace, _, had = one.rpartition("=")
+        role = who.role_in(workspace)
+        if role is None or not role.includes(Role(had)):
+            raise NotAllowed("this was done before, when you had more rights; you may not see its answer any more")
 
 
 def _answer(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:
