@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import checkpoints
+from interlock.engine import actions, anchored, chain, checkpoints
 from interlock.engine.erasing import Erasing
 from interlock.engine.retention import Policy, Retention
 from interlock.engine.signing import BadKey, Keys
@@ -289,13 +290,209 @@ def test_a_lost_key_is_followed_by_another_that_vouches_for_the_past(w: World) -
     assert any("checkpoint 2 is not signed" in problem for problem in engine.verify().problems)
 
 
-def test_a_place_that_was_moved_is_seen(w: World) -> None:
+def test_a_place_that_was_moved_is_seen_and_nothing_is_passed_over(w: World) -> None:
     engine = w.trial.engine
     engine.checkpoint()
     engine.store.write(lambda conn: place_moved(conn, w))
+    it = w.trial.create("note")
+    assert any("it was moved, or newer checkpoints were removed" in problem for problem in engine.verify().problems)
+    engine.checkpoint()
+    assert engine.verify().problems == ()
+    engine.store.write(take_triggers_off)
+    engine.store.write(lambda conn: delete_whole(conn, it))
+    assert any("which checkpoint 2 has signed, is gone" in problem for problem in engine.verify().problems)
+
+
+def test_rows_that_no_checkpoint_covers_are_seen_also_where_others_were_removed(w: World, tmp_path: Path) -> None:
+    engine, trial = w.trial.engine, w.trial
+    engine.fire(w.child, "done", actor=ANN)
+    w.run(sa.update(O).values(status="delivered"))
+    engine.checkpoint()
+    trial.advance(timedelta(days=30))
+    Retention(engine, Policy(tmp_path, default=span(timedelta(days=1)))).run()
+    it = trial.create("note")
+    engine.checkpoint()
+    assert engine.verify().problems == ()
+    engine.store.write(take_triggers_off)
+    row = engine.read(lambda conn: conn.execute(sa.select(H).where(H.c.instance_id == it)).one())
+    seq = row.seq + 1
+    hashed = chain.link(bytes(row.hash), it, seq, "noted", None, None, None, "x", row.at, None)
+    w.run(
+        sa.insert(H).values(pos=1, instance_id=it, seq=seq, kind="noted", actor="x", at=row.at, hash=hashed, xact=0),
+        sa.update(I).where(I.c.id == it).values(seq=seq, head=hashed),
+    )
+    assert any("none covers it beyond seq 1" in problem for problem in engine.verify().problems)
+
+
+@pytest.mark.parametrize("forge", [purged, lambda conn, w: forge_erasure(conn, w.paid)])
+def test_a_checkpoint_under_the_name_of_another_key_vouches_for_nothing(w: World, forge: Attack) -> None:
+    engine = w.trial.engine
+    kept = engine.checkpoint()
+    engine.store.write(take_triggers_off)
+    engine.store.write(lambda conn: forge(conn, w) and None)
     w.trial.create("note")
-    assert engine.checkpoint() == engine.checkpoint()
-    assert any("none covers them" in problem for problem in engine.verify().problems)
+    second = engine.checkpoint()
+    w.run(sa.update(C).where(C.c.no == 1).values(key_id="deadbeefdeadbeef"))
+    for against in (None, kept, second):
+        problems = engine.verify(against=against).problems
+        assert any("has no seal of the audit key" in problem for problem in problems)
+        assert any("checkpoint 1 was changed" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("forged", [{"rows": 1}, {"mac": b"x" * 32}, {"vouched": 100}, {"pos": 2**40}, {"leaves": b""}])
+@pytest.mark.parametrize("rehash", [False, True])
+def test_nothing_is_signed_upon_a_checkpoint_that_was_forged(w: World, forged: dict[str, Any], rehash: bool) -> None:
+    engine = w.trial.engine
+    engine.checkpoint()
+    w.trial.create("note")
+    engine.store.write(take_triggers_off)
+    if rehash:
+        engine.store.write(lambda conn: rehash_checkpoint(conn, 1, **forged))
+    else:
+        w.run(sa.update(C).values(**forged))
+    with pytest.raises(checkpoints.Forged, match="nothing is signed upon it"):
+        engine.checkpoint()
+    assert engine.verify().problems != ()
+    assert "nothing is signed upon it" in engine.read(lambda conn: checkpoints.doubt(conn, KEYS, None))
+
+
+def test_a_key_that_was_changed_is_named_by_the_first_checkpoint_of_the_new_one(w: World) -> None:
+    engine = w.trial.engine
+    engine.checkpoint()
+    w.trial.create("note")
+    engine.core.audit_keys = Keys([b"b" * 32, bytes(range(32))])
+    kept = engine.checkpoint()
+    assert engine.verify(against=kept).problems == ()
+    engine.core.audit_keys = Keys([b"b" * 32])
+    assert engine.verify(against=kept).problems == ()
+
+
+def test_a_rollback_is_not_forgotten_when_it_is_signed_upon(w: World, tmp_path: Path) -> None:
+    """Every line of the file counts, not only its last."""
+    engine = w.trial.engine
+    file = tmp_path / "elsewhere" / "checkpoints"
+    one = engine.checkpoint()
+    back_up(engine.store, tmp_path / "old")
+    w.trial.create("note")
+    two = engine.checkpoint()
+    assert one is not None
+    assert two is not None
+    checkpoints.keep(file, [one, two])
+    assert engine.verify(against=checkpoints.given(str(file))).problems == ()
+    with open_store(f"sqlite:///{tmp_path}/restored.db") as store:
+        restore(store, tmp_path / "old")
+        with Trial([invoice, note], store=store) as other:
+            other.engine.core.audit_keys = KEYS
+            other.create("note")
+            with pytest.raises(checkpoints.Forged, match="rolled back, restored or changed, so nothing is signed"):
+                other.engine.checkpoint(kept=checkpoints.kept_last(file))
+            made = other.engine.checkpoint()  # somebody whose file is another one
+            assert made is not None
+            checkpoints.keep(file, [made])
+            problems = other.engine.verify(against=checkpoints.given(str(file))).problems
+            assert any("was given twice, with different contents" in problem for problem in problems)
+
+
+def test_actions_are_signed_whatever_their_moment_is(w: World) -> None:
+    """A clock may step, and a moment may be written by hand."""
+    engine, trial = w.trial.engine, w.trial
+    act = service.action
+    w.run(sa.insert(act).values(id=UUID(int=1), actor="user:x", what="x", target="y", at=engine.clock.now() + 10**13))
+    engine.checkpoint()
+    trial.advance(minutes=10)
+    old = engine.clock.now() - 2 * 86_400 * 10**6
+    w.run(sa.insert(act).values(id=UUID(int=2), actor="user:ann", what="w", target="t", at=old))
+    trial.write(lambda unit: actions.record(unit, CHIEF, "token.make", "evil"))
+    list(checkpoints.write(engine.store, KEYS, engine.clock.now(), sweep=False))
+    [problem] = engine.verify().problems
+    assert problem == f"the action {UUID(int=2)} is older than the newest checkpoint, and none covers it"
+    engine.checkpoint()
+    assert engine.verify().problems == ()
+    assert list(checkpoints.write(engine.store, KEYS, engine.clock.now())) == []  # each is signed once
+    w.run(sa.delete(act).where(act.c.target == "evil"))
+    w.run(sa.delete(act).where(act.c.id == UUID(int=2)))
+    assert len(engine.verify().problems) == 2
+
+
+@pytest.mark.parametrize("column", ["finished_at", "created_at", "entered_at"])
+def test_what_was_backdated_is_found_and_not_removed_by_its_age(w: World, tmp_path: Path, column: str) -> None:
+    engine = w.trial.engine
+    engine.fire(w.child, "done", actor=ANN)
+    w.run(sa.update(O).values(status="delivered"))
+    engine.checkpoint()
+    policy = Policy(tmp_path, default=span(timedelta(days=3650)))
+    values = {"finished_at": 1, "created_at": 1, column: 1}
+    w.run(sa.update(I).where(I.c.id == w.paid).values(**values))
+    assert Retention(engine, policy).run().instances.total() == 0
+    assert engine.verify().problems != ()
+
+
+def test_verifying_beside_the_work_calls_nothing_a_forgery(w: World, tmp_path: Path) -> None:
+    engine, trial = w.trial.engine, w.trial
+    engine.checkpoint()
+    trial.advance(minutes=10)
+    trial.write(lambda unit: actions.record(unit, CHIEF, "token.make", "two"))
+    engine.checkpoint()
+    parts = anchored.verify(engine.store, KEYS)
+    found = [next(parts)]
+    trial.advance(timedelta(days=30))
+    Retention(engine, Policy(tmp_path, rows={"action": span(timedelta(days=1))})).run()
+    for part in parts:
+        found.append(part)
+        trial.create("note")
+        engine.checkpoint()
+    assert [problem for part in found for problem in part.problems] == []
+
+
+def test_a_removal_beside_the_first_checkpoint_needs_no_seal(w: World) -> None:
+    engine = w.trial.engine
+    engine.fire(w.child, "done", actor=ANN)
+    new = engine.read(lambda conn: checkpoints._look(conn, engine.clock.now()))
+    engine.core.audit_keys = None
+    Erasing(engine, CHIEF, "asked to").one(w.child)
+    engine.store.write(lambda conn: checkpoints._write(conn, new, KEYS, engine.clock.now()))
+    engine.core.audit_keys = KEYS
+    assert engine.verify().problems == ()
+
+
+UNREADABLE: dict[str, str] = {
+    "labels without end": "UPDATE instance SET labels = '{deep}' WHERE id = '{it}'",
+    "labels said twice": """UPDATE instance SET labels = '{{"for":"bob","for":"ann"}}' WHERE id = '{it}'""",
+    "data said twice": """UPDATE instance SET data = replace(data, '"total":120', '"total":1,"total":120')""",
+    "another key to be found by": "UPDATE instance SET unique_key = 'may' WHERE id = '{it}'",
+}
+UNREADABLE_IN_SQLITE: dict[str, str] = {
+    "data that is no text": "UPDATE instance SET data = CAST(x'7b22ff227d' AS TEXT) WHERE id = '{it}'",
+    "a seq that is text": "UPDATE instance SET seq = 'abc' WHERE id = '{it}'",
+    "a head that is text": "UPDATE instance SET head = 'abc' WHERE id = '{it}'",
+    "a moment that is text": "UPDATE instance SET created_at = 'abc' WHERE id = '{it}'",
+    "hashes that are text": "UPDATE history SET hash = 'abc' WHERE instance_id = '{it}'",
+    "payloads that are bytes": "UPDATE history SET payload = x'00ff' WHERE instance_id = '{it}'",
+    "content that is text": "UPDATE artifact SET content = 'abc'",
+    "a size that is text": "UPDATE artifact SET size = 'abc'",
+    "an answer of bytes": "UPDATE effect SET answer = x'00ff'",
+    "a decision of bytes": "UPDATE review SET answer = x'00ff'",
+    "leaves that are text": "UPDATE checkpoint SET leaves = 'abc'",
+    "a checkpoint's hash that is text": "UPDATE checkpoint SET hash = 'abc'",
+    "a purge hash that is text": "UPDATE checkpoint SET purge_hash = 'abc'",
+    "details of bytes": "UPDATE action SET details = x'00ff'",
+    "details that are no text": "UPDATE action SET details = CAST(x'ff' AS TEXT)",
+}
+
+
+@pytest.mark.parametrize("name", [*UNREADABLE, *UNREADABLE_IN_SQLITE])
+def test_a_row_that_cannot_be_read_is_a_problem_and_hides_no_other(w: World, name: str) -> None:
+    engine = w.trial.engine
+    if name in UNREADABLE_IN_SQLITE and engine.store.dialect != "sqlite":
+        return  # the columns of PostgreSQL have types
+    kept = engine.checkpoint()
+    engine.store.write(take_triggers_off)
+    statement = (UNREADABLE | UNREADABLE_IN_SQLITE)[name]
+    it = w.paid.hex if engine.store.dialect == "sqlite" else w.paid
+    w.run(sa.text(statement.format(it=it, deep="[" * 100_000).replace(":", "\\:")))
+    assert engine.verify(against=kept).problems != ()
+    w.run(sa.update(I).where(I.c.id == w.waits).values(state="refused"))
+    assert any(str(w.waits) in problem for problem in engine.verify(against=kept).problems)
 
 
 # -- what is allowed is not called a forgery

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,11 +11,13 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import NotFound, Past, audit, chain, purges, verifying
+from interlock.engine import NotFound, Past, anchored, audit, chain, checkpoints, purges, verifying
+from interlock.engine.signing import Keys
 from interlock.engine.unit import Unit
 from interlock.machine import OWNER, Actor, Go, Outcome
 from interlock.store import Store
 from interlock.store import tables as t
+from interlock.store.keeping import checkpoint
 from interlock.testing import START, Trial
 from interlock.worker import Task
 from tests.conformance.gates import ANN, Purchase, purchase, shared_database
@@ -370,3 +373,38 @@ def test_many_instances_are_verified_in_short_reads(trial: Trial) -> None:
 def test_an_instance_that_does_not_exist_cannot_be_verified(trial: Trial) -> None:
     with pytest.raises(NotFound, match="there is no instance"):
         trial.engine.verify(UUID(int=1))
+
+
+def test_a_checkpoint_holds_the_newest_row_however_transactions_interleave(trial: Trial) -> None:
+    """On PostgreSQL one that began first may write last; the feed is ordered by when they began."""
+    engine = trial.engine
+    keys = Keys([b"k" * 32])
+    first, second = trial.create("purchase", {"item": "a"}), trial.create("purchase", {"item": "b"})
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(unit: Unit) -> None:
+        unit.record(unit.lock(first), "noted", ANN)
+        unit.conn.execute(sa.update(I).where(I.c.id == first).values(priority=I.c.priority))
+        begun.set()
+        assert go.wait(30)
+        unit.record(unit.lock(second), "noted", ANN, payload={"by": "the slow one"})
+
+    def quick(unit: Unit) -> None:
+        unit.record(unit.lock(second), "noted", ANN, payload={"by": "the quick one"})
+
+    thread = threading.Thread(target=lambda: engine.write(slow))
+    thread.start()
+    assert begun.wait(30)
+    if engine.store.dialect == "sqlite":  # it has one writer
+        go.set()
+        thread.join()
+        engine.write(quick)
+    else:
+        engine.write(quick)
+        go.set()
+        thread.join()
+    list(checkpoints.write(engine.store, keys, engine.clock.now()))
+    seq = engine.get(second).seq
+    [row] = engine.read(lambda conn: conn.execute(sa.select(checkpoint.c.leaves)).all())
+    assert {one: top for one, top, _ in checkpoints.leaves(row.leaves)}[second] == seq
+    assert sum(part.problems != () for part in anchored.verify(engine.store, keys)) == 0

@@ -28,7 +28,7 @@ def verify(
     against: Annotated[
         str,
         typer.Option(
-            "--against", help="A checkpoint that was kept elsewhere, or the file it is in.", show_default="audit.file"
+            "--against", help="A checkpoint that was kept elsewhere, or a file of them.", show_default="audit.file"
         ),
     ] = "",
     database: Database = DEFAULT_DATABASE,
@@ -46,7 +46,7 @@ def verify(
     from interlock.store import migrate, tables
 
     settings = audit_settings(database, config)
-    kept = _kept(settings, against) if instance is None else None
+    kept = _kept(settings, against) if instance is None else []
     found = Verdict()
     with store_of(database or settings.database_url) as store:
         migrate.require(store)
@@ -67,17 +67,17 @@ def verify(
                 for part in anchored.verify(store, signing.find(settings), kept):
                     found += part
                     progress.advance(bar)
-    _tell(found, against=kept)
+    _tell(found, against=max(kept, key=lambda one: one.no, default=None))
 
 
-def _kept(settings: Settings, against: str) -> Checkpoint | None:
-    """What was named, else the last of the file that checkpoints are written to."""
+def _kept(settings: Settings, against: str) -> list[Checkpoint]:
+    """What was named, else all of the file that checkpoints are written to."""
     from interlock.engine import checkpoints
 
     if against:
         return checkpoints.given(against)
     file = settings.audit.file
-    return checkpoints.given(str(file)) if file is not None and file.exists() else None
+    return checkpoints.given(str(file)) if file is not None and file.exists() else []
 
 
 @app.command()
@@ -94,7 +94,7 @@ def checkpoint(
     settings = audit_settings(database, config)
     with opened(database or settings.database_url, None, config) as engine:
         before = engine.read(checkpoints.last)
-        made = engine.checkpoint(new_key=new_key)
+        made = engine.checkpoint(new_key=new_key, kept=checkpoints.kept_last(settings.audit.file))
     if made is None:
         typer.echo("there is nothing to sign: the database has no history")
         return

@@ -6,7 +6,9 @@ is later than the checkpoint says that it went. With the audit key the signature
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -15,12 +17,14 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import checkpoints, purges
-from interlock.engine.audit import Verdict
-from interlock.engine.checkpoints import CURSOR, Checkpoint
+from interlock.engine.audit import Verdict, guarded
+from interlock.engine.checkpoints import Checkpoint
+from interlock.engine.feed import START as FEED_START
+from interlock.engine.feed import Position
 from interlock.engine.signing import Keys
 from interlock.store import SECOND, Micros, Store, moment
 from interlock.store.keeping import checkpoint as C
-from interlock.store.service import action, cursor
+from interlock.store.service import action
 from interlock.store.tables import history as H
 from interlock.store.tables import purge as P
 
@@ -28,34 +32,47 @@ CHUNK = 500
 Leaf = tuple[UUID, int, bytes]
 
 
-def verify(store: Store, keys: Keys | None, against: Checkpoint | None = None) -> Iterator[Verdict]:
-    """Compare the history, the actions and the purges with every checkpoint, a part at a time."""
+def verify(
+    store: Store, keys: Keys | None, against: Checkpoint | Sequence[Checkpoint] | None = None
+) -> Iterator[Verdict]:
+    """Compare the history, the actions and the purges with every checkpoint, a part at a time.
+
+    Work may go on beside it: only what the newest checkpoint covers is looked at, as it was when this began.
+    """
+    kept = [against] if isinstance(against, Checkpoint) else list(against or ())
     marks: dict[int, bytes] = {}
     walked = _Walk(keys)
-    newest = store.read(checkpoints.last)
-    gone = store.read(_by_age)
-    no = 0
-    while True:
-        row = store.read(partial(_next, after=no))
-        if row is None:
-            break
-        problems = list(walked.step(row))
-        no = row.no
-        marks[row.purges] = bytes(row.purge_hash)
-        for some in _chunks(checkpoints.leaves(row.leaves)):
-            problems += store.read(partial(_compare, leaves=some, no=no))
-        for some in _chunks(checkpoints.leaves(row.actions)):
-            problems += store.read(partial(_compare_actions, leaves=some, no=no, gone=gone))
-        yield Verdict(problems=tuple(problems))
-    yield Verdict(problems=tuple(walked.end()))
-    marks.pop(0, None)
-    found = store.read(lambda conn: list(purges.verify(conn, keys, walked.sealed_after, marks)))
-    yield Verdict(problems=tuple(found))
-    if newest is not None:
-        yield Verdict(problems=tuple(store.read(lambda conn: list(_uncovered(conn, walked.rows)))))
-    if against is not None:
-        yield Verdict(problems=tuple(_against(store, against, newest, keys)))
-    yield Verdict(notes=tuple(_notes(store, newest, keys, against)))
+    named, newest = store.read(lambda conn: (checkpoints.moved(conn), checkpoints.newest(conn)))
+    with closing(_Covered()) as covered:
+        no = 0
+        while newest is not None and no < newest.no:
+            row = store.read(partial(_next, after=no))
+            no = row.no if row is not None else newest.no
+            if row is not None:
+                found = guarded(f"checkpoint {no}", walked.step(row))
+                found += guarded(f"checkpoint {no}", _leaves(store, row, covered, marks))
+                yield Verdict(problems=tuple(found))
+        yield Verdict(problems=tuple(walked.end()))
+        marks.pop(0, None)
+        found = store.read(lambda conn: list(purges.verify(conn, keys, walked.sealed_after, marks)))
+        yield Verdict(problems=tuple(found))
+        if newest is not None:
+            yield from _uncovered(store, covered, newest, named)
+    if kept:
+        yield Verdict(problems=tuple(_against(store, kept, keys)))
+    last = kept[-1] if kept else None
+    yield Verdict(notes=tuple(_notes(store, newest, keys, last)))
+
+
+def _leaves(store: Store, row: Any, covered: _Covered, marks: dict[int, bytes]) -> Iterator[str]:
+    """What a checkpoint has signed, and is not there any more as it was."""
+    for some in _chunks(checkpoints.leaves(row.leaves)):
+        covered.rows(some)
+        yield from store.read(partial(_compare, leaves=some, no=row.no))
+    for some in _chunks(checkpoints.leaves(row.actions)):
+        covered.actions(some)
+        yield from store.read(partial(_compare_actions, leaves=some, no=row.no))
+    marks[row.purges] = checkpoints.raw(row.purge_hash)
 
 
 class _Walk:
@@ -63,29 +80,32 @@ class _Walk:
 
     def __init__(self, keys: Keys | None) -> None:
         self._keys, self._no, self._hash = keys, 0, checkpoints.FIRST
-        self.rows = 0
+        self._key: str | None = None
         self.sealed_after: int | None = None
-        """The purges that our first checkpoint found; those that come later must be sealed."""
+        """The purges that our first checkpoint vouches for; those that come later must be sealed."""
         self.strange: str | None = None
         """A key that is not here, and has signed checkpoints before ours."""
 
     def step(self, row: Any) -> Iterator[str]:
         name = f"checkpoint {row.no}"
-        if row.no != self._no + 1:
-            yield f"checkpoint {self._no + 1} is missing, {row.no} follows"
-        elif bytes(row.before) != self._hash:
+        before, hashed, key = self._no, self._hash, self._key
+        self._no, self._hash, self._key = row.no, checkpoints.raw(row.hash), row.key_id
+        if row.no != before + 1:
+            yield f"checkpoint {before + 1} is missing, {row.no} follows"
+        elif checkpoints.raw(row.before) != hashed:
             yield f"{name} does not follow from the one before it"
-        if checkpoints.digest(row) != bytes(row.hash):
+        if not checkpoints.genuine(row):
             yield f"{name} was changed: it has another hash"
+        if row.former != (key if key != row.key_id else None):
+            yield f"{name} is signed with another key than the one before it, and does not say so"
         if self._keys is not None:
             yield from self._signature(row, self._keys)
-        self._no, self._hash, self.rows = row.no, bytes(row.hash), row.rows
 
     def _signature(self, row: Any, keys: Keys) -> Iterator[str]:
-        """The first that is signed with a key of ours vouches for those before it, whoever has signed them."""
+        """One that is signed with a key of ours and names the key before it vouches for those before."""
         if checkpoints.of(row).signed_by(keys):
             if self.sealed_after is None:
-                self.sealed_after = row.purges
+                self.sealed_after = row.vouched
         elif keys.knows(row.key_id) or self.sealed_after is not None:
             yield f"checkpoint {row.no} is not signed with the audit key"
         else:
@@ -94,6 +114,36 @@ class _Walk:
     def end(self) -> Iterator[str]:
         if self.strange is not None and self.sealed_after is None:
             yield f"no checkpoint is signed with a key that is here; they name the key {self.strange}"
+
+
+class _Covered:
+    """What the checkpoints have signed, by id: the highest seq of each instance, and the actions.
+
+    It may be more than memory has, so it lies in a file of its own that is gone when it is closed.
+    """
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._db.execute("CREATE TABLE top (id BLOB PRIMARY KEY, seq INTEGER) WITHOUT ROWID")
+        self._db.execute("CREATE TABLE action (id BLOB PRIMARY KEY) WITHOUT ROWID")
+        self._db.execute("BEGIN")
+
+    def rows(self, leaves: list[Leaf]) -> None:
+        added = "INSERT INTO top VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET seq = max(seq, excluded.seq)"
+        self._db.executemany(added, [(one.bytes, seq) for one, seq, _ in leaves])
+
+    def actions(self, leaves: list[Leaf]) -> None:
+        self._db.executemany("INSERT OR IGNORE INTO action VALUES (?)", [(one.bytes,) for one, _, _ in leaves])
+
+    def seq(self, one: UUID) -> int:
+        found = self._db.execute("SELECT seq FROM top WHERE id = ?", (one.bytes,)).fetchone()
+        return found[0] if found is not None else 0
+
+    def knows(self, one: UUID) -> bool:
+        return self._db.execute("SELECT 1 FROM action WHERE id = ?", (one.bytes,)).fetchone() is not None
+
+    def close(self) -> None:
+        self._db.close()
 
 
 def _next(conn: sa.Connection, after: int) -> Any:
@@ -112,7 +162,7 @@ def _compare(conn: sa.Connection, leaves: list[Leaf], no: int) -> list[str]:
             sa.tuple_(H.c.instance_id, H.c.seq).in_([(one, seq) for one, seq, _ in leaves])
         )
     )
-    there = {(row.instance_id, row.seq): bytes(row.hash)[:16] for row in rows}
+    there = {(row.instance_id, row.seq): checkpoints.half(row.hash) for row in rows}
     wrong = [leaf for leaf in leaves if there.get(leaf[:2]) != leaf[2]]
     removed = _removed(conn, [one for one, _, _ in wrong]) if wrong else {}
     problems = []
@@ -140,54 +190,105 @@ def _by_age(conn: sa.Connection) -> Micros:
     return found or 0
 
 
-def _compare_actions(conn: sa.Connection, leaves: list[Leaf], no: int, gone: Micros) -> list[str]:
-    rows = conn.execute(sa.select(action).where(action.c.id.in_([one for one, _, _ in leaves])))
-    there = {row.id: checkpoints.action_half(row) for row in rows}
+def _compare_actions(conn: sa.Connection, leaves: list[Leaf], no: int) -> list[str]:
+    ids = [one for one, _, _ in leaves]
+    there = {row.id: checkpoints.action_half(row) for row in checkpoints.actions_of(conn, ids)}
+    gone = _by_age(conn)  # after them: what went in between is not there, or is known to have gone
     problems = []
     for one, second, half in leaves:
         if one not in there:
             if second * SECOND > gone:
-                problems.append(f"the action {one}, which checkpoint {no} has signed, is gone")
+                problems.append(f"the action {one}, which checkpoint {no} has signed, is gone or cannot be read")
         elif there[one] != half:
             problems.append(f"the action {one} is not the one that checkpoint {no} has signed")
     return problems
 
 
-def _uncovered(conn: sa.Connection, rows: int) -> Iterator[str]:
-    """History rows that the next checkpoint would pass over, though none has covered them."""
-    place = conn.execute(sa.select(cursor.c.xact, cursor.c.pos).where(cursor.c.name == CURSOR)).first()
-    if place is None:
-        yield "the place up to which checkpoints cover the history is gone"
-        return
-    upto = H.c.pos <= place.pos
+def _uncovered(store: Store, covered: _Covered, newest: Any, named: Position | None) -> Iterator[Verdict]:
+    """What checkpoints should have signed and have not: it could be removed later, and nobody would see it."""
+    signed = checkpoints.position(newest) or FEED_START
+    if named is None:
+        yield Verdict(problems=("the place up to which checkpoints cover the history is gone",))
+    elif named > signed:
+        text = f"the place up to which checkpoints cover the history lies behind checkpoint {newest.no}, the newest"
+        yield Verdict(problems=(f"{text}: it was moved, or newer checkpoints were removed",))
+    after: UUID | None = None
+    while True:
+        rows = store.read(partial(_tops, upto=checkpoints.place(newest, named), after=after))
+        wrong = [(one, seq, covered.seq(one)) for one, seq in rows]
+        yield Verdict(
+            problems=tuple(
+                f"{one}: seq {seq} lies before the place of the last checkpoint, and none covers it beyond seq {known}"
+                ": rows were added to the past, or were passed over"
+                for one, seq, known in wrong
+                if seq > known
+            )
+        )
+        if len(rows) < CHUNK:
+            break
+        after = rows[-1][0]
+    after = None
+    while True:
+        query = sa.select(action.c.id).where(action.c.at < newest.at - checkpoints.LATE).order_by(action.c.id)
+        if after is not None:
+            query = query.where(action.c.id > after)
+        ids = store.read(partial(_scalars, query=query.limit(CHUNK)))
+        missed = [one for one in ids if not covered.knows(one)]
+        yield Verdict(
+            problems=tuple(
+                f"the action {one} is older than the newest checkpoint, and none covers it" for one in missed
+            )
+        )
+        if len(ids) < CHUNK:
+            break
+        after = ids[-1]
+
+
+def _tops(conn: sa.Connection, upto: Position, after: UUID | None) -> list[tuple[UUID, int]]:
+    """The highest seq of each instance before a place in the feed, those with the next ids."""
+    here = H.c.pos <= upto.pos
     if conn.dialect.name != "sqlite":
-        upto = sa.tuple_(H.c.xact, H.c.pos) <= sa.tuple_(sa.literal(place.xact), sa.literal(place.pos))
-    found = conn.execute(sa.select(sa.func.count()).select_from(H).where(upto)).scalar_one()
-    if found > rows:
-        yield (
-            f"{found - rows} history rows lie before the place of the last checkpoint, and none covers them: rows were "
-            "added to the past, or that place was moved"
-        )
+        here = sa.tuple_(H.c.xact, H.c.pos) <= sa.tuple_(sa.literal(upto.xact), sa.literal(upto.pos))
+    query = sa.select(H.c.instance_id, sa.func.max(H.c.seq)).where(here).group_by(H.c.instance_id)
+    if after is not None:
+        query = query.where(H.c.instance_id > after)
+    return [(row[0], row[1]) for row in conn.execute(query.order_by(H.c.instance_id).limit(CHUNK))]
 
 
-def _against(store: Store, against: Checkpoint, newest: Checkpoint | None, keys: Keys | None) -> Iterator[str]:
-    when = f"checkpoint {against.no} of {moment(against.at):%Y-%m-%d %H:%M:%S} UTC"
-    if keys is not None and keys.knows(against.key_id) and not against.signed_by(keys):
-        yield f"{when}, which was given, is not signed with the audit key"
-        return
-    if newest is None or newest.no < against.no:
-        has = f"ends at {newest.no} of {moment(newest.at):%Y-%m-%d %H:%M:%S} UTC" if newest else "has none"
-        yield (
-            f"the database is older than {when}, which was given: it {has}. It was rolled back, or restored from an "
-            "older backup; what happened in between is not in it"
-        )
-        return
-    row = store.read(lambda conn: conn.execute(sa.select(C).where(C.c.no == against.no)).first())
-    if row is None or bytes(row.hash) != against.hash:
-        yield f"{when}, which was given, is not the one that the database has: the history before it was changed"
+def _scalars(conn: sa.Connection, query: sa.Select[Any]) -> list[UUID]:
+    return list(conn.execute(query).scalars())
 
 
-def _notes(store: Store, newest: Checkpoint | None, keys: Keys | None, against: Checkpoint | None) -> Iterator[str]:
+def _against(store: Store, kept: list[Checkpoint], keys: Keys | None) -> Iterator[str]:
+    """Every one that was kept elsewhere must be the one that the database has."""
+    known: dict[int, Checkpoint] = {}
+    for start in range(0, len(kept), CHUNK):
+        some = kept[start : start + CHUNK]
+        numbers = [one.no for one in some]
+        rows = store.read(lambda conn, n=numbers: conn.execute(sa.select(C).where(C.c.no.in_(n))).all())  # type: ignore[misc]
+        there = {row.no: row for row in rows}
+        newest = store.read(checkpoints.last)
+        for one in some:
+            when = f"checkpoint {one.no} of {moment(one.at):%Y-%m-%d %H:%M:%S} UTC"
+            other = known.setdefault(one.no, one)
+            if other != one:
+                yield (
+                    f"{when}, which was given, was given twice, with different contents: after the first was signed "
+                    "the database was rolled back, or restored, and signed anew"
+                )
+            if keys is not None and keys.knows(one.key_id) and not one.signed_by(keys):
+                yield f"{when}, which was given, is not signed with the audit key"
+            elif one.no not in there and (newest is None or newest.no < one.no):
+                has = f"ends at {newest.no} of {moment(newest.at):%Y-%m-%d %H:%M:%S} UTC" if newest else "has none"
+                yield (
+                    f"the database is older than {when}, which was given: it {has}. It was rolled back, or restored "
+                    "from an older backup; what happened in between is not in it"
+                )
+            elif one.no not in there or not checkpoints.same(there[one.no], one):
+                yield f"{when}, which was given, is not the one that the database has: what came before was changed"
+
+
+def _notes(store: Store, newest: Any | None, keys: Keys | None, against: Checkpoint | None) -> Iterator[str]:
     if newest is None:
         yield "there is no checkpoint: what was removed or rewritten with its whole chain is not found"
         return

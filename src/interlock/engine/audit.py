@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine.errors import NotFound
+from interlock.engine.errors import NotFound, items_own
 from interlock.engine.instance import ANEW
 from interlock.engine.text import merged
 from interlock.engine.values import Unreadable, readable, unreadable
@@ -64,6 +64,18 @@ class Verdict:
             self.problems + more.problems,
             self.notes + more.notes,
         )
+
+
+def guarded(what: str, problems: Iterable[str]) -> list[str]:
+    """The problems of one thing; what cannot be read at all is one, and keeps nobody from the next thing."""
+    found: list[str] = []
+    try:
+        found.extend(problems)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        found.append(f"{what} cannot be read ({type(error).__name__}: {error!s:.200})")
+    return found
 
 
 def history(conn: sa.Connection, instance_id: UUID, *, after: int = 0, limit: int = 1000) -> list[Row]:

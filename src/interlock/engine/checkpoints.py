@@ -3,7 +3,9 @@
 A checkpoint covers the history rows since the one before it, in the order of the feed. Of each instance among them it
 keeps a leaf: its id, its newest seq there and the first half of that row's hash. A row's hash vouches for all rows
 before it, so a leaf holds an instance's whole past fast, however far the instance goes on. Its own hash covers the
-leaves, the actions of people, the end of the chain of purges and the checkpoint before it; the signature covers that.
+leaves, the actions of people, the end of the chain of purges, the place in the feed up to which it goes, the key that
+signs it and the checkpoint before it; the signature covers that. One that is signed with another key than the one
+before it says so: it names that key, and the purges that it vouches for.
 
 So the newest checkpoint vouches for all that happened before it. A copy outside the database (the log, a file) shows
 when the database was rolled back behind it.
@@ -12,12 +14,14 @@ when the database was rolled back behind it.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -37,17 +41,23 @@ from interlock.store.tables import history as H
 
 FIRST = b""
 WHAT = "checkpoint"
-CURSOR, ACTIONS = "audit", "audit_actions"
+CURSOR = "audit"
 MOST = 20_000
 """History rows that one checkpoint covers: it is written in one short transaction."""
 LATE = 60 * SECOND
 """An action may be committed so long after its moment."""
+WINDOW = 86_400 * SECOND
+"""How far back a checkpoint looks for actions that none has signed: a clock may have stepped."""
 LEAF = struct.Struct(">16sI16s")
 SHAPE = re.compile(r"ilc1\.(\d{1,18})\.(\d{1,18})\.([0-9a-f]{64})\.([0-9a-f]{16})\.([0-9a-f]{64})")
 
 
 class NoCheckpoint(EngineError):
     """What was given is no checkpoint."""
+
+
+class Forged(EngineError):
+    """What would be signed upon was changed behind the engine's back; nothing is signed until a person has looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +88,52 @@ def _signed(no: int, at: Micros, digest: bytes) -> bytes:
 
 def parse(text: str) -> Checkpoint:
     """The last checkpoint in a text."""
-    found = SHAPE.findall(text)
+    found = every(text)
     if not found:
         raise NoCheckpoint(f"there is no checkpoint in {text[:80]!r}; it begins with ilc1. and has six parts")
-    no, at, digest, key_id, mac = found[-1]
-    return Checkpoint(int(no), int(at), bytes.fromhex(digest), key_id, bytes.fromhex(mac))
+    return found[-1]
 
 
-def given(text: str) -> Checkpoint:
-    """A checkpoint that is named by itself or by a file, whose last one counts."""
+def every(text: str) -> list[Checkpoint]:
+    """All checkpoints in a text, as they stand there."""
+    return [
+        Checkpoint(int(no), int(at), bytes.fromhex(digest), key_id, bytes.fromhex(mac))
+        for no, at, digest, key_id, mac in SHAPE.findall(text)
+    ]
+
+
+def given(text: str) -> list[Checkpoint]:
+    """A checkpoint that is named by itself, or all of a file."""
     if SHAPE.search(text):
-        return parse(text)
+        return every(text)
     try:
-        with Path(text).open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - 65_536))
-            content = file.read().decode("utf-8", "replace")
+        content = Path(text).read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise NoCheckpoint(
             f"{text[:200]!r} is no checkpoint, and no file that can be read: {error.strerror}"
         ) from error
-    if not SHAPE.search(content):
-        raise NoCheckpoint(f"there is no checkpoint at the end of the file {text}")
-    return parse(content)
+    found = every(content)
+    if not found:
+        raise NoCheckpoint(f"there is no checkpoint in the file {text}")
+    return found
+
+
+def kept_last(file: Path | None) -> Checkpoint | None:
+    """The last that was written to a file; None where there is no file yet, or nothing in it."""
+    try:
+        with file.open("rb") if file is not None else io.BytesIO() as content:
+            content.seek(0, os.SEEK_END)
+            content.seek(max(0, content.tell() - 65_536))
+            found = every(content.read().decode("utf-8", "replace"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EngineError(f"the checkpoints in {file} cannot be read: {error.strerror}; see audit.file") from error
+    return found[-1] if found else None
 
 
 def of(row: Any) -> Checkpoint:
-    return Checkpoint(row.no, row.at, bytes(row.hash), row.key_id, bytes(row.mac))
+    return Checkpoint(row.no, row.at, raw(row.hash), row.key_id, raw(row.mac))
 
 
 def last(conn: sa.Connection) -> Checkpoint | None:
@@ -114,14 +143,41 @@ def last(conn: sa.Connection) -> Checkpoint | None:
     return of(row) if row is not None else None
 
 
+def newest(conn: sa.Connection) -> Any | None:
+    """The row of the newest, with all that it says."""
+    return conn.execute(sa.select(C).order_by(C.c.no.desc()).limit(1)).first()
+
+
 def digest(row: Any) -> bytes:
     """What a checkpoint's hash is made of."""
     said = [
-        row.no, row.at, row.rows, hashlib.sha256(bytes(row.leaves)).hexdigest(),
-        hashlib.sha256(bytes(row.actions)).hexdigest(), row.purges, bytes(row.purge_hash).hex(),
-        bytes(row.before).hex(),
+        row.no, row.at, row.rows, hashlib.sha256(raw(row.leaves)).hexdigest(),
+        hashlib.sha256(raw(row.actions)).hexdigest(), row.purges, raw(row.purge_hash).hex(),
+        row.xact, row.pos, row.vouched, row.former, row.key_id, raw(row.before).hex(),
     ]  # fmt: skip
-    return hashlib.sha256(json.dumps(said, separators=(",", ":")).encode()).digest()
+    return hashlib.sha256(json.dumps(said, separators=(",", ":"), default=repr).encode()).digest()
+
+
+def moved(conn: sa.Connection) -> Position | None:
+    """The place that the table `cursor` names; None where it names none."""
+    found = conn.execute(sa.select(cursor.c.xact, cursor.c.pos).where(cursor.c.name == CURSOR)).first()
+    return position(found) if found is not None else None
+
+
+def position(row: Any) -> Position | None:
+    """The place that a row names, if it names one."""
+    return Position(row.xact, row.pos) if isinstance(row.xact, int) and isinstance(row.pos, int) else None
+
+
+def place(row: Any | None, named: Position | None) -> Position:
+    """Up to where the history is signed: what the newest checkpoint says, and never beyond it.
+
+    The table `cursor` may say less. A database that was restored counts its positions anew: see `feed.mend`.
+    """
+    if row is None:
+        return FEED_START
+    signed = position(row) or FEED_START
+    return signed if named is None else min(signed, named)
 
 
 # -- writing
@@ -137,14 +193,17 @@ class _New:
     rows: int
     leaves: bytes
     actions: bytes
-    acted: Micros
-    """The moment of the newest action that is covered."""
     purges: purges.Link
 
     @property
     def anything(self) -> bool:
         known = self.before.purges if self.before is not None else 0
         return bool(self.rows or self.actions or self.purges.no > known)
+
+    @property
+    def full(self) -> bool:
+        """Whether there may be more for another one."""
+        return self.rows >= MOST or len(self.actions) >= MOST * LEAF.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,87 +215,195 @@ class _Made:
     actions: bytes
     purges: int
     purge_hash: bytes
+    xact: int
+    pos: int
+    vouched: int
+    former: str | None
+    key_id: str
     before: bytes
 
 
-def write(store: Store, keys: Keys, now: Micros, *, new_key: bool = False) -> Iterator[Checkpoint]:
+def write(
+    store: Store,
+    keys: Keys,
+    now: Micros,
+    *,
+    new_key: bool = False,
+    kept: Checkpoint | None = None,
+    sweep: bool = True,
+) -> Iterator[Checkpoint]:
     """Sign all that happened since the last checkpoint; several where it is much, none where it is nothing.
 
     With `new_key` the key may be another than that of the last one, which is lost: it is vouched for from here on.
+    `kept` is the last one that was kept elsewhere: a database that does not have it is not signed. With `sweep` all
+    actions are looked through for those that none has signed, else those of the last day. Forged if the last one, or
+    the one that was kept, is not what the database has.
     """
     while True:
-        new = store.read(_look)
+        new = store.read(lambda conn: _look(conn, now, sweep))
         if not new.anything:
             return
-        made = store.write(lambda conn, new=new: _write(conn, new, keys, now, new_key), name="checkpoint")  # type: ignore[misc]
+        made = store.write(lambda conn, new=new: _write(conn, new, keys, now, new_key, kept), name="checkpoint")  # type: ignore[misc]
         if made is None:
             return  # another process was faster
         yield made
-        if new.rows < MOST:
+        if not new.full:
             return
 
 
-def _look(conn: sa.Connection) -> _New:
-    before = conn.execute(sa.select(C).order_by(C.c.no.desc()).limit(1)).first()
-    places = {row.name: row for row in conn.execute(sa.select(cursor).where(cursor.c.name.in_((CURSOR, ACTIONS))))}
-    after = Position(places[CURSOR].xact, places[CURSOR].pos) if CURSOR in places else FEED_START
-    dialect = conn.dialect.name
+def _look(conn: sa.Connection, now: Micros, sweep: bool = True) -> _New:
+    named, before = moved(conn), newest(conn)
+    after, dialect = place(before, named), conn.dialect.name
     columns = (H.c.instance_id, H.c.seq, H.c.hash, H.c.xact, H.c.pos)
     query = sa.select(*columns).where(*settled(dialect, after)).order_by(*order(dialect)).limit(MOST)
     rows = conn.execute(query).all()
-    heads = {row.instance_id: row for row in rows}  # the last of each counts
-    leaves = b"".join(LEAF.pack(row.instance_id.bytes, row.seq, bytes(row.hash)[:16]) for row in heads.values())
+    heads: dict[UUID, Any] = {}
+    for row in rows:
+        # The highest seq, not the last in the feed: that is ordered by when transactions began, not by who came first.
+        if row.instance_id not in heads or row.seq > heads[row.instance_id].seq:
+            heads[row.instance_id] = row
+    leaves = b"".join(LEAF.pack(row.instance_id.bytes, row.seq, half(row.hash)) for row in heads.values())
     upto = Position(rows[-1].xact, rows[-1].pos) if rows else after
-    acted = places[ACTIONS].pos if ACTIONS in places else 0
-    actions = list(_new_actions(conn, acted))
-    newest = max((row.at for row in actions), default=acted)
-    told = b"".join(LEAF.pack(row.id.bytes, row.at // SECOND, action_half(row)) for row in actions)
-    return _New(before, after, upto, len(rows), leaves, told, newest, purges.last(conn))
+    since = None if sweep or before is None else min(before.at, now) - WINDOW
+    told = b"".join(LEAF.pack(row.id.bytes, _second(row.at), action_half(row)) for row in _new_actions(conn, since))
+    return _New(before, after, upto, len(rows), leaves, told, purges.last(conn))
 
 
-def _new_actions(conn: sa.Connection, acted: Micros) -> Iterator[Any]:
-    since = max(acted - LATE, 0)
-    blobs = conn.execute(sa.select(C.c.actions).where(C.c.at >= since, C.c.actions != b"")).scalars()
-    known = {name for blob in blobs for name, _, _ in LEAF.iter_unpack(bytes(blob))} if acted else set()
-    query = sa.select(action).where(action.c.at >= since).order_by(action.c.at, action.c.id).limit(MOST + len(known))
-    return (row for row in conn.execute(query) if row.id.bytes not in known)
+def raw(stored: Any) -> bytes:
+    """Bytes as they are stored; SQLite keeps whatever somebody puts there."""
+    return bytes(stored) if isinstance(stored, bytes | bytearray | memoryview) else repr(stored).encode()
+
+
+def half(hashed: Any) -> bytes:
+    """The first half of a hash, whatever somebody has made of it."""
+    return raw(hashed)[:16].ljust(16, b"\0")
+
+
+def _second(at: Any) -> int:
+    return min(max(at // SECOND, 0), 2**32 - 1) if isinstance(at, int) else 0
+
+
+def _new_actions(conn: sa.Connection, since: Micros | None) -> Iterator[Any]:
+    """Actions that no checkpoint has signed. No place in their order counts: their moments come from many clocks."""
+    query = sa.select(action.c.id).order_by(action.c.at, action.c.id)
+    if since is not None:
+        query = query.where(action.c.at >= since)
+    wanted = dict.fromkeys(found.bytes for found in conn.execute(query).scalars())
+    if wanted:
+        for blob in conn.execute(sa.select(C.c.actions).where(C.c.actions != b"")).scalars():
+            for one, _, _ in leaves(blob):
+                wanted.pop(one.bytes, None)
+    rest = [UUID(bytes=one) for one in islice(wanted, MOST)]
+    for start in range(0, len(rest), 500):
+        yield from actions_of(conn, rest[start : start + 500])
+
+
+def actions_of(conn: sa.Connection, ids: list[UUID]) -> list[Any]:
+    """These actions; one that cannot be read keeps nobody else back."""
+    try:
+        return list(conn.execute(sa.select(action).where(action.c.id.in_(ids))).all())
+    except sa.exc.OperationalError as error:
+        if not undecodable(error):
+            raise
+        if len(ids) == 1:
+            return []
+        return [row for one in ids for row in actions_of(conn, [one])]
+
+
+def undecodable(error: BaseException) -> bool:
+    """Whether a row of SQLite has text that is none."""
+    return isinstance(error, sa.exc.OperationalError) and "Could not decode to UTF-8" in str(error)
 
 
 def action_half(row: Any) -> bytes:
     """The first half of the digest of an action."""
     said = [row.workspace, row.actor, row.what, row.target, row.details, row.at]
-    return hashlib.sha256(json.dumps(said, separators=(",", ":")).encode()).digest()[:16]
+    return hashlib.sha256(json.dumps(said, separators=(",", ":"), default=repr).encode()).digest()[:16]
 
 
-def _write(conn: sa.Connection, new: _New, keys: Keys, now: Micros, new_key: bool) -> Checkpoint | None:
+def _write(
+    conn: sa.Connection, new: _New, keys: Keys, now: Micros, new_key: bool = False, kept: Checkpoint | None = None
+) -> Checkpoint | None:
     insert = (sqlite if conn.dialect.name == "sqlite" else postgresql).insert(cursor)
-    conn.execute(
-        insert.on_conflict_do_nothing(),
-        [{"name": name, "xact": 0, "pos": 0} for name in (CURSOR, ACTIONS)],
-    )
-    place = conn.execute(sa.select(cursor).where(cursor.c.name == CURSOR).with_for_update()).one()
-    newest = last(conn)
-    if (place.xact, place.pos) != tuple(new.after) or (newest.no if newest else 0) != (
+    begun = new.after  # else a database that was restored would begin at its start
+    conn.execute(insert.on_conflict_do_nothing(), [{"name": CURSOR, "xact": begun.xact, "pos": begun.pos}])
+    conn.execute(sa.select(cursor).where(cursor.c.name == CURSOR).with_for_update()).one()
+    before = newest(conn)
+    if place(before, moved(conn)) != new.after or (before.no if before is not None else 0) != (
         new.before.no if new.before is not None else 0
     ):
         return None
-    if newest is not None and not keys.knows(newest.key_id) and not new_key:
-        raise BadKey(
-            f"the last checkpoint is signed with the audit key {newest.key_id}, and {keys.id} is another; give all "
-            "processes the same key, add the former one as a second line of the key file, or, if it is lost: interlock "
-            "audit checkpoint --new-key"
-        )
+    if before is not None:
+        _trusted(before, keys, new_key)
+    if kept is not None:
+        agree(conn, kept)
+    end, vouched, former = new.purges, before.vouched if before is not None else 0, None
+    if before is None or before.key_id != keys.id:
+        # What was removed up to here is vouched for as it is; nobody may remove something in between unsealed.
+        purges.lock(conn)
+        end = purges.last(conn)
+        vouched, former = end.no, before.key_id if before is not None else None
     said = _Made(
-        newest.no + 1 if newest else 1, now, (new.before.rows if new.before is not None else 0) + new.rows,
-        new.leaves, new.actions, new.purges.no, new.purges.hash, newest.hash if newest else FIRST,
+        before.no + 1 if before is not None else 1, now, (before.rows if before is not None else 0) + new.rows,
+        new.leaves, new.actions, end.no, end.hash, new.upto.xact, new.upto.pos, vouched, former, keys.id,
+        raw(before.hash) if before is not None else FIRST,
     )  # fmt: skip
     hashed = digest(said)
     signed = keys.sign(WHAT, _signed(said.no, now, hashed))
     values = {name: getattr(said, name) for name in _Made.__slots__}
-    conn.execute(sa.insert(C).values(**values, hash=hashed, key_id=signed.key_id, mac=signed.mac))
-    for name, position in ((CURSOR, new.upto), (ACTIONS, Position(0, new.acted))):
-        conn.execute(sa.update(cursor).where(cursor.c.name == name).values(xact=position.xact, pos=position.pos))
+    conn.execute(sa.insert(C).values(**values, hash=hashed, mac=signed.mac))
+    conn.execute(sa.update(cursor).where(cursor.c.name == CURSOR).values(xact=new.upto.xact, pos=new.upto.pos))
     return Checkpoint(said.no, now, hashed, signed.key_id, signed.mac)
+
+
+def _trusted(row: Any, keys: Keys, new_key: bool = False) -> None:
+    """Whether a new one may be signed upon this one: BadKey where its key is not here, Forged where it was changed."""
+    if not keys.knows(row.key_id) and not new_key:
+        raise BadKey(
+            f"the last checkpoint is signed with the audit key {row.key_id}, and {keys.id} is another; give all "
+            "processes the same key, add the former one as a second line of the key file, or, if it is lost: interlock "
+            "audit checkpoint --new-key"
+        )
+    if not genuine(row) or (keys.knows(row.key_id) and not of(row).signed_by(keys)):
+        raise Forged(
+            f"checkpoint {row.no}, the newest, was changed or is forged, so nothing is signed upon it; see what else "
+            "was changed with: interlock audit verify; then restore a backup that verifies"
+        )
+
+
+def genuine(row: Any) -> bool:
+    """Whether its hash is that of what it says."""
+    return digest(row) == raw(row.hash)
+
+
+def agree(conn: sa.Connection, kept: Checkpoint) -> None:
+    """Forged where the database does not have a checkpoint that was kept elsewhere."""
+    row = conn.execute(sa.select(C).where(C.c.no == kept.no)).first()
+    if row is None or not same(row, kept):
+        raise Forged(
+            f"checkpoint {kept.no} of {moment(kept.at):%Y-%m-%d %H:%M:%S} UTC, the last that was kept elsewhere, is "
+            f"{'not in the database' if row is None else 'another in the database'}: it was rolled back, restored or "
+            "changed, so nothing is signed; see: interlock audit verify; if it was restored on purpose, put the file "
+            "of audit.file away, and keep it"
+        )
+
+
+def same(row: Any, kept: Checkpoint) -> bool:
+    """Whether the database has the very one that was kept elsewhere, with its signature."""
+    return of(row) == kept
+
+
+def doubt(conn: sa.Connection, keys: Keys | None, kept: Checkpoint | None) -> str:
+    """Why nothing would be signed now; empty where nothing stands against it."""
+    row = newest(conn)
+    try:
+        if row is not None and keys is not None:
+            _trusted(row, keys)
+        if kept is not None:
+            agree(conn, kept)
+    except (Forged, BadKey) as error:
+        return str(error)
+    return ""
 
 
 def keep(file: Path, made: Iterable[Checkpoint]) -> None:
@@ -267,15 +434,16 @@ class Standing:
 
 
 def standing(conn: sa.Connection) -> Standing:
-    place = conn.execute(sa.select(cursor.c.xact, cursor.c.pos).where(cursor.c.name == CURSOR)).first()
-    after, dialect = Position(place.xact, place.pos) if place is not None else FEED_START, conn.dialect.name
+    named = moved(conn)
+    after, dialect = place(newest(conn), named), conn.dialect.name
     query = sa.select(H.c.at).where(*settled(dialect, after)).order_by(*order(dialect)).limit(1_000)
     moments = list(conn.execute(query).scalars())
     return Standing(last(conn), moments[0] if moments else None, len(moments))
 
 
-def leaves(blob: bytes) -> Iterator[tuple[UUID, int, bytes]]:
+def leaves(blob: bytes | str) -> Iterator[tuple[UUID, int, bytes]]:
     """The id, the seq and the first half of the hash of each leaf; what was cut off by hand the hash tells."""
-    whole = bytes(blob)[: len(blob) // LEAF.size * LEAF.size]
+    found = raw(blob)
+    whole = found[: len(found) // LEAF.size * LEAF.size]
     for name, seq, half in LEAF.iter_unpack(whole):
         yield UUID(bytes=name), seq, half

@@ -318,7 +318,9 @@ class Engine:
             machine = error
         return self.read(lambda conn: explain.explain(conn, instance, machine, self.clock.now()))
 
-    def verify(self, instance_id: UUID | None = None, *, against: Checkpoint | None = None) -> audit.Verdict:
+    def verify(
+        self, instance_id: UUID | None = None, *, against: Checkpoint | Sequence[Checkpoint] | None = None
+    ) -> audit.Verdict:
         """Prove that history is whole: every chain, every replay, every checkpoint."""
         total = audit.Verdict()
         for part in self.verify_in_parts(instance_id, against=against):
@@ -326,17 +328,20 @@ class Engine:
         return total
 
     def verify_in_parts(
-        self, instance_id: UUID | None = None, *, against: Checkpoint | None = None
+        self, instance_id: UUID | None = None, *, against: Checkpoint | Sequence[Checkpoint] | None = None
     ) -> Iterator[audit.Verdict]:
         yield from verifying.verify(self.store, instance_id)
         if instance_id is None:
             yield from anchored.verify(self.store, self.core.audit_keys, against)
 
-    def checkpoint(self, *, new_key: bool = False) -> Checkpoint | None:
-        """Sign the history as it is now; the newest checkpoint, or None where nothing ever happened."""
+    def checkpoint(self, *, new_key: bool = False, kept: Checkpoint | None = None) -> Checkpoint | None:
+        """Sign the history as it is now; the newest checkpoint, or None where nothing ever happened.
+
+        `kept` is the last that was kept elsewhere: without it in the database nothing is signed.
+        """
         if self.core.audit_keys is None:
             raise BadKey("there is no audit key to sign with; make one with: interlock audit key")
-        for _ in checkpoints.write(self.store, self.core.audit_keys, self.clock.now(), new_key=new_key):
+        for _ in checkpoints.write(self.store, self.core.audit_keys, self.clock.now(), new_key=new_key, kept=kept):
             pass
         return self.read(checkpoints.last)
 

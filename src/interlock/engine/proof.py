@@ -54,7 +54,7 @@ def digest(table: str, row: Mapping[str, Any]) -> str:
             said += [_plain(row.get(name)) for name in DECIDED]
         case "effect", "confirmed" | "failed" as status:
             said += [status, row.get("answer"), row.get("error")]
-    return hashlib.sha256(json.dumps(said, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(said, separators=(",", ":"), default=repr).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:

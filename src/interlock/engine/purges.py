@@ -69,11 +69,16 @@ def last(conn: sa.Connection) -> Link:
     return Link(row.no, bytes(row.hash)) if row is not None else Link(0, START)
 
 
+def lock(conn: sa.Connection) -> None:
+    """One at a time, to the end of the transaction: each has the hash of the one before."""
+    if conn.dialect.name == "postgresql":
+        conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+
+
 def permit(unit: Unit, kind: str, leaves: Sequence[Leave], actor: Actor, reason: str) -> None:
     """Leave for the triggers: rows up to this one may go (`rows`), or their payloads (`payloads`)."""
     conn, keys = unit.conn, unit.core.audit_keys
-    if conn.dialect.name == "postgresql":  # one at a time: each has the hash of the one before
-        conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+    lock(conn)
     _must_have(conn, keys)
     end, rows = last(conn), []
     for instance_id, upto, last_hash, export in leaves:

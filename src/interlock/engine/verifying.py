@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -17,7 +18,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import chain, proof
-from interlock.engine.audit import Row, Verdict, replay
+from interlock.engine.audit import Row, Verdict, guarded, replay
+from interlock.engine.checkpoints import raw, undecodable
 from interlock.engine.errors import NotFound
 from interlock.engine.instance import ERASED, read_data
 from interlock.engine.lineage import FIRST
@@ -27,6 +29,7 @@ from interlock.store import tables as t
 
 H, I, A = t.history, t.instance, t.artifact  # noqa: E741
 IDENTITY = ("machine", "version", "workspace", "key", "labels", "parent", "root")
+MOMENTS = ("created_at", "entered_at", "finished_at")
 TOGETHER = 8 * 1024 * 1024
 Beside = list[tuple[str, Mapping[str, Any]]]
 """Rows of other tables that belong to an instance, each with the name of its table."""
@@ -36,7 +39,7 @@ def verify(store: Store, instance_id: UUID | None = None, *, batch: int = 500) -
     """Walk every chain, a batch of instances at a time, in short reads; a verdict for each batch."""
     last: UUID | None = None
     while True:
-        ids, verdict = store.read(partial(_verify_batch, only=instance_id, after=last, batch=batch))
+        ids, verdict = _batch(store, instance_id, last, batch)
         if ids or verdict.problems:
             yield verdict
         if instance_id is not None:
@@ -47,10 +50,30 @@ def verify(store: Store, instance_id: UUID | None = None, *, batch: int = 500) -
     yield from _contents(store)
 
 
+def _batch(store: Store, only: UUID | None, after: UUID | None, batch: int) -> tuple[list[UUID], Verdict]:
+    """A batch at once; where a row has text that is none, which SQLite keeps and cannot give out, one by one."""
+    try:
+        return store.read(partial(_verify_batch, only=only, after=after, batch=batch))
+    except sa.exc.OperationalError as error:
+        if not undecodable(error):
+            raise
+        if only is not None:
+            return [only], Verdict(1, 0, (f"{only} cannot be read: it has text that is no UTF-8",))
+    query = sa.select(I.c.id).order_by(I.c.id).limit(batch)
+    ids = [row.id for row in store.read(partial(_all, query=query.where(I.c.id > after) if after else query))]
+    total = Verdict()
+    for one in ids:
+        try:
+            total += _batch(store, one, None, 1)[1]
+        except NotFound:  # it went in between
+            continue
+    return ids, total
+
+
 def _verify_batch(conn: sa.Connection, only: UUID | None, after: UUID | None, batch: int) -> tuple[list[UUID], Verdict]:
     # The data is read as it lies there, not as an instance: what somebody made of it may not be readable at all.
     data = sa.func.coalesce(I.c.data, t.instance_data.c.data).label("data")
-    names = ("id", "seq", "head", "state", "paused_at", "finished_at", *IDENTITY)
+    names = ("id", "seq", "head", "state", "paused_at", *MOMENTS, "unique_key", *IDENTITY)
     query = sa.select(*(I.c[name] for name in names), data)
     query = query.outerjoin(t.instance_data, t.instance_data.c.instance_id == I.c.id).order_by(I.c.id).limit(batch)
     if only is not None:
@@ -79,12 +102,20 @@ def _verify_batch(conn: sa.Connection, only: UUID | None, after: UUID | None, ba
 
 def verify_rows(instance: Any, instance_id: UUID, rows: list[Any], leave: list[Any], beside: Beside) -> list[str]:
     """Verify one instance by its rows, which may lie in a database or in an archive."""
+    return guarded(str(instance_id), _verify_rows(instance, instance_id, rows, leave, beside))
+
+
+def _verify_rows(instance: Any, instance_id: UUID, rows: list[Any], leave: list[Any], beside: Beside) -> Iterator[str]:
     end, problems = _walk(instance_id, rows, leave)
-    problems += [f"{instance_id}: {problem}" for problem in _compare(end, instance)]
+    yield from problems
+    found = _compare(end, instance)
+    for problem in found:
+        yield f"{instance_id}: {problem}"
+    for problem in _compare_moments(instance, rows):
+        yield f"{instance_id}: {problem}"
     if end is not None:
-        found = proof.compare(end.digests, beside, complete=end.complete)
-        problems += [f"{instance_id}: {problem}" for problem in found]
-    return problems
+        for problem in proof.compare(end.digests, beside, complete=end.complete):
+            yield f"{instance_id}: {problem}"
 
 
 def _without(conn: sa.Connection, after: UUID | None, upto: UUID | None) -> list[UUID]:
@@ -140,7 +171,7 @@ def _walk(instance_id: UUID, history: list[Any], leave: list[Any]) -> tuple[_End
     for r in history:
         if r.seq != expected:
             problems.append(f"seq {expected} is missing, {r.seq} follows")
-        digest = bytes(r.digest) if r.digest is not None else None
+        digest = raw(r.digest) if r.digest is not None else None
         erased = r.payload is None and digest is not None
         payload: Any = {}
         if erased and emptied < r.seq:
@@ -150,9 +181,9 @@ def _walk(instance_id: UUID, history: list[Any], leave: list[Any]) -> tuple[_End
         elif r.payload is not None:
             payload = read_data(r.payload)  # as it is: cleaned for showing, it would differ from the row's data
         link = chain.link(before, instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at, digest)
-        if link != bytes(r.hash):
+        if link != raw(r.hash):
             problems.append(f"seq {r.seq} does not follow from the row before it")
-        before, expected = bytes(r.hash), r.seq + 1
+        before, expected = raw(r.hash), r.seq + 1
         # The row of an erasure says all anew, so that what comes after the emptied ones is known again.
         whole = not erased and (whole or _says_all(r.kind, payload))
         rows.append(
@@ -193,32 +224,70 @@ def _compare(end: _End | None, instance: Any) -> Iterator[str]:
     if end is None:
         yield "it has no history"
         return
-    if (end.seq, end.hash) != (instance.seq, bytes(instance.head)):
+    if (end.seq, end.hash) != (instance.seq, raw(instance.head)):
         yield f"the history ends at seq {end.seq}, the instance says {instance.seq}"
     if end.state not in {None, instance.state}:
         yield f"replayed it is in {end.state!r}, the instance says {instance.state!r}"
     data = read_data(instance.data)
     if isinstance(data, Unreadable):
         yield "its data cannot be read"
-    elif end.data is not None and not alike(end.data, data):
-        yield "replaying the history gives other data than the instance has"
+    else:
+        if end.data is not None and not alike(end.data, data):
+            yield "replaying the history gives other data than the instance has"
+        if _repeated(instance.data):
+            yield "its data says something twice"
     if end.paused not in {None, instance.paused_at is not None} and instance.finished_at is None:
         yield f"replayed it is {'' if end.paused else 'not '}paused"
     if end.identity is not None:
         yield from _compare_identity(end.identity, instance)
 
 
+def _compare_moments(instance: Any, rows: list[Any]) -> Iterator[str]:
+    """When it was created, came where it is, and ended: what the retention goes by."""
+    if not rows:
+        return
+    if rows[0].seq == 1 and instance.created_at != rows[0].at:
+        yield "it was not created at the moment that its history says"
+    entered: set[Any] = set()
+    for row in rows:
+        if row.to_state is not None:
+            # One that was migrated may be where it was before, under another name, or be put back there.
+            entered = entered | {row.at} if row.kind == "migrated" else {row.at}
+    if entered and instance.entered_at not in entered:
+        yield "it did not come into its state at the moment that its history says"
+    if instance.finished_at is not None and instance.finished_at != instance.entered_at:
+        yield "it did not end at the moment that its history says"
+
+
+def _repeated(text: Any) -> bool:
+    """Whether JSON says something twice: who reads the first and who reads the last see different things."""
+    found = False
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal found
+        found = found or len(dict(pairs)) != len(pairs)
+
+    if text is not None:
+        with suppress(TypeError, ValueError, RecursionError):  # what this parser cannot read, another may have read
+            json.loads(text, object_pairs_hook=look)
+    return found
+
+
 def _compare_identity(said: Mapping[str, Any], instance: Any) -> Iterator[str]:
     try:
         labels = json.loads(instance.labels) if instance.labels is not None else None
+        if _repeated(instance.labels):
+            yield "its labels say something twice"
     except (TypeError, ValueError, RecursionError):
-        labels = instance.labels
+        labels = "what cannot be read"
     parent = str(instance.parent) if instance.parent is not None else None
     there = {
         "machine": instance.machine, "version": instance.version, "workspace": instance.workspace,
         "key": instance.key, "labels": labels, "parent": parent, "root": str(instance.root),
     }  # fmt: skip
     usual = {"workspace": FIRST, "root": str(instance.id)}
+    if instance.unique_key not in {None, instance.key}:
+        yield "the key that it is found by is not its key"
     for name in IDENTITY:
         wanted = said[name] if said[name] is not None else usual.get(name)
         if wanted != there[name]:
@@ -232,14 +301,19 @@ def _contents(store: Store, batch: int = 500) -> Iterator[Verdict]:
     """Artifacts whose content has another hash than its name says, and references to none."""
     after = ""
     while True:
-        query = sa.select(A.c.hash, A.c.size).where(A.c.hash > after).order_by(A.c.hash).limit(batch)
-        rows = store.read(partial(_all, query=query))
+        size = sa.func.length(A.c.content).label("size")
+        query: sa.Select[Any] = (
+            sa.select(A.c.hash, A.c.size.label("said"), size).where(A.c.hash > after).order_by(A.c.hash)
+        )
+        rows = store.read(partial(_all, query=query.limit(batch)))
+        wrong = [row.hash for row in rows if row.said != row.size]
+        yield Verdict(problems=tuple(f"artifact {name} has another size than it says" for name in wrong))
         for some in _together(rows):
             contents = sa.select(A.c.hash, A.c.content).where(A.c.hash.in_(some))
             wrong = [
                 row.hash
                 for row in store.read(partial(_all, query=contents))
-                if hashlib.sha256(bytes(row.content)).hexdigest() != row.hash
+                if hashlib.sha256(raw(row.content)).hexdigest() != row.hash
             ]
             yield Verdict(
                 problems=tuple(f"artifact {name} was changed: its content has another hash" for name in wrong)
@@ -248,8 +322,8 @@ def _contents(store: Store, batch: int = 500) -> Iterator[Verdict]:
             break
         after = rows[-1].hash
     R = t.artifact_ref
-    query = sa.select(R.c.instance_id, R.c.hash).where(~sa.exists().where(A.c.hash == R.c.hash)).limit(100)
-    lost = store.read(partial(_all, query=query))
+    missing = sa.select(R.c.instance_id, R.c.hash).where(~sa.exists().where(A.c.hash == R.c.hash)).limit(100)
+    lost = store.read(partial(_all, query=missing))
     yield Verdict(problems=tuple(f"{row.instance_id}: the content of its artifact {row.hash} is gone" for row in lost))
 
 
@@ -258,11 +332,11 @@ def _together(rows: list[Any]) -> Iterator[list[str]]:
     some: list[str] = []
     size = 0
     for row in rows:
-        if some and size + row.size > TOGETHER:
+        if some and size + (row.size or 0) > TOGETHER:
             yield some
             some, size = [], 0
         some.append(row.hash)
-        size += row.size
+        size += row.size or 0
     if some:
         yield some
 

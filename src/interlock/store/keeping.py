@@ -43,6 +43,10 @@ checkpoint = sa.Table(
     binary("actions"),  # 36 bytes for each action: its id, its second, the first half of its digest
     number("purges"),  # the last row of purge, and its hash
     binary("purge_hash"),
+    number("xact"),  # the place in the feed up to which it goes
+    number("pos"),
+    number("vouched"),  # purges up to this one need no seal of its key: its first checkpoint has found them
+    text("former", null=True),  # the key of the one before, where that is another
     binary("before"),
     binary("hash"),
     text("key_id"),

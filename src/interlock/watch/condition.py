@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from interlock.config import Settings
 from interlock.engine import Engine, checkpoints, workers
 from interlock.engine.feed import Position, settled
+from interlock.engine.signing import Keys
 from interlock.store import SECOND, Micros, keeping, moment
 from interlock.store import service as s
 from interlock.store import tables as t
@@ -33,7 +34,7 @@ def look(engine: Engine, settings: Settings | None = None) -> list[Finding]:
             *_messages(conn, now),
             *_letters(conn),
             *_retention(conn),
-            *_checkpoints(conn, now, settings),
+            *_checkpoints(conn, now, settings, engine.core.audit_keys),
         ]
 
     return patiently(engine.store, read)
@@ -176,8 +177,11 @@ def _retention(conn: sa.Connection) -> Iterator[Finding]:
         )
 
 
-def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None) -> Iterator[Finding]:
+def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None, keys: Keys | None) -> Iterator[Finding]:
     stands = checkpoints.standing(conn)
+    kept = checkpoints.kept_last(settings.audit.file if settings is not None else None)
+    if why := checkpoints.doubt(conn, keys, kept):
+        yield Finding(Level.PROBLEM, "checkpoints", why, "see: interlock audit verify")
     if stands.last is None:
         if stands.waiting:
             yield Finding(
@@ -201,6 +205,6 @@ def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None) ->
     )
     if settings is not None:
         file = settings.audit.file
-        kept = f"they are written to {file}, too" if file else "they are in this database and in the log alone"
+        where = f"they are written to {file}, too" if file else "they are in this database and in the log alone"
         do = "" if file else "name a file that whoever can change the database cannot change: audit.file"
-        yield Finding(Level.OK, "checkpoints", kept, do)
+        yield Finding(Level.OK, "checkpoints", where, do)

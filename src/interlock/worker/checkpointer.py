@@ -23,10 +23,13 @@ class Checkpointer(Loop):
         self._engine, self._file = engine, settings.audit.file
         self._every = settings.audit.every * 60
         self.pause = min(self._every, LOOK)
+        self._swept = False
+        """Whether this process has looked through all actions for those that nobody has signed."""
 
     def once(self) -> bool:
         last = self._engine.read(checkpoints.last)
-        if last is None or self._engine.clock.now() - last.at >= self._every * SECOND:
+        now = self._engine.clock.now()
+        if last is None or last.at > now or now - last.at >= self._every * SECOND:  # a clock may have stepped back
             self.write()
         return False
 
@@ -35,10 +38,17 @@ class Checkpointer(Loop):
         keys = self._engine.core.audit_keys
         if keys is None:
             return
-        for made in checkpoints.write(self._engine.store, keys, self._engine.clock.now()):
-            log.info("checkpoint %s", made)
-            if self._file is not None:
-                checkpoints.keep(self._file, [made])
+        kept = checkpoints.kept_last(self._file)
+        now, sweep = self._engine.clock.now(), not self._swept
+        try:
+            for made in checkpoints.write(self._engine.store, keys, now, kept=kept, sweep=sweep):
+                log.info("checkpoint %s", made)
+                if self._file is not None:
+                    checkpoints.keep(self._file, [made])
+        except checkpoints.Forged as error:
+            log.error("the history is not signed: %s", error)
+        else:
+            self._swept = True
 
     def finish(self) -> None:
         """The last one of a process that stops; it must not keep the process from stopping."""
