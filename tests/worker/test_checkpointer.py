@@ -6,15 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.config import AuditSettings, Settings
 from interlock.engine import checkpoints
 from interlock.engine.signing import Keys
-from interlock.store import Store
+from interlock.store import SECOND, Store
+from interlock.store.health import Level
+from interlock.store.keeping import checkpoint
+from interlock.store.service import cursor
 from interlock.testing import Trial
 from interlock.watch import condition
 from interlock.worker.checkpointer import Checkpointer
-from tests.attack.forging import KEYS, note
+from tests.attack.forging import KEYS, note, take_triggers_off
 
 
 @pytest.fixture
@@ -82,3 +86,29 @@ def test_the_doctor_says_how_far_it_is_signed_and_where_that_is_kept(trial: Tria
     assert "1 history rows are newer" in first
     assert where == "they are in this database and in the log alone"
     assert told(Settings(audit=AuditSettings(file=tmp_path / "c")))[1] == f"they are written to {tmp_path / 'c'}, too"
+
+
+def test_it_signs_nothing_in_a_database_that_does_not_have_what_its_file_has(
+    trial: Trial, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(audit=AuditSettings(file=tmp_path / "checkpoints"))
+    loop = Checkpointer(trial.engine, settings)
+    trial.create("note")
+    loop.once()
+    trial.engine.store.write(take_triggers_off)
+    trial.engine.store.write(lambda conn: [conn.execute(sa.delete(table)) for table in (checkpoint, cursor)] and None)
+    loop.once()
+    assert newest(trial) == 0
+    assert "the history is not signed: checkpoint 1 of " in caplog.text
+    found = [one.says for one in condition.look(trial.engine, settings) if one.level is Level.PROBLEM]
+    assert any("is not in the database" in says for says in found)
+
+
+def test_it_signs_when_the_clock_has_stepped_back_behind_the_last_one(trial: Trial) -> None:
+    loop = Checkpointer(trial.engine, Settings())
+    trial.create("note")
+    ahead = trial.clock.now() + 86_400 * SECOND
+    list(checkpoints.write(trial.engine.store, KEYS, ahead))
+    trial.create("note")
+    loop.once()
+    assert newest(trial) == 2
