@@ -37,7 +37,7 @@ LOST = "the handler was lost before the answer came"
 _OPEN = sa.text("effect.status IN ('sent', 'unknown') AND effect.asked_at IS NULL")
 _HELD = sa.and_(I.c.holder.is_not(None), I.c.fence == E.c.fence, I.c.wake == "lease")
 _IN_ITS_STEP = sa.or_(E.c.step == I.c.state, E.c.step.like(I.c.state.concat(":%")))
-_FAILED_THERE = I.c.failures.like(sa.literal('%"').concat(E.c.step).concat("|%"))
+_FAILED_THERE = sa.or_(I.c.failed_step == E.c.step, I.c.failures.like(sa.literal('%"').concat(E.c.step).concat("|%")))
 _COMES_BACK = sa.and_(
     I.c.finished_at.is_(None),
     sa.or_(_IN_ITS_STEP, sa.and_(sa.or_(I.c.wake.is_not(None), I.c.held_wake.is_not(None)), _FAILED_THERE)),
