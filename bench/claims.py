@@ -78,9 +78,13 @@ async def _client(port: int, numbers: list[str], until: float, waits: list[float
     reader, writer = await _connect(port)
     while numbers and time.perf_counter() < until:
         wish = {
-            "action": "run", "run_id": str(uuid4()), "board": "ramp", "job_id": numbers.pop(),
-            "variant_id": "resume-v2", "artifacts": {"resume_url": "s3://resumes/v2.pdf"},
-        }  # fmt: skip
+            "action": "run",
+            "run_id": str(uuid4()),
+            "board": "ramp",
+            "job_id": numbers.pop(),
+            "variant_id": "resume-v2",
+            "artifacts": {"resume_url": "s3://resumes/v2.pdf"},
+        }
         body = json.dumps(wish).encode()
         head = (
             f"POST {PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n"
@@ -151,7 +155,9 @@ def claims(url: str, redis_url: str, kind: str, seconds: float, rounds: int) -> 
     for name in ports:
         cuts = statistics.quantiles(waits[name], n=100)
         told["bare" if name == "bare" else "interlock"] = {
-            "rate": statistics.median(rates[name]), "p50_ms": cuts[49] * 1e3, "p99_ms": cuts[98] * 1e3,
-        }  # fmt: skip
+            "rate": statistics.median(rates[name]),
+            "p50_ms": cuts[49] * 1e3,
+            "p99_ms": cuts[98] * 1e3,
+        }
     told["ratio"] = told["interlock"]["rate"] / told["bare"]["rate"]
     return told

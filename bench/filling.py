@@ -88,16 +88,34 @@ def _instances(dialect: str, kind: str) -> str:
     zeros = "decode(repeat('00', 32), 'hex')" if dialect == "postgresql" else "zeroblob(32)"
     far = "CAST(:now AS bigint) + 1000000000000"
     values = {
-        "id": "id", "machine": "'thing'", "version": "1", "workspace": "'default'", "key": "'k' || serial",
-        "unique_key": "'k' || serial", "state": "'off'" if kind == "waiting" else "'work'",
-        "previous": "'work'" if kind == "waiting" else "NULL", "seq": "2" if kind in SECOND_ROWS else "1",
-        "head": zeros, "data": """'{"content":"thing ' || serial || '"}'""", "labels": """'{"shop":"north"}'""",
-        "queue": "'thing'", "priority": "2", "wake": "'work'" if kind == "future" else "NULL",
-        "due_at": far if kind == "future" else "NULL", "timer_no": "0", "fence": "0",
-        "paused_at": "at" if kind == "paused" else "NULL", "held_wake": "'work'" if kind == "paused" else "NULL",
-        "held_due": "at" if kind == "paused" else "NULL", "root": "id", "depth": "0", "trace_id": "trace",
-        "created_at": "at", "entered_at": "at", "updated_at": "at",
-    }  # fmt: skip
+        "id": "id",
+        "machine": "'thing'",
+        "version": "1",
+        "workspace": "'default'",
+        "key": "'k' || serial",
+        "unique_key": "'k' || serial",
+        "state": "'off'" if kind == "waiting" else "'work'",
+        "previous": "'work'" if kind == "waiting" else "NULL",
+        "seq": "2" if kind in SECOND_ROWS else "1",
+        "head": zeros,
+        "data": """'{"content":"thing ' || serial || '"}'""",
+        "labels": """'{"shop":"north"}'""",
+        "queue": "'thing'",
+        "priority": "2",
+        "wake": "'work'" if kind == "future" else "NULL",
+        "due_at": far if kind == "future" else "NULL",
+        "timer_no": "0",
+        "fence": "0",
+        "paused_at": "at" if kind == "paused" else "NULL",
+        "held_wake": "'work'" if kind == "paused" else "NULL",
+        "held_due": "at" if kind == "paused" else "NULL",
+        "root": "id",
+        "depth": "0",
+        "trace_id": "trace",
+        "created_at": "at",
+        "entered_at": "at",
+        "updated_at": "at",
+    }
     return (
         f"INSERT INTO instance ({', '.join(values)}) SELECT {', '.join(values.values())} FROM {_series(dialect, kind)}"
     )
@@ -108,10 +126,17 @@ def _history(dialect: str, kind: str, seq: int) -> str:
     what = ("created", None, "work", None) if seq == 1 else SECOND_ROWS[kind]
     spelled = ["NULL" if word is None else f"'{word}'" for word in what]
     values = {
-        "instance_id": "id", "seq": str(seq), "kind": spelled[0], "from_state": spelled[1], "to_state": spelled[2],
-        "event": spelled[3], "actor": "'user:bench'", "at": "at", "hash": zeros,
+        "instance_id": "id",
+        "seq": str(seq),
+        "kind": spelled[0],
+        "from_state": spelled[1],
+        "to_state": spelled[2],
+        "event": spelled[3],
+        "actor": "'user:bench'",
+        "at": "at",
+        "hash": zeros,
         "dwell": "1000" if what[0] == "moved" else "NULL",
-    }  # fmt: skip
+    }
     return (
         f"INSERT INTO history ({', '.join(values)}) SELECT {', '.join(values.values())} FROM {_series(dialect, kind)}"
     )

@@ -197,10 +197,17 @@ def report(figures: Figures) -> None:
 
 def markdown(figures: Figures) -> str:
     rows = plots.markdown(_head(figures), _rows(figures))
-    return "\n".join([
-        "![Milliseconds by size](../images/bench-growth.svg)", "", *rows, "", _beneath(figures), "",
-        "![Pages by size](../images/bench-pages.svg)",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "![Milliseconds by size](../images/bench-growth.svg)",
+            "",
+            *rows,
+            "",
+            _beneath(figures),
+            "",
+            "![Pages by size](../images/bench-pages.svg)",
+        ]
+    )
 
 
 def plot(figures: Figures, folder: Path) -> None:
@@ -208,17 +215,23 @@ def plot(figures: Figures, folder: Path) -> None:
     by_kind = dict(sorted(grown.items()))
     (folder / "bench-growth.svg").write_text(
         plots.lines(
-            "How many times as long as with 1,000 of each kind", figures["sizes"], by_kind, unit="times",
+            "How many times as long as with 1,000 of each kind",
+            figures["sizes"],
+            by_kind,
+            unit="times",
             goal=(f"goal {figures['goal']}", figures["goal"]),
         )
-    )  # fmt: skip
+    )
     series = {f"the slowest page, {database}": [took for _, took in slow] for database, slow in _slowest(figures)}
     for database in DATABASES:
         taken = figures[database]["pages"]
         series[f"the overview, {database}"] = [taken[str(size)]["/ui"] for size in figures["sizes"]]
     (folder / "bench-pages.svg").write_text(
         plots.lines(
-            "Pages of the dashboard", figures["sizes"], series, unit="ms",
+            "Pages of the dashboard",
+            figures["sizes"],
+            series,
+            unit="ms",
             goal=(f"goal {figures['page_goal_ms']:.0f} ms", figures["page_goal_ms"]),
         )
-    )  # fmt: skip
+    )

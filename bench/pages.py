@@ -43,14 +43,30 @@ def fill(engine: Engine, count: int) -> None:
             state = wheel[n % 100]
             data = json.dumps({"content": f"thing {n}", "grams": n % 9000, "label": f"IL-{n}"})
             values: dict[str, Any] = {
-                "id": made, "machine": "parcel", "version": 1, "workspace": "default", "key": f"k{n}", "state": state,
-                "seq": 1, "head": b"\0" * 32, "data": data, "labels": '{"shop":"north"}', "queue": "parcel",
-                 "priority": 2, "timer_no": 0, "fence": 0, "root": made, "depth": 0,
-                "trace_id": made.hex, "created_at": at, "entered_at": at, "updated_at": at,
+                "id": made,
+                "machine": "parcel",
+                "version": 1,
+                "workspace": "default",
+                "key": f"k{n}",
+                "state": state,
+                "seq": 1,
+                "head": b"\0" * 32,
+                "data": data,
+                "labels": '{"shop":"north"}',
+                "queue": "parcel",
+                "priority": 2,
+                "timer_no": 0,
+                "fence": 0,
+                "root": made,
+                "depth": 0,
+                "trace_id": made.hex,
+                "created_at": at,
+                "entered_at": at,
+                "updated_at": at,
                 "finished_at": at if state in final else None,
                 "wake": "work" if state in {"weighing", "labelling"} else None,
                 "due_at": now + 10**12 if state in {"weighing", "labelling"} else None,
-            }  # fmt: skip
+            }
             instances.append(tuple(values.get(name) for name in COLUMNS))
             rows.append((made, 1, "created", None, state, None, "user:bench", at, None, None, b"\0" * 32, None, None))
         store.insert_many(conn, t.instance, COLUMNS, instances)
@@ -75,21 +91,42 @@ def beside(conn: sa.Connection, now: int, machine: str, *, waiting: str, failed:
     conn.execute(
         sa.insert(t.review),
         [
-            {**common, "id": i, "instance_id": i, "name": waiting, "title": "Clear it?", "state": waiting,
-             "role": "reviewer", "decisions": '{"clear":"clear"}', "status": "open", "opened_at": now,
-             "due_at": now + 10**10}
+            {
+                **common,
+                "id": i,
+                "instance_id": i,
+                "name": waiting,
+                "title": "Clear it?",
+                "state": waiting,
+                "role": "reviewer",
+                "decisions": '{"clear":"clear"}',
+                "status": "open",
+                "opened_at": now,
+                "due_at": now + 10**10,
+            }
             for i in some(waiting, REVIEWS)
         ],
-    )  # fmt: skip
+    )
     conn.execute(
         sa.insert(t.dead_letter),
         [
-            {**common, "id": i, "instance_id": i, "state": failed, "step": failed, "error_type": "ScaleBusy",
-             "error": '{"type":"ScaleBusy","message":"the scale is in use"}', "fingerprint": f"f{n % 7}", "attempts": 6,
-             "data": "{}", "status": "open", "at": now}
+            {
+                **common,
+                "id": i,
+                "instance_id": i,
+                "state": failed,
+                "step": failed,
+                "error_type": "ScaleBusy",
+                "error": '{"type":"ScaleBusy","message":"the scale is in use"}',
+                "fingerprint": f"f{n % 7}",
+                "attempts": 6,
+                "data": "{}",
+                "status": "open",
+                "at": now,
+            }
             for n, i in enumerate(some(failed, LETTERS))
         ],
-    )  # fmt: skip
+    )
 
 
 def measure(url: str, count: int) -> dict[str, float]:
@@ -105,11 +142,24 @@ def visit(engine: Engine, machine: str, state: str, *, rounds: int = 5) -> dict[
     owner = service.people.setup()
     one = engine.read(lambda conn: conn.execute(sa.select(t.instance.c.id).limit(1).offset(500)).scalar_one())
     paths = [
-        "/ui", f"/ui/machines/{machine}", "/ui/instances", f"/ui/instances?machine={machine}&state={state}",
-        "/ui/instances?text=thing+77777", "/ui/instances?finished=no", f"/ui/instances/{one}",
-        f"/ui/instances/{one}?tab=data", "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules",
-        "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause",
-    ]  # fmt: skip
+        "/ui",
+        f"/ui/machines/{machine}",
+        "/ui/instances",
+        f"/ui/instances?machine={machine}&state={state}",
+        "/ui/instances?text=thing+77777",
+        "/ui/instances?finished=no",
+        f"/ui/instances/{one}",
+        f"/ui/instances/{one}?tab=data",
+        "/ui/reviews",
+        "/ui/dead-letters",
+        "/ui/workers",
+        "/ui/schedules",
+        "/ui/outbox",
+        "/ui/alerts",
+        "/ui/audit",
+        "/ui/settings",
+        "/ui/pause",
+    ]
     found = {}
     with TestClient(create_app(service, pages=dashboard()), base_url="http://localhost") as client:
         client.get(f"/login?link={service.people.login_link(owner.id)}")

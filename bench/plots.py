@@ -42,9 +42,15 @@ def bars(title: str, rows: Sequence[tuple[str, float, bool]]) -> str:
 
 
 def lines(
-    title: str, xs: Sequence[float], series: Mapping[str, Sequence[float]], *, unit: str,
-    goal: tuple[str, float] | None, logarithmic: bool = True, figures: bool = True,
-) -> str:  # fmt: skip
+    title: str,
+    xs: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    *,
+    unit: str,
+    goal: tuple[str, float] | None,
+    logarithmic: bool = True,
+    figures: bool = True,
+) -> str:
     """Lines over an axis of sizes, from nothing upwards; with a goal as a dashed line, and the figures beneath."""
     left, top, wide, high, legend = 64, 52, 470, 250, 250
     tallest = max([value for values in series.values() for value in values] + ([goal[1]] if goal else []))

@@ -270,9 +270,9 @@ def report(figures: Figures) -> None:
 
 
 def markdown(figures: Figures) -> str:
-    return "\n".join([
-        *plots.markdown(("", *BOTH), _rows(figures)), "", "![A worker's memory](../images/bench-memory.svg)"
-    ])  # fmt: skip
+    return "\n".join(
+        [*plots.markdown(("", *BOTH), _rows(figures)), "", "![A worker's memory](../images/bench-memory.svg)"]
+    )
 
 
 def plot(figures: Figures, folder: Path) -> None:

@@ -39,15 +39,22 @@ def measure_service(folder: Path, seconds: float, rounds: int) -> dict[str, Any]
 
 def report_service(found: Any) -> None:
     table = Table(
-        "", "bare FastAPI, one row", "an event fired", "of bare", "p50 / p99 ms",
+        "",
+        "bare FastAPI, one row",
+        "an event fired",
+        "of bare",
+        "p50 / p99 ms",
         title=f"requests per second, {service.CLIENTS} clients, one server process",
-    )  # fmt: skip
+    )
     for name, one in found.items():
         bare, ours = one["fire"]["bare"], one["fire"]["interlock"]
         table.add_row(
-            name, f"{bare['rate']:,.0f}", f"{ours['rate']:,.0f}", f"{one['fire']['ratio']:.2f}",
+            name,
+            f"{bare['rate']:,.0f}",
+            f"{ours['rate']:,.0f}",
+            f"{one['fire']['ratio']:.2f}",
             f"{ours['p50_ms']:.1f} / {ours['p99_ms']:.1f}",
-        )  # fmt: skip
+        )
     second = Table(
         "",
         "in one process",
@@ -83,15 +90,22 @@ def measure_claims(folder: Path, seconds: float, rounds: int) -> dict[str, Any]:
 
 def report_claims(found: Any) -> None:
     table = Table(
-        "", "bare FastAPI + Redis SET NX", "a claim", "of bare", "p50 / p99 ms",
+        "",
+        "bare FastAPI + Redis SET NX",
+        "a claim",
+        "of bare",
+        "p50 / p99 ms",
         title=f"claims per second, {claims.CLIENTS} clients, one server process",
-    )  # fmt: skip
+    )
     for name, one in found.items():
         ours = one["interlock"]
         table.add_row(
-            name, f"{one['bare']['rate']:,.0f}", f"{ours['rate']:,.0f}", f"{one['ratio']:.2f}",
+            name,
+            f"{one['bare']['rate']:,.0f}",
+            f"{ours['rate']:,.0f}",
+            f"{one['ratio']:.2f}",
             f"{ours['p50_ms']:.1f} / {ours['p99_ms']:.1f}",
-        )  # fmt: skip
+        )
     Console().print(table)
 
 

@@ -18,11 +18,20 @@ from playwright.async_api import Browser, async_playwright
 TOKEN = "il_screenshots_token_0001"
 TARGET = Path("docs/images")
 PAGES = {
-    "overview": "/ui", "machine": "/ui/machines/contract", "instances": "/ui/instances", "instance": "{contract}",
-    "reviews": "{review}", "dead-letters": "/ui/dead-letters", "workers": "/ui/workers", "schedules": "/ui/schedules",
-    "outbox": "/ui/outbox", "alerts": "/ui/alerts", "audit": "/ui/audit", "settings": "/ui/settings",
+    "overview": "/ui",
+    "machine": "/ui/machines/contract",
+    "instances": "/ui/instances",
+    "instance": "{contract}",
+    "reviews": "{review}",
+    "dead-letters": "/ui/dead-letters",
+    "workers": "/ui/workers",
+    "schedules": "/ui/schedules",
+    "outbox": "/ui/outbox",
+    "alerts": "/ui/alerts",
+    "audit": "/ui/audit",
+    "settings": "/ui/settings",
     "pause": "/ui/pause",
-}  # fmt: skip
+}
 FILLED = 25.0
 """Seconds after which the demo has something on every page."""
 
@@ -31,8 +40,10 @@ async def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="il-shots-"))
     with subprocess.Popen(
         [sys.executable, "-m", "interlock", "up", "--port", "8489", "--data", str(folder)],
-        env={**os.environ, "INTERLOCK_TOKEN": TOKEN}, stdout=subprocess.PIPE, text=True,
-    ) as service:  # fmt: skip
+        env={**os.environ, "INTERLOCK_TOKEN": TOKEN},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as service:
         try:
             await _take(service)
         finally:

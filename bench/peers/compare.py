@@ -65,9 +65,13 @@ def measure(folder: Path, items: int, runs: int, *, limit: float, alone: bool = 
 
 
 def _once(
-    contender: Contender, server: Postgres, folder: Path, items: int, limit: float,
+    contender: Contender,
+    server: Postgres,
+    folder: Path,
+    items: int,
+    limit: float,
     seen: Callable[[int, list[int]], None],
-) -> Figures:  # fmt: skip
+) -> Figures:
     """In a database of its own, which is gone afterwards."""
     if contender.database == "SQLite":
         with tempfile.TemporaryDirectory(dir=folder) as own:
@@ -85,10 +89,16 @@ def _told(contender: Contender, runs: list[Figures]) -> Figures:
     """The run with the middle rate stands for all."""
     middle = sorted(runs, key=lambda run: float(run["rate"]))[(len(runs) - 1) // 2]
     return {
-        "title": contender.title, "module": contender.module, "database": contender.database,
-        "workers": contender.workers, "version": contender.installed(), "settings": contender.load().SETTINGS,
-        **middle, "rate": statistics.median(run["rate"] for run in runs), "rates": [run["rate"] for run in runs],
-    }  # fmt: skip
+        "title": contender.title,
+        "module": contender.module,
+        "database": contender.database,
+        "workers": contender.workers,
+        "version": contender.installed(),
+        "settings": contender.load().SETTINGS,
+        **middle,
+        "rate": statistics.median(run["rate"] for run in runs),
+        "rates": [run["rate"] for run in runs],
+    }
 
 
 # -- telling
@@ -97,13 +107,18 @@ def _told(contender: Contender, runs: list[Figures]) -> Figures:
 def _rows(figures: Figures) -> list[list[str]]:
     return [
         [
-            one["title"], str(one["workers"]), f"{one['rate']:,.0f}{'' if one['all'] else ' (stopped)'}",
-            f"{one['rate'] / _limit(figures, one):.2f}", _wait(one),
-            f"{one['peak_rss'] / 2**20:,.0f}", f"{one['cpu_per_1000'] * 1000:,.0f}",
-            "-" if one["database"] == "SQLite" else f"{one['server_cpu_per_1000'] * 1000:,.0f}", f"{one['items']:,}",
+            one["title"],
+            str(one["workers"]),
+            f"{one['rate']:,.0f}{'' if one['all'] else ' (stopped)'}",
+            f"{one['rate'] / _limit(figures, one):.2f}",
+            _wait(one),
+            f"{one['peak_rss'] / 2**20:,.0f}",
+            f"{one['cpu_per_1000'] * 1000:,.0f}",
+            "-" if one["database"] == "SQLite" else f"{one['server_cpu_per_1000'] * 1000:,.0f}",
+            f"{one['items']:,}",
         ]
         for one in figures["contenders"]
-    ]  # fmt: skip
+    ]
 
 
 HEAD = ("", "processes", "items/s", "of raw SQL", "wait, ms: p50 / p99", "MB", "CPU µs", "server CPU µs", "items")
@@ -191,9 +206,8 @@ def markdown(figures: Figures) -> str:
     lines += [f"| {what}: at least {goal:.1f} | {reached:.2f} |" for what, reached, goal in goals(figures)]
     lines += ["", "| | version | set up |", "| --- | --- | --- |"]
     named = {
-        one["title"].rpartition(" on ")[0]: f"| {one['version']} | {one['settings']} |"
-        for one in figures["contenders"]
-    }  # fmt: skip
+        one["title"].rpartition(" on ")[0]: f"| {one['version']} | {one['settings']} |" for one in figures["contenders"]
+    }
     lines += [f"| {title} {rest}" for title, rest in named.items()]
     return "\n".join(lines)
 

@@ -16,10 +16,14 @@ FINISHED = "SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'"
 def _start(url: str, tick: Callable[[], None]) -> Callable[[int], None]:
     dbos.DBOS(
         config={
-            "name": "bench", "system_database_url": url, "executor_id": str(os.getpid()), "log_level": "ERROR",
-            "application_version": "1", "sys_db_pool_size": 20,
+            "name": "bench",
+            "system_database_url": url,
+            "executor_id": str(os.getpid()),
+            "log_level": "ERROR",
+            "application_version": "1",
+            "sys_db_pool_size": 20,
         }
-    )  # fmt: skip
+    )
 
     @dbos.DBOS.workflow(name="nothing")
     def nothing(n: int) -> None:

@@ -147,8 +147,12 @@ def _child(contender: Contender, url: str, marks: Path) -> subprocess.Popen[str]
     with marks.with_suffix(".log").open("w") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "bench.peers.child", contender.module, url, str(marks)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=ROOT,
+        )
 
 
 def _hear(child: subprocess.Popen[str], word: str) -> str:
@@ -178,8 +182,12 @@ def _waits(contender: Contender, url: str, marks: list[Path]) -> list[float]:
         return []
     sent = subprocess.run(
         [sys.executable, "-m", "bench.peers.sender", contender.module, url, str(JOBS), *map(str, marks)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     if sent.returncode:
         raise SystemExit(f"{contender.title} could not be sent jobs:\n{sent.stderr[-2000:]}")
     waits: list[float] = json.loads(sent.stdout.splitlines()[-1])
@@ -187,9 +195,14 @@ def _waits(contender: Contender, url: str, marks: list[Path]) -> list[float]:
 
 
 def _wait(
-    contender: Contender, url: str, items: int, views: list[memoryview], begun: int, limit: float,
+    contender: Contender,
+    url: str,
+    items: int,
+    views: list[memoryview],
+    begun: int,
+    limit: float,
     seen: Callable[[int], None],
-) -> int:  # fmt: skip
+) -> int:
     """Handlers are counted in memory, which costs the database nothing; the last word is the database's."""
     query, until = contender.load().FINISHED, begun + int(limit * 1e9)
     while (count := sum(view[0] for view in views)) < items and time.monotonic_ns() < until:

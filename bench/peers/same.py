@@ -30,8 +30,20 @@ DONE = (
 )
 HISTORY = "instance_id, seq, kind, from_state, to_state, event, actor, at, payload, digest, hash, dwell, waited"
 KINDS = (
-    "uuid", "bigint", "text", "text", "text", "text", "text", "bigint", "text", "bytea", "bytea", "bigint", "bigint",
-)  # fmt: skip
+    "uuid",
+    "bigint",
+    "text",
+    "text",
+    "text",
+    "text",
+    "text",
+    "bigint",
+    "text",
+    "bytea",
+    "bytea",
+    "bigint",
+    "bigint",
+)
 PAYLOAD = '{"step":"new","took":1000}'
 DIGEST = chain.digest(PAYLOAD)
 

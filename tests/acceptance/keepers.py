@@ -101,8 +101,11 @@ def back(engine: Engine, orders: Orders) -> None:
 
 
 DUTIES: dict[str, Callable[[Engine, Orders], None]] = {
-    "retain": retain, "erase": erase, "migrate": migrate, "back": back,
-}  # fmt: skip
+    "retain": retain,
+    "erase": erase,
+    "migrate": migrate,
+    "back": back,
+}
 
 
 def run(orders: Orders) -> None:

@@ -61,9 +61,17 @@ def killed(orders: Orders) -> list[str]:
 
 
 def at_each_point(
-    duty: str, url: str, folder: Path, clock: Any, made: Callable[[int], None], seen: Callable[[int, str], None],
-    well: Callable[[int], None], engine: Engine, *, every: int = 1,
-) -> Counter[str]:  # fmt: skip
+    duty: str,
+    url: str,
+    folder: Path,
+    clock: Any,
+    made: Callable[[int], None],
+    seen: Callable[[int, str], None],
+    well: Callable[[int], None],
+    engine: Engine,
+    *,
+    every: int = 1,
+) -> Counter[str]:
     """For each point that there is: something to do, a process that dies there, a look, the same again, a look."""
     died: Counter[str] = Counter()
     for step in range(1, 200, every):
@@ -102,14 +110,32 @@ def old_things(trial: Trial, number: int) -> set[str]:
     def fill(unit: Unit) -> None:
         settled = sa.update(t.outbox).where(t.outbox.c.status == "waiting")
         unit.conn.execute(settled.values(status="delivered", settled_at=unit.now))
-        sent = unit.insert(t.outbox, channel="mail", recipient="ann", subject="", body="", status="delivered",
-                           at=unit.now, settled_at=unit.now)  # fmt: skip
+        sent = unit.insert(
+            t.outbox,
+            channel="mail",
+            recipient="ann",
+            subject="",
+            body="",
+            status="delivered",
+            at=unit.now,
+            settled_at=unit.now,
+        )
         unit.insert(s.delivery, outbox_id=sent, at=unit.now, took=1, outcome="delivered", detail="")
         actions.record(unit, CHIEF, "look", str(number))
-        unit.insert(s.alert, rule="r", status="closed", sentence="", value=1.0, threshold=1.0, opened_at=unit.now,
-                    seen_at=unit.now, closed_at=unit.now)  # fmt: skip
-        unit.insert(ai_answer, workspace="default", hash=str(number), task="t", model="m", output="", call_id=sent,
-                    at=unit.now)  # fmt: skip
+        unit.insert(
+            s.alert,
+            rule="r",
+            status="closed",
+            sentence="",
+            value=1.0,
+            threshold=1.0,
+            opened_at=unit.now,
+            seen_at=unit.now,
+            closed_at=unit.now,
+        )
+        unit.insert(
+            ai_answer, workspace="default", hash=str(number), task="t", model="m", output="", call_id=sent, at=unit.now
+        )
 
     trial.write(fill)
     while trial.write(rollups.roll):
@@ -250,8 +276,15 @@ def _text(value: Any) -> str:
 
 
 EVERYWHERE = {
-    "instance", "instance_data", "history", "review", "outbox", "artifact", "ai_call", "ai_answer",
-}  # fmt: skip
+    "instance",
+    "instance_data",
+    "history",
+    "review",
+    "outbox",
+    "artifact",
+    "ai_call",
+    "ai_answer",
+}
 
 
 def erased(trial: Trial, it: UUID) -> bool:

@@ -136,7 +136,10 @@ def wild(chance: Chance) -> Machine:
             State("queued"),
             State("one", lost="queued", timers=(Timer(timedelta(seconds=1), "late"),)),
             State(
-                "asking", WAITING, waits_for="a person", review=Review("Well?", decisions={"yes": "yes", "no": "no"}),
+                "asking",
+                WAITING,
+                waits_for="a person",
+                review=Review("Well?", decisions={"yes": "yes", "no": "no"}),
                 timers=(Reminder(timedelta(milliseconds=50), "well?"), Timer(timedelta(milliseconds=300), "late")),
             ),
             State("two"),
@@ -153,8 +156,12 @@ def wild(chance: Chance) -> Machine:
             state="failed",
             rules=(Rule((WorkError,), retries=2, backoff=fixed(timedelta(milliseconds=50)), then="gone"),),
             otherwise=Rule(
-                (Exception,), retries=1, backoff=fixed(timedelta(milliseconds=20)), then="gone",
-                asks=(Ask("what now", Review("What now?", decisions={"fine": ""})),), sets={"n": -1},
+                (Exception,),
+                retries=1,
+                backoff=fixed(timedelta(milliseconds=20)),
+                then="gone",
+                asks=(Ask("what now", Review("What now?", decisions={"fine": ""})),),
+                sets={"n": -1},
             ),
         ),
         transitions=[
@@ -172,7 +179,7 @@ def wild(chance: Chance) -> Machine:
             Transition("failed", "gone", on="give_up", by=SYSTEM),
             Transition(("queued", "one", "asking", "two"), "gone", on="cancel", by=USER),
         ],
-    )  # fmt: skip
+    )
 
     @machine.entering("one", "asking", "two", "failed", "gone", "done")
     def follows(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
@@ -210,9 +217,11 @@ def wild(chance: Chance) -> Machine:
 def sound() -> Machine:
     """Two steps; no error of its own."""
     machine = Machine(
-        "sound", initial="first", states=[State("first"), State("second"), State("done", FINAL)],
+        "sound",
+        initial="first",
+        states=[State("first"), State("second"), State("done", FINAL)],
         transitions=[Transition("first", "second", on="go"), Transition("second", "done", on="end")],
-    )  # fmt: skip
+    )
     machine.work("first")(lambda task: Go("second", data={"first": True}))
     machine.work("second")(lambda task: Go("done"))
     return machine

@@ -153,9 +153,16 @@ class Town:
         """A process of agents."""
         name = f"p{len(self._agents)}"
         orders = {
-            "ports": self.ports, "token": TOKEN, "ledger": str(self.ledger.file), "notices": str(self.notices.file),
-            "name": name, "clients": clients, "failing": 0.1, "typing": 0.03, "halt": str(self.folder / f"halt {name}"),
-        }  # fmt: skip
+            "ports": self.ports,
+            "token": TOKEN,
+            "ledger": str(self.ledger.file),
+            "notices": str(self.notices.file),
+            "name": name,
+            "clients": clients,
+            "failing": 0.1,
+            "typing": 0.03,
+            "halt": str(self.folder / f"halt {name}"),
+        }
         command = [sys.executable, "-m", "tests.acceptance.agents", json.dumps(orders)]
         self._agents[name] = subprocess.Popen(command, cwd=ROOT)
         return name

@@ -31,10 +31,14 @@ from tests.agents.town import Kind, Town, agent, job
 
 TOKEN = "il_a_secret_that_nobody_must_see"
 RUN = {
-    "run_id": "r", "board": "ramp", "job_id": "1", "status": "pending", "artifacts": {},
+    "run_id": "r",
+    "board": "ramp",
+    "job_id": "1",
+    "status": "pending",
+    "artifacts": {},
     "created_at": "2026-01-05T09:00Z",
     "updated_at": "2026-01-05T09:00Z",
-}  # fmt: skip
+}
 CLAIMED = {**RUN, "lease": {"name": "lock:apply:ramp:1", "seconds": 300}, "something": "new"}
 
 

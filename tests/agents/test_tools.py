@@ -151,7 +151,7 @@ async def test_a_signal_ends_the_standard_input_and_output_in_order(town: Town) 
         await kit.add([job()])
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "interlock", "mcp", stdin=-1, stdout=-1, env=variables(town)
-    )  # fmt: skip
+    )
     assert process.stdin
     assert process.stdout
     hello = (

@@ -135,11 +135,15 @@ OTHER_TYPE = ai.ModelTask("judge", "Judge how well the text fits.", Wider)
 @pytest.mark.parametrize(
     ("task", "given", "settings"),
     [
-        (JUDGE, {"text": "other"}, {}), (OTHER_PROMPT, GIVEN, {}), (OTHER_NAME, GIVEN, {}), (OTHER_TYPE, GIVEN, {}),
-        (JUDGE, GIVEN, {"cheap": "another-model"}), (JUDGE, GIVEN, {"cache": False}),
+        (JUDGE, {"text": "other"}, {}),
+        (OTHER_PROMPT, GIVEN, {}),
+        (OTHER_NAME, GIVEN, {}),
+        (OTHER_TYPE, GIVEN, {}),
+        (JUDGE, GIVEN, {"cheap": "another-model"}),
+        (JUDGE, GIVEN, {"cache": False}),
     ],
     ids=["input", "prompt", "name", "type", "model", "cache off"],
-)  # fmt: skip
+)
 def test_another_question_is_asked(lab: Lab, task: Any, given: Any, settings: dict[str, Any]) -> None:
     with FakeModel({"score": 1}) as model:
         lab.use(model.settings())
@@ -281,9 +285,17 @@ def test_a_budget_of_nothing_lets_nothing_out(lab: Lab) -> None:
 
 
 def test_a_budget_in_dollars_needs_a_price(lab: Lab) -> None:
-    lab.use(AiSettings.model_validate({
-        "provider": "anthropic", "api_key": "k", "cheap": "nobody-knows-it", "strong": "x", "budget_dollars": 1,
-    }))  # fmt: skip
+    lab.use(
+        AiSettings.model_validate(
+            {
+                "provider": "anthropic",
+                "api_key": "k",
+                "cheap": "nobody-knows-it",
+                "strong": "x",
+                "budget_dollars": 1,
+            }
+        )
+    )
     with pytest.raises(ai.PriceUnknown, match="no price is known for 'nobody-knows-it'"):
         lab.ask()
 

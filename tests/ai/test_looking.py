@@ -38,8 +38,13 @@ def test_the_calls_of_an_instance_are_told_in_order(desk: Desk) -> None:
     asked(desk, ANSWERED, it=desk.new())
     first, second, third = desk.get(f"/api/instances/{it}/ai-calls", "viewer").json()["calls"]
     assert {name: first[name] for name in ("task", "model", "tier", "user", "trace_id", "prompt_version")} == {
-        "task": "judge", "model": "m", "tier": "cheap", "user": "ann", "trace_id": "t1", "prompt_version": "v1",
-    }  # fmt: skip
+        "task": "judge",
+        "model": "m",
+        "tier": "cheap",
+        "user": "ann",
+        "trace_id": "t1",
+        "prompt_version": "v1",
+    }
     assert (first["input_tokens"], first["output_tokens"], first["cost"], first["seconds"]) == (
         100,
         20,
@@ -47,8 +52,11 @@ def test_the_calls_of_an_instance_are_told_in_order(desk: Desk) -> None:
         1.5,
     )
     assert (second["error_type"], second["error"], second["cost"], second["attempt"]) == (
-        "ModelTimeout", "no answer", None, 2,
-    )  # fmt: skip
+        "ModelTimeout",
+        "no answer",
+        None,
+        2,
+    )
     assert (first["cached"], third["cached"]) == (False, True)
 
 
@@ -60,8 +68,10 @@ def test_what_was_spent_is_told_by_day_task_and_model(desk: Desk) -> None:
     asked(desk, ANSWERED, workspace="north")
     told = desk.get("/api/ai-spend?workspace=default", "viewer").json()
     assert [(s["task"], s["calls"], s["cached"], s["failed"], s["unpriced"]) for s in told["spend"]] == [
-        ("judge", 3, 1, 1, 1), ("weigh", 1, 0, 0, 0), ("judge", 1, 0, 0, 0),
-    ]  # fmt: skip
+        ("judge", 3, 1, 1, 1),
+        ("weigh", 1, 0, 0, 0),
+        ("judge", 1, 0, 0, 0),
+    ]
     today = told["spend"][0]
     assert (today["input_tokens"], today["output_tokens"], today["cost"]) == (100, 20, "0.000600001")
     assert today["day"] > told["spend"][2]["day"]

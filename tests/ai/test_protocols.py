@@ -133,9 +133,18 @@ def test_a_server_that_is_not_there_is_unavailable(lab: Lab, provider: Any) -> N
     with socket.socket() as taken:  # bound and not listening: nobody answers there
         taken.bind(("127.0.0.1", 0))
         where = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        lab.use(AiSettings.model_validate({
-            "provider": provider, "base_url": where, "api_key": "k", "cheap": "a", "strong": "b", "timeout": 5,
-        }))  # fmt: skip
+        lab.use(
+            AiSettings.model_validate(
+                {
+                    "provider": provider,
+                    "base_url": where,
+                    "api_key": "k",
+                    "cheap": "a",
+                    "strong": "b",
+                    "timeout": 5,
+                }
+            )
+        )
         with pytest.raises(ai.ModelUnavailable):
             lab.ask()
 

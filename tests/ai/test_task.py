@@ -49,7 +49,11 @@ def test_no_library_for_models_is_loaded_before_one_is_asked(tmp_path: Path) -> 
         "print(sorted({'pydantic_ai', 'anthropic', 'openai', 'genai_prices'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
         cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+    )
     assert (done.stdout, done.stderr) == ("[]\n", "")

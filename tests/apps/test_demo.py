@@ -275,9 +275,12 @@ def test_an_application_in_review_shows_its_posting_and_its_letter(world: World)
 def test_dead_letters_of_the_applications_own_errors_are_there_at_once(world: World) -> None:
     found = Counter((letter.machine, letter.error_type) for letter in world.engine.dead_letters.find())
     assert set(found) >= {
-        ("contract", "EncryptedPdf"), ("contract", "ReaderDied"), ("application", "SiteUnreachable"),
-        ("listing", "TeapotAnswered"), ("loan", "AllocatorAway"),
-    }  # fmt: skip
+        ("contract", "EncryptedPdf"),
+        ("contract", "ReaderDied"),
+        ("application", "SiteUnreachable"),
+        ("listing", "TeapotAnswered"),
+        ("loan", "AllocatorAway"),
+    }
     assert world.all("loan", "stuck")
 
 
@@ -327,8 +330,10 @@ def test_a_job_is_queued_while_its_run_goes_on_and_applied_when_it_succeeded(wor
 def test_two_reviewers_and_a_viewer_came_without_passwords(world: World) -> None:
     found = {person.name: person for person in world.people.everyone()}
     assert {name: found[name].roles["default"] for name in ("mara", "ivo", "guest")} == {
-        "mara": Role.REVIEWER, "ivo": Role.REVIEWER, "guest": Role.VIEWER,
-    }  # fmt: skip
+        "mara": Role.REVIEWER,
+        "ivo": Role.REVIEWER,
+        "guest": Role.VIEWER,
+    }
     assert not any(person.has_password for person in found.values())
 
 

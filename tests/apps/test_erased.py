@@ -43,9 +43,14 @@ WHY = "asked for in a letter"
 D = t.dead_letter
 STREAMS = {"/ui/live", "/api/events/stream"}
 OTHERS = {
-    "/workflows/providers/{vertical}", "/api/overview/series/{measure}", "/api/schedules/{workspace}/{name}",
-    "/api/bulk/{id}", "/ui/bulk/{id}", "/ui/static/{digest}/{name:path}", "/login",
-}  # fmt: skip
+    "/workflows/providers/{vertical}",
+    "/api/overview/series/{measure}",
+    "/api/schedules/{workspace}/{name}",
+    "/api/bulk/{id}",
+    "/ui/bulk/{id}",
+    "/ui/static/{digest}/{name:path}",
+    "/login",
+}
 """What has parts that vary, none of which names an instance or what belongs to one; and the way in."""
 
 ROUTES = sorted(
@@ -58,12 +63,26 @@ ROUTES = sorted(
 )
 """Every address that can be read, as it is declared."""
 SAY_SO = {
-    "/ui/instances/{id}", "/ui/instances", "/ui/reviews", "/ui/dead-letters", "/ui/outbox/{id}", "/ui/bulk/new",
-    "/ui/contracts/{id}/review", "/ui/contracts/{id}/comparison", "/ui/contracts/{id}/text", "/workflows/{id}",
-    "/workflows/{id}/log", "/workflows/{id}/pages/{number}", "/workflows/{id}/pages/{number}/text",
-    "/api/instances", "/api/instances/{id}", "/api/instances/{id}/history", "/api/reviews/{id}",
-    "/api/dead-letters/{id}", "/api/outbox/{id}",
-}  # fmt: skip
+    "/ui/instances/{id}",
+    "/ui/instances",
+    "/ui/reviews",
+    "/ui/dead-letters",
+    "/ui/outbox/{id}",
+    "/ui/bulk/new",
+    "/ui/contracts/{id}/review",
+    "/ui/contracts/{id}/comparison",
+    "/ui/contracts/{id}/text",
+    "/workflows/{id}",
+    "/workflows/{id}/log",
+    "/workflows/{id}/pages/{number}",
+    "/workflows/{id}/pages/{number}/text",
+    "/api/instances",
+    "/api/instances/{id}",
+    "/api/instances/{id}/history",
+    "/api/reviews/{id}",
+    "/api/dead-letters/{id}",
+    "/api/outbox/{id}",
+}
 """Where an erased instance, or what belongs to one, is shown by its data."""
 ENDED = ("/resume-link", "/resume", "/resume/pages/{number}", "/resume/text")
 ALSO = {f"/workflows/{{id}}{path}": (409,) for path in ENDED}
@@ -141,12 +160,16 @@ def erased(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         with browser:
             browser.get(f"/login?link={world.people.login_link(person.id)}")
             yield Erased(
-                world, browser, token, {it.id: it.machine for it in one_of_each},
+                world,
+                browser,
+                token,
+                {it.id: it.machine for it in one_of_each},
                 some(engine, sa.select(t.review.c.id).where(t.review.c.instance_id.in_(ids))),
                 engine.read(lambda conn: conn.execute(sa.select(D).where(D.c.instance_id.in_(ids))).all()),
                 some(engine, sa.select(t.outbox.c.id).where(t.outbox.c.instance_id.in_(ids))),
-                names, resume,
-            )  # fmt: skip
+                names,
+                resume,
+            )
         service.close()
 
 

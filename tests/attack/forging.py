@@ -63,7 +63,10 @@ invoice = Machine(
     "invoice",
     initial="reading",
     states=[
-        State("reading"), State("paying"), State("paid", FINAL), State("refused", FINAL),
+        State("reading"),
+        State("paying"),
+        State("paid", FINAL),
+        State("refused", FINAL),
         State("approval", WAITING, waits_for="a person", review=Review("Pay it?", {"pay": "approve", "no": "refuse"})),
     ],
     transitions=[
@@ -73,9 +76,13 @@ invoice = Machine(
         Transition("paying", "paid", on="pay"),
     ],
     failures=Failures(rules=[Rule((Broken,), retries=0, dead_letter=True)]),
-).with_handlers({"reading": read, "paying": pay})  # fmt: skip
-note = Machine("note", initial="open", states=[State("open", WAITING, waits_for="a person"), State("done", FINAL)],
-               transitions=[Transition("open", "done", on="done", by=USER)])  # fmt: skip
+).with_handlers({"reading": read, "paying": pay})
+note = Machine(
+    "note",
+    initial="open",
+    states=[State("open", WAITING, waits_for="a person"), State("done", FINAL)],
+    transitions=[Transition("open", "done", on="done", by=USER)],
+)
 
 
 @dataclass
@@ -132,8 +139,18 @@ def rechain(conn: sa.Connection, it: UUID) -> None:
     before = chain.START
     for row in conn.execute(sa.select(H).where(H.c.instance_id == it).order_by(H.c.seq)).all():
         said = chain.digest(row.payload) if row.payload is not None else row.digest
-        before = chain.link(before, it, row.seq, row.kind, row.from_state, row.to_state, row.event, row.actor, row.at,
-                            bytes(said) if said is not None else None)  # fmt: skip
+        before = chain.link(
+            before,
+            it,
+            row.seq,
+            row.kind,
+            row.from_state,
+            row.to_state,
+            row.event,
+            row.actor,
+            row.at,
+            bytes(said) if said is not None else None,
+        )
         conn.execute(sa.update(H).where(H.c.pos == row.pos).values(digest=said, hash=before))
     conn.execute(sa.update(I).where(I.c.id == it).values(head=before))
 
@@ -173,16 +190,40 @@ def forge_erasure(conn: sa.Connection, it: UUID) -> None:
         conn.execute(sa.delete(table).where(table.c.instance_id == it))
     row = conn.execute(sa.select(I).where(I.c.id == it)).one()
     data = {"erased": "2026-01-01 by owner:chief: asked to"}
-    payload = json.dumps({
-        "machine": row.machine, "version": row.version, "key": row.key, "workspace": row.workspace, "set": data,
-        **({"labels": json.loads(row.labels)} if row.labels else {}),
-    })  # fmt: skip
-    head = chain.link(bytes(row.head), it, row.seq + 1, "erased", None, None, None, "owner:chief", row.updated_at,
-                      chain.digest(payload))  # fmt: skip
-    conn.execute(sa.insert(H).values(
-        instance_id=it, seq=row.seq + 1, kind="erased", actor="owner:chief", at=row.updated_at, payload=payload,
-        digest=chain.digest(payload), hash=head,
-    ))  # fmt: skip
+    payload = json.dumps(
+        {
+            "machine": row.machine,
+            "version": row.version,
+            "key": row.key,
+            "workspace": row.workspace,
+            "set": data,
+            **({"labels": json.loads(row.labels)} if row.labels else {}),
+        }
+    )
+    head = chain.link(
+        bytes(row.head),
+        it,
+        row.seq + 1,
+        "erased",
+        None,
+        None,
+        None,
+        "owner:chief",
+        row.updated_at,
+        chain.digest(payload),
+    )
+    conn.execute(
+        sa.insert(H).values(
+            instance_id=it,
+            seq=row.seq + 1,
+            kind="erased",
+            actor="owner:chief",
+            at=row.updated_at,
+            payload=payload,
+            digest=chain.digest(payload),
+            hash=head,
+        )
+    )
     conn.execute(sa.update(I).where(I.c.id == it).values(seq=row.seq + 1, head=head, data=json.dumps(data)))
 
 
@@ -199,9 +240,17 @@ def cut_last(conn: sa.Connection, it: UUID) -> None:
     names = json.loads(gone.payload or "{}").get("digests", {})
     for table in proof.TABLES:
         conn.execute(sa.delete(table).where(table.c.id.in_([UUID(name) for name in names])))
-    conn.execute(sa.update(I).where(I.c.id == it).values(
-        seq=kept[-1].seq, head=kept[-1].hash, state=state, data=json.dumps(data), finished_at=None,
-    ))  # fmt: skip
+    conn.execute(
+        sa.update(I)
+        .where(I.c.id == it)
+        .values(
+            seq=kept[-1].seq,
+            head=kept[-1].hash,
+            state=state,
+            data=json.dumps(data),
+            finished_at=None,
+        )
+    )
 
 
 def rehash_checkpoint(conn: sa.Connection, no: int, **values: Any) -> None:

@@ -17,14 +17,37 @@ from interlock.store.tables import instance
 from tests.http.desk import BY, Desk
 
 JSON = {
-    "data", "labels", "failures", "last_error", "payload", "form", "decisions", "settles", "evidence", "answer",
-    "error", "body", "filter", "arguments", "problems", "details", "scopes", "queues", "spec", "rows", "kept_back",
-    "files", "output",
-}  # fmt: skip
+    "data",
+    "labels",
+    "failures",
+    "last_error",
+    "payload",
+    "form",
+    "decisions",
+    "settles",
+    "evidence",
+    "answer",
+    "error",
+    "body",
+    "filter",
+    "arguments",
+    "problems",
+    "details",
+    "scopes",
+    "queues",
+    "spec",
+    "rows",
+    "kept_back",
+    "files",
+    "output",
+}
 BROKEN = (
-    "{not json", "[1]", '{"a":"\\ud800","b":NaN,"c":1e999}', '{"a":' * 300 + "1" + "}" * 300,
+    "{not json",
+    "[1]",
+    '{"a":"\\ud800","b":NaN,"c":1e999}',
+    '{"a":' * 300 + "1" + "}" * 300,
     '{"type":5,"message":[],"where":{},"set":7,"unset":3,"states":1}',
-)  # fmt: skip
+)
 ODD = ("\x01<b>\u202e no such thing",)
 SKIPPED = {"alembic_version", "login_session", "login_attempt", "login_link", "person", "workspace", "membership"}
 """People and their sessions: whoever edits these locks somebody out, and should."""

@@ -68,8 +68,10 @@ def test_data_that_names_a_hash_does_not_open_it(house: House) -> None:
     named = {"pdf": DIGEST, "text": text, "fields": DIGEST, "comparison": DIGEST, "pages": 1, "filename": "mine"}
     it = house.engine.create("contract", named, by_application=True, hold=True).id
     for path in (
-        f"/workflows/{it}", f"/workflows/{it}/pages/1", f"/workflows/{it}/pages/1/text",
-    ):  # fmt: skip
+        f"/workflows/{it}",
+        f"/workflows/{it}/pages/1",
+        f"/workflows/{it}/pages/1/text",
+    ):
         told = house.desk.get(path)
         assert told.status_code == 404, path
         assert SECRET.decode() not in told.text

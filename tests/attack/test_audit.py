@@ -202,8 +202,9 @@ def purged(conn: sa.Connection, w: World) -> None:
 def leaf_removed(conn: sa.Connection, w: World) -> None:
     """The instance goes, and its leaf with it; the checkpoint cannot be signed anew."""
     [blob] = conn.execute(sa.select(C.c.leaves).where(C.c.no == 1)).scalars()
-    kept = b"".join(checkpoints.LEAF.pack(one.bytes, seq, half) for one, seq, half in checkpoints.leaves(blob)
-                    if one != w.paid)  # fmt: skip
+    kept = b"".join(
+        checkpoints.LEAF.pack(one.bytes, seq, half) for one, seq, half in checkpoints.leaves(blob) if one != w.paid
+    )
     rehash_checkpoint(conn, 1, leaves=kept)
     delete_whole(conn, w.paid)
 

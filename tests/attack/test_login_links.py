@@ -38,9 +38,11 @@ def test_a_terminal_gets_one(tmp_path: Path) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
     up = subprocess.Popen(
         [sys.executable, "-m", "interlock", "up", "--no-demo", "--port", str(port)],
-        cwd=tmp_path, env={**kept, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}, stdout=theirs,
+        cwd=tmp_path,
+        env={**kept, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+        stdout=theirs,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     os.close(theirs)
     said = b""
     try:

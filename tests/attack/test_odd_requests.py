@@ -86,7 +86,7 @@ UNFIT: dict[str, tuple[str, str]] = {
     "not a number": ('{"x": NaN}', "data.x is nan"),
     "too big a number": ('{"x": 1e999}', "data.x is inf"),
     "a number of 2,000 digits": ('{"x": 1' + "0" * 2000 + "}", "data.x is a whole number"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", UNFIT)
@@ -129,10 +129,42 @@ def test_a_whole_pair_and_an_escaped_backslash_are_fine(site: Site) -> None:
 def bodies(odd: str) -> list[Any]:
     """Bodies with the text in every field that an endpoint takes, and some that none takes."""
     names = (
-        "machine", "data", "workspace", "key", "labels", "event", "to", "reason", "note", "decision", "answer", "name",
-        "title", "password", "email", "person", "scopes", "cron", "zone", "target", "action", "where", "arguments",
-        "role", "old", "new", "map", "text", "pdf", "filename", "kind", "agent_id", "board", "job_id", "status",
-    )  # fmt: skip
+        "machine",
+        "data",
+        "workspace",
+        "key",
+        "labels",
+        "event",
+        "to",
+        "reason",
+        "note",
+        "decision",
+        "answer",
+        "name",
+        "title",
+        "password",
+        "email",
+        "person",
+        "scopes",
+        "cron",
+        "zone",
+        "target",
+        "action",
+        "where",
+        "arguments",
+        "role",
+        "old",
+        "new",
+        "map",
+        "text",
+        "pdf",
+        "filename",
+        "kind",
+        "agent_id",
+        "board",
+        "job_id",
+        "status",
+    )
     one = dict.fromkeys(names, odd)
     return [one, {**one, "data": {"x": odd}, "labels": {odd: odd}, "scopes": [odd], "answer": {odd: odd}}, [odd], odd]
 
@@ -153,9 +185,12 @@ def test_no_odd_body_is_an_error_of_ours(site: Site) -> None:
         for odd in ("a\x00b", "a\ud800b"):
             for body in bodies(odd):
                 answer = site.desk.call(
-                    "owner", operation.method, operation.at(where),
-                    content=json.dumps(body).encode(), headers={"Content-Type": "application/json"},
-                )  # fmt: skip
+                    "owner",
+                    operation.method,
+                    operation.at(where),
+                    content=json.dumps(body).encode(),
+                    headers={"Content-Type": "application/json"},
+                )
                 if not 400 <= answer.status_code < 500 and operation.path not in BODILESS:
                     bad.append(f"{operation.method} {operation.path} {str(body)[:60]!a}: {answer.status_code}")
         fields = dict.fromkeys(("name", "password", "reason", "note", "data", "event", "decision", "csrf"), "a\x00b")

@@ -83,11 +83,25 @@ def test_an_agent_is_not_called_like_a_person_nor_a_person_like_an_agent(both: D
 @pytest.mark.parametrize(
     "name",
     [
-        "user:ann", "owner:ann", "ann/laptop", " ann", "ann ", "a nn", "ann\u200b", "\u202eann", "\u0430nn", "\uff41nn",
-        "ann\n", "ann\x00", "", "a" * 65, "\u00e1nn", "ann\ufeff",
+        "user:ann",
+        "owner:ann",
+        "ann/laptop",
+        " ann",
+        "ann ",
+        "a nn",
+        "ann\u200b",
+        "\u202eann",
+        "\u0430nn",
+        "\uff41nn",
+        "ann\n",
+        "ann\x00",
+        "",
+        "a" * 65,
+        "\u00e1nn",
+        "ann\ufeff",
     ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_a_name_that_looks_like_anothers_is_no_name(desk: Desk, name: str) -> None:
     assert desk.post("/api/tokens", {"name": name, "scopes": ["read"]}).status_code == 422
     assert desk.post("/api/users", {"name": name}).status_code == 422

@@ -205,9 +205,6 @@ def ways_to_the_disk(path: Path) -> Iterator[str]:
 
 def test_nothing_is_written_to_the_disk_but_through_the_private_module() -> None:
     found = [
-        one
-        for path in sorted(SOURCE.rglob("*.py"))
-        if path.name != "private.py"
-        for one in ways_to_the_disk(path)
-    ]  # fmt: skip
+        one for path in sorted(SOURCE.rglob("*.py")) if path.name != "private.py" for one in ways_to_the_disk(path)
+    ]
     assert found == []

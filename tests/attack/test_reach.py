@@ -83,9 +83,12 @@ def test_links_are_made_from_the_configuration_and_never_from_a_request(desk: De
 # -- forwarded headers
 
 LIES = {
-    "X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil.example",
-    "X-Real-IP": "203.0.113.9", "Forwarded": "for=203.0.113.9;proto=https;host=evil.example",
-}  # fmt: skip
+    "X-Forwarded-For": "203.0.113.9",
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Host": "evil.example",
+    "X-Real-IP": "203.0.113.9",
+    "Forwarded": "for=203.0.113.9;proto=https;host=evil.example",
+}
 
 
 def scope(peer: str, **headers: str) -> dict[str, Any]:
@@ -112,9 +115,11 @@ def test_uvicorn_does_not_believe_them_either(desk: Desk, monkeypatch: pytest.Mo
 def test_a_configured_proxy_says_the_client_the_scheme_and_the_name() -> None:
     reach = Reach(HttpSettings(proxies=["10.0.0.0/8", "::1"], url="https://interlock.example.org"))
     made = scope(
-        "10.0.0.1", X_Forwarded_For="6.6.6.6, 203.0.113.9, 10.2.2.2", X_Forwarded_Proto="https",
+        "10.0.0.1",
+        X_Forwarded_For="6.6.6.6, 203.0.113.9, 10.2.2.2",
+        X_Forwarded_Proto="https",
         X_Forwarded_Host="interlock.example.org",
-    )  # fmt: skip
+    )
     assert reach.admit(made) == ""
     assert made["client"] == ("203.0.113.9", 0), "what the client wrote before the first proxy does not count"
     assert made["scheme"] == "https"

@@ -30,8 +30,10 @@ def test_who_may_only_create_learns_the_id_and_nothing_else(both: Desk) -> None:
     both.asked({"note": NEEDLE}, key="theirs")
     found = both.post("/api/instances", {**body, "data": {}, "key": "theirs"}, maker)
     assert (found.status_code, NEEDLE in found.text, set(found.json())) == (
-        201, False, {"id", "machine", "workspace"},
-    )  # fmt: skip
+        201,
+        False,
+        {"id", "machine", "workspace"},
+    )
 
 
 def test_who_may_only_fire_learns_nothing_of_what_it_moved(both: Desk) -> None:

@@ -28,9 +28,12 @@ def site(store: Store) -> Iterator[Site]:
 
 
 LISTS = {
-    "instance": "/api/instances?limit=500", "dead_letter": "/api/dead-letters?limit=200",
-    "outbox": "/api/outbox?limit=500", "review": "/api/reviews?limit=200", "bulk": "/api/bulk?limit=500",
-}  # fmt: skip
+    "instance": "/api/instances?limit=500",
+    "dead_letter": "/api/dead-letters?limit=200",
+    "outbox": "/api/outbox?limit=500",
+    "review": "/api/reviews?limit=200",
+    "bulk": "/api/bulk?limit=500",
+}
 
 
 def test_every_list_export_and_page_survives_rows_that_it_cannot_show(site: Site) -> None:
@@ -100,7 +103,7 @@ WRITES = (
     ("dead_letter", "/api/dead-letters/{id}/retry", {"note": "x"}),
     ("outbox", "/api/outbox/{id}/retry", {}),
     ("bulk", "/api/bulk/{id}/stop", {}),
-)  # fmt: skip
+)
 
 
 def test_nothing_that_is_done_to_such_a_row_is_an_error_of_ours(site: Site) -> None:
@@ -142,10 +145,17 @@ def test_every_export_of_the_command_line_survives_them(sqlite_url: str, tmp_pat
         known = world(desk)
         planted = [one for one in plant(desk.engine) if one.table == "instance"]
     for arguments in (
-        ["export"], ["export", "--format", "csv"], ["instance", "list", "--json"], ["review", "list", "--json"],
-        ["dead-letter", "list", "--json"], ["audit", "verify"], ["token", "list", "--json"],
-        ["worker", "list", "--json"], ["instance", "show", str(planted[0].id)], ["retention", "status", "--json"],
-    ):  # fmt: skip
+        ["export"],
+        ["export", "--format", "csv"],
+        ["instance", "list", "--json"],
+        ["review", "list", "--json"],
+        ["dead-letter", "list", "--json"],
+        ["audit", "verify"],
+        ["token", "list", "--json"],
+        ["worker", "list", "--json"],
+        ["instance", "show", str(planted[0].id)],
+        ["retention", "status", "--json"],
+    ):
         done = command(*arguments, "--database", sqlite_url, cwd=tmp_path)
         assert "Traceback" not in done.err, (arguments, done.err[-1000:])
         assert done.code in {0, 1}, (arguments, done.err)

@@ -217,5 +217,9 @@ def test_a_finding_is_graded_by_how_far_it_has_come(value: int, level: Level) ->
 
 def test_lengths_are_told_for_people() -> None:
     assert [lasting(s) for s in (1, 119, 120, 7200, 200_000)] == [
-        "1.0 seconds", "119.0 seconds", "2 minutes", "2 hours", "2 days",
-    ]  # fmt: skip
+        "1.0 seconds",
+        "119.0 seconds",
+        "2 minutes",
+        "2 hours",
+        "2 days",
+    ]

@@ -53,8 +53,17 @@ def test_a_table_has_a_line_an_instance_and_no_formula(post: Path) -> None:
     assert [row["key"] for row in rows] == ["", "'+1", '\'=HYPERLINK("http://evil")']
     assert [row["state"] for row in rows] == ["writing", "writing", "signing"]
     assert list(rows[0]) == [
-        "id", "machine", "state", "workspace", "key", "seq", "created_at", "entered_at", "finished_at", "paused",
-    ]  # fmt: skip
+        "id",
+        "machine",
+        "state",
+        "workspace",
+        "key",
+        "seq",
+        "created_at",
+        "entered_at",
+        "finished_at",
+        "paused",
+    ]
 
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n"])

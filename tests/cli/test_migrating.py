@@ -114,8 +114,9 @@ def test_ctrl_c_ends_it_after_the_batch_at_hand(url: str, monkeypatch: pytest.Mo
     done = migrate(url, "--apply", "--map", "signing=approving", "--batch", "2")
     assert (done.code, done.err) == (130, "stopping after this batch; Ctrl-C again stops at once\n")
     assert done.out.splitlines()[-2:] == [
-        "1 moved, 1 held by workers, 0 refused", "stopped before the end; run it again to go on with the others",
-    ]  # fmt: skip
+        "1 moved, 1 held by workers, 0 refused",
+        "stopped before the end; run it again to go on with the others",
+    ]
     assert sorted(versions(url).values()) == [1, 1, 2]
     monkeypatch.undo()
     assert migrate(url, "--apply", "--map", "signing=approving").out.splitlines()[-2].startswith("1 moved, 1 held")

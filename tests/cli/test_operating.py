@@ -101,7 +101,7 @@ def test_fire_moves_as_the_person_named(post: tuple[Path, str]) -> None:
     waiting = only(post, "Go")["id"]
     moved = call(
         post, "instance", "fire", waiting, "sign", "--as", "cleo", "--reason", "agreed", "--data", '{"by": "cleo"}'
-    )  # fmt: skip
+    )
     assert (moved["state"], moved["data"]["by"]) == ("sent", "cleo")
     last = call(post, "instance", "history", waiting)[-1]
     assert (last["actor"], last["payload"]["reason"]) == ("user:cleo", "agreed")

@@ -71,8 +71,13 @@ class Broken(WorkError):
 parcel = Machine(
     "parcel",
     initial="packing",
-    states=[State("packing"), State("posting"), State("checking", WAITING, waits_for="the carrier's word"),
-            State("delivered", FINAL, good=True), State("dropped", FINAL, good=False)],
+    states=[
+        State("packing"),
+        State("posting"),
+        State("checking", WAITING, waits_for="the carrier's word"),
+        State("delivered", FINAL, good=True),
+        State("dropped", FINAL, good=False),
+    ],
     transitions=[
         Transition("packing", "posting", on="packed"),
         Transition("posting", "delivered", on="delivered"),
@@ -82,7 +87,7 @@ parcel = Machine(
     ],
     failures=Failures(otherwise=Rule((Exception,), retries=3, backoff=fixed(timedelta(minutes=1)))),
     limits=[Window("daily", key="{user}", size=2, per=timedelta(days=1))],
-)  # fmt: skip
+)
 
 
 class Carrier:
@@ -149,8 +154,13 @@ purchase = Machine(
     data=Purchase,
     states=[
         State("drafting"),
-        State("review", WAITING, waits_for="a reviewer", review=APPROVE,
-              timers=(Reminder(timedelta(hours=4), "a purchase waits"), Timer(timedelta(hours=24), "expire"))),
+        State(
+            "review",
+            WAITING,
+            waits_for="a reviewer",
+            review=APPROVE,
+            timers=(Reminder(timedelta(hours=4), "a purchase waits"), Timer(timedelta(hours=24), "expire")),
+        ),
         State("paid", FINAL, good=True),
         State("rejected", FINAL, good=False),
     ],
@@ -165,7 +175,7 @@ purchase = Machine(
     arms=[Arm("review", on="approve", by=USER, accepts=("amount", "note"))],
     reviews=[OPINION],
     failures=Failures(otherwise=Rule((Exception,), retries=0)),
-)  # fmt: skip
+)
 
 
 # -- what waits, in every way there is
@@ -178,10 +188,18 @@ visit = Machine(
         State("held"),
         State("broken", FAILED),
         State("resting", WAITING, waits_for="the quota to come back"),
-        State("asking", WAITING, waits_for="the customer's answer",
-              timers=(Reminder(timedelta(hours=1), "the customer is silent"), Timer(timedelta(hours=24), "give_up"))),
-        State("judging", WAITING, waits_for="a judge", review=Review("Good enough?", decisions={"yes": "answered"},
-                                                                      due=timedelta(hours=3))),
+        State(
+            "asking",
+            WAITING,
+            waits_for="the customer's answer",
+            timers=(Reminder(timedelta(hours=1), "the customer is silent"), Timer(timedelta(hours=24), "give_up")),
+        ),
+        State(
+            "judging",
+            WAITING,
+            waits_for="a judge",
+            review=Review("Good enough?", decisions={"yes": "answered"}, due=timedelta(hours=3)),
+        ),
         State("listening", WAITING, waits_for="the carrier's notice"),
         State("done", FINAL, good=True),
     ],
@@ -210,7 +228,7 @@ visit = Machine(
         otherwise=Rule((Exception,), retries=2, backoff=fixed(timedelta(minutes=10))),
     ),
     limits=[Concurrent("desk", key="{desk}", size=1, states=("working",))],
-)  # fmt: skip
+)
 
 
 # -- one database for many tests

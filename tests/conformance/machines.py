@@ -329,7 +329,21 @@ def picture(
 
 def ask_a_model(unit: Unit, *, it: UUID, about: str) -> None:
     """A call of a model for the instance, with its kept answer, as the engine's tables have them."""
-    call = unit.insert(ai_call, instance_id=it, workspace="default", for_user=about, task="t", prompt_version="1",
-                       tier="cheap", provider="none", model="rules", sample=0, attempt=1, took=1, cached=0,
-                       error=about, at=unit.now)  # fmt: skip
+    call = unit.insert(
+        ai_call,
+        instance_id=it,
+        workspace="default",
+        for_user=about,
+        task="t",
+        prompt_version="1",
+        tier="cheap",
+        provider="none",
+        model="rules",
+        sample=0,
+        attempt=1,
+        took=1,
+        cached=0,
+        error=about,
+        at=unit.now,
+    )
     unit.insert(ai_answer, workspace="default", hash=str(it), task="t", model="m", output=about, call_id=call, at=1)

@@ -57,18 +57,37 @@ class Agreement:
         assert [r.at for r in history] == sorted(r.at for r in history), "the past was turned around"
         wake, due = self.model.due(it)
         expected = {
-            "state": it["state"], "data": it["data"], "seq": len(it["rows"]), "paused": it["paused"], "wake": wake,
-            "due": due, "timer": self.model.timer_at(it), "holder": it["holder"], "fence": it["fence"],
-            "failures": it["failures"], "failed step": it["failed_step"], "finished": it["finished"],
-            "key": it["key"] if it["has_key"] else None, "entered": it["entered"],
-        }  # fmt: skip
+            "state": it["state"],
+            "data": it["data"],
+            "seq": len(it["rows"]),
+            "paused": it["paused"],
+            "wake": wake,
+            "due": due,
+            "timer": self.model.timer_at(it),
+            "holder": it["holder"],
+            "fence": it["fence"],
+            "failures": it["failures"],
+            "failed step": it["failed_step"],
+            "finished": it["finished"],
+            "key": it["key"] if it["has_key"] else None,
+            "entered": it["entered"],
+        }
         real = {
-            "state": instance.state, "data": instance.data, "seq": instance.seq,
-            "paused": instance.paused_at is not None, "wake": instance.wake, "due": instance.due_at,
-            "timer": instance.timer_at, "holder": instance.holder, "fence": instance.fence,
-            "failures": instance.failures, "failed step": instance.failed_step,
-            "finished": instance.finished_at is not None, "key": instance.unique_key, "entered": instance.entered_at,
-        }  # fmt: skip
+            "state": instance.state,
+            "data": instance.data,
+            "seq": instance.seq,
+            "paused": instance.paused_at is not None,
+            "wake": instance.wake,
+            "due": instance.due_at,
+            "timer": instance.timer_at,
+            "holder": instance.holder,
+            "fence": instance.fence,
+            "failures": instance.failures,
+            "failed step": instance.failed_step,
+            "finished": instance.finished_at is not None,
+            "key": instance.unique_key,
+            "entered": instance.entered_at,
+        }
         differs = {name: (value, expected[name]) for name, value in real.items() if value != expected[name]}
         assert differs == {}, f"{it['number']}: the engine has, and the model expects: {differs}"
         assert (instance.holder is not None) == (instance.wake == "lease"), f"{it['number']}: held, or is it?"

@@ -81,14 +81,36 @@ class Life:
     ) -> None:
         number = len(self.instances)
         it: Row = {
-            "number": number, "state": state or self.machine.initial, "previous": None, "key": key, "has_key": False,
-            "data": {"note": "", "reason": "", **data}, "priority": priority, "rows": [], "children": [],
-            "parent": parent["number"] if parent else None, "root": parent["root"] if parent else number,
-            "depth": parent["depth"] + 1 if parent else 0, "changed": self.now, "entered": self.now, "timer": 0,
-            "plan": NOTHING, "paused": False, "resume_at": None, "holder": None, "fence": 0, "slot": None,
-            "failures": {}, "failed_step": None, "finished": False, "helped": 0,
-            "done": {}, "left": {}, "continues": None, "begins": None,
-        }  # fmt: skip
+            "number": number,
+            "state": state or self.machine.initial,
+            "previous": None,
+            "key": key,
+            "has_key": False,
+            "data": {"note": "", "reason": "", **data},
+            "priority": priority,
+            "rows": [],
+            "children": [],
+            "parent": parent["number"] if parent else None,
+            "root": parent["root"] if parent else number,
+            "depth": parent["depth"] + 1 if parent else 0,
+            "changed": self.now,
+            "entered": self.now,
+            "timer": 0,
+            "plan": NOTHING,
+            "paused": False,
+            "resume_at": None,
+            "holder": None,
+            "fence": 0,
+            "slot": None,
+            "failures": {},
+            "failed_step": None,
+            "finished": False,
+            "helped": 0,
+            "done": {},
+            "left": {},
+            "continues": None,
+            "begins": None,
+        }
         self.take_key(it)
         if parent:
             parent["children"].append(number)

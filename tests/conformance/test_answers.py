@@ -40,10 +40,17 @@ def nested(depth: int) -> Any:
 
 
 STRANGE = {
-    "object": Response(), "mute": Mute(), "bytes": b"\x00\xff", "nan": {"rate": math.nan}, "nul": "a\x00b",
-    "surrogate": {"name": "\ud800"}, "deep": nested(300), "very deep": nested(50_000), "large": "x" * 300_000,
+    "object": Response(),
+    "mute": Mute(),
+    "bytes": b"\x00\xff",
+    "nan": {"rate": math.nan},
+    "nul": "a\x00b",
+    "surrogate": {"name": "\ud800"},
+    "deep": nested(300),
+    "very deep": nested(50_000),
+    "large": "x" * 300_000,
     "set": {1, 2},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", STRANGE)

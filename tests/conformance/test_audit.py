@@ -142,10 +142,17 @@ def shorten(conn: sa.Connection, it: UUID) -> None:
 def invent(conn: sa.Connection, it: UUID) -> None:
     conn.execute(
         sa.insert(H).values(
-            instance_id=it, seq=7, kind="moved", from_state="review", to_state="paid", event="paid", actor="user:ann",
-            at=1, hash=b"y" * 32,
+            instance_id=it,
+            seq=7,
+            kind="moved",
+            from_state="review",
+            to_state="paid",
+            event="paid",
+            actor="user:ann",
+            at=1,
+            hash=b"y" * 32,
         )
-    )  # fmt: skip
+    )
 
 
 STRANGER = UUID(int=7)
@@ -276,10 +283,13 @@ def test_rows_of_an_instance_that_is_there_are_never_removed(trial: Trial, it: U
 def test_a_purge_of_payloads_lets_exactly_those_be_emptied(trial: Trial, it: UUID) -> None:
     purge(trial, it, "payloads", 4)
     erase = sa.update(H).values(payload=None)
-    for refused in (sa.update(H).where(row_of(it, 1)).values(payload="{}"),
-                    sa.update(H).where(row_of(it, 1)).values(payload=None, digest=None),
-                    sa.update(H).where(row_of(it, 1)).values(payload=None, actor="nobody"),
-                    erase.where(row_of(it, 5)), erase):  # fmt: skip
+    for refused in (
+        sa.update(H).where(row_of(it, 1)).values(payload="{}"),
+        sa.update(H).where(row_of(it, 1)).values(payload=None, digest=None),
+        sa.update(H).where(row_of(it, 1)).values(payload=None, actor="nobody"),
+        erase.where(row_of(it, 5)),
+        erase,
+    ):
         with pytest.raises(sa.exc.DBAPIError, match="a row cannot be changed"):
             run_sql(trial, refused)
     with pytest.raises(sa.exc.DBAPIError, match="only after a purge row allows it"):

@@ -79,10 +79,16 @@ def filled(store: Store) -> Trial:
     trial.finish(third, Go("posting"))
     trial.write(
         lambda unit: unit.insert(
-            s.alert, rule="late", status="open", sentence="it is late", value=0.1 + 0.2, threshold=1e300, opened_at=1,
+            s.alert,
+            rule="late",
+            status="open",
+            sentence="it is late",
+            value=0.1 + 0.2,
+            threshold=1e300,
+            opened_at=1,
             seen_at=2,
         )
-    )  # fmt: skip
+    )
     trial.engine.write(rollups.roll)
     trial.create("parcel", {"user": "late"})
     return trial
@@ -109,8 +115,11 @@ def test_a_backup_of_either_database_is_restored_into_either(
     filled(old)
     made = write(old, file)
     assert (made.dialect, made.schema, made.count("instance"), made.count("artifact")) == (
-        source, migrate.revisions()[-1], 6, 1,
-    )  # fmt: skip
+        source,
+        migrate.revisions()[-1],
+        6,
+        1,
+    )
     assert restore(new, file) == check(file) == made
     assert content(new, tmp_path) == content(old, tmp_path)
     assert migrate.status(new).ready
@@ -214,10 +223,13 @@ def test_on_postgresql_the_feeds_order_is_kept_where_commits_overtook_positions(
         conn.execute(sa.update(t.history).where(t.history.c.instance_id == early).values(xact=t.history.c.xact + 10))
         # And as if the second lay behind it on the disk: nothing but the order asked for gives the right one.
         conn.execute(sa.update(t.history).where(t.history.c.instance_id == late).values(xact=t.history.c.xact + 0))
-        conn.execute(sa.insert(s.cursor).values(
-            name="rollup", pos=2**62,
-            xact=sa.select(t.history.c.xact).where(t.history.c.instance_id == late).scalar_subquery(),
-        ))  # fmt: skip
+        conn.execute(
+            sa.insert(s.cursor).values(
+                name="rollup",
+                pos=2**62,
+                xact=sa.select(t.history.c.xact).where(t.history.c.instance_id == late).scalar_subquery(),
+            )
+        )
         conn.exec_driver_sql("ALTER TABLE history ENABLE TRIGGER history_keep")
     write(old, file)
     restore(new, file)
@@ -345,10 +357,15 @@ def as_of(file: Path, schema: str, known: dict[str, set[str]]) -> Path:
             lines = [json.dumps([json.loads(line)[n] for n in kept]) + "\n" for line in backup.lines(table)]
             text = "".join(lines).encode()
             new.writestr(table.entry, text)
-            tables.append({
-                "name": table.name, "columns": [table.columns[n] for n in kept],
-                "kinds": [table.kinds[n] for n in kept], "rows": len(lines), "sha256": hashlib.sha256(text).hexdigest(),
-            })  # fmt: skip
+            tables.append(
+                {
+                    "name": table.name,
+                    "columns": [table.columns[n] for n in kept],
+                    "kinds": [table.kinds[n] for n in kept],
+                    "rows": len(lines),
+                    "sha256": hashlib.sha256(text).hexdigest(),
+                }
+            )
         about = {"format": 1, "made_by": "an older one", "made_at": 1, "schema": schema, "dialect": "sqlite"}
         new.writestr("manifest.json", json.dumps({**about, "tables": tables}))
     return made
@@ -427,10 +444,19 @@ def test_new_history_comes_after_all_that_was_added_up_even_where_rows_were_remo
     head = trial.get(gone).head
 
     def remove(conn: sa.Connection) -> None:
-        conn.execute(sa.insert(t.purge).values(
-            no=1, instance_id=gone, kind="rows", upto_seq=1, last_hash=head, actor="user:ann", reason="old", at=1,
-            hash=b"-",
-        ))  # fmt: skip
+        conn.execute(
+            sa.insert(t.purge).values(
+                no=1,
+                instance_id=gone,
+                kind="rows",
+                upto_seq=1,
+                last_hash=head,
+                actor="user:ann",
+                reason="old",
+                at=1,
+                hash=b"-",
+            )
+        )
         conn.execute(sa.delete(t.history))
         conn.execute(sa.delete(t.instance))
 

@@ -68,21 +68,28 @@ def sound() -> Machine:
 
 def simple(name: str = "bad", **options: Any) -> Machine:
     machine = Machine(
-        name, initial="working", states=[State("working"), State("done", FINAL)], failures=AT_ONCE,
-        transitions=[Transition("working", "done", on="end")], **options,
-    )  # fmt: skip
+        name,
+        initial="working",
+        states=[State("working"), State("done", FINAL)],
+        failures=AT_ONCE,
+        transitions=[Transition("working", "done", on="end")],
+        **options,
+    )
     machine.work("working")(lambda task: Go("done"))
     return machine
 
 
 def picked_up(**edge: Any) -> Machine:
     machine = Machine(
-        "bad", initial="queued", states=[State("queued"), State("working"), State("done", FINAL)], failures=AT_ONCE,
+        "bad",
+        initial="queued",
+        states=[State("queued"), State("working"), State("done", FINAL)],
+        failures=AT_ONCE,
         transitions=[
             Transition("queued", "working", on="pick", pick_up=True, **edge),
             Transition("working", "done", on="end"),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     return machine
 
@@ -122,25 +129,33 @@ class Small(BaseModel):
 
 def stages() -> Machine:
     machine = Machine(
-        "bad", initial="working", stage="stage", states=[State("working"), State("done", FINAL)], failures=AT_ONCE,
+        "bad",
+        initial="working",
+        stage="stage",
+        states=[State("working"), State("done", FINAL)],
+        failures=AT_ONCE,
         transitions=[Transition("working", "done", on="end")],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     return machine
 
 
 UNCLAIMABLE: dict[str, tuple[Callable[[], Machine], dict[str, Any]]] = {
     "a slot's key of an empty list": (
-        lambda: simple(limits=[Concurrent("c", "{tags[0]}", 1, ("working",))]), {"tags": []},
+        lambda: simple(limits=[Concurrent("c", "{tags[0]}", 1, ("working",))]),
+        {"tags": []},
     ),
     "a slot's key of a field that is no object": (
-        lambda: simple(limits=[Concurrent("c", "{user.name}", 1, ("working",))]), {"user": {"name": "x"}},
+        lambda: simple(limits=[Concurrent("c", "{user.name}", 1, ("working",))]),
+        {"user": {"name": "x"}},
     ),
     "a slot's key that no index takes": (
-        lambda: simple(limits=[Concurrent("c", "{user}", 1, ("working",))]), {"user": "é" * 9000},
+        lambda: simple(limits=[Concurrent("c", "{user}", 1, ("working",))]),
+        {"user": "é" * 9000},
     ),
     "a window's key of a missing field": (
-        lambda: with_window(), {},
+        lambda: with_window(),
+        {},
     ),
     "a stage that is a list": (stages, {"stage": ["x"]}),
     "a follower that raises": (lambda: with_follower(raising(ValueError("no"))), {}),
@@ -149,31 +164,37 @@ UNCLAIMABLE: dict[str, tuple[Callable[[], Machine], dict[str, Any]]] = {
     "a follower with an unreadable error": (lambda: with_follower(raising(Unprintable())), {}),
     "a follower with a wrong statement": (lambda: with_follower(statement_of_its_own), {}),
     "sets that do not fit the model": (lambda: fitting_model(), {"n": 1}),
-}  # fmt: skip
+}
 
 
 def with_window() -> Machine:
     machine = Machine(
-        "bad", initial="queued", states=[State("queued"), State("working"), State("done", FINAL)], failures=AT_ONCE,
+        "bad",
+        initial="queued",
+        states=[State("queued"), State("working"), State("done", FINAL)],
+        failures=AT_ONCE,
         limits=[Window("w", "{nobody}", 1, HOUR)],
         transitions=[
             Transition("queued", "working", on="pick", pick_up=True, takes=("w",)),
             Transition("working", "done", on="end"),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     return machine
 
 
 def fitting_model() -> Machine:
     machine = Machine(
-        "bad", initial="queued", states=[State("queued"), State("working"), State("done", FINAL)], failures=AT_ONCE,
+        "bad",
+        initial="queued",
+        states=[State("queued"), State("working"), State("done", FINAL)],
+        failures=AT_ONCE,
         data=Small,
         transitions=[
             Transition("queued", "working", on="pick", pick_up=True, sets={"n": 9}),
             Transition("working", "done", on="end"),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     return machine
 
@@ -261,11 +282,14 @@ def test_a_row_that_cannot_be_read_is_claimed_by_nobody_and_stops_nobody(
 
 def timed(**options: Any) -> Machine:
     return Machine(
-        "bad", initial="waiting", states=[
-            State("waiting", WAITING, waits_for="its time", timers=(Timer(HOUR, "late"),)), State("late", FINAL),
+        "bad",
+        initial="waiting",
+        states=[
+            State("waiting", WAITING, waits_for="its time", timers=(Timer(HOUR, "late"),)),
+            State("late", FINAL),
         ],
         transitions=[Transition("waiting", "late", on="late", by=SYSTEM, **options)],
-    )  # fmt: skip
+    )
 
 
 def missing(about: Facts) -> bool:
@@ -337,9 +361,11 @@ def test_the_retry_of_a_timers_dead_letter_fires_its_event(opened: Callable[...,
 
 def test_a_person_is_told_which_guard_raised_and_pages_survive_it(opened: Callable[..., Trial]) -> None:
     machine = Machine(
-        "bad", initial="waiting", states=[State("waiting", WAITING, waits_for="a person"), State("done", FINAL)],
+        "bad",
+        initial="waiting",
+        states=[State("waiting", WAITING, waits_for="a person"), State("done", FINAL)],
         transitions=[Transition("waiting", "done", on="go", by=USER, guard=missing)],
-    )  # fmt: skip
+    )
     trial = opened(machine)
     it = trial.create("bad")
     with pytest.raises(Refused, match="the guard 'missing' of 'go' raised KeyError: 'n'"):
@@ -349,17 +375,21 @@ def test_a_person_is_told_which_guard_raised_and_pages_survive_it(opened: Callab
 
 def test_a_timer_into_a_key_that_was_taken_meanwhile_stops_nobody(opened: Callable[..., Trial]) -> None:
     machine = Machine(
-        "bad", initial="working", key=KeyScope.LIVE, failures=Failures(
-            state="failed", otherwise=Rule((Exception,), retries=0)
-        ),
+        "bad",
+        initial="working",
+        key=KeyScope.LIVE,
+        failures=Failures(state="failed", otherwise=Rule((Exception,), retries=0)),
         states=[
-            State("working"), State("failed", FAILED, timers=(Timer(HOUR, "reopen"),)), State("done", FINAL),
+            State("working"),
+            State("failed", FAILED, timers=(Timer(HOUR, "reopen"),)),
+            State("done", FINAL),
         ],
         transitions=[
-            Transition("working", "done", on="end"), Transition("working", "failed", on="fail", by=SYSTEM),
+            Transition("working", "done", on="end"),
+            Transition("working", "failed", on="fail", by=SYSTEM),
             Transition("failed", "working", on="reopen", by=(SYSTEM, USER)),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     trial = opened(machine)
     it, good = trial.create("bad", key="K"), trial.create("sound")
@@ -375,15 +405,16 @@ def test_a_timer_into_a_key_that_was_taken_meanwhile_stops_nobody(opened: Callab
 
 def test_a_retry_whose_guard_raises_stops_nobody(opened: Callable[..., Trial]) -> None:
     machine = Machine(
-        "bad", initial="working", failures=Failures(
-            state="failed", otherwise=Rule((Exception,), retries=3, backoff=fixed(HOUR))
-        ),
+        "bad",
+        initial="working",
+        failures=Failures(state="failed", otherwise=Rule((Exception,), retries=3, backoff=fixed(HOUR))),
         states=[State("working"), State("failed", FAILED), State("done", FINAL)],
         transitions=[
-            Transition("working", "done", on="end"), Transition("working", "failed", on="fail", by=SYSTEM),
+            Transition("working", "done", on="end"),
+            Transition("working", "failed", on="fail", by=SYSTEM),
             Transition("failed", "working", on="retry", by=(SYSTEM, USER), guard=missing),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     trial = opened(machine)
     it, good = trial.create("bad"), trial.create("sound")
@@ -397,14 +428,16 @@ def test_a_retry_whose_guard_raises_stops_nobody(opened: Callable[..., Trial]) -
 
 def lost(follower: Callable[..., None] | None = None, **edge: Any) -> Machine:
     machine = Machine(
-        "bad", initial="working",
+        "bad",
+        initial="working",
         states=[State("working", lost="back"), State("back", WAITING, waits_for="a person"), State("done", FINAL)],
         limits=[Window("none", "all", 0, HOUR)],
         transitions=[
-            Transition("working", "done", on="end"), Transition("working", "back", on="lost", by=SYSTEM, **edge),
+            Transition("working", "done", on="end"),
+            Transition("working", "back", on="lost", by=SYSTEM, **edge),
             Transition("back", "done", on="go", by=USER),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     if follower is not None:
         machine.entering("back")(follower)
@@ -433,12 +466,15 @@ def test_what_a_lost_worker_held_is_taken_back_each_for_itself(opened: Callable[
 def test_a_time_limit_whose_rule_raises_stops_nobody(opened: Callable[..., Trial]) -> None:
     machine = simple("good")
     bad = Machine(
-        "bad", initial="working", states=[State("working"), State("given_up", FINAL), State("done", FINAL)],
+        "bad",
+        initial="working",
+        states=[State("working"), State("given_up", FINAL), State("done", FINAL)],
         failures=Failures(otherwise=Rule((Exception,), retries=0, then="given_up")),
         transitions=[
-            Transition("working", "done", on="end"), Transition("working", "given_up", on="give_up", by=SYSTEM),
+            Transition("working", "done", on="end"),
+            Transition("working", "given_up", on="give_up", by=SYSTEM),
         ],
-    )  # fmt: skip
+    )
     bad.work("working")(lambda task: Go("done"))
     bad.entering("given_up")(statement_of_its_own)
     trial = opened(bad, machine)
@@ -452,9 +488,12 @@ def test_a_time_limit_whose_rule_raises_stops_nobody(opened: Callable[..., Trial
 
 def test_a_forgotten_effect_that_nobody_can_be_asked_about_hides_no_other(opened: Callable[..., Trial]) -> None:
     machine = Machine(
-        "bad", initial="working", cancel="gone", states=[State("working"), State("gone", FINAL), State("done", FINAL)],
+        "bad",
+        initial="working",
+        cancel="gone",
+        states=[State("working"), State("gone", FINAL), State("done", FINAL)],
         transitions=[Transition("working", "done", on="end"), Transition("working", "gone", on="cancel", by=USER)],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     trial = opened(machine)
     bad, good = trial.create("bad"), trial.create("bad")
@@ -496,9 +535,11 @@ def test_what_a_follower_changed_in_other_instances_is_undone_with_it(opened: Ca
     from interlock.engine import firing
 
     other = Machine(
-        "other", initial="off", states=[State("off", WAITING, waits_for="x"), State("on", FINAL)],
+        "other",
+        initial="off",
+        states=[State("off", WAITING, waits_for="x"), State("on", FINAL)],
         transitions=[Transition("off", "on", on="go", by=(USER, SYSTEM))],
-    )  # fmt: skip
+    )
     leasing(other, "on", "switch")
     machine = simple()
 
@@ -550,13 +591,16 @@ def test_many_dead_letters_are_retried_each_for_itself(opened: Callable[..., Tri
         raise RuntimeError("no")
 
     machine = Machine(
-        "bad", initial="working", failures=Failures(state="failed", otherwise=Rule((Exception,), retries=0)),
+        "bad",
+        initial="working",
+        failures=Failures(state="failed", otherwise=Rule((Exception,), retries=0)),
         states=[State("working"), State("failed", FAILED), State("done", FINAL)],
         transitions=[
-            Transition("working", "done", on="end"), Transition("working", "failed", on="fail", by=SYSTEM),
+            Transition("working", "done", on="end"),
+            Transition("working", "failed", on="fail", by=SYSTEM),
             Transition("failed", "working", on="retry", by=(SYSTEM, USER), guard=lambda about: about.data["ok"]),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(outcome)
     trial = opened(machine)
     bad, good = trial.create("bad"), trial.create("bad", {"ok": True})
@@ -570,16 +614,18 @@ def test_many_dead_letters_are_retried_each_for_itself(opened: Callable[..., Tri
 def diverting() -> Machine:
     """Two that fail at the same time; the follower of the first retry sends the other one elsewhere."""
     machine = Machine(
-        "bad", initial="working", failures=Failures(
-            state="failed", otherwise=Rule((Exception,), retries=3, backoff=fixed(HOUR))
-        ),
+        "bad",
+        initial="working",
+        failures=Failures(state="failed", otherwise=Rule((Exception,), retries=3, backoff=fixed(HOUR))),
         states=[State("working"), State("other"), State("failed", FAILED), State("done", FINAL)],
         transitions=[
-            Transition("working", "done", on="end"), Transition("working", "failed", on="fail", by=SYSTEM),
+            Transition("working", "done", on="end"),
+            Transition("working", "failed", on="fail", by=SYSTEM),
             Transition("failed", "working", on="retry", by=(SYSTEM, USER)),
-            Transition("failed", "other", on="divert", by=SYSTEM), Transition("other", "done", on="end"),
+            Transition("failed", "other", on="divert", by=SYSTEM),
+            Transition("other", "done", on="end"),
         ],
-    )  # fmt: skip
+    )
     machine.work("working")(lambda task: Go("done"))
     machine.work("other")(lambda task: Go("done"))
 
@@ -612,15 +658,19 @@ def test_what_a_neighbours_follower_moved_in_the_same_round_is_not_served_as_it_
 
 def test_a_dead_letter_of_an_event_is_not_fired_where_the_instance_went_on_to(opened: Callable[..., Trial]) -> None:
     machine = Machine(
-        "bad", initial="a", states=[
+        "bad",
+        initial="a",
+        states=[
             State("a", WAITING, waits_for="its time", timers=(Timer(HOUR, "expire"),)),
-            State("b", WAITING, waits_for="its time"), State("gone", FINAL),
+            State("b", WAITING, waits_for="its time"),
+            State("gone", FINAL),
         ],
         transitions=[
             Transition("a", "gone", on="expire", by=SYSTEM, guard=missing),
-            Transition("b", "gone", on="expire", by=SYSTEM), Transition("a", "b", on="extend", by=USER),
+            Transition("b", "gone", on="expire", by=SYSTEM),
+            Transition("a", "b", on="extend", by=USER),
         ],
-    )  # fmt: skip
+    )
     trial = opened(machine)
     it = trial.create("bad")
     trial.advance(hours=2)

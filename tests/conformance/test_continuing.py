@@ -43,14 +43,19 @@ class Bill:
         self.broken = True
         self.mood = "fine"
         self.machine = Machine(
-            "bill", initial="paying",
+            "bill",
+            initial="paying",
             states=[State("paying"), State("paid", FINAL), State("rejected", FINAL)],
-            transitions=[Transition("paying", "paid", on="pay"),
-                         Transition("paying", "rejected", on="give_up", by=SYSTEM)],
+            transitions=[
+                Transition("paying", "paid", on="pay"),
+                Transition("paying", "rejected", on="give_up", by=SYSTEM),
+            ],
             failures=Failures(otherwise=Rule((Exception,), retries=1, then="rejected")),
-            limits=[Window("daily", key="all", size=1, per=timedelta(days=1)),
-                    Window("each", key="each", size=1, per=timedelta(days=1), once=True)],
-        )  # fmt: skip
+            limits=[
+                Window("daily", key="all", size=1, per=timedelta(days=1)),
+                Window("each", key="each", size=1, per=timedelta(days=1), once=True),
+            ],
+        )
         self.machine.work("paying")(self.pay)
 
     def pay(self, task: Task[Any]) -> Outcome:
@@ -130,8 +135,10 @@ def test_what_is_unknown_is_verified_by_the_one_that_continues_it(store: Store, 
         return {"found": True} if arrived else None
 
     bill = Bill(DEFAULT)
-    bill.machine.failures = Failures(otherwise=Rule((Exception,), retries=0, then="rejected"),
-                                     rules=(Rule((EffectUnknown,), retries=0, then="rejected"),))  # fmt: skip
+    bill.machine.failures = Failures(
+        otherwise=Rule((Exception,), retries=0, then="rejected"),
+        rules=(Rule((EffectUnknown,), retries=0, then="rejected"),),
+    )
     bill.mood = "falls silent"
     with Trial([bill.machine], store=store) as trial:
         it = failed(trial)
@@ -229,13 +236,17 @@ def _columns(conn: sa.Connection, table: str, **instead: str) -> str:
 def test_a_step_that_comes_again_in_the_one_that_continues_it_sends_again(store: Store) -> None:
     sent: list[str] = []
     loop = Machine(
-        "loop", initial="paying",
+        "loop",
+        initial="paying",
         states=[State("paying"), State("printing"), State("rejected", FINAL), State("done", FINAL)],
-        transitions=[Transition("paying", "printing", on="paid"), Transition("printing", "paying", on="more"),
-                     Transition("printing", "done", on="enough"),
-                     Transition(("paying", "printing"), "rejected", on="give_up", by=SYSTEM)],
+        transitions=[
+            Transition("paying", "printing", on="paid"),
+            Transition("printing", "paying", on="more"),
+            Transition("printing", "done", on="enough"),
+            Transition(("paying", "printing"), "rejected", on="give_up", by=SYSTEM),
+        ],
         failures=Failures(otherwise=Rule((Exception,), retries=0, then="rejected")),
-    )  # fmt: skip
+    )
     broken = [True]
 
     @loop.work("paying")

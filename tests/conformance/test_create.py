@@ -15,9 +15,13 @@ from interlock.testing import Trial
 from tests.conformance.machines import ANN, INVOICE, LETTER, PARCEL, Parcel, by_hand, do, race, trial_of
 
 FREE = by_hand(
-    Machine("note", initial="new", states=[State("new"), State("done", FINAL)],
-            transitions=[Transition("new", "done", on="do")])
-)  # fmt: skip
+    Machine(
+        "note",
+        initial="new",
+        states=[State("new"), State("done", FINAL)],
+        transitions=[Transition("new", "done", on="do")],
+    )
+)
 
 
 @pytest.fixture
@@ -204,9 +208,13 @@ def test_another_priority_is_refused(trial: Trial, priority: int) -> None:
 
 @pytest.mark.parametrize(
     ("options", "queue"),
-    [({}, "parcel"), ({"queue": "slow"}, "slow"), ({"host": "h1"}, "parcel@h1"),
-     ({"queue": "slow", "host": "h1"}, "slow@h1")],
-)  # fmt: skip
+    [
+        ({}, "parcel"),
+        ({"queue": "slow"}, "slow"),
+        ({"host": "h1"}, "parcel@h1"),
+        ({"queue": "slow", "host": "h1"}, "slow@h1"),
+    ],
+)
 def test_work_goes_to_the_machines_queue_unless_told_otherwise(
     trial: Trial, options: dict[str, Any], queue: str
 ) -> None:

@@ -238,8 +238,9 @@ def test_a_crash_between_the_sending_and_the_answer_makes_the_effect_unknown(tri
     carrier.send(effect)
     trial.lose(trial.worker)
     assert (only(trial, claim.id).status, only(trial, claim.id).error) == (
-        "unknown", "the handler was lost before the answer came",
-    )  # fmt: skip
+        "unknown",
+        "the handler was lost before the answer came",
+    )
     (again,) = trial.claim(worker=trial.new_worker())
     with pytest.raises(EffectUnknown):
         at_work(trial, again).once("label", {}, carrier.send)

@@ -50,7 +50,7 @@ CHANGES: dict[str, Callable[[Trial, Claim], object]] = {
     "paused": lambda trial, claim: trial.engine.pause(claim.id, actor=ANN),
     "forced": lambda trial, claim: trial.engine.force(claim.id, "packing", actor=Actor(OWNER, "bo"), reason="again"),
     "saved": lambda trial, claim: trial.write(lambda unit: finishing.save(unit, claim, {"note": "half"})),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -88,9 +88,11 @@ def test_a_move_is_written_with_its_step_its_reason_and_how_long_it_took(trial: 
     row = last_row(trial, it)
     assert (row.from_state, row.to_state, row.event) == ("packing", "checking", "pack")
     assert row.payload == {
-        "reason": "packed well", "step": "packing", "took": span(timedelta(seconds=90)),
+        "reason": "packed well",
+        "step": "packing",
+        "took": span(timedelta(seconds=90)),
         "set": {"note": "heavy", "weight": 9},
-    }  # fmt: skip
+    }
 
 
 def test_a_mapping_sets_the_named_fields_and_a_model_replaces_all(trial: Trial) -> None:

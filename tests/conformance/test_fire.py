@@ -172,8 +172,10 @@ def test_a_chain_takes_every_event_in_one_transaction_with_a_row_each(trial: Tri
     assert (after.state, after.seq) == ("shipped", seq + 3)
     assert [row.to_state for row in trial.engine.history(checked, after=seq)] == ["parked", "checking", "shipped"]
     assert [row.payload.get("set") for row in trial.engine.history(checked, after=seq)] == [
-        None, None, {"note": "at last"},
-    ]  # fmt: skip
+        None,
+        None,
+        {"note": "at last"},
+    ]
 
 
 def test_a_chain_with_one_refused_event_does_nothing_at_all(trial: Trial, checked: UUID) -> None:

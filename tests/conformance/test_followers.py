@@ -36,9 +36,11 @@ ANN, BOSS = Actor(USER, "ann"), Actor(OWNER, "boss")
 def machines() -> list[Machine]:
     """A light and the lamp it belongs to: the lamp follows its light."""
     lamp = Machine(
-        "lamp", initial="dark", states=[State("dark", WAITING, waits_for="its light"), State("bright", FINAL)],
+        "lamp",
+        initial="dark",
+        states=[State("dark", WAITING, waits_for="its light"), State("bright", FINAL)],
         transitions=[Transition("dark", "bright", on="shine", by=(USER, SYSTEM, WORKER))],
-    )  # fmt: skip
+    )
     light = Machine(
         "light",
         initial="off",

@@ -19,9 +19,15 @@ from tests.conformance.gates import ANN, CHIEF, at_work
 LATE = timedelta(minutes=30)
 
 order = Machine(
-    "order", initial="sending", cancel="gone",
-    states=[State("sending", timers=(Timer(LATE, "late"),)), State("waiting", WAITING, waits_for="a person"),
-            State("done", FINAL), State("gone", FINAL)],
+    "order",
+    initial="sending",
+    cancel="gone",
+    states=[
+        State("sending", timers=(Timer(LATE, "late"),)),
+        State("waiting", WAITING, waits_for="a person"),
+        State("done", FINAL),
+        State("gone", FINAL),
+    ],
     transitions=[
         Transition("sending", "done", on="sent"),
         Transition("sending", "gone", on="late", by=SYSTEM),
@@ -29,7 +35,7 @@ order = Machine(
         Transition("waiting", "sending", on="go_on", by=USER),
         Transition(("sending", "waiting"), "gone", on="drop", by=USER),
     ],
-)  # fmt: skip
+)
 
 
 def _never(_: Task[Any]) -> Outcome:
@@ -91,8 +97,16 @@ def paused_resumed_and_cancelled(trial: Trial, claim: Claim) -> None:
     trial.engine.cancel(claim.id, actor=ANN)
 
 
-WAYS = [cancelled, stopped, paused_and_dropped, forced, timed_out, lost_then_cancelled, given_back_then_cancelled,
-        paused_resumed_and_cancelled]  # fmt: skip
+WAYS = [
+    cancelled,
+    stopped,
+    paused_and_dropped,
+    forced,
+    timed_out,
+    lost_then_cancelled,
+    given_back_then_cancelled,
+    paused_resumed_and_cancelled,
+]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -14,13 +14,16 @@ ANN = Actor(USER, "ann")
 
 def paying(sent: list[str], broken: list[bool]) -> Machine:
     machine = Machine(
-        "bill", initial="pay", failures=Failures(otherwise=Rule((Exception,), retries=0)),
+        "bill",
+        initial="pay",
+        failures=Failures(otherwise=Rule((Exception,), retries=0)),
         states=[State("pay"), State("parked", WAITING, waits_for="somebody"), State("paid", FINAL)],
         transitions=[
-            Transition("pay", "paid", on="end"), Transition("pay", "parked", on="park", by=USER),
+            Transition("pay", "paid", on="end"),
+            Transition("pay", "parked", on="park", by=USER),
             Transition("parked", "pay", on="again", by=USER),
         ],
-    )  # fmt: skip
+    )
 
     @machine.work("pay")
     def pay(task: Task[Any]) -> Outcome:
@@ -49,10 +52,12 @@ def test_a_person_who_moves_a_failed_instance_out_of_its_step_and_back_pays_once
 def test_the_idempotency_key_is_of_the_step_that_the_handler_moved_on_to(store: Store) -> None:
     seen: list[tuple[str, str]] = []
     machine = Machine(
-        "two", initial="a", failures=Failures(otherwise=Rule((Exception,), retries=0)),
+        "two",
+        initial="a",
+        failures=Failures(otherwise=Rule((Exception,), retries=0)),
         states=[State("a"), State("b"), State("done", FINAL)],
         transitions=[Transition("a", "b", on="on"), Transition("b", "done", on="end")],
-    )  # fmt: skip
+    )
 
     @machine.work("a")
     def first(task: Task[Any]) -> Outcome:

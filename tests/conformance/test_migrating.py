@@ -279,8 +279,11 @@ def test_code_moves_instances_to_an_older_version_that_it_still_serves(
     old: Process, store: Store, clock: VirtualClock
 ) -> None:
     more = State("shelved", WAITING, waits_for="better times")
-    ways = [*TRANSITIONS, Transition("asking", "shelved", on="shelve", by=USER),
-            Transition("shelved", "done", on="drop", by=USER)]  # fmt: skip
+    ways = [
+        *TRANSITIONS,
+        Transition("asking", "shelved", on="shelve", by=USER),
+        Transition("shelved", "done", on="drop", by=USER),
+    ]
     new = Process(store, clock, job(states=[*STATES, more], transitions=ways))
     plain, shelved = new.create(), new.create()
     new.work()
@@ -490,13 +493,21 @@ def test_a_retry_that_is_due_later_stays_due_and_failures_stay_counted(
     it = old.create()
     old.work(Fail(ValueError("no")))
     due = old.engine.get(it).due_at
-    first = [Transition("first", "asking", on="ask"), Transition("first", "broken", on="fail"),
-             Transition("broken", "first", on="retry", by=(SYSTEM, USER)), *TRANSITIONS[3:]]  # fmt: skip
+    first = [
+        Transition("first", "asking", on="ask"),
+        Transition("first", "broken", on="fail"),
+        Transition("broken", "first", on="retry", by=(SYSTEM, USER)),
+        *TRANSITIONS[3:],
+    ]
     states = [State("first"), *STATES[1:]]
     machine = Machine(
-        "job", initial="first", states=states, transitions=first, data=JobWithoutPay,
+        "job",
+        initial="first",
+        states=states,
+        transitions=first,
+        data=JobWithoutPay,
         failures=Failures(state="broken", otherwise=Rule((Exception,), retries=1, backoff=fixed(DAY))),
-    ).with_handlers({"first": lambda task: Go("asking")})  # fmt: skip
+    ).with_handlers({"first": lambda task: Go("asking")})
     new = Process(store, clock, machine)
     apply(new, renamed={"new": "first"})
     instance = new.engine.get(it)
@@ -587,12 +598,20 @@ def test_back_restores_state_data_and_due_times_as_they_were(old: Process, store
     old.work()
     before = old.engine.get(it)
     clock.advance(timedelta(hours=1))
-    new = Process(store, clock, job(
-        states=[State("new"), State("talking"), *STATES[2:]],
-        transitions=[Transition("new", "talking", on="ask"), *TRANSITIONS[1:3],
-                     Transition("talking", "done", on="finish")],
-        arms=(), data=JobWithoutPay,
-    ))  # fmt: skip
+    new = Process(
+        store,
+        clock,
+        job(
+            states=[State("new"), State("talking"), *STATES[2:]],
+            transitions=[
+                Transition("new", "talking", on="ask"),
+                *TRANSITIONS[1:3],
+                Transition("talking", "done", on="finish"),
+            ],
+            arms=(),
+            data=JobWithoutPay,
+        ),
+    )
     apply(new, renamed={"asking": "talking"})
     assert (new.engine.get(it).wake, new.engine.get(it).data) == ("work", {"name": "gardener"})
     assert moved(back(new, dry=True)) == {(2, "talking", 1, "asking"): 1}
@@ -717,8 +736,12 @@ def test_back_gives_a_dead_letter_its_step_again(store: Store, clock: VirtualClo
     first.work(Fail(ValueError("no")))
     before = first.engine.get(it)
     states = [State("first"), *STATES[1:]]
-    ways = [Transition("first", "asking", on="ask"), Transition("first", "broken", on="fail"),
-            Transition("broken", "first", on="retry", by=(SYSTEM, USER)), *TRANSITIONS[3:]]  # fmt: skip
+    ways = [
+        Transition("first", "asking", on="ask"),
+        Transition("first", "broken", on="fail"),
+        Transition("broken", "first", on="retry", by=(SYSTEM, USER)),
+        *TRANSITIONS[3:],
+    ]
     machine = Machine("job", initial="first", states=states, transitions=ways, failures=never)
     new = Process(store, clock, machine.with_handlers({"first": lambda task: Go("asking")}))
     apply(new, renamed={"new": "first"})

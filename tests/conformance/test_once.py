@@ -265,8 +265,11 @@ def test_a_rule_for_every_error_does_not_repeat_what_is_unknown(store: Store) ->
 
 
 def test_a_machine_may_say_itself_where_the_unknown_goes_and_what_is_asked(store: Store) -> None:
-    arrived = Review("Ask the carrier: did it arrive?", decisions={"yes": "arrived", "no": "drop"},
-                     settles={"yes": "confirmed", "no": "failed"})  # fmt: skip
+    arrived = Review(
+        "Ask the carrier: did it arrive?",
+        decisions={"yes": "arrived", "no": "drop"},
+        settles={"yes": "confirmed", "no": "failed"},
+    )
     rules = (Rule((EffectUnknown,), then="checking", dead_letter=False, asks=(Ask("ask_carrier", arrived),)),)
     otherwise = Rule((NotSent,), retries=1, backoff=fixed(timedelta(minutes=1)))
     carrier = Carrier("falls silent")

@@ -80,16 +80,21 @@ def test_an_existing_history_becomes_the_first_partition_and_nothing_is_lost(sto
 def test_a_plan_says_what_would_be_done_and_does_nothing(store: Store) -> None:
     plan = store.read(lambda conn: partitions.plan(conn, LONG_AGO))
     assert (plan.partitioned, plan.months, plan.missing) == (
-        False, (), ("history_2025_02", "history_2025_03", "history_2025_04"),
-    )  # fmt: skip
+        False,
+        (),
+        ("history_2025_02", "history_2025_03", "history_2025_04"),
+    )
     assert not store.read(partitions.partitioned)
 
 
 def test_it_can_be_done_again_and_makes_the_months_that_are_missing(store: Store) -> None:
     first = partitions.apply(store, LONG_AGO)
     assert [month.name for month in first.months] == [
-        "history_before", "history_2025_02", "history_2025_03", "history_2025_04",
-    ]  # fmt: skip
+        "history_before",
+        "history_2025_02",
+        "history_2025_03",
+        "history_2025_04",
+    ]
     assert partitions.apply(store, LONG_AGO) == first
     assert partitions.look_ahead(store, LONG_AGO + span(31 * DAY)) == ["history_2025_05"]
     assert partitions.look_ahead(store, LONG_AGO + span(31 * DAY)) == []
@@ -103,8 +108,11 @@ def test_several_may_do_it_at_once(store: Store) -> None:
 def test_months_touch_and_do_not_overlap(store: Store) -> None:
     months = list(partitions.apply(store, micros(datetime(2025, 11, 30, 23, 59, 59, tzinfo=UTC))).months)
     assert [month.name for month in months] == [
-        "history_before", "history_2025_12", "history_2026_01", "history_2026_02",
-    ]  # fmt: skip
+        "history_before",
+        "history_2025_12",
+        "history_2026_01",
+        "history_2026_02",
+    ]
     assert all(one.high == after.low for one, after in pairwise(months))
     begin = micros(datetime(2026, 1, 1, tzinfo=UTC))
     assert months[2].has(partitions.first_id(begin))

@@ -94,8 +94,13 @@ def test_where_no_way_leads_to_the_pause_it_waits_in_its_step(store: Store) -> N
         Machine(
             "aside",
             initial="step",
-            states=[State("step"), State("other"), State("failed", FAILED), State("done", FINAL),
-                    State("paused", WAITING, waits_for="the moment set by the system")],
+            states=[
+                State("step"),
+                State("other"),
+                State("failed", FAILED),
+                State("done", FINAL),
+                State("paused", WAITING, waits_for="the moment set by the system"),
+            ],
             transitions=[
                 Transition("step", "other", on="pass"),
                 Transition("other", "failed", on="fail"),
@@ -107,7 +112,7 @@ def test_where_no_way_leads_to_the_pause_it_waits_in_its_step(store: Store) -> N
                 state="failed", rules=(Rule((LimitReached,), retries=None, pause=Pause("paused", resume="retry")),)
             ),
         )
-    )  # fmt: skip
+    )
     with trial_of(store, aside) as trial:
         it = trial.create("aside")
         moment = until(trial, hours=3)

@@ -141,7 +141,7 @@ MACHINES: dict[str, Callable[[], Machine]] = {
     "a limit": lambda: route(limits=[Window("many", "all", 5, timedelta(hours=1))]),
     "a review that may be asked for": lambda: route(reviews=[YES]),
     "stages": lambda: route(stage="stage"),
-}  # fmt: skip
+}
 OUTCOMES: dict[str, Outcome] = {
     "data": Go("shelf", data={"a": 1}),
     "no data": Go("shelf", data={}),
@@ -233,9 +233,15 @@ def test_instances_that_need_the_long_way(trial: Trial) -> None:
     assert _is_plain(trial, good)
     assert not _is_plain(trial, Result(claim, Go("shelf"), as_claimed=False))
     for change in (
-        {"wake": "work"}, {"due_event": "late"}, {"timer_at": 5}, {"timer_no": 1}, {"stored_failures": '{"start|E":1}'},
-        {"blocked_on": "x"}, {"paused_at": 5}, {"finished_at": 5},
-    ):  # fmt: skip
+        {"wake": "work"},
+        {"due_event": "late"},
+        {"timer_at": 5},
+        {"timer_no": 1},
+        {"stored_failures": '{"start|E":1}'},
+        {"blocked_on": "x"},
+        {"paused_at": 5},
+        {"finished_at": 5},
+    ):
         row = row_of(replace(claim.instance, **change))
         assert not _is_plain(trial, Result(claim._replace(taken=row), Go("shelf"))), change
 

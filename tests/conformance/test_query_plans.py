@@ -78,17 +78,21 @@ COLUMNS = {
 }
 DIALECT = {
     "sqlite": {
-        "id": "printf('%032x', n)", "root": "printf('%032x', n)", "head": "x''",
+        "id": "printf('%032x', n)",
+        "root": "printf('%032x', n)",
+        "head": "x''",
         "holder": f"CASE WHEN what = 'held' THEN CASE WHEN n = 47 THEN '{HOLDER.hex}' ELSE printf('%032x', n) END END",
         "parent": f"CASE WHEN n % 1000 = 0 THEN '{ROOT.hex}' END",
     },
     "postgresql": {
-        "id": "lpad(to_hex(n), 32, '0')::uuid", "root": "lpad(to_hex(n), 32, '0')::uuid", "head": "''::bytea",
+        "id": "lpad(to_hex(n), 32, '0')::uuid",
+        "root": "lpad(to_hex(n), 32, '0')::uuid",
+        "head": "''::bytea",
         "holder": f"CASE WHEN what = 'held' THEN CASE WHEN n = 47 THEN '{HOLDER}'::uuid "
-                  "ELSE lpad(to_hex(n), 32, '0')::uuid END END",
+        "ELSE lpad(to_hex(n), 32, '0')::uuid END END",
         "parent": f"CASE WHEN n % 1000 = 0 THEN '{ROOT}'::uuid END",
     },
-}  # fmt: skip
+}
 # The timers' index has one column, and the look for blocked work needs none.
 ALLOWED = {
     "SEARCH instance USING INDEX ix_instance_timer (timer_at>? AND timer_at<?)",
@@ -202,7 +206,8 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "the claim's probe": (lambda u: picking.pick(u.core, u.conn, u.now, QUEUES, 8, 1), ("ix_instance_ready",)),
     "the claim's probe by age": (lambda u: picking.pick(u.core, u.conn, u.now, QUEUES, 16, 0), ("ix_instance_ready",)),
     "a look for ready work": (
-        lambda u: picking.anything_ready(u.core, u.conn, u.now, QUEUES), ("ix_instance_ready",),
+        lambda u: picking.anything_ready(u.core, u.conn, u.now, QUEUES),
+        ("ix_instance_ready",),
     ),
     "resumes": (lambda u: due.serve(u, due.RESUMES, 10), ("ix_instance_due",)),
     "time limits": (lambda u: due.serve(u, due.OVERDUE, 10), ("ix_instance_due",)),
@@ -216,17 +221,20 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "what waits for a slot": (lambda u: limits.unblock(u, "desk/7", count=2), ("ix_instance_blocked",)),
     "the holder of a key": (lambda u: moves.key_holder(u, "default", "parcel", "key 20"), ("uq_instance_key",)),
     "the holders of many keys": (
-        lambda u: keys.locked(u, "default", "parcel", ["key 20", "key 22"]), ("uq_instance_key",),
+        lambda u: keys.locked(u, "default", "parcel", ["key 20", "key 22"]),
+        ("uq_instance_key",),
     ),
     "which keys are free": (
-        lambda u: keys.look_up(u, "default", "parcel", ["key 20", "key 9999999"]), ("uq_instance_key",),
+        lambda u: keys.look_up(u, "default", "parcel", ["key 20", "key 9999999"]),
+        ("uq_instance_key",),
     ),
     "an instance": (lambda u: u.lock(UUID(int=17)), BY_ID),
     "many instances": (lambda u: u.lock_many([UUID(int=n) for n in (17, 18, 19)]), BY_ID),
     "what runs in a lineage": (
-        lambda u: lineage._same_in_lineage(u, UUID(int=17), "parcel", "key 17"), ("ix_instance_root", *BY_ID),
+        lambda u: lineage._same_in_lineage(u, UUID(int=17), "parcel", "key 17"),
+        ("ix_instance_root", *BY_ID),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", JOBS)

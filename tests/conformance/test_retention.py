@@ -171,8 +171,16 @@ def holding(trial: Trial, what: str) -> UUID:
             return found
         case "effect":
             it = read_page(trial)
-            values = {"instance_id": it, "kind": "post", "key": "k", "request_hash": "", "status": "unknown",
-                      "step": "open", "fence": 1, "intended_at": 1}  # fmt: skip
+            values = {
+                "instance_id": it,
+                "kind": "post",
+                "key": "k",
+                "request_hash": "",
+                "status": "unknown",
+                "step": "open",
+                "fence": 1,
+                "intended_at": 1,
+            }
             trial.write(lambda unit: unit.insert(t.effect, **values))
             return it
     raise AssertionError(what)
@@ -400,14 +408,31 @@ def test_one_process_does_it_at_a_time(trial: Trial, policy: Policy) -> None:
 
 def test_rows_of_other_tables_go_by_age(trial: Trial, tmp_path: Path) -> None:
     def fill(unit: Unit) -> None:
-        sent = unit.insert(t.outbox, channel="mail", recipient="ann", subject="", body="", status="delivered",
-                           at=unit.now, settled_at=unit.now)  # fmt: skip
+        sent = unit.insert(
+            t.outbox,
+            channel="mail",
+            recipient="ann",
+            subject="",
+            body="",
+            status="delivered",
+            at=unit.now,
+            settled_at=unit.now,
+        )
         unit.insert(s.delivery, outbox_id=sent, at=unit.now, took=1, outcome="delivered", detail="")
         unit.insert(t.outbox, channel="mail", recipient="bob", subject="", body="", status="waiting", at=unit.now)
         unit.insert(s.action, actor="user:ann", what="login", target="ann", at=unit.now)
         for status, closed in (("closed", unit.now), ("open", None)):
-            unit.insert(s.alert, rule="r", status=status, sentence="", value=1.0, threshold=1.0, opened_at=unit.now,
-                        seen_at=unit.now, closed_at=closed)  # fmt: skip
+            unit.insert(
+                s.alert,
+                rule="r",
+                status=status,
+                sentence="",
+                value=1.0,
+                threshold=1.0,
+                opened_at=unit.now,
+                seen_at=unit.now,
+                closed_at=closed,
+            )
 
     trial.write(fill)
     wanted = RetentionSettings(messages="30d", alerts="30d", actions="30d", answers="30d")
@@ -507,9 +532,11 @@ def test_what_ended_where_others_go_on_by_now_goes_too(store: Store, policy: Pol
             initial="green",
             states=[State("green", WAITING, waits_for="autumn"), brown, State("gone", FINAL)],
             transitions=[
-                Transition("green", "brown", on="turn", by=USER), Transition("green", "gone", on="eat", by=USER), *more,
+                Transition("green", "brown", on="turn", by=USER),
+                Transition("green", "gone", on="eat", by=USER),
+                *more,
             ],
-        )  # fmt: skip
+        )
 
     first = leaf(State("brown", FINAL))
     second = leaf(State("brown", WAITING, waits_for="a wind"), Transition("brown", "gone", on="blow", by=USER))

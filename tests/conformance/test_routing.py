@@ -110,10 +110,13 @@ def old(store: Store) -> Iterator[Trial]:
 def test_a_process_does_not_claim_versions_that_it_has_no_code_for(old: Trial, store: Store) -> None:
     it = old.create("task")
     new = Engine(store, [NEW], clock=old.clock)
-    assert new.core.stranded == {("task", 1): [
-        "state 'old' is gone", "transition 'new' → 'old' on 'go_old' is gone",
-        "transition 'old' → 'done' on 'finish' is gone",
-    ]}  # fmt: skip
+    assert new.core.stranded == {
+        ("task", 1): [
+            "state 'old' is gone",
+            "transition 'new' → 'old' on 'go_old' is gone",
+            "transition 'old' → 'done' on 'finish' is gone",
+        ]
+    }
     assert new.claim(old.worker, ["task"], 1) == []
     mine = new.create("task").id
     assert [claim.id for claim in new.claim(old.worker, ["task"], 5)] == [mine]

@@ -125,9 +125,13 @@ def test_fields_that_are_named_like_secrets_are_not_shown() -> None:
     assert secrets.shown(
         {"api_key": "x1", "password": "", "user_token": "t", "tokens": 3, "list": [{"secret": "s"}], "keyboard": "k"}
     ) == {
-        "api_key": "[hidden]", "password": "", "user_token": "[hidden]", "tokens": 3, "list": [{"secret": "[hidden]"}],
+        "api_key": "[hidden]",
+        "password": "",
+        "user_token": "[hidden]",
+        "tokens": 3,
+        "list": [{"secret": "[hidden]"}],
         "keyboard": "k",
-    }  # fmt: skip
+    }
 
 
 # -- learnt later

@@ -98,8 +98,10 @@ def test_several_limits_must_all_have_a_slot_and_otherwise_none_is_taken(store: 
         assert {claim.id for claim in claims} == {ids[0], ids[2]}
         assert [trial.get(ids[n]).blocked_on for n in (1, 3)] == ["gpu/card:a", "desk/maker:ann"]
         assert slots(trial) == {
-            "gpu/card:a": {ids[0]}, "gpu/card:b": {ids[2]}, "desk/maker:ann": {ids[0], ids[2]},
-        }  # fmt: skip
+            "gpu/card:a": {ids[0]},
+            "gpu/card:b": {ids[2]},
+            "desk/maker:ann": {ids[0], ids[2]},
+        }
 
 
 # -- in order

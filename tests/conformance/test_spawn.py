@@ -92,8 +92,9 @@ def test_a_child_inherits_workspace_and_priority_unless_told_otherwise(trial: Tr
     spawn(trial, Spawn("page", key="b"), Spawn("page", key="c", priority=3))
     children = trial.engine.children(root)
     assert {(child.key, child.workspace, child.priority) for child in children} == {
-        ("b", "theirs", 0), ("c", "theirs", 3),
-    }  # fmt: skip
+        ("b", "theirs", 0),
+        ("c", "theirs", 3),
+    }
 
 
 def test_what_stays_may_spawn_as_well(trial: Trial) -> None:

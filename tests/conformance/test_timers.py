@@ -133,9 +133,16 @@ def test_a_timer_whose_guard_says_no_is_written_down_and_the_next_one_counts(sto
             "vote",
             initial="open",
             states=[
-                State("open", WAITING, waits_for="the voters",
-                      timers=(Timer(timedelta(hours=1), fire="close"), Timer(timedelta(hours=2), fire="drop"),
-                              Reminder(timedelta(minutes=90), "Vote!"))),
+                State(
+                    "open",
+                    WAITING,
+                    waits_for="the voters",
+                    timers=(
+                        Timer(timedelta(hours=1), fire="close"),
+                        Timer(timedelta(hours=2), fire="drop"),
+                        Reminder(timedelta(minutes=90), "Vote!"),
+                    ),
+                ),
                 State("closed", FINAL),
                 State("dropped", FINAL),
             ],
@@ -144,7 +151,7 @@ def test_a_timer_whose_guard_says_no_is_written_down_and_the_next_one_counts(sto
                 Transition("open", "dropped", on="drop", by=SYSTEM),
             ],
         )
-    )  # fmt: skip
+    )
     with trial_of(store, vote) as trial:
         it = trial.create("vote", {"holiday": True})
         trial.advance(hours=1)

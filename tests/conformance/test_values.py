@@ -73,9 +73,15 @@ def asked(trial: Trial, data: dict[str, Any] | None = None) -> Any:
 
 
 PAIRS: list[tuple[Any, Any]] = [
-    (1, True), (0, False), (1, 1.0), (0.0, -0.0), (True, 1), ([1, [0]], [1, [False]]), (2**70, float(2**70)),
+    (1, True),
+    (0, False),
+    (1, 1.0),
+    (0.0, -0.0),
+    (True, 1),
+    ([1, [0]], [1, [False]]),
+    (2**70, float(2**70)),
     ({"a": {"b": 1}}, {"a": {"b": 1.0}}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("before", "after"), PAIRS, ids=[f"{a!r} to {b!r}" for a, b in PAIRS])
@@ -167,7 +173,7 @@ DOORS: dict[str, Door] = {
     "decision": lambda t, s, it: t.engine.reviews.decide(_review(t, it), s, actor=U),
     "reason of a decision": lambda t, s, it: t.engine.reviews.decide(_review(t, it), "yes", actor=U, reason=s),
     "bulk": lambda t, s, _: t.engine.bulk.start("instances", "pause", {"machine": "note"}, actor=U, reason=s),
-}  # fmt: skip
+}
 DATA_DOORS: dict[str, Door] = {
     "data": lambda t, s, _: t.engine.create("note", {"x": [s]}),
     "name of a field": lambda t, s, _: t.engine.create("note", {"x": {s: 1}}),

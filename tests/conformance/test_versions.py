@@ -136,8 +136,9 @@ def job(
 ) -> Machine:
     """The first version, with whatever is said here changed."""
     failures = options.pop("failures", Failures(state="broken", otherwise=AFTER_AN_HOUR))
-    made = Machine("job", initial="new", states=states, transitions=transitions, data=data, arms=arms,
-                   failures=failures, **options)  # fmt: skip
+    made = Machine(
+        "job", initial="new", states=states, transitions=transitions, data=data, arms=arms, failures=failures, **options
+    )
     return made.with_handlers({name: work for name in ("new", "asking") if name in made.states})
 
 
@@ -149,10 +150,13 @@ def with_asking(*timers: Timer | Reminder) -> Machine:
 MORE = State("shelved", WAITING, waits_for="better times")
 BIGGER = job(
     states=[*STATES, MORE],
-    transitions=[*TRANSITIONS, Transition("asking", "shelved", on="shelve", by=USER),
-                 Transition("shelved", "done", on="drop", by=USER)],
+    transitions=[
+        *TRANSITIONS,
+        Transition("asking", "shelved", on="shelve", by=USER),
+        Transition("shelved", "done", on="drop", by=USER),
+    ],
     data=JobWithPlace,
-)  # fmt: skip
+)
 WITHOUT_ASKING = job(
     states=[State("new"), State("broken", FAILED), State("done", FINAL)],
     transitions=[Transition("new", "done", on="finish"), *TRANSITIONS[1:3]],
@@ -233,11 +237,17 @@ CHANGES: dict[str, Machine] = {
     "a field more": job(data=JobWithPlace),
     "an arm less": job(arms=()),
     "another timer": with_asking(WEEK),
-    "a guard": job(transitions=[*TRANSITIONS[:-2], Transition("asking", "done", on="answered", by=USER,
-                                                                guard=lambda facts: True), TRANSITIONS[-1]]),
-    "somebody else may": job(transitions=[*TRANSITIONS[:-1], Transition("asking", "done", on="expire",
-                                                                        by=(SYSTEM, USER))]),
-}  # fmt: skip
+    "a guard": job(
+        transitions=[
+            *TRANSITIONS[:-2],
+            Transition("asking", "done", on="answered", by=USER, guard=lambda facts: True),
+            TRANSITIONS[-1],
+        ]
+    ),
+    "somebody else may": job(
+        transitions=[*TRANSITIONS[:-1], Transition("asking", "done", on="expire", by=(SYSTEM, USER))]
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -288,8 +298,10 @@ def test_a_compatible_older_version_is_served(old: Process, store: Store, clock:
 INCOMPATIBLE: dict[str, tuple[Machine, str]] = {
     "a state is gone": (WITHOUT_ASKING, "state 'asking' is gone"),
     "a state has another kind": (
-        job(states=[State("new"), State("asking"), *STATES[2:]],
-            transitions=[*TRANSITIONS, Transition("asking", "done", on="finish")]),
+        job(
+            states=[State("new"), State("asking"), *STATES[2:]],
+            transitions=[*TRANSITIONS, Transition("asking", "done", on="finish")],
+        ),
         "state 'asking' was waiting and is work",
     ),
     "a transition is gone": (
@@ -298,12 +310,13 @@ INCOMPATIBLE: dict[str, tuple[Machine, str]] = {
     ),
     "a field is gone": (job(data=JobWithoutPay), "field 'pay' of the data is gone"),
     "a field has another type": (
-        job(data=JobWithPayInWords), "field 'pay' of the data has another type: it was integer and is string"
+        job(data=JobWithPayInWords),
+        "field 'pay' of the data has another type: it was integer and is string",
     ),
     "a field is required": (job(data=JobThatNeedsPlace), "field 'place' of the data is required now"),
     "a field is bounded": (job(data=JobWithALeast), "field 'pay' of the data has minimum 1 now"),
     "a field takes fewer values": (job(data=JobOfAKind), "field 'name' of the data may only be one of 2 values now"),
-}  # fmt: skip
+}
 
 
 def test_a_field_that_is_needed_deep_inside_leaves_instances_to_code_that_covers_them(
@@ -313,8 +326,9 @@ def test_a_field_that_is_needed_deep_inside_leaves_instances_to_code_that_covers
     it = old.create()
     new = Process(store, clock, job(data=JobWithMoreTools))
     assert new.engine.core.stranded["job", 1] == [
-        "field 'spare[].rake' of the data is required now", "field 'tools.rake' of the data is required now",
-    ]  # fmt: skip
+        "field 'spare[].rake' of the data is required now",
+        "field 'tools.rake' of the data is required now",
+    ]
     assert new.claim() == []
     assert new.engine.explain(it).waits_for == "code"
     assert old.work() == [it]

@@ -58,25 +58,38 @@ class Rent:
         self.moods, self.paid, self.keys = list(moods), [], []
         self.options = options
         self.machine = Machine(
-            "rent", initial="pay", cancel="over",
-            states=[State("pay", timers=(Timer(timedelta(days=2), "late"),)), State("failed", FAILED),
-                    State("wait", WAITING, waits_for="next month", timers=(Timer(timedelta(days=30), "due"),)),
-                    State("resting", WAITING, waits_for="more quota"),
-                    State("held", WAITING, waits_for="a person"), State("over", FINAL)],
+            "rent",
+            initial="pay",
+            cancel="over",
+            states=[
+                State("pay", timers=(Timer(timedelta(days=2), "late"),)),
+                State("failed", FAILED),
+                State("wait", WAITING, waits_for="next month", timers=(Timer(timedelta(days=30), "due"),)),
+                State("resting", WAITING, waits_for="more quota"),
+                State("held", WAITING, waits_for="a person"),
+                State("over", FINAL),
+            ],
             transitions=[
-                Transition("pay", "wait", on="paid"), Transition("wait", "pay", on="due", by=SYSTEM),
+                Transition("pay", "wait", on="paid"),
+                Transition("wait", "pay", on="due", by=SYSTEM),
                 Transition("pay", "failed", on="fail", by=SYSTEM),
                 Transition("failed", "pay", on="retry", by=(SYSTEM, USER)),
                 Transition(("pay", "failed"), "resting", on="rest", by=SYSTEM),
                 Transition("resting", "pay", on="resume", by=SYSTEM),
-                Transition("pay", "held", on="hold", by=USER), Transition("pay", "held", on="late", by=SYSTEM),
+                Transition("pay", "held", on="hold", by=USER),
+                Transition("pay", "held", on="late", by=SYSTEM),
                 Transition("held", "pay", on="go_on", by=USER),
                 Transition(("wait", "held", "failed"), "over", on="end", by=USER),
             ],
-            failures=Failures(state="failed", rules=(
-                Rule((Quota,), retries=5, pause=Pause("resting", "resume", timedelta(hours=1))),
-                Rule((Hopeless,), retries=0)), otherwise=Rule((Exception,), retries=5, backoff=MINUTE)),
-        )  # fmt: skip
+            failures=Failures(
+                state="failed",
+                rules=(
+                    Rule((Quota,), retries=5, pause=Pause("resting", "resume", timedelta(hours=1))),
+                    Rule((Hopeless,), retries=0),
+                ),
+                otherwise=Rule((Exception,), retries=5, backoff=MINUTE),
+            ),
+        )
         self.machine.work("pay", timeout=timedelta(hours=1))(self.pay)
 
     def pay(self, task: Task[Any]) -> Outcome:

@@ -54,9 +54,11 @@ def test_each_has_buttons_for_exactly_the_events_they_may_fire(site: Site) -> No
     it = site.desk.asked().id
     may = {who: events(site.get(path(it), who).text) for who in ("owner", "member", "reviewer", "viewer")}
     assert may == {
-        "owner": {"approve", "refuse", "destroy", "cancel"}, "member": {"approve", "refuse", "cancel"},
-        "reviewer": set(), "viewer": set(),
-    }  # fmt: skip
+        "owner": {"approve", "refuse", "destroy", "cancel"},
+        "member": {"approve", "refuse", "cancel"},
+        "reviewer": set(),
+        "viewer": set(),
+    }
 
 
 def test_pausing_is_for_members_and_forcing_for_owners(site: Site) -> None:
@@ -255,11 +257,12 @@ def test_html_is_cleaned_and_shown_in_a_sandbox(site: Site) -> None:
 @pytest.mark.parametrize(
     ("media_type", "kind", "disposition"),
     [
-        ("image/png", "image/png", "inline"), ("application/pdf", "application/pdf", "inline"),
+        ("image/png", "image/png", "inline"),
+        ("application/pdf", "application/pdf", "inline"),
         ("text/html", "application/octet-stream", "attachment"),
         ("image/svg+xml", "application/octet-stream", "attachment"),
     ],
-)  # fmt: skip
+)
 def test_the_content_is_served_so_that_nothing_in_it_runs(
     site: Site, media_type: str, kind: str, disposition: str
 ) -> None:

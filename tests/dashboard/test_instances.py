@@ -37,10 +37,17 @@ def test_filters_narrow_it_down(site: Site) -> None:
     plain = site.desk.new({"item": "tea"})
     site.desk.engine.pause(plain, actor=BY)
     for query, found in {
-        "?machine=order": [plain, asked], "?machine=order&state=asked": [asked], "?text=coff": [asked],
-        "?label=shop%3Dnorth": [asked], "?show=paused": [plain], "?show=live": [plain, asked], "?show=finished": [],
-        "?machine=nothing": [], "?age=3600": [], "?error=Broken": [],
-    }.items():  # fmt: skip
+        "?machine=order": [plain, asked],
+        "?machine=order&state=asked": [asked],
+        "?text=coff": [asked],
+        "?label=shop%3Dnorth": [asked],
+        "?show=paused": [plain],
+        "?show=live": [plain, asked],
+        "?show=finished": [],
+        "?machine=nothing": [],
+        "?age=3600": [],
+        "?error=Broken": [],
+    }.items():
         assert shown(site, query) == [str(one) for one in found], query
     site.desk.clock.advance(timedelta(hours=2))
     assert len(shown(site, "?age=3600")) == 2

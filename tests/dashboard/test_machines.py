@@ -211,9 +211,12 @@ def test_the_picture_of_an_instance_shows_where_it_was_is_and_can_go(site: Site)
     assert classes == {"new": "n-work", "asked": "n-person here", "sent": "off", "refused": "off", "cancelled": "off"}
     ways = {way.key: way.classes.rpartition(" ")[2] for way in drawn.ways}
     assert ways == {
-        "new-asked": "taken", "asked-sent": "next", "asked-refused": "next", "asked-cancelled": "next",
+        "new-asked": "taken",
+        "asked-sent": "next",
+        "asked-refused": "next",
+        "asked-cancelled": "next",
         "new-cancelled": "faint",
-    }  # fmt: skip
+    }
     assert {way.key for way in drawn.ways if way.far} == {"new-cancelled"}
 
 
@@ -234,9 +237,15 @@ def test_of_a_line_with_two_heads_only_those_that_were_taken_have_one() -> None:
 def test_a_guard_that_refuses_leaves_no_way_onward() -> None:
     row = SimpleNamespace(from_state="parsing_pdf", to_state="failed")
     it: Any = SimpleNamespace(
-        state="failed", previous="parsing_pdf", failed_step="parsing_pdf", data={}, wake=None, held_wake=None,
-        finished_at=None, due_event=None,
-    )  # fmt: skip
+        state="failed",
+        previous="parsing_pdf",
+        failed_step="parsing_pdf",
+        data={},
+        wake=None,
+        held_wake=None,
+        finished_at=None,
+        due_event=None,
+    )
     drawn = diagram.for_instance(contract, [row], it)
     assert {way.key for way in drawn.ways if way.classes.endswith("next")} == {"failed-rejected"}
     assert next(way for way in drawn.ways if way.key == "parsing_pdf-failed").classes == "taken"

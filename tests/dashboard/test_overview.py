@@ -41,9 +41,17 @@ def links(text: str) -> dict[str, str]:
 def alert(site: Site, sentence: str, machine: str | None = "order") -> None:
     now: Micros = site.desk.clock.now()
     row = {
-        "id": uuid4(), "rule": "r", "machine": machine, "status": "open", "sentence": sentence, "value": 9.0,
-        "threshold": 1.0, "opened_at": now, "seen_at": now, "notices": 1,
-    }  # fmt: skip
+        "id": uuid4(),
+        "rule": "r",
+        "machine": machine,
+        "status": "open",
+        "sentence": sentence,
+        "value": 9.0,
+        "threshold": 1.0,
+        "opened_at": now,
+        "seen_at": now,
+        "notices": 1,
+    }
     site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.alert).values(row)))
 
 
@@ -75,11 +83,16 @@ def test_another_workspace_is_not_in_the_numbers_nor_in_the_lists(site: Site) ->
 
 def test_figures_lead_to_where_one_acts(site: Site) -> None:
     assert links(page(site)) == {
-        "Reviews that wait": "/ui/reviews", "Dead letters": "/ui/dead-letters", "Open alerts": "/ui/alerts",
-        "Queue lag": "/ui/workers", "Workers alive": "/ui/workers", "Under way": "/ui/instances",
-        "Finished in 24 h": "/ui/instances?finished=yes", "Success rate": "/ui/instances?finished=yes",
+        "Reviews that wait": "/ui/reviews",
+        "Dead letters": "/ui/dead-letters",
+        "Open alerts": "/ui/alerts",
+        "Queue lag": "/ui/workers",
+        "Workers alive": "/ui/workers",
+        "Under way": "/ui/instances",
+        "Finished in 24 h": "/ui/instances?finished=yes",
+        "Success rate": "/ui/instances?finished=yes",
         "Failed attempts": "/ui/dead-letters",
-    }  # fmt: skip
+    }
 
 
 def test_the_figures_are_those_of_the_last_day(site: Site) -> None:

@@ -153,19 +153,26 @@ def test_a_review_that_is_none_is_told(site: Site) -> None:
 SCHEMA = {
     "required": ["note", "many"],
     "properties": {
-        "note": {"type": "string"}, "many": {"type": "integer"}, "sure": {"type": "boolean"},
-        "kind": {"anyOf": [{"$ref": "#/$defs/Kind"}, {"type": "null"}]}, "part": {"type": "number"},
+        "note": {"type": "string"},
+        "many": {"type": "integer"},
+        "sure": {"type": "boolean"},
+        "kind": {"anyOf": [{"$ref": "#/$defs/Kind"}, {"type": "null"}]},
+        "part": {"type": "number"},
         "more": {"type": "object"},
     },
     "$defs": {"Kind": {"enum": ["a", "b"], "type": "string"}},
-}  # fmt: skip
+}
 
 
 def test_a_schema_becomes_fields_and_what_is_posted_an_answer() -> None:
     assert [(f.name, f.kind, f.required) for f in fields(SCHEMA, {})] == [
-        ("note", "text", True), ("many", "integer", True), ("sure", "check", False), ("kind", "choice", False),
-        ("part", "number", False), ("more", "json", False),
-    ]  # fmt: skip
+        ("note", "text", True),
+        ("many", "integer", True),
+        ("sure", "check", False),
+        ("kind", "choice", False),
+        ("part", "number", False),
+        ("more", "json", False),
+    ]
     posted = {"f_note": "n", "f_many": "3", "f_sure": "yes", "f_kind": "b", "f_part": "1,5", "f_more": '{"x": 1}'}
     assert answer(SCHEMA, posted) == {"note": "n", "many": 3, "sure": True, "kind": "b", "part": 1.5, "more": {"x": 1}}
     assert answer(SCHEMA, {"f_note": "", "f_many": "3"}) == {"note": "", "many": 3, "sure": False}

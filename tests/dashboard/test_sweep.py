@@ -22,11 +22,25 @@ from tests.http.desk import BY
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 PAGES = (
-    "/ui", "/ui/machines/parcel", "/ui/instances", "/ui/instances?machine=parcel&text=tea", "/ui/instances/{instance}",
-    "/ui/instances/{instance}?tab=data", "/ui/instances/{instance}?tab=artifacts",
-    "/ui/instances/{instance}?tab=family", "/ui/reviews", "/ui/dead-letters", "/ui/workers", "/ui/schedules",
-    "/ui/outbox", "/ui/alerts", "/ui/audit", "/ui/settings", "/ui/pause", "/ui/logout",
-)  # fmt: skip
+    "/ui",
+    "/ui/machines/parcel",
+    "/ui/instances",
+    "/ui/instances?machine=parcel&text=tea",
+    "/ui/instances/{instance}",
+    "/ui/instances/{instance}?tab=data",
+    "/ui/instances/{instance}?tab=artifacts",
+    "/ui/instances/{instance}?tab=family",
+    "/ui/reviews",
+    "/ui/dead-letters",
+    "/ui/workers",
+    "/ui/schedules",
+    "/ui/outbox",
+    "/ui/alerts",
+    "/ui/audit",
+    "/ui/settings",
+    "/ui/pause",
+    "/ui/logout",
+)
 
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
 """Every page in every combination is looked at in the long run; else each page wide and light, or small and dark."""

@@ -69,10 +69,19 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
     made = put(both, notify=["mail:ann@example.org", "webhook:shop"], hold=60, window=120, min_count=3, op=">=")
     assert made.status_code == 200
     assert made.json() == {
-        "name": "crowd", "built_in": False, "metric": "state_count", "op": ">=", "threshold": 1, "machine": "order",
-        "state": "asked", "window": 120, "hold": 60, "min_count": 3,
-        "notify": ["mail:ann@example.org", "webhook:shop"], "repeat_every": 14_400,
-    }  # fmt: skip
+        "name": "crowd",
+        "built_in": False,
+        "metric": "state_count",
+        "op": ">=",
+        "threshold": 1,
+        "machine": "order",
+        "state": "asked",
+        "window": 120,
+        "hold": 60,
+        "min_count": 3,
+        "notify": ["mail:ann@example.org", "webhook:shop"],
+        "repeat_every": 14_400,
+    }
     assert both.get("/api/alert-rules").json()["rules"][-1] == made.json()
     assert put(both, threshold=9).json()["threshold"] == 9
     own = [r for r in both.get("/api/alert-rules").json()["rules"] if not r["built_in"]]
@@ -81,8 +90,10 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
     assert (gone.status_code, gone.json()) == (200, {"name": "crowd"})
     assert both.call("owner", "DELETE", "/api/alert-rules/crowd").status_code == 404
     assert [a["what"] for a in both.get("/api/actions").json()["actions"][:3]] == [
-        "alert_rule.remove", "alert_rule.change", "alert_rule.add",
-    ]  # fmt: skip
+        "alert_rule.remove",
+        "alert_rule.change",
+        "alert_rule.add",
+    ]
 
 
 @pytest.mark.parametrize(

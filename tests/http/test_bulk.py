@@ -57,8 +57,12 @@ def test_it_is_done_in_batches_with_progress_and_then_it_is_over(both: Desk) -> 
     assert begun.status_code == 202
     told = begun.json()
     assert (told["status"], told["total"], told["done"], told["actor"], told["filter"]) == (
-        "running", 5, 0, "owner:owner/setup", {"machine": "order"},
-    )  # fmt: skip
+        "running",
+        5,
+        0,
+        "owner:owner/setup",
+        {"machine": "order"},
+    )
     later = both.new()
     both.engine.bulk.step(2)
     half = both.get(f"/api/bulk/{told['id']}").json()

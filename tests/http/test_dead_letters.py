@@ -28,8 +28,12 @@ def test_a_dead_letter_says_what_failed_where_and_with_which_data(both: Desk) ->
     letter = both.dead()
     told = both.get(f"/api/dead-letters/{letter}", "viewer").json()
     assert (told["machine"], told["step"], told["error_type"], told["status"], told["workspace"]) == (
-        "order", "new", "Broken", "open", "default",
-    )  # fmt: skip
+        "order",
+        "new",
+        "Broken",
+        "open",
+        "default",
+    )
     assert told["error"]["message"] == f"order {told['instance_id']} is broken"
     assert told["data"]["item"] == "tea"
     assert told["attempts"] > 1

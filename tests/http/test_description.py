@@ -52,9 +52,13 @@ def test_no_request_that_the_description_allows_meets_an_error_of_ours(api: Any,
 
     @given(case=api[path][method].as_strategy())
     @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=not SOAK, database=None,
-        phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=not SOAK,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
     def fits(case: schemathesis.Case) -> None:
         if "wait" in (case.query or {}):
             case.query["wait"] = 0

@@ -15,8 +15,12 @@ def test_an_instance_is_created_and_given_back_as_it_is_kept(both: Desk) -> None
     assert made.status_code == 201
     told = made.json()
     assert (told["state"], told["seq"], told["data"]["item"], told["key"], told["labels"]) == (
-        "new", 1, "seeds", "k", {"a": "b"},
-    )  # fmt: skip
+        "new",
+        1,
+        "seeds",
+        "k",
+        {"a": "b"},
+    )
     assert both.get(f"/api/instances/{told['id']}").json() == told
     [row] = both.get(f"/api/instances/{told['id']}/history").json()["rows"]
     assert (row["kind"], row["actor"]) == ("created", "owner:owner/setup")
@@ -104,8 +108,10 @@ def test_an_event_for_what_moved_on_is_refused_with_both_numbers(desk: Desk) -> 
     refused = desk.post(f"/api/instances/{it.id}/events", {"event": "approve", "expected_seq": 1})
     assert refused.status_code == 409
     assert (refused.json()["type"], refused.json()["expected_seq"], refused.json()["found_seq"]) == (
-        "out-of-date", 1, 2,
-    )  # fmt: skip
+        "out-of-date",
+        1,
+        2,
+    )
     assert desk.engine.get(it.id).state == "asked"
 
 
@@ -183,9 +189,12 @@ def test_lists_filter_page_and_count(desk: Desk) -> None:
 def test_an_artifact_is_kept_and_what_could_be_run_is_only_saved(desk: Desk) -> None:
     it = desk.new()
     kept = desk.call(
-        "owner", "PUT", f"/api/instances/{it}/artifacts/page.html", content=b"<script>x</script>",
+        "owner",
+        "PUT",
+        f"/api/instances/{it}/artifacts/page.html",
+        content=b"<script>x</script>",
         headers={"Content-Type": "text/html"},
-    )  # fmt: skip
+    )
     assert (kept.status_code, kept.json()["size"], kept.json()["media_type"]) == (200, 18, "text/html")
     given = desk.get(f"/api/instances/{it}/artifacts/page.html")
     assert given.content == b"<script>x</script>"

@@ -48,9 +48,13 @@ def test_a_message_says_what_goes_where_and_how_far_it_is(both: Desk) -> None:
     made = send(both, instance_id=it)
     told = both.get(f"/api/outbox/{made}", "viewer").json()
     assert {name: told[name] for name in ("instance_id", "workspace", "channel", "recipient", "subject", "body")} == {
-        "instance_id": str(it), "workspace": "default", "channel": "mail", "recipient": "ann@example.org",
-        "subject": "Hello", "body": {"text": "hello"},
-    }  # fmt: skip
+        "instance_id": str(it),
+        "workspace": "default",
+        "channel": "mail",
+        "recipient": "ann@example.org",
+        "subject": "Hello",
+        "body": {"text": "hello"},
+    }
     assert (told["status"], told["attempts"], told["settled_at"], told["last_error"]) == ("waiting", 0, None, None)
     assert told["due_at"] == told["at"]
     assert both.get("/api/outbox").json()["messages"] == [told]

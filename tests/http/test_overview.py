@@ -35,8 +35,11 @@ def test_an_installation_where_nothing_happened_has_no_rates(desk: Desk) -> None
     assert (machine["machine"], machine["title"], machine["states"], machine["live"]) == ("order", "order", {}, 0)
     for told in (machine, totals):
         assert [told[rate] for rate in ("success_rate", "failure_rate", "retry_rate", "average_lag_seconds")] == [
-            None, None, None, None,
-        ]  # fmt: skip
+            None,
+            None,
+            None,
+            None,
+        ]
         assert (told["queue_lag_seconds"], told["reviews"], told["dead_letters"]) == (0, EMPTY, 0)
     assert (totals["instances"], totals["workers_alive"]) == (0, 0)
 
@@ -56,9 +59,10 @@ def test_it_counts_what_was_really_done(both: Desk) -> None:
         assert (told["success_rate"], told["failure_rate"]) == (0.5, 0.25)
         assert told["reviews"]["open"] == 1
     assert totals["instances"] == 5
-    assert machine["reviews"]["oldest_at"] == both.get(f"/api/reviews?instance={open_.id}").json()["reviews"][0][
-        "opened_at"
-    ]  # fmt: skip
+    assert (
+        machine["reviews"]["oldest_at"]
+        == both.get(f"/api/reviews?instance={open_.id}").json()["reviews"][0]["opened_at"]
+    )
 
 
 def test_lag_late_reviews_and_dead_letters_are_as_they_are_now(desk: Desk) -> None:
@@ -93,9 +97,11 @@ def test_a_series_has_a_point_for_every_hour_with_zeros(both: Desk) -> None:
     told = both.get("/api/overview/series/created?hours=4").json()
     assert (told["measure"], told["by"]) == ("created", "hour")
     assert [(p["at"], p["n"]) for p in told["points"]] == [
-        ("2026-01-05T08:00:00Z", 0), ("2026-01-05T09:00:00Z", 1), ("2026-01-05T10:00:00Z", 0),
+        ("2026-01-05T08:00:00Z", 0),
+        ("2026-01-05T09:00:00Z", 1),
+        ("2026-01-05T10:00:00Z", 0),
         ("2026-01-05T11:00:00Z", 2),
-    ]  # fmt: skip
+    ]
     by_minute = both.get("/api/overview/series/passed?by=minute&hours=0.05&state=new&machine=order").json()["points"]
     assert [p["n"] for p in by_minute] == [0, 0, 1]
     for query in ("machine=other", "state=asked"):
@@ -227,8 +233,9 @@ def test_metrics_are_open_to_all_only_where_the_configuration_says_so(shared: De
 def test_a_service_that_stops_is_not_ready_but_lives(desk: Desk) -> None:
     ready = desk.get("/readyz", None)
     assert (ready.status_code, ready.json()) == (
-        200, {"ready": True, "database": "ok", "schema_version": migrate.revisions()[-1], "draining": False},
-    )  # fmt: skip
+        200,
+        {"ready": True, "database": "ok", "schema_version": migrate.revisions()[-1], "draining": False},
+    )
     desk.service.stopping = True
     draining = desk.get("/readyz", None)
     assert (draining.status_code, draining.json()["ready"], draining.json()["draining"]) == (503, False, True)
@@ -255,8 +262,10 @@ def test_while_the_database_is_away_it_is_not_ready_and_comes_back_by_itself(ser
             desk.service.callers.forget()
             refused = desk.get("/api/overview")
             assert (refused.status_code, refused.json()["type"], refused.headers["retry-after"]) == (
-                503, "database", "1",
-            )  # fmt: skip
+                503,
+                "database",
+                "1",
+            )
             server.start()
             assert desk.get("/readyz", None).status_code == 200
             assert desk.get("/api/overview").status_code == 200

@@ -35,8 +35,12 @@ def test_a_person_is_added_with_a_role_and_comes_in_with_their_password(both: De
     assert made.status_code == 201
     told = made.json()
     assert (told["name"], told["email"], told["roles"], told["has_password"], told["disabled_at"]) == (
-        "Ann", "ann@example.org", {"north": "reviewer"}, True, None,
-    )  # fmt: skip
+        "Ann",
+        "ann@example.org",
+        {"north": "reviewer"},
+        True,
+        None,
+    )
     assert LONG not in made.text
     assert both.client.post("/api/login", json={"name": "ann", "password": LONG}).status_code == 200
 
@@ -178,8 +182,11 @@ def test_a_workspace_is_made_by_the_first_workspaces_owner(both: Desk) -> None:
     assert (made.status_code, made.json()["name"], made.json()["title"]) == (201, "south", "The south")
     assert both.post("/api/workspaces", {"name": "east"}).json()["title"] == "east"
     assert [w["name"] for w in both.get("/api/workspaces").json()["workspaces"]] == [
-        "default", "east", "north", "south",
-    ]  # fmt: skip
+        "default",
+        "east",
+        "north",
+        "south",
+    ]
     assert [w["name"] for w in both.get("/api/workspaces", "north-viewer").json()["workspaces"]] == ["north"]
     taken = both.post("/api/workspaces", {"name": "SOUTH"})
     assert (taken.status_code, taken.json()["type"]) == (409, "name-taken")
@@ -194,8 +201,11 @@ def test_a_token_is_shown_once_and_does_what_its_scopes_say(both: Desk) -> None:
     assert made.status_code == 201
     told = made.json()
     assert (told["kind"], told["workspace"], told["scopes"], told["created_by"]) == (
-        "agent", "default", ["fire:order", "read"], "owner:owner/setup",
-    )  # fmt: skip
+        "agent",
+        "default",
+        ["fire:order", "read"],
+        "owner:owner/setup",
+    )
     both.tokens["crawler"] = told["secret"]
     assert told["secret"].endswith(told["hint"])
     assert both.get("/api/me", "crawler").json()["workspaces"] == {"default": "fire:order, read"}
@@ -208,8 +218,11 @@ def test_everybody_may_have_a_token_that_acts_as_them(desk: Desk) -> None:
     desk.tokens["mine"] = made["secret"]
     assert (made["person_id"], made["scopes"]) == (str(person(desk, "viewer").id), [])
     assert desk.get("/api/me", "mine").json() == {
-        "kind": "person", "name": "viewer", "workspaces": {"default": "viewer"}, "csrf": None,
-    }  # fmt: skip
+        "kind": "person",
+        "name": "viewer",
+        "workspaces": {"default": "viewer"},
+        "csrf": None,
+    }
     assert {t["name"] for t in desk.get("/api/tokens", "viewer").json()["tokens"]} == {"t", "robot"}
 
 

@@ -31,8 +31,12 @@ def test_a_review_says_what_is_asked_of_whom_with_its_form_and_until_when(both: 
     path = place(both)
     told = both.get(path, "viewer").json()
     assert (told["machine"], told["state"], told["title"], told["role"], told["status"]) == (
-        "order", "asked", "Send it?", "reviewer", "open",
-    )  # fmt: skip
+        "order",
+        "asked",
+        "Send it?",
+        "reviewer",
+        "open",
+    )
     assert sorted(told["decisions"]) == ["no", "yes"]
     assert told["form"]["required"] == ["note"]
     assert (told["claimed_by"], told["decision"], told["decided_at"]) == (None, None, None)
@@ -126,8 +130,11 @@ def test_a_decision_moves_the_instance_with_the_form_and_is_kept_with_its_person
     path = place(both)
     done = both.post(f"{path}/decide", {**YES, "reason": "as agreed"}, "reviewer").json()
     assert (done["status"], done["decision"], done["answer"], done["decided_by"]) == (
-        "decided", "yes", {"note": "fine"}, "user:reviewer/t",
-    )  # fmt: skip
+        "decided",
+        "yes",
+        {"note": "fine"},
+        "user:reviewer/t",
+    )
     it = both.get(f"/api/instances/{done['instance_id']}").json()
     assert (it["state"], it["data"]["note"]) == ("sent", "fine")
     last = both.get(f"/api/instances/{it['id']}/history").json()["rows"][-1]

@@ -24,12 +24,21 @@ def test_a_schedule_says_what_it_starts_and_when(both: Desk) -> None:
     assert made.status_code == 200
     told = made.json()
     assert {name: told[name] for name in ("workspace", "name", "machine", "cron", "zone", "data", "labels")} == {
-        "workspace": "default", "name": "nightly", "machine": "order", "cron": "30 2 * * *", "zone": "Europe/Berlin",
-        "data": {"item": "bread"}, "labels": {"a": "b"},
-    }  # fmt: skip
+        "workspace": "default",
+        "name": "nightly",
+        "machine": "order",
+        "cron": "30 2 * * *",
+        "zone": "Europe/Berlin",
+        "data": {"item": "bread"},
+        "labels": {"a": "b"},
+    }
     assert (told["priority"], told["overlap"], told["missed"], told["runs"], told["paused"]) == (
-        1, "skip", "all", 0, False,
-    )  # fmt: skip
+        1,
+        "skip",
+        "all",
+        0,
+        False,
+    )
     assert (told["created_by"], told["last_at"], told["last_instance"]) == ("owner:owner/setup", None, None)
     assert told["next_at"] == "2026-01-06T01:30:00Z"
     assert told["upcoming"] == [f"2026-01-{day:02}T02:30:00+01:00" for day in (6, 7, 8, 9)]

@@ -36,11 +36,16 @@ def row(
     """What each of them is answered; a role that is not named is answered like the one below it."""
     second = reviewer if reviewer is not None else viewer
     told = {
-        "nobody": nobody, "viewer": viewer, "reviewer": second, "member": member if member is not None else second,
-        "agent": agent, "owner": owner, "north-viewer": north,
+        "nobody": nobody,
+        "viewer": viewer,
+        "reviewer": second,
+        "member": member if member is not None else second,
+        "agent": agent,
+        "owner": owner,
+        "north-viewer": north,
         "north-owner": north_owner if north_owner is not None else north,
         "north-agent": north_agent if north_agent is not None else north,
-    }  # fmt: skip
+    }
     return operation, place, body, told
 
 

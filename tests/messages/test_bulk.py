@@ -384,8 +384,9 @@ def test_who_started_and_stopped_it_is_written_down(trial: Trial) -> None:
         lambda conn: conn.execute(sa.select(a.c.actor, a.c.what, a.c.target).order_by(a.c.id)).all()
     )
     assert [tuple(row) for row in rows] == [
-        ("user:ann", "bulk.start", str(made.id)), ("owner:boss", "bulk.stop", str(made.id)),
-    ]  # fmt: skip
+        ("user:ann", "bulk.start", str(made.id)),
+        ("owner:boss", "bulk.stop", str(made.id)),
+    ]
     assert (made.actor, made.reason, made.filter["where"]) == ("user:ann", "spring cleaning", ORDERED)
 
 
@@ -394,10 +395,20 @@ def test_who_started_and_stopped_it_is_written_down(trial: Trial) -> None:
 
 def test_every_field_of_a_filter_survives_the_way_through_json() -> None:
     where = Where(
-        machine="m", state="s", workspace="w", key="k", label=("a", "b"), error="E", finished=True, paused=False,
-        in_state_for=timedelta(hours=1, seconds=1), root=uuid4(), text="t", workspaces=frozenset({"w"}),
+        machine="m",
+        state="s",
+        workspace="w",
+        key="k",
+        label=("a", "b"),
+        error="E",
+        finished=True,
+        paused=False,
+        in_state_for=timedelta(hours=1, seconds=1),
+        root=uuid4(),
+        text="t",
+        workspaces=frozenset({"w"}),
         machines=frozenset({"m"}),
-    )  # fmt: skip
+    )
     assert set(bulk.to_json(where)) == set(Where.__slots__), "none is left out"
     assert bulk.where_from_json(bulk.to_json(where)) == where
     assert bulk.to_json(Where(in_state_for=timedelta(hours=1))) == {"in_state_for": "PT1H"}

@@ -31,10 +31,20 @@ def message(
     to: str = "ann@example.org", subject: str = "Tea", body: Mapping[str, Any] | None = None, attempts: int = 1
 ) -> OutboxMessage:
     return OutboxMessage(
-        id=ID, instance_id=None, channel="mail", recipient=to, subject=subject,
-        body=dict(body if body is not None else {"text": "It is ready."}), status="waiting", at=micros(WRITTEN),
-        workspace=None, attempts=attempts, due_at=0, settled_at=None, last_error=None,
-    )  # fmt: skip
+        id=ID,
+        instance_id=None,
+        channel="mail",
+        recipient=to,
+        subject=subject,
+        body=dict(body if body is not None else {"text": "It is ready."}),
+        status="waiting",
+        at=micros(WRITTEN),
+        workspace=None,
+        attempts=attempts,
+        due_at=0,
+        settled_at=None,
+        last_error=None,
+    )
 
 
 def mail(port: int, **options: Any) -> Mail:
@@ -81,9 +91,15 @@ def test_a_body_without_text_is_written_so_that_a_person_can_read_it(host: MailH
 def test_nested_values_are_written_line_by_line() -> None:
     body = {"open_reviews": [{"id": 1}, "two"], "done": True, "bad": False, "none": None, "empty": [], "nothing": {}}
     assert list(rendered(body)) == [
-        "open reviews:", "  id: 1", "  - two", "done: yes", "bad: no", "none: (none)", "empty: (none)",
+        "open reviews:",
+        "  id: 1",
+        "  - two",
+        "done: yes",
+        "bad: no",
+        "none: (none)",
+        "empty: (none)",
         "nothing: (none)",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,11 +126,20 @@ def test_text_with_half_a_character_arrives_all_the_same(host: MailHost) -> None
 @pytest.mark.parametrize(
     "recipient",
     [
-        "", "ann", "ann@", "@example.org", "ann@example.org, eve@example.net", "Ann <ann@example.org>",
-        "ann@example.org\r\nRCPT TO:<eve@example.net>", "ann smith@example.org", "a@b@c", "ann@exa..mple",
-        "ann@" + "x" * 300, "<ann@example.org>",
+        "",
+        "ann",
+        "ann@",
+        "@example.org",
+        "ann@example.org, eve@example.net",
+        "Ann <ann@example.org>",
+        "ann@example.org\r\nRCPT TO:<eve@example.net>",
+        "ann smith@example.org",
+        "a@b@c",
+        "ann@exa..mple",
+        "ann@" + "x" * 300,
+        "<ann@example.org>",
     ],
-)  # fmt: skip
+)
 def test_a_recipient_that_is_not_one_address_is_refused_before_anything_is_sent(host: MailHost, recipient: str) -> None:
     with pytest.raises(DeliveryRefused, match="is no mail address"):
         mail(host.port).deliver(message(to=recipient))
@@ -138,9 +163,12 @@ def test_a_server_that_knows_only_ascii_names_is_not_asked_again_for_others() ->
 def test_the_connection_is_encrypted_and_the_login_goes_through_it(security: str) -> None:
     with MailHost(tls=security, wants_login=security == "starttls") as host:
         channel = mail(
-            host.port, security=security, context=trusting_context(), timeout=5.0,
+            host.port,
+            security=security,
+            context=trusting_context(),
+            timeout=5.0,
             **({"username": "interlock", "password": PASSWORD} if security == "starttls" else {}),
-        )  # fmt: skip
+        )
         channel.deliver(message())
         assert len(host.box.mails) == 1
         assert host.box.logins == ([("interlock", PASSWORD)] if security == "starttls" else [])

@@ -72,8 +72,10 @@ def test_it_starts_an_instance_when_its_moment_comes_and_not_before(trial: Trial
     [it] = instances(trial)
     assert (it.machine, it.workspace, it.priority, it.data["item"]) == ("parcel", "red", 1, "coffee")
     assert json.loads(it.labels or "") == {
-        "schedule": "nightly", "scheduled_for": "2026-01-05T02:30:00Z", "team": "red",
-    }  # fmt: skip
+        "schedule": "nightly",
+        "scheduled_for": "2026-01-05T02:30:00Z",
+        "team": "red",
+    }
     assert trial.engine.history(it.id)[0].actor == "system:schedule nightly"
     found = trial.engine.schedules.get("nightly", workspace="red")
     assert (found.last_instance, found.runs, found.last_error) == (it.id, 1, None)
@@ -141,8 +143,10 @@ def test_put_down_in_the_second_turn_of_the_repeated_hour_it_does_not_run_for_th
 def test_a_preview_shows_what_comes_in_its_own_time_zone() -> None:
     found = upcoming(spec(cron="0 9 * * MON", zone="America/New_York"), datetime(2026, 3, 1, tzinfo=UTC), 3)
     assert [one.isoformat() for one in found] == [
-        "2026-03-02T09:00:00-05:00", "2026-03-09T09:00:00-04:00", "2026-03-16T09:00:00-04:00",
-    ]  # fmt: skip
+        "2026-03-02T09:00:00-05:00",
+        "2026-03-09T09:00:00-04:00",
+        "2026-03-16T09:00:00-04:00",
+    ]
 
 
 # -- downtime
@@ -233,9 +237,12 @@ class Choosy(BaseModel):
 
 def choosy(data: type[BaseModel] | None) -> Machine:
     machine = Machine(
-        "choosy", initial="open", states=[State("open"), State("done", FINAL)],
-        transitions=[Transition("open", "done", on="finish")], data=data,
-    )  # fmt: skip
+        "choosy",
+        initial="open",
+        states=[State("open"), State("done", FINAL)],
+        transitions=[Transition("open", "done", on="finish")],
+        data=data,
+    )
     return machine.with_handlers({"open": lambda _: Go("done")})
 
 
@@ -357,10 +364,12 @@ def test_what_people_do_to_schedules_is_written_down(trial: Trial) -> None:
     trial.engine.schedules.run_now("nightly", actor=BOSS)
     trial.engine.schedules.remove("nightly", actor=BOSS)
     assert _actions(trial) == [
-        ("user:ann", "schedule.put", "nightly", "default"), ("owner:boss", "schedule.pause", "nightly", "default"),
-        ("owner:boss", "schedule.resume", "nightly", "default"), ("owner:boss", "schedule.run", "nightly", "default"),
+        ("user:ann", "schedule.put", "nightly", "default"),
+        ("owner:boss", "schedule.pause", "nightly", "default"),
+        ("owner:boss", "schedule.resume", "nightly", "default"),
+        ("owner:boss", "schedule.run", "nightly", "default"),
         ("owner:boss", "schedule.remove", "nightly", "default"),
-    ]  # fmt: skip
+    ]
 
 
 def _actions(trial: Trial) -> list[tuple[Any, ...]]:

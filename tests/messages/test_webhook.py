@@ -37,10 +37,20 @@ TOKEN = "Bearer 9f86d081884c7d65"
 
 def message(to: str = "ops", **body: Any) -> OutboxMessage:
     return OutboxMessage(
-        id=ID, instance_id=None, channel="webhook", recipient=to, subject="parcel.shipped",
-        body=body or {"item": "tëa"}, status="waiting", at=micros(HAPPENED), workspace=None, attempts=1, due_at=0,
-        settled_at=None, last_error=None,
-    )  # fmt: skip
+        id=ID,
+        instance_id=None,
+        channel="webhook",
+        recipient=to,
+        subject="parcel.shipped",
+        body=body or {"item": "tëa"},
+        status="waiting",
+        at=micros(HAPPENED),
+        workspace=None,
+        attempts=1,
+        due_at=0,
+        settled_at=None,
+        last_error=None,
+    )
 
 
 class Hooks:
@@ -72,8 +82,11 @@ def test_a_message_is_posted_as_json_with_its_id_type_and_moment(hooks: Hooks) -
     [request] = receiver.requests
     assert request.line == "POST /hook?key=in-the-address HTTP/1.1"
     assert json.loads(request.body) == {
-        "id": str(ID), "type": "parcel.shipped", "timestamp": "2026-03-01T12:30:00Z", "data": {"item": "tëa"},
-    }  # fmt: skip
+        "id": str(ID),
+        "type": "parcel.shipped",
+        "timestamp": "2026-03-01T12:30:00Z",
+        "data": {"item": "tëa"},
+    }
     assert request.headers["content-type"] == "application/json"
     assert request.headers["authorization"] == TOKEN
     assert request.headers["webhook-id"] == str(ID)

@@ -68,9 +68,16 @@ def people(terminal: Terminal) -> Iterator[People]:
 
 def test_a_person_is_added_with_a_password_from_the_input(terminal: Terminal, people: People) -> None:
     made = terminal.gives(
-        "user", "add", "ann", "--role", "reviewer", "--email", "ann@example.org", "--password-stdin",
+        "user",
+        "add",
+        "ann",
+        "--role",
+        "reviewer",
+        "--email",
+        "ann@example.org",
+        "--password-stdin",
         typed=PASSWORD + "\n",
-    )  # fmt: skip
+    )
     assert (made["name"], made["roles"], made["has_password"]) == ("ann", {"default": "reviewer"}, True)
     assert people.login("ann", PASSWORD, address="", browser="").person.email == "ann@example.org"
     assert people.actions(what="user_added", actor="owner:operator").actions[0].target == "ann"

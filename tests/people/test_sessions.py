@@ -166,8 +166,14 @@ def test_who_is_not_there_costs_as_much_as_who_is(engine: Engine, people: People
     careful.disable(careful.add("bob", password=PASSWORD, role=Role.MEMBER, by=BY).id, by=BY)
     enter(careful, "ann")
     [right] = hasher.checks
-    for name, password in [("ann", "another password"), ("nobody", PASSWORD), ("owner", PASSWORD), ("bob", PASSWORD),
-                           ("a/b", PASSWORD), ("nobody", "x" * 100_000)]:  # fmt: skip
+    for name, password in [
+        ("ann", "another password"),
+        ("nobody", PASSWORD),
+        ("owner", PASSWORD),
+        ("bob", PASSWORD),
+        ("a/b", PASSWORD),
+        ("nobody", "x" * 100_000),
+    ]:
         hasher.checks.clear()
         with pytest.raises(NotAuthenticated):
             enter(careful, name, password)

@@ -116,8 +116,10 @@ def test_revoking_is_written_down_once_with_who_did_it(people: People, owner: Pe
     gone = people.revoke(made.id, Actor(USER, "cleo"))
     assert (gone.revoked_at, gone.revoked_by) == (clock.now(), "user:cleo")
     assert (newest(people).what, newest(people).target, newest(people).details) == (
-        "token_revoked", "bot", {"id": str(made.id)},
-    )  # fmt: skip
+        "token_revoked",
+        "bot",
+        {"id": str(made.id)},
+    )
     assert people.revoke(made.id, BY) == gone
     assert whats(people).count("token_revoked") == 1
     with pytest.raises(NotFound):
@@ -183,9 +185,7 @@ def test_a_token_that_makes_no_sense_is_refused(people: People, ann: Person, clo
 
 
 def test_uses_are_written_in_a_batch_and_are_no_actions(people: People, owner: Person, clock: VirtualClock) -> None:
-    ids = [
-        people.create_token("default", f"bot{n}", kind="agent", scopes=["read"], by=BY)[0].id for n in range(3)
-    ]  # fmt: skip
+    ids = [people.create_token("default", f"bot{n}", kind="agent", scopes=["read"], by=BY)[0].id for n in range(3)]
     done = whats(people)
     clock.advance(timedelta(hours=1))
     assert people.note_use([ids[0], ids[2], ids[0], uuid4()]) == 2

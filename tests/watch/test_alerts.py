@@ -70,8 +70,12 @@ def test_an_alert_opens_once_and_is_kept_fresh(trial: Trial) -> None:
     late(trial)
     [alert] = evaluate(trial, LAG).opened
     assert (alert.rule, alert.machine, alert.workspace, alert.value, alert.threshold) == (
-        "lag", "parcel", None, 135, 60,
-    )  # fmt: skip
+        "lag",
+        "parcel",
+        None,
+        135,
+        60,
+    )
     assert alert.sentence == "parcel: queue lag is 2.25 minutes, more than 60 seconds"
     assert evaluate(trial, LAG) == Changes()
     [fresh] = trial.engine.read(alerts.open_alerts)
@@ -203,9 +207,16 @@ def test_a_message_says_what_when_and_how_much(trial: Trial) -> None:
     [alert] = evaluate(trial, LAG).opened
     body = trial.engine.read(lambda conn: json.loads(conn.execute(sa.select(t.outbox.c.body)).scalar_one()))
     assert body == {
-        "alert": str(alert.id), "rule": "lag", "machine": "parcel", "status": "open", "sentence": alert.sentence,
-        "value": 135.0, "threshold": 60.0, "since": trial.clock.time.isoformat(), "what": "opened",
-    }  # fmt: skip
+        "alert": str(alert.id),
+        "rule": "lag",
+        "machine": "parcel",
+        "status": "open",
+        "sentence": alert.sentence,
+        "value": 135.0,
+        "threshold": 60.0,
+        "since": trial.clock.time.isoformat(),
+        "what": "opened",
+    }
 
 
 def test_without_anybody_to_tell_it_opens_all_the_same(trial: Trial) -> None:
@@ -310,9 +321,16 @@ def test_every_metric_can_be_watched(store: Store) -> None:
         pass_time(trial, minutes=1)
         roll_all(trial.engine)
         expected = {
-            "queue_lag": 75.0, "failure_rate": 1.0, "success_rate": 0.0, "retry_rate": 1.0, "review_backlog": 0.0,
-            "dead_letters": 1.0, "workers_alive": 1.0, "state_count": 2.0, "throughput": 1.0,
-        }  # fmt: skip
+            "queue_lag": 75.0,
+            "failure_rate": 1.0,
+            "success_rate": 0.0,
+            "retry_rate": 1.0,
+            "review_backlog": 0.0,
+            "dead_letters": 1.0,
+            "workers_alive": 1.0,
+            "state_count": 2.0,
+            "throughput": 1.0,
+        }
         chosen = [
             Rule(name=metric, metric=metric, op=">=", threshold=0, state="first" if metric == "state_count" else None)
             for metric in rules.METRICS

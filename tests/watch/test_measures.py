@@ -75,8 +75,9 @@ def test_queues_of_their_own_and_pinned_ones_are_looked_at_too(trial: Trial) -> 
     now = trial.clock.now()
     found = trial.engine.read(lambda conn: measures.oldest_ready(conn, now))
     assert {(w.queue, w.priority, w.machine, now - w.since) for w in found} == {
-        ("aside", 1, "parcel", 2 * MINUTE), ("job@far", 2, "job", MINUTE),
-    }  # fmt: skip
+        ("aside", 1, "parcel", 2 * MINUTE),
+        ("job@far", 2, "job", MINUTE),
+    }
 
 
 def test_average_lag_is_how_long_claimed_steps_had_waited(trial: Trial) -> None:

@@ -27,7 +27,7 @@ from tests.conformance.machines import (
     claim_one,
     do,
     pass_time,
-)  # fmt: skip
+)
 from tests.watch.adding import JOB, STUBBORN, STUCK, engine_of, roll_all
 from tests.watch.recount import counted, present, recount, rolled
 from tests.worker.waiting import eventually
@@ -226,8 +226,10 @@ def test_old_sums_are_removed_in_pieces(store: Store) -> None:
     assert [engine.write(lambda unit: rollups.prune(unit, 4)) for _ in range(2)] == [True, False]
     left = engine.read(lambda conn: conn.execute(sa.select(s.rollup.c.span, s.rollup.c.at)).all())
     assert {tuple(row) for row in left} == {
-        ("minute", now), ("minute", now - 47 * HOUR), ("hour", now - 399 * DAY),
-    }  # fmt: skip
+        ("minute", now),
+        ("minute", now - 47 * HOUR),
+        ("hour", now - 399 * DAY),
+    }
     assert not engine.read(lambda conn: rollups.anything_old(conn, now))
 
 

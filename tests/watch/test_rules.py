@@ -47,9 +47,16 @@ def test_the_configuration_changes_thresholds_and_switches_rules_off() -> None:
 
 def test_a_rule_of_ones_own_is_kept_as_it_was_given(engine: Engine) -> None:
     given = Rule(
-        name="crowd", metric="state_count", op=">=", threshold=5, machine="parcel", state="checking",
-        for_=timedelta(minutes=5), notify=("mail:ops@example.org", "webhook:chat"), repeat_every=timedelta(hours=1),
-    )  # fmt: skip
+        name="crowd",
+        metric="state_count",
+        op=">=",
+        threshold=5,
+        machine="parcel",
+        state="checking",
+        for_=timedelta(minutes=5),
+        notify=("mail:ops@example.org", "webhook:chat"),
+        repeat_every=timedelta(hours=1),
+    )
     assert put(engine, given) == given
     assert engine.read(rules.own) == [given]
     assert [rule.name for rule in engine.read(rules.every)] == [*rules.BUILT_IN, "crowd"]

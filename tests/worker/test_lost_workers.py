@@ -30,10 +30,16 @@ def sign_up(shop: Workshop, *, lives: timedelta = LIVES, lock_file: str | None =
     worker = uuid4()
     shop.store.write(
         lambda conn: workers.start(
-            conn, shop.engine.clock.now(), worker, host="elsewhere", pid=1, queues=["errand"], lock_file=lock_file,
+            conn,
+            shop.engine.clock.now(),
+            worker,
+            host="elsewhere",
+            pid=1,
+            queues=["errand"],
+            lock_file=lock_file,
             lives=lives,
         )
-    )  # fmt: skip
+    )
     return worker
 
 

@@ -152,10 +152,16 @@ def sign_up(engine: Engine) -> Any:
     worker = uuid4()
     engine.store.write(
         lambda conn: workers.start(
-            conn, engine.clock.now(), worker, host="elsewhere", pid=1, queues=["meeting"], lock_file=None,
+            conn,
+            engine.clock.now(),
+            worker,
+            host="elsewhere",
+            pid=1,
+            queues=["meeting"],
+            lock_file=None,
             lives=timedelta(hours=5),
         )
-    )  # fmt: skip
+    )
     return worker
 
 

@@ -34,7 +34,23 @@ from interlock.ai.errors import (
 from interlock.ai.task import ModelTask, Tier, prompt_file
 
 __all__ = [
-    "Answer", "BudgetSpent", "InputTooBig", "ModelError", "ModelMalformed", "ModelQuota", "ModelRefused", "ModelTask",
-    "ModelTimeout", "ModelUnavailable", "NoModel", "Outside", "PriceUnknown", "Tier", "ask", "configure", "configured",
-    "prompt_file", "samples",
-]  # fmt: skip
+    "Answer",
+    "BudgetSpent",
+    "InputTooBig",
+    "ModelError",
+    "ModelMalformed",
+    "ModelQuota",
+    "ModelRefused",
+    "ModelTask",
+    "ModelTimeout",
+    "ModelUnavailable",
+    "NoModel",
+    "Outside",
+    "PriceUnknown",
+    "Tier",
+    "ask",
+    "configure",
+    "configured",
+    "prompt_file",
+    "samples",
+]

@@ -196,11 +196,20 @@ async def _asked(
         digest = hashlib.sha256(canonical([*content, sample, own]).encode()).hexdigest()
         questions.append(
             Question(
-                caller.asker.id, caller.asker.workspace, user, caller.asker.trace_id, what.name, what.version,
-                what.tier, settings.provider, model, sample, digest,
+                caller.asker.id,
+                caller.asker.workspace,
+                user,
+                caller.asker.trace_id,
+                what.name,
+                what.version,
+                what.tier,
+                settings.provider,
+                model,
+                sample,
+                digest,
                 f"{key}:{what.name}:{digest[:16]}" if key else None,
             )
-        )  # fmt: skip
+        )
     async with asyncio.TaskGroup() as group:
         running = [group.create_task(_quietly(_one(caller, settings, what, parts, asked))) for asked in questions]
     results = [one.result() for one in running]
@@ -222,16 +231,31 @@ async def _by_rules(caller: _Caller, what: ModelTask[I, O], given: I, user: str 
     if what.rules is None:
         raise NoModel(f"no model is configured, and {what.name!r} has no rules; set ai.provider, ai.cheap, ai.strong")
     asked = Question(
-        caller.asker.id, caller.asker.workspace, user, caller.asker.trace_id, what.name, what.version, what.tier,
-        "none", RULES, 1, "", None,
-    )  # fmt: skip
+        caller.asker.id,
+        caller.asker.workspace,
+        user,
+        caller.asker.trace_id,
+        what.name,
+        what.version,
+        what.tier,
+        "none",
+        RULES,
+        1,
+        "",
+        None,
+    )
     begun = time.monotonic()
 
     def told(error: Exception | None = None) -> Ended:
         return Ended(
-            RULES, input_tokens=0, output_tokens=0, cost=0, took=_since(begun),
-            error_type=type(error).__name__ if error else None, error=str(error) if error else None,
-        )  # fmt: skip
+            RULES,
+            input_tokens=0,
+            output_tokens=0,
+            cost=0,
+            took=_since(begun),
+            error_type=type(error).__name__ if error else None,
+            error=str(error) if error else None,
+        )
 
     try:
         output = await asyncio.to_thread(what.rules, given) if caller.threads else what.rules(given)
@@ -281,10 +305,17 @@ async def _sent(
     async def write(output: str | None, error: BaseException | None, *, last: bool, replied: bool = True) -> None:
         reply = replies[-1] if replied and replies else None
         told = Ended(
-            asked.model, attempt, reply.input_tokens if reply else None, reply.output_tokens if reply else None,
-            reply.cost if reply else None, _since(begun), False, output,
-            _kind(error), (str(error) or "it was cancelled") if error else None,
-        )  # fmt: skip
+            asked.model,
+            attempt,
+            reply.input_tokens if reply else None,
+            reply.output_tokens if reply else None,
+            reply.cost if reply else None,
+            _since(begun),
+            False,
+            output,
+            _kind(error),
+            (str(error) or "it was cancelled") if error else None,
+        )
         outcome = told.error_type or "answered"
         observe_model(what.name, asked.model, outcome, told.input_tokens, told.output_tokens, told.cost)
         await caller.write(calls.ended, asked, told, effect, last, call, patient=True)
@@ -292,9 +323,13 @@ async def _sent(
     text, mark = data.message(parts, settings.max_input, what.name)
     try:
         async with providers.conversation(
-            settings, asked.model, instructions=data.instructions(what.prompt, mark), message=text,
-            schema=what.schema, most=what.max_tokens or settings.max_tokens,
-        ) as talk:  # fmt: skip
+            settings,
+            asked.model,
+            instructions=data.instructions(what.prompt, mark),
+            message=text,
+            schema=what.schema,
+            most=what.max_tokens or settings.max_tokens,
+        ) as talk:
             while True:
                 heard = len(replies)
                 replies.append(await caller.watched(talk.ask()))
@@ -341,6 +376,11 @@ def _answer(output: O, model: str, replies: list[providers.Reply], call: UUID) -
         return sum(known) if len(known) == len(values) else None
 
     return Answer(
-        output, model, False, prices.dollars(total([r.cost for r in replies])),
-        total([r.input_tokens for r in replies]), total([r.output_tokens for r in replies]), call,
-    )  # fmt: skip
+        output,
+        model,
+        False,
+        prices.dollars(total([r.cost for r in replies])),
+        total([r.input_tokens for r in replies]),
+        total([r.output_tokens for r in replies]),
+        call,
+    )

@@ -178,15 +178,21 @@ def ended(
         _keep(unit, asked, told, call_id)
     if last and effect_id is not None and claim is not None:
         answer = {
-            "call": str(call_id), "model": told.model, "input_tokens": told.input_tokens,
+            "call": str(call_id),
+            "model": told.model,
+            "input_tokens": told.input_tokens,
             "output_tokens": told.output_tokens,
-        }  # fmt: skip
+        }
         good = told.output is not None
         # Without the claim: an answer that comes late needs nobody to put anything right, it is only kept.
         effects.settle(
-            unit, effect_id, "confirmed" if good else "failed", answer=answer if good else None,
-            error=None if good else f"{told.error_type}: {told.error}", actor=_actor(claim),
-        )  # fmt: skip
+            unit,
+            effect_id,
+            "confirmed" if good else "failed",
+            answer=answer if good else None,
+            error=None if good else f"{told.error_type}: {told.error}",
+            actor=_actor(claim),
+        )
 
 
 def note(unit: Unit, _: Claim | None, asked: Question, told: Ended) -> UUID:
@@ -197,13 +203,29 @@ def note(unit: Unit, _: Claim | None, asked: Question, told: Ended) -> UUID:
 def record(unit: Unit, asked: Question, told: Ended, effect_id: UUID | None, call_id: UUID | None = None) -> UUID:
     """A row for the call, with secrets hidden in its error."""
     return unit.insert(
-        C, id=call_id or uuid7(), instance_id=asked.instance_id, effect_id=effect_id, workspace=asked.workspace,
-        for_user=asked.for_user, trace_id=asked.trace_id, task=asked.task, prompt_version=asked.prompt_version,
-        tier=asked.tier, provider=asked.provider, model=told.model, sample=asked.sample, attempt=told.attempt,
-        input_tokens=told.input_tokens, output_tokens=told.output_tokens, cost=told.cost, took=told.took,
-        cached=int(told.cached), error_type=told.error_type, error=shortened(told.error) if told.error else None,
+        C,
+        id=call_id or uuid7(),
+        instance_id=asked.instance_id,
+        effect_id=effect_id,
+        workspace=asked.workspace,
+        for_user=asked.for_user,
+        trace_id=asked.trace_id,
+        task=asked.task,
+        prompt_version=asked.prompt_version,
+        tier=asked.tier,
+        provider=asked.provider,
+        model=told.model,
+        sample=asked.sample,
+        attempt=told.attempt,
+        input_tokens=told.input_tokens,
+        output_tokens=told.output_tokens,
+        cost=told.cost,
+        took=told.took,
+        cached=int(told.cached),
+        error_type=told.error_type,
+        error=shortened(told.error) if told.error else None,
         at=unit.now,
-    )  # fmt: skip
+    )
 
 
 def _keep(unit: Unit, asked: Question, told: Ended, call_id: UUID) -> None:
@@ -212,11 +234,16 @@ def _keep(unit: Unit, asked: Question, told: Ended, call_id: UUID) -> None:
     unit.conn.execute(
         insert(A)
         .values(
-            workspace=asked.workspace, hash=asked.hash, task=asked.task, model=told.model, output=told.output,
-            call_id=call_id, at=unit.now,
+            workspace=asked.workspace,
+            hash=asked.hash,
+            task=asked.task,
+            model=told.model,
+            output=told.output,
+            call_id=call_id,
+            at=unit.now,
         )
         .on_conflict_do_nothing()
-    )  # fmt: skip
+    )
 
 
 # -- budgets
@@ -297,11 +324,19 @@ def spend(conn: sa.Connection, workspace: str, since: Micros, *, until: Micros |
     day = (C.c.at - C.c.at % sa.literal_column(str(DAY))).label("day")
     query = (
         sa.select(
-            day, C.c.task, C.c.model, sa.func.count(), total(C.c.cached), many(C.c.error_type.is_not(None)),
-            total(C.c.input_tokens), total(C.c.output_tokens), total(C.c.cost), many(C.c.cost.is_(None)),
+            day,
+            C.c.task,
+            C.c.model,
+            sa.func.count(),
+            total(C.c.cached),
+            many(C.c.error_type.is_not(None)),
+            total(C.c.input_tokens),
+            total(C.c.output_tokens),
+            total(C.c.cost),
+            many(C.c.cost.is_(None)),
         )
         .where(C.c.workspace == workspace, C.c.at >= since, *([C.c.at < until] if until is not None else []))
         .group_by(day, C.c.task, C.c.model)
         .order_by(day.desc(), C.c.task, C.c.model)
-    )  # fmt: skip
+    )
     return [DaySpend(int(r[0]), r[1], r[2], *map(int, tuple(r)[3:])) for r in conn.execute(query)]

@@ -95,7 +95,7 @@ class Conversation:
             input_tokens=usage.input_tokens if measured else None,
             output_tokens=usage.output_tokens if measured else None,
             cost=prices.cost_of(self._settings, self._name, usage) if measured else None,
-        )  # fmt: skip
+        )
 
     def complain(self, problem: str) -> None:
         """Tell the model what was wrong with its answer."""
@@ -147,9 +147,13 @@ def _model(settings: AiSettings, name: str, client: Any) -> Any:
         # Gateways read the key where it used to be.
         headers = {"x-api-key": key} if settings.base_url is not None else None
         theirs = AsyncAnthropic(
-            base_url=where, api_key=key, default_headers=headers, http_client=client, max_retries=0,
+            base_url=where,
+            api_key=key,
+            default_headers=headers,
+            http_client=client,
+            max_retries=0,
             timeout=settings.timeout,
-        )  # fmt: skip
+        )
         return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=theirs))
     from openai import AsyncOpenAI
     from pydantic_ai.models.openai import OpenAIChatModel

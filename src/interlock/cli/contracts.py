@@ -196,9 +196,7 @@ def _table(names: Sequence[str], found: Sequence[Mapping[str, Any]], settings: S
     for name, one in zip(names, found, strict=True):
         sure, fields = one.get("finalConfidence"), one.get("fields") or {}
         values = [f"{field}: {_value(fields.get(field))}" for field in required.get(one["vertical"], ()) if fields]
-        rows.append(
-            (name, one["workflowId"], one["state"], "" if sure is None else f"{sure} %", "; ".join(values))
-        )  # fmt: skip
+        rows.append((name, one["workflowId"], one["state"], "" if sure is None else f"{sure} %", "; ".join(values)))
     table(("file", "workflow", "state", "confidence", "required values"), rows)
     for name, one in zip(names, found, strict=True):
         if error := one.get("lastError"):
@@ -241,11 +239,14 @@ def verticals(
         ("name", "label", "fields", "required", "calibrated with"),
         [
             (
-                one.name, one.label, str(len(one.fields)), ", ".join(f.name for f in one.required),
+                one.name,
+                one.label,
+                str(len(one.fields)),
+                ", ".join(f.name for f in one.required),
                 f"{shipped_table(one.name).documents} documents",
             )
             for one in found
         ],
-    )  # fmt: skip
+    )
     if check is not None:
         typer.echo(f"{check} is sound")

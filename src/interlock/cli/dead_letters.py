@@ -48,12 +48,17 @@ def list_(
         ("id", "machine", "step", "error", "attempts", "since (UTC)", "fingerprint"),
         [
             (
-                str(d.id), d.machine, d.step, f"{d.error_type}: {d.error['message']}"[:60], str(d.attempts), when(d.at),
+                str(d.id),
+                d.machine,
+                d.step,
+                f"{d.error_type}: {d.error['message']}"[:60],
+                str(d.attempts),
+                when(d.at),
                 d.fingerprint,
             )
             for d in found
         ],
-    )  # fmt: skip
+    )
 
 
 @app.command()

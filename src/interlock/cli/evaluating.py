@@ -77,13 +77,19 @@ def _print_report(report: Report) -> None:
         ("field", "known", "answered", "right", "coverage", "accuracy", "calibration error", "by chance", "Brier"),
         [
             (
-                f"{row.field}{' *' if row.required else ''}", str(row.known), str(row.answered), str(row.right),
-                f"{row.coverage:.3f}", f"{row.accuracy:.3f}", f"{row.calibration_error:.3f}", f"{row.chance:.3f}",
+                f"{row.field}{' *' if row.required else ''}",
+                str(row.known),
+                str(row.answered),
+                str(row.right),
+                f"{row.coverage:.3f}",
+                f"{row.accuracy:.3f}",
+                f"{row.calibration_error:.3f}",
+                f"{row.chance:.3f}",
                 f"{row.brier:.3f}",
             )
             for row in report.fields
         ],
-    )  # fmt: skip
+    )
     typer.echo("* required: a document is right when all of these are")
     both = report.together
     typer.echo(
@@ -95,13 +101,16 @@ def _print_report(report: Report) -> None:
         ("threshold", "approved", "right", "precision", "coverage", "stated"),
         [
             (
-                f"{row.threshold} %", str(row.approved), str(row.right),
-                f"{row.precision:.3f}" if row.approved else "", f"{row.coverage:.3f}",
+                f"{row.threshold} %",
+                str(row.approved),
+                str(row.right),
+                f"{row.precision:.3f}" if row.approved else "",
+                f"{row.coverage:.3f}",
                 f"{row.stated:.3f}" if row.approved else "",
             )
             for row in report.thresholds
         ],
-    )  # fmt: skip
+    )
     typer.echo("approved: documents that no person would look at; stated: how sure the score says it is of them")
     for line in report.skipped[:10]:
         typer.echo(f"left out: {clean(line)}", err=True)

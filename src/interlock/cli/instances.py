@@ -105,9 +105,15 @@ def history(instance: Id, in_json: Json = False, database: Database = DEFAULT_DA
 
 def _told(row: HistoryRow) -> dict[str, Any]:
     return {
-        "seq": row.seq, "at": when(row.at), "kind": row.kind, "from": row.from_state, "to": row.to_state,
-        "event": row.event, "actor": row.actor, "payload": row.payload,
-    }  # fmt: skip
+        "seq": row.seq,
+        "at": when(row.at),
+        "kind": row.kind,
+        "from": row.from_state,
+        "to": row.to_state,
+        "event": row.event,
+        "actor": row.actor,
+        "payload": row.payload,
+    }
 
 
 def _why(payload: dict[str, Any]) -> str:

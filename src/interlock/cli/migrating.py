@@ -64,9 +64,19 @@ def migrate(
         way = None
         if back:
             report = migrating.back(
-                engine, name, actor, since=_moment(since), source=source, workspace=workspace, reason=reason, dry=plan,
-                batch=batch, patience=wait, stopping=stopping, **options,
-            )  # fmt: skip
+                engine,
+                name,
+                actor,
+                since=_moment(since),
+                source=source,
+                workspace=workspace,
+                reason=reason,
+                dry=plan,
+                batch=batch,
+                patience=wait,
+                stopping=stopping,
+                **options,
+            )
         else:
             if apply:
                 engine.core.register()
@@ -122,11 +132,14 @@ def _told(engine: Engine, name: str, way: Route | None, report: Report, *, appli
         served = (name, version.number) in engine.core.served
         versions.append(
             {
-                "version": version.number, "digest": version.digest[:12], "since": when(version.registered_at),
-                "goal": version is way.to if way is not None else False, "served": served,
+                "version": version.number,
+                "digest": version.digest[:12],
+                "since": when(version.registered_at),
+                "goal": version is way.to if way is not None else False,
+                "served": served,
                 "problems": stranded.get((name, version.number), []),
             }
-        )  # fmt: skip
+        )
     return {
         "machine": name,
         "applied": applied,
@@ -144,12 +157,14 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
             ("version", "digest", "since (UTC)", "this code"),
             [
                 (
-                    f"{v['version']}{' (goal)' if v['goal'] else ''}", v["digest"], v["since"],
+                    f"{v['version']}{' (goal)' if v['goal'] else ''}",
+                    v["digest"],
+                    v["since"],
                     "serves it" if v["served"] else "does not serve it",
                 )
                 for v in told["versions"]
             ],
-        )  # fmt: skip
+        )
         for v in told["versions"]:
             for problem in v["problems"]:
                 typer.echo(f"  version {v['version']}: {short(problem, 150)}")

@@ -154,9 +154,12 @@ def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config:
         typer.echo()
         shown = [
             (
-                str(run["started_at"]), str(run["by"]), f"{run['instances']:,}", f"{sum(run['rows'].values()):,}",
+                str(run["started_at"]),
+                str(run["by"]),
+                f"{run['instances']:,}",
+                f"{sum(run['rows'].values()):,}",
                 str(run["error"] or ", ".join(run["files"])),
             )
             for run in runs
-        ]  # fmt: skip
+        ]
         table(("started (UTC)", "by", "instances", "other rows", "archives, or what went wrong"), shown)

@@ -33,12 +33,17 @@ def list_(
         ("id", "machine", "question", "decisions", "open since (UTC)", "due (UTC)", "held by"),
         [
             (
-                str(r.id), r.machine, r.title, ", ".join(r.decisions), when(r.opened_at), when(r.due_at),
+                str(r.id),
+                r.machine,
+                r.title,
+                ", ".join(r.decisions),
+                when(r.opened_at),
+                when(r.due_at),
                 r.claimed_by or "",
             )
             for r in found
         ],
-    )  # fmt: skip
+    )
 
 
 @app.command()

@@ -45,15 +45,18 @@ def create(
     person: Annotated[str | None, typer.Option("--user", help="It acts as this person, with their role.")] = None,
     scopes: Annotated[
         list[str] | None,
-        typer.Option("--scope", help="It is an agent's, and may read, create, fire or claims; or, as fire:parcel, "
-                     "for one machine. May be given several times."),
+        typer.Option(
+            "--scope",
+            help="It is an agent's, and may read, create, fire or claims; or, as fire:parcel, "
+            "for one machine. May be given several times.",
+        ),
     ] = None,
     days: Annotated[int | None, typer.Option(min=1, max=3650, help="It is good for so many days.")] = None,
     user: As = "",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
-) -> None:  # fmt: skip
+) -> None:
     """Make a token and print its secret, this once."""
     from datetime import timedelta
 
@@ -68,9 +71,14 @@ def create(
         until = moment(engine.clock.now()) + timedelta(days=days) if days is not None else None
         whose = people.find(person).id if person is not None else None
         made, secret = people.create_token(
-            workspace, name, kind="agent" if whose is None else "person", person_id=whose, scopes=scopes or (),
-            until=until, by=by(user),
-        )  # fmt: skip
+            workspace,
+            name,
+            kind="agent" if whose is None else "person",
+            person_id=whose,
+            scopes=scopes or (),
+            until=until,
+            by=by(user),
+        )
     if in_json:
         as_json({**described(made), "secret": secret})
     else:
@@ -100,13 +108,19 @@ def list_(
         ("id", "workspace", "name", "acts as", "ends with", "made (UTC)", "used (UTC)", "until (UTC)", "revoked (UTC)"),
         [
             (
-                str(t.id), t.workspace, t.name,
+                str(t.id),
+                t.workspace,
+                t.name,
                 names.get(t.person_id, "") if t.person_id else f"agent: {', '.join(t.scopes)}",
-                t.hint, when(t.created_at), when(t.used_at), when(t.until), when(t.revoked_at),
+                t.hint,
+                when(t.created_at),
+                when(t.used_at),
+                when(t.until),
+                when(t.revoked_at),
             )
             for t in found
         ],
-    )  # fmt: skip
+    )
 
 
 @app.command()

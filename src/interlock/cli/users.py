@@ -120,12 +120,16 @@ def list_(
         ("name", "roles", "email", "password", "added (UTC)", "disabled (UTC)"),
         [
             (
-                p.name, ", ".join(f"{r.value} of {w}" for w, r in p.roles.items()), p.email or "",
-                "yes" if p.has_password else "no", when(p.created_at), when(p.disabled_at),
+                p.name,
+                ", ".join(f"{r.value} of {w}" for w, r in p.roles.items()),
+                p.email or "",
+                "yes" if p.has_password else "no",
+                when(p.created_at),
+                when(p.disabled_at),
             )
             for p in found
         ],
-    )  # fmt: skip
+    )
 
 
 @app.command("password")

@@ -22,7 +22,20 @@ from interlock.config.settings import (
 )
 
 __all__ = [
-    "AiSettings", "AlertSettings", "AuditSettings", "ConfigError", "ContractSettings", "HttpSettings", "LogSettings",
-    "MailSettings", "PriceSettings", "RetentionSettings", "Settings", "TelemetrySettings", "WebhookSettings",
-    "WorkerSettings", "load", "shown",
-]  # fmt: skip
+    "AiSettings",
+    "AlertSettings",
+    "AuditSettings",
+    "ConfigError",
+    "ContractSettings",
+    "HttpSettings",
+    "LogSettings",
+    "MailSettings",
+    "PriceSettings",
+    "RetentionSettings",
+    "Settings",
+    "TelemetrySettings",
+    "WebhookSettings",
+    "WorkerSettings",
+    "load",
+    "shown",
+]

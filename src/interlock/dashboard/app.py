@@ -15,9 +15,16 @@ from interlock.http.problems import Problem
 
 TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 TITLES = {
-    403: "Not allowed", 404: "Not found", 405: "Not found", 409: "It has changed meanwhile", 413: "Too large",
-    422: "That does not fit", 429: "Too many attempts", 500: "Something went wrong", 503: "Not available now",
-}  # fmt: skip
+    403: "Not allowed",
+    404: "Not found",
+    405: "Not found",
+    409: "It has changed meanwhile",
+    413: "Too large",
+    422: "That does not fit",
+    429: "Too many attempts",
+    500: "Something went wrong",
+    503: "Not available now",
+}
 static_files = APIRouter(include_in_schema=False)
 
 

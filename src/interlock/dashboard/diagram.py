@@ -163,8 +163,12 @@ def told(edge: Edge) -> str:
 def who_may(by: Iterable[Any]) -> list[str]:
     """Whoever may fire it, in words."""
     named = {
-        "worker": "a worker", "system": "the system", "user": "a person", "owner": "an owner", "agent": "an agent",
-    }  # fmt: skip
+        "worker": "a worker",
+        "system": "the system",
+        "user": "a person",
+        "owner": "an owner",
+        "agent": "an agent",
+    }
     found = {str(one) for one in by}
     return [named[one] for one in named if one in found and not (one == "owner" and "user" in found)]
 

@@ -76,10 +76,14 @@ def show(artifact: Artifact, content: bytes | None) -> Shown:
 def clean(html: str) -> str:
     """HTML with its words and its structure, without scripts, styles, images, links, forms: whatever does something."""
     return nh3.clean(
-        secrets.hide(html), tags=set(TAGS - {"a"}), attributes={k: set(v) for k, v in ATTRIBUTES.items()},
-        clean_content_tags={"script", "style", "title", "template", "noscript"}, strip_comments=True,
-        url_schemes=set(), link_rel=None,
-    )  # fmt: skip
+        secrets.hide(html),
+        tags=set(TAGS - {"a"}),
+        attributes={k: set(v) for k, v in ATTRIBUTES.items()},
+        clean_content_tags={"script", "style", "title", "template", "noscript"},
+        strip_comments=True,
+        url_schemes=set(),
+        link_rel=None,
+    )
 
 
 def served(artifact: Artifact, content: bytes) -> Response:

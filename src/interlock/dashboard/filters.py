@@ -15,9 +15,14 @@ from interlock.http.problems import BadRequest
 
 LONGEST = 1000
 AGES = {
-    "": "any length", "60": "a minute", "600": "10 minutes", "3600": "an hour", "21600": "6 hours", "86400": "a day",
+    "": "any length",
+    "60": "a minute",
+    "600": "10 minutes",
+    "3600": "an hour",
+    "21600": "6 hours",
+    "86400": "a day",
     "604800": "a week",
-}  # fmt: skip
+}
 SHOWS = {"": "all", "live": "under way", "finished": "finished", "paused": "paused"}
 SORTS = {"": "newest first", "oldest": "oldest first", "longest": "longest in its state"}
 
@@ -71,11 +76,18 @@ class Filters:
         except ValueError:
             raise BadRequest(f"{self.root[:40]!r} is no id of an instance") from None
         return Where(
-            machine=self.machine or None, state=self.state or None, workspace=self.workspace or None,
-            label=(name, value) if self.label else None, error=self.error or None, text=self.text or None,
-            finished={"live": False, "finished": True}.get(self.show), paused=True if self.show == "paused" else None,
-            in_state_for=timedelta(seconds=int(self.age)) if self.age else None, root=root, workspaces=workspaces,
-        )  # fmt: skip
+            machine=self.machine or None,
+            state=self.state or None,
+            workspace=self.workspace or None,
+            label=(name, value) if self.label else None,
+            error=self.error or None,
+            text=self.text or None,
+            finished={"live": False, "finished": True}.get(self.show),
+            paused=True if self.show == "paused" else None,
+            in_state_for=timedelta(seconds=int(self.age)) if self.age else None,
+            root=root,
+            workspaces=workspaces,
+        )
 
     @property
     def words(self) -> list[str]:

@@ -65,9 +65,16 @@ def _field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Fi
         shown = "yes" if value else ""
     title = str(part.get("title") or name.replace("_", " ").capitalize())
     return Field(
-        name, title, kind, required, shown, choices, str(part.get("description", "")), part.get("minimum"),
+        name,
+        title,
+        kind,
+        required,
+        shown,
+        choices,
+        str(part.get("description", "")),
+        part.get("minimum"),
         part.get("maximum"),
-    )  # fmt: skip
+    )
 
 
 def answer(schema: Mapping[str, Any] | None, posted: Mapping[str, str]) -> dict[str, Any]:

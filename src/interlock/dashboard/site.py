@@ -94,9 +94,13 @@ async def visitor(request: Request) -> Visitor:
     secret = request.cookies.get(COOKIE, "")
     theme = request.cookies.get(THEME, "")
     return Visitor(
-        request, service, who, service.people.csrf(secret) if secret else "",
-        theme if theme in {"light", "dark"} else "", service.engine.clock.now(),
-    )  # fmt: skip
+        request,
+        service,
+        who,
+        service.people.csrf(secret) if secret else "",
+        theme if theme in {"light", "dark"} else "",
+        service.engine.clock.now(),
+    )
 
 
 Reader = Annotated[Visitor, Depends(visitor)]
@@ -190,16 +194,30 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {
-        "lasting": words.length, "exact": words.exact, "iso": words.iso, "number": words.number,
-        "percent": words.percent, "words": words.title, "short": words.short_id, "person": words.person,
-        "shown": secrets.shown, "hidden": secrets.hide,
-    }  # fmt: skip
+        "lasting": words.length,
+        "exact": words.exact,
+        "iso": words.iso,
+        "number": words.number,
+        "percent": words.percent,
+        "words": words.title,
+        "short": words.short_id,
+        "person": words.person,
+        "shown": secrets.shown,
+        "hidden": secrets.hide,
+    }
     made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
     made.globals |= {
         "new_key": lambda: uuid4().hex,
-        "ago": words.ago, "day": words.day, "clock": words.clock, "static": static, "query": _query,
-        "version": __version__, "kind_words": kinds.WORDS, "icon": icon, "kind_of": kinds.kind_of,
-    }  # fmt: skip
+        "ago": words.ago,
+        "day": words.day,
+        "clock": words.clock,
+        "static": static,
+        "query": _query,
+        "version": __version__,
+        "kind_words": kinds.WORDS,
+        "icon": icon,
+        "kind_of": kinds.kind_of,
+    }
     return made
 
 
@@ -222,10 +240,19 @@ async def render(v: Visitor, template: str, *, status: int = 200, **context: Any
     """A page for this reader; unchanged since they saw it last, only that is said."""
     around = await frame(v)
     given = dict(
-        v=v, who=v.who, now=v.now, csrf=v.csrf, theme=v.theme, frame=around, path=v.request.url.path,
-        params=dict(v.request.query_params), registry=v.service.engine.registry,
-        demo=getattr(v.request.app.state, "demo", False), said=v.request.query_params.get("said", ""), **context,
-    )  # fmt: skip
+        v=v,
+        who=v.who,
+        now=v.now,
+        csrf=v.csrf,
+        theme=v.theme,
+        frame=around,
+        path=v.request.url.path,
+        params=dict(v.request.query_params),
+        registry=v.service.engine.registry,
+        demo=getattr(v.request.app.state, "demo", False),
+        said=v.request.query_params.get("said", ""),
+        **context,
+    )
     return await v.service.call(_rendered, v.request, template, given, status)
 
 

@@ -37,11 +37,29 @@ WHY = {
     "error": "",
 }
 ICONS = {
-    "created": "wait", "paused": "pause", "resumed": "play", "reviewed": "reviews", "armed": "play", "lost": "failed",
-    "failed": "failed", "given_back": "ended", "worked": "check", "again": "wait", "saved": "check", "forced": "person",
-    "reminded": "alerts", "refused": "failed", "retried": "play", "dead_letter_closed": "letters", "sent": "outbox",
-    "effect": "outbox", "artifact": "link", "spawned": "link", "spawn_refused": "link", "migrated": "link",
-}  # fmt: skip
+    "created": "wait",
+    "paused": "pause",
+    "resumed": "play",
+    "reviewed": "reviews",
+    "armed": "play",
+    "lost": "failed",
+    "failed": "failed",
+    "given_back": "ended",
+    "worked": "check",
+    "again": "wait",
+    "saved": "check",
+    "forced": "person",
+    "reminded": "alerts",
+    "refused": "failed",
+    "retried": "play",
+    "dead_letter_closed": "letters",
+    "sent": "outbox",
+    "effect": "outbox",
+    "artifact": "link",
+    "spawned": "link",
+    "spawn_refused": "link",
+    "migrated": "link",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +157,19 @@ def _item(
     kind = kind_of(machine, row.to_state) if row.to_state is not None else _kind(row)
     title, link = _title(row)
     return Item(
-        key=str(row.seq), at=row.at, kind=kind, icon=kind if moves else ICONS.get(row.kind, "ended"), title=title,
-        said=_said(row), moves=moves, took=_took(row, after, instance, now), error=_error(row), hint=_hint(row, now),
-        changes=list(changes(data, row.payload))[:MOST_CHANGES], link=link,
-    )  # fmt: skip
+        key=str(row.seq),
+        at=row.at,
+        kind=kind,
+        icon=kind if moves else ICONS.get(row.kind, "ended"),
+        title=title,
+        said=_said(row),
+        moves=moves,
+        took=_took(row, after, instance, now),
+        error=_error(row),
+        hint=_hint(row, now),
+        changes=list(changes(data, row.payload))[:MOST_CHANGES],
+        link=link,
+    )
 
 
 def _kind(row: Row) -> str:
@@ -163,10 +190,15 @@ def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
         case "lost":
             return "its worker was lost", None
         case "effect":
-            told = {"intended": "about to send", "intended again": "about to send again", "confirmed": "sent",
-                    "failed": "could not send", "unknown": "nobody knows whether it arrived:",
-                    "asked": "a person is asked whether it arrived:",
-                    "inherited": "inherited, not sent again:"}  # fmt: skip
+            told = {
+                "intended": "about to send",
+                "intended again": "about to send again",
+                "confirmed": "sent",
+                "failed": "could not send",
+                "unknown": "nobody knows whether it arrived:",
+                "asked": "a person is asked whether it arrived:",
+                "inherited": "inherited, not sent again:",
+            }
             return f"{told.get(str(p.get('status')), 'effect')} {words.title(str(p.get('kind', '')))}", None
         case "artifact":
             return f"kept {p.get('name', '')}", None

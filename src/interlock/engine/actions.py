@@ -23,6 +23,11 @@ def record(
     """Write down what was done, in the transaction that does it. Secrets do not belong into the details."""
     kept = {name: value for name, value in (details or {}).items() if value not in (None, "", {}, [])}
     unit.insert(
-        action, workspace=workspace, actor=str(actor), what=what, target=shortened(target, 200),
-        details=fitting(canonical(kept), "the details") if kept else None, at=unit.now,
-    )  # fmt: skip
+        action,
+        workspace=workspace,
+        actor=str(actor),
+        what=what,
+        target=shortened(target, 200),
+        details=fitting(canonical(kept), "the details") if kept else None,
+        at=unit.now,
+    )

@@ -87,9 +87,18 @@ def history(conn: sa.Connection, instance_id: UUID, *, after: int = 0, limit: in
 
 def _row(r: sa.Row[Any]) -> Row:
     return Row(
-        r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
-        readable(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
-    )  # fmt: skip
+        r.pos,
+        r.instance_id,
+        r.seq,
+        r.kind,
+        r.from_state,
+        r.to_state,
+        r.event,
+        r.actor,
+        r.at,
+        readable(r.payload) if r.payload else {},
+        r.payload is None and r.digest is not None,
+    )
 
 
 def missing(conn: sa.Connection, instance_id: UUID) -> str:

@@ -252,17 +252,30 @@ def start(
     made = uuid7()
     unit.conn.execute(
         sa.insert(B).values(
-            id=made, workspace=named, target=target, action=action, filter=canonical(kept),
-            arguments=fitting(canonical(given, "arguments"), "the arguments"), actor=str(actor),
+            id=made,
+            workspace=named,
+            target=target,
+            action=action,
+            filter=canonical(kept),
+            arguments=fitting(canonical(given, "arguments"), "the arguments"),
+            actor=str(actor),
             reason=shortened(reason, 500),
-            status="running" if newest else "done", total=found.count.n, upto_id=newest or made,
-            created_at=unit.now, updated_at=unit.now, finished_at=None if newest else unit.now,
+            status="running" if newest else "done",
+            total=found.count.n,
+            upto_id=newest or made,
+            created_at=unit.now,
+            updated_at=unit.now,
+            finished_at=None if newest else unit.now,
         )
-    )  # fmt: skip
+    )
     actions.record(
-        unit, actor, "bulk.start", str(made), workspace=named,
+        unit,
+        actor,
+        "bulk.start",
+        str(made),
+        workspace=named,
         details={"target": target, "action": action, "filter": kept["where"], "total": found.count.n},
-    )  # fmt: skip
+    )
     unit.ready.add(HINT)
     return get(unit.conn, made)
 
@@ -289,12 +302,15 @@ def step(unit: Unit, batch: int = BATCH) -> Bulk | None:
         sa.update(B)
         .where(B.c.id == found.id)
         .values(
-            done=found.done + len(ids) - refused, refused=found.refused + refused,
+            done=found.done + len(ids) - refused,
+            refused=found.refused + refused,
             problems=canonical([[p.problem, p.count, p.example] for p in problems.values()]) if problems else None,
-            after_id=ids[-1] if ids else found.after_id, updated_at=unit.now,
-            status="done" if over else "running", finished_at=unit.now if over else None,
+            after_id=ids[-1] if ids else found.after_id,
+            updated_at=unit.now,
+            status="done" if over else "running",
+            finished_at=unit.now if over else None,
         )
-    )  # fmt: skip
+    )
     return get(unit.conn, found.id)
 
 

@@ -151,10 +151,20 @@ def newest(conn: sa.Connection) -> Any | None:
 def digest(row: Any) -> bytes:
     """What a checkpoint's hash is made of."""
     said = [
-        row.no, row.at, row.rows, hashlib.sha256(raw(row.leaves)).hexdigest(),
-        hashlib.sha256(raw(row.actions)).hexdigest(), row.purges, raw(row.purge_hash).hex(),
-        row.xact, row.pos, row.vouched, row.former, row.key_id, raw(row.before).hex(),
-    ]  # fmt: skip
+        row.no,
+        row.at,
+        row.rows,
+        hashlib.sha256(raw(row.leaves)).hexdigest(),
+        hashlib.sha256(raw(row.actions)).hexdigest(),
+        row.purges,
+        raw(row.purge_hash).hex(),
+        row.xact,
+        row.pos,
+        row.vouched,
+        row.former,
+        row.key_id,
+        raw(row.before).hex(),
+    ]
     return hashlib.sha256(json.dumps(said, separators=(",", ":"), default=repr).encode()).digest()
 
 
@@ -344,10 +354,20 @@ def _write(
         end = purges.last(conn)
         vouched, former = end.no, before.key_id if before is not None else None
     said = _Made(
-        before.no + 1 if before is not None else 1, now, (before.rows if before is not None else 0) + new.rows,
-        new.leaves, new.actions, end.no, end.hash, new.upto.xact, new.upto.pos, vouched, former, keys.id,
+        before.no + 1 if before is not None else 1,
+        now,
+        (before.rows if before is not None else 0) + new.rows,
+        new.leaves,
+        new.actions,
+        end.no,
+        end.hash,
+        new.upto.xact,
+        new.upto.pos,
+        vouched,
+        former,
+        keys.id,
         raw(before.hash) if before is not None else FIRST,
-    )  # fmt: skip
+    )
     hashed = digest(said)
     signed = keys.sign(WHAT, _signed(said.no, now, hashed))
     values = {name: getattr(said, name) for name in _Made.__slots__}

@@ -229,12 +229,21 @@ def _reborn(
     if isinstance(letter.data, values.Unreadable):
         raise Unreadable(f"the data of dead letter {letter.id} cannot be used: {letter.data.why}; mend its row")
     again = lineage.create(
-        unit, machine, letter.data, actor, key=instance.key, workspace=instance.workspace,
-        priority=instance.priority, queue=instance.queue, state=letter.step.partition(":")[0], parent=instance,
+        unit,
+        machine,
+        letter.data,
+        actor,
+        key=instance.key,
+        workspace=instance.workspace,
+        priority=instance.priority,
+        queue=instance.queue,
+        state=letter.step.partition(":")[0],
+        parent=instance,
         labels=instance.shown_labels,
-        payload={**payload, **_continues(unit, instance, letter)}, take_key_from=instance,
+        payload={**payload, **_continues(unit, instance, letter)},
+        take_key_from=instance,
         by_application=True,  # it was let in once, and goes on with what it had
-    )  # fmt: skip
+    )
     artifacts.link_all(unit, instance.id, again.id)
     unit.record(instance, "retried", actor, payload={**payload, "as": str(again.id)})
     return again

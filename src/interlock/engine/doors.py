@@ -55,10 +55,15 @@ class Outbox:
         """A page of the messages that match, the newest first."""
         return self._engine.read(
             lambda conn: outbox.page(
-                conn, status=status, channel=channel, workspaces=workspaces, instance_id=instance_id, after=after,
+                conn,
+                status=status,
+                channel=channel,
+                workspaces=workspaces,
+                instance_id=instance_id,
+                after=after,
                 limit=limit,
             )
-        )  # fmt: skip
+        )
 
     def deliveries(self, message_id: UUID) -> list[outbox.Delivery]:
         return self._engine.read(lambda conn: outbox.deliveries(conn, message_id))

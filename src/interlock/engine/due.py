@@ -117,9 +117,12 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
             raise
         # A guard or a limit says no, or something raised: it is written down, instead of trying for ever.
         unit.record(
-            instance, "refused", SYSTEM_ACTOR, event=event,
+            instance,
+            "refused",
+            SYSTEM_ACTOR,
+            event=event,
             payload={"why": why, "reason": shortened(failing.message_of(refusal))},
-        )  # fmt: skip
+        )
         if why == "due":
             instance.wake = instance.due_at = instance.due_event = None
         elif isinstance(refusal, Refused | WorkError) and not isinstance(refusal, GuardFailed):

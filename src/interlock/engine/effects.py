@@ -107,9 +107,24 @@ def intend(
     if found is None:
         limits.use_all(unit, instance, claim.machine, takes)
         made = Effect(
-            uuid7(), instance.id, kind, named, wanted, "intended", step_of(claim, instance), claim.fence, 0, None, None,
-            unit.now, None, None, None, int(asks), None,
-        )  # fmt: skip
+            uuid7(),
+            instance.id,
+            kind,
+            named,
+            wanted,
+            "intended",
+            step_of(claim, instance),
+            claim.fence,
+            0,
+            None,
+            None,
+            unit.now,
+            None,
+            None,
+            None,
+            int(asks),
+            None,
+        )
         unit.conn.execute(sa.insert(E).values(_values(made)))
         unit.cover(E, _values(made))
         _note(unit, instance, made, "intended", claim)
@@ -133,10 +148,15 @@ def intend(
         sa.update(E)
         .where(E.c.id == found.id)
         .values(
-            status="intended", fence=claim.fence, sender=sender, request_hash=wanted, error=None, settled_at=None,
+            status="intended",
+            fence=claim.fence,
+            sender=sender,
+            request_hash=wanted,
+            error=None,
+            settled_at=None,
             asked_at=None,
         )
-    )  # fmt: skip
+    )
     _note(unit, instance, found, "intended again", claim)
     unit.cover_stored(E, E.c.id == found.id)
     return _seen_by(get(unit.conn, found.id), instance.id)
@@ -222,11 +242,9 @@ def sent(unit: Unit, claim: Claim, effect_id: UUID) -> None:
     must_hold(unit, claim)
     done = unit.conn.execute(
         sa.update(E)
-        .where(
-            E.c.id == effect_id, unsettled.sender() == claim.id, E.c.fence == claim.fence, E.c.status == "intended"
-        )
+        .where(E.c.id == effect_id, unsettled.sender() == claim.id, E.c.fence == claim.fence, E.c.status == "intended")
         .values(status="sent", sent_at=unit.now, sends=E.c.sends + 1)
-    )  # fmt: skip
+    )
     if done.rowcount != 1:
         raise EffectUnknown(f"effect {effect_id} is not waiting to be sent by this worker")
 
@@ -299,9 +317,11 @@ def _seen_by(effect: Effect, instance_id: UUID) -> Effect:
 
 def _note(unit: Unit, instance: Instance, effect: Effect, status: str, claim: Claim) -> None:
     unit.record(
-        instance, "effect", Actor(WORKER, str(claim.worker)),
+        instance,
+        "effect",
+        Actor(WORKER, str(claim.worker)),
         payload={"effect": str(effect.id), "kind": effect.kind, "key": effect.key, "status": status},
-    )  # fmt: skip
+    )
 
 
 def _values(effect: Effect) -> dict[str, Any]:

@@ -198,10 +198,22 @@ class Engine:
         start = micros(at) if at is not None else None
         return self.write(
             lambda unit: lineage.create(
-                unit, declared, data, actor, key=key, workspace=workspace, priority=priority, queue=queue, host=host,
-                labels=labels, at=start, hold=hold, by_application=by_application,
-            )
-        , name="create")  # fmt: skip
+                unit,
+                declared,
+                data,
+                actor,
+                key=key,
+                workspace=workspace,
+                priority=priority,
+                queue=queue,
+                host=host,
+                labels=labels,
+                at=start,
+                hold=hold,
+                by_application=by_application,
+            ),
+            name="create",
+        )
 
     def create_or_get(
         self, machine: str, data: Patch = None, *, key: str, actor: Actor = SYSTEM_ACTOR, workspace: str = "default"

@@ -172,9 +172,7 @@ def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: st
     unit.record(instance, ERASED, actor, text=joined(identity(instance), text))
     for table in proof.TABLES:
         unit.cover_stored(table, table.c.instance_id == instance_id)
-    actions.record(
-        unit, actor, "erase", str(instance_id), workspace=instance.workspace, details={"reason": reason}
-    )  # fmt: skip
+    actions.record(unit, actor, "erase", str(instance_id), workspace=instance.workspace, details={"reason": reason})
     return report
 
 

@@ -218,10 +218,11 @@ class _Reader:
         """What was sent beside its state, and that a person has to say how that ended."""
         reviews = self.conn.execute(
             sa.select(t.review.c.title, t.review.c.evidence).where(
-                t.review.c.instance_id == self.instance.id, t.review.c.status == "open",
+                t.review.c.instance_id == self.instance.id,
+                t.review.c.status == "open",
                 t.review.c.name == unsettled.REVIEW,
             )
-        )  # fmt: skip
+        )
         asked = [(title, readable(evidence)) for title, evidence in reviews]
         kinds = sorted({repr(told["kind"]) for _, told in asked if "effect" in told})
         if not kinds:
@@ -283,6 +284,14 @@ def explain(conn: sa.Connection, instance: Instance, machine: Machine | NotServe
     if timers and waits_for in {"person", "event"}:
         whole += f" If nothing happens, {timers[0].what} at {timers[0].at:%Y-%m-%d %H:%M} UTC."
     return Explanation(
-        instance.id, instance.machine, instance.state, known.states[instance.state].kind.value if known else "unknown",
-        moment(instance.entered_at), waits_for, nexts, coming, whole, instance.error,
-    )  # fmt: skip
+        instance.id,
+        instance.machine,
+        instance.state,
+        known.states[instance.state].kind.value if known else "unknown",
+        moment(instance.entered_at),
+        waits_for,
+        nexts,
+        coming,
+        whole,
+        instance.error,
+    )

@@ -256,10 +256,16 @@ def _go(
     for number, edge in enumerate(path):
         last = number == len(path) - 1
         moves.move(
-            unit, instance, machine, edge, actor if number == 0 else SYSTEM_ACTOR,
+            unit,
+            instance,
+            machine,
+            edge,
+            actor if number == 0 else SYSTEM_ACTOR,
             payload=payload if number == 0 else {"why": payload.get("why")},
-            patch=sets if last else None, last=last, due=due if last else None,
-        )  # fmt: skip
+            patch=sets if last else None,
+            last=last,
+            due=due if last else None,
+        )
     return bool(path)
 
 

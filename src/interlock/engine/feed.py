@@ -81,14 +81,24 @@ def read(
     dialect = conn.dialect.name
     query = (
         sa.select(
-            H.c.xact, H.c.pos, H.c.instance_id, I.c.workspace, I.c.machine, H.c.seq, H.c.kind, H.c.from_state,
-            H.c.to_state, H.c.event, H.c.actor, H.c.at,
+            H.c.xact,
+            H.c.pos,
+            H.c.instance_id,
+            I.c.workspace,
+            I.c.machine,
+            H.c.seq,
+            H.c.kind,
+            H.c.from_state,
+            H.c.to_state,
+            H.c.event,
+            H.c.actor,
+            H.c.at,
         )
         .join(I, I.c.id == H.c.instance_id)
         .where(*settled(dialect, after))
         .order_by(*order(dialect))
         .limit(limit)
-    )  # fmt: skip
+    )
     if workspaces is not None:
         query = query.where(I.c.workspace.in_(workspaces))
     return [Happening(Position(row[0], row[1]), *tuple(row)[2:]) for row in conn.execute(query)]

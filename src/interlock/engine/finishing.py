@@ -195,11 +195,18 @@ def _go(
         if last and outcome.hold:
             moves.can_be_held(machine, edge.to)
         moves.move(
-            unit, instance, machine, edge, actor,
-            patch=outcome.data if last else None, payload=payload if number == 0 else None,
-            last=last, keep_lease=keep_lease, hold=last and outcome.hold,
+            unit,
+            instance,
+            machine,
+            edge,
+            actor,
+            patch=outcome.data if last else None,
+            payload=payload if number == 0 else None,
+            last=last,
+            keep_lease=keep_lease,
+            hold=last and outcome.hold,
             at=micros(outcome.at) if last and outcome.at is not None else None,
-        )  # fmt: skip
+        )
     _beside(unit, instance, outcome, actor)
 
 

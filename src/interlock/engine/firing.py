@@ -108,10 +108,18 @@ def fire(
         values.indexed(event, "the event", values.NAME)
         last = number == len(chain) - 1
         _one(
-            unit, instance, machine, event, actor, passing=number > 0, last=last,
-            patch=data if last else None, payload={**(payload or {}), "reason": reason},
-            due=(resume_at, resume_event) if last and resume_at is not None else None, decided=decided,
-        )  # fmt: skip
+            unit,
+            instance,
+            machine,
+            event,
+            actor,
+            passing=number > 0,
+            last=last,
+            patch=data if last else None,
+            payload={**(payload or {}), "reason": reason},
+            due=(resume_at, resume_event) if last and resume_at is not None else None,
+            decided=decided,
+        )
     return instance
 
 

@@ -58,9 +58,12 @@ def look_up(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> se
     wanted = set(keys)
     erased = {hidden(key): key for key in wanted}
     found = TAKEN.rows(
-        unit.conn, workspace=workspace, machine=machine, keys=one_of(unit.conn, list(wanted)),
+        unit.conn,
+        workspace=workspace,
+        machine=machine,
+        keys=one_of(unit.conn, list(wanted)),
         kept=one_of(unit.conn, [*wanted, *erased]),
-    )  # fmt: skip
+    )
     free = wanted - {erased.get(key, key) for (key,) in found}
     unit.vacant |= {(workspace, machine, key) for key in free}
     return free

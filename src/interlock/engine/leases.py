@@ -82,8 +82,12 @@ def _take(dialect: str) -> Any:
     given = {name: new.excluded[name] for name in ("holder", "taken_at", "until", "instance_id")}
     return (
         new.values(
-            name=sa.bindparam("name"), fence=FIRST, holder=sa.bindparam("holder"), taken_at=sa.bindparam("taken_at"),
-            until=sa.bindparam("until"), instance_id=sa.bindparam("instance_id"),
+            name=sa.bindparam("name"),
+            fence=FIRST,
+            holder=sa.bindparam("holder"),
+            taken_at=sa.bindparam("taken_at"),
+            until=sa.bindparam("until"),
+            instance_id=sa.bindparam("instance_id"),
         )
         .on_conflict_do_update(
             index_elements=[L.c.name],
@@ -91,7 +95,7 @@ def _take(dialect: str) -> Any:
             where=sa.or_(L.c.holder.is_(None), L.c.until <= sa.bindparam("now"), L.c.holder == sa.bindparam("mine")),
         )
         .returning(L.c.fence)
-    )  # fmt: skip
+    )
 
 
 TAKE = Prepared(_take)
@@ -111,7 +115,7 @@ def take(
     until = now + span(ttl)
     fence = TAKE.first(
         conn, name=name, holder=holder, taken_at=now, until=until, instance_id=instance_id, now=now, mine=holder
-    )  # fmt: skip
+    )
     if fence is None:
         row = conn.execute(sa.select(L.c.holder, L.c.until).where(L.c.name == name)).one()
         raise LeaseTaken(f"{name!r} is held by {row.holder} until {moment(row.until):%H:%M:%S} UTC")

@@ -57,9 +57,11 @@ def create(
     if key == "":
         raise InvalidData("the key is empty; give it at least a character, or leave it out")
     for what, text, most in (
-        ("key", key, values.KEY), ("workspace", workspace, values.NAME), ("queue", queue, values.NAME),
+        ("key", key, values.KEY),
+        ("workspace", workspace, values.NAME),
+        ("queue", queue, values.NAME),
         ("host", host, values.NAME),
-    ):  # fmt: skip
+    ):
         if text is not None:
             values.indexed(text, f"the {what}", most)
     given = data.model_dump(mode="json") if isinstance(data, BaseModel) else data or {}
@@ -68,13 +70,27 @@ def create(
     valid = moves.validated(machine, given)
     made = uuid7()
     instance = Instance(
-        id=made, machine=machine.name, version=unit.core.current[machine.name], workspace=workspace, key=key,
-        unique_key=None, state=state or machine.initial, previous=None, seq=0, head=chain.START, stored_data=None,
-        labels=canonical(values.labels(labels)) if labels else None, queue=route(queue or machine.queue, host),
-        priority=priority, parent=parent.id if parent else None, root=parent.root if parent else made,
-        depth=parent.depth + 1 if parent else 0, trace_id=parent.trace_id if parent else made.hex,
-        created_at=unit.now, updated_at=unit.now,
-    )  # fmt: skip
+        id=made,
+        machine=machine.name,
+        version=unit.core.current[machine.name],
+        workspace=workspace,
+        key=key,
+        unique_key=None,
+        state=state or machine.initial,
+        previous=None,
+        seq=0,
+        head=chain.START,
+        stored_data=None,
+        labels=canonical(values.labels(labels)) if labels else None,
+        queue=route(queue or machine.queue, host),
+        priority=priority,
+        parent=parent.id if parent else None,
+        root=parent.root if parent else made,
+        depth=parent.depth + 1 if parent else 0,
+        trace_id=parent.trace_id if parent else made.hex,
+        created_at=unit.now,
+        updated_at=unit.now,
+    )
     instance.set_data(valid)
     if hold:
         moves.can_be_held(machine, instance.state)
@@ -129,10 +145,16 @@ def spawn(unit: Unit, parent: Instance, wanted: Spawn, actor: Actor) -> UUID | N
     if reason is None:
         try:
             child = create(
-                unit, machine, wanted.data, actor, key=wanted.key, workspace=parent.workspace,
-                priority=parent.priority if wanted.priority is None else wanted.priority, parent=parent,
+                unit,
+                machine,
+                wanted.data,
+                actor,
+                key=wanted.key,
+                workspace=parent.workspace,
+                priority=parent.priority if wanted.priority is None else wanted.priority,
+                parent=parent,
                 by_application=True,
-            )  # fmt: skip
+            )
         except KeyTaken as taken:
             reason = str(taken)
         else:

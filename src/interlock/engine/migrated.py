@@ -25,9 +25,21 @@ from interlock.store import tables as t
 E, L, R = t.effect, t.dead_letter, t.review
 KIND = "migrated"
 KEPT = (
-    "wake", "due_at", "due_event", "timer_at", "timer_no", "blocked_on", "held_wake", "held_due", "entered_at",
-    "finished_at", "unique_key", "previous", "failed_step", "stored_failures",
-)  # fmt: skip
+    "wake",
+    "due_at",
+    "due_event",
+    "timer_at",
+    "timer_no",
+    "blocked_on",
+    "held_wake",
+    "held_due",
+    "entered_at",
+    "finished_at",
+    "unique_key",
+    "previous",
+    "failed_step",
+    "stored_failures",
+)
 
 
 def move(
@@ -51,9 +63,13 @@ def move(
     was["reviews"] = [_before(one.review) for one in questions if one.what == "changed" and one.review is not None]
     was["letters"] = [[str(row.id), row.state, row.step] for row in letters]
     payload = {
-        "from_version": instance.version, "to_version": way.to.number, "reason": reason,
-        "set": dict(adapted.sets), "unset": list(adapted.gone), "was": was,
-    }  # fmt: skip
+        "from_version": instance.version,
+        "to_version": way.to.number,
+        "reason": reason,
+        "set": dict(adapted.sets),
+        "unset": list(adapted.gone),
+        "was": was,
+    }
     if way.renamed:
         payload[visits.RENAMED] = dict(way.renamed)
     moved = adapted.state != came_from or adapted.enters
@@ -67,9 +83,14 @@ def move(
     instance.version = way.to.number
     dwell = max(unit.now - instance.entered_at, 0) or None if adapted.enters else None
     unit.record(
-        instance, KIND, actor, from_state=came_from if moved else None, to_state=adapted.state if moved else None,
-        payload=payload, dwell=dwell,
-    )  # fmt: skip
+        instance,
+        KIND,
+        actor,
+        from_state=came_from if moved else None,
+        to_state=adapted.state if moved else None,
+        payload=payload,
+        dwell=dwell,
+    )
     instance.state = adapted.state
     _rename(instance, way)
     after: list[Callable[[], object]] = []
@@ -191,16 +212,24 @@ def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) ->
     there = row.from_state or here
     left, instance.version = instance.version, row.payload["from_version"]
     payload: dict[str, Any] = {
-        "from_version": left, "to_version": instance.version, "back": True, "undoes": row.seq, "reason": reason,
+        "from_version": left,
+        "to_version": instance.version,
+        "back": True,
+        "undoes": row.seq,
+        "reason": reason,
         **change,
-    }  # fmt: skip
+    }
     back = {new: old for old, new in row.payload.get(visits.RENAMED, {}).items()}
     if back:
         payload[visits.RENAMED] = back
     unit.record(
-        instance, KIND, actor, from_state=here if row.to_state else None, to_state=there if row.to_state else None,
+        instance,
+        KIND,
+        actor,
+        from_state=here if row.to_state else None,
+        to_state=there if row.to_state else None,
         payload=payload,
-    )  # fmt: skip
+    )
     instance.state = there
     for name in KEPT:
         setattr(instance, name, kept.get(name, 0 if name == "timer_no" else None))

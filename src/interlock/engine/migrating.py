@@ -69,9 +69,7 @@ def route(
     if source == goal:
         raise InvalidData(f"version {source} of {machine} cannot be moved to itself; name another with --from or --to")
     chosen = [source] if source is not None else [n for n in known if n != goal and (to is not None or n < goal)]
-    return Route(
-        code, known[goal], goal == current, {n: known[n] for n in chosen}, dict(renamed or {}), workspace
-    )  # fmt: skip
+    return Route(code, known[goal], goal == current, {n: known[n] for n in chosen}, dict(renamed or {}), workspace)
 
 
 def _under_way(way: Route, state: str, after: UUID | None, limit: int) -> sa.Select[Any]:
@@ -287,9 +285,18 @@ class _Chosen:
 
 def _row(r: sa.Row[Any]) -> Row:
     return Row(
-        r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at,
-        readable(r.payload) if r.payload else {}, r.payload is None and r.digest is not None,
-    )  # fmt: skip
+        r.pos,
+        r.instance_id,
+        r.seq,
+        r.kind,
+        r.from_state,
+        r.to_state,
+        r.event,
+        r.actor,
+        r.at,
+        readable(r.payload) if r.payload else {},
+        r.payload is None and r.digest is not None,
+    )
 
 
 def _undo_some(

@@ -102,10 +102,15 @@ def move(
         payload = {**(payload or {}), visits.UNFINISHED: True}
     leave(unit, instance, machine, keep_lease=keep_lease)
     unit.record(
-        instance, kind, actor, from_state=edge.source, to_state=edge.to, event=edge.on,
+        instance,
+        kind,
+        actor,
+        from_state=edge.source,
+        to_state=edge.to,
+        event=edge.on,
         payload={**(payload or {}), **change} if change else payload,
         dwell=max(unit.now - instance.entered_at, 0) or None,
-    )  # fmt: skip
+    )
     instance.previous, instance.state = edge.source, edge.to
     enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)
     if edge.to in machine.followers:
@@ -311,6 +316,11 @@ def ask(unit: Unit, instance: Instance, asks: tuple[Ask, ...]) -> None:
 def send(unit: Unit, instance: Instance, messages: tuple[Message, ...]) -> None:
     for message in messages:
         outbox.put(
-            unit, message.channel, message.to, message.subject, message.body,
-            instance_id=instance.id, workspace=instance.workspace,
-        )  # fmt: skip
+            unit,
+            message.channel,
+            message.to,
+            message.subject,
+            message.body,
+            instance_id=instance.id,
+            workspace=instance.workspace,
+        )

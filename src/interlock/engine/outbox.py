@@ -246,11 +246,15 @@ def _log(unit: Unit, message: OutboxMessage, outcome: str, took: Micros, detail:
     unit.conn.execute(
         insert(D)
         .values(
-            id=attempt, outbox_id=message.id, at=unit.now - took, took=took, outcome=outcome,
+            id=attempt,
+            outbox_id=message.id,
+            at=unit.now - took,
+            took=took,
+            outcome=outcome,
             detail=shortened(detail, 1000),
         )
         .on_conflict_do_nothing()
-    )  # fmt: skip
+    )
 
 
 # -- what people do about dead ones

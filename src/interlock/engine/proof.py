@@ -19,25 +19,51 @@ from interlock.store import tables as t
 
 DIGESTS = "digests"
 ASKED = (
-    "workspace", "machine", "name", "title", "state", "role", "form", "decisions", "settles", "evidence", "opened_at",
+    "workspace",
+    "machine",
+    "name",
+    "title",
+    "state",
+    "role",
+    "form",
+    "decisions",
+    "settles",
+    "evidence",
+    "opened_at",
     "due_at",
-)  # fmt: skip
+)
 DECIDED = ("decision", "answer", "decided_by", "decided_at")
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "review": ASKED,
     "dead_letter": (
-        "workspace", "machine", "state", "step", "error_type", "error", "fingerprint", "attempts", "data", "status",
-        "at", "closed_at", "closed_by", "note", "retried_as",
+        "workspace",
+        "machine",
+        "state",
+        "step",
+        "error_type",
+        "error",
+        "fingerprint",
+        "attempts",
+        "data",
+        "status",
+        "at",
+        "closed_at",
+        "closed_by",
+        "note",
+        "retried_as",
     ),
     "effect": ("kind", "key", "request_hash", "step"),
     "outbox": ("channel", "recipient", "subject", "body", "at", "workspace"),
     "artifact_ref": ("name", "media_type", "hash", "step", "at"),
-}  # fmt: skip
+}
 TABLES: tuple[sa.Table, ...] = (t.review, t.dead_letter, t.effect, t.outbox, t.artifact_ref)
 WORDS = {
-    "review": "review", "dead_letter": "dead letter", "effect": "effect", "outbox": "message",
+    "review": "review",
+    "dead_letter": "dead letter",
+    "effect": "effect",
+    "outbox": "message",
     "artifact_ref": "artifact",
-}  # fmt: skip
+}
 
 
 def covers(table: str, row: Mapping[str, Any]) -> bool:

@@ -43,9 +43,16 @@ def link(before: bytes, row: Any) -> bytes:
     """The hash of a row, which vouches for it and for those before it."""
     export = bytes(row.export_digest).hex() if row.export_digest is not None else None
     said = [
-        row.no, row.kind, row.instance_id.hex, row.upto_seq, bytes(row.last_hash).hex(), export, row.actor, row.reason,
+        row.no,
+        row.kind,
+        row.instance_id.hex,
+        row.upto_seq,
+        bytes(row.last_hash).hex(),
+        export,
+        row.actor,
+        row.reason,
         row.at,
-    ]  # fmt: skip
+    ]
     return hashlib.sha256(before + json.dumps(said, separators=(",", ":")).encode()).digest()
 
 

@@ -64,9 +64,12 @@ class Policy:
     def of(cls, settings: Settings) -> Policy:
         wanted = settings.retention
         ages = {
-            "delivery": wanted.messages, "outbox": wanted.messages, "alert": wanted.alerts, "action": wanted.actions,
+            "delivery": wanted.messages,
+            "outbox": wanted.messages,
+            "alert": wanted.alerts,
+            "action": wanted.actions,
             "ai_answer": wanted.answers,
-        }  # fmt: skip
+        }
         return cls(
             wanted.folder or settings.data / "retention",
             _micros(wanted.default),
@@ -386,7 +389,13 @@ def _by_age(policy: Policy, now: Micros) -> Iterator[tuple[str, sa.ColumnElement
 
 def _write_down(unit: Unit, actor: Actor, report: Report, begun: Micros, error: str | None) -> None:
     unit.insert(
-        keeping.retention_run, actor=str(actor), instances=report.instances.total(), rows=canonical(dict(report.rows)),
-        kept_back=canonical(dict(report.held_back)), files=canonical([path.name for path in report.files]),
-        error=error, started_at=begun, ended_at=unit.now,
-    )  # fmt: skip
+        keeping.retention_run,
+        actor=str(actor),
+        instances=report.instances.total(),
+        rows=canonical(dict(report.rows)),
+        kept_back=canonical(dict(report.held_back)),
+        files=canonical([path.name for path in report.files]),
+        error=error,
+        started_at=begun,
+        ended_at=unit.now,
+    )

@@ -72,7 +72,10 @@ class Report:
             "held": [{"version": v, "state": s, "count": n} for (v, s), n in sorted(self.held.items())],
             "refused": [
                 {
-                    "version": v, "state": s, "reason": reason, "count": trouble.count,
+                    "version": v,
+                    "state": s,
+                    "reason": reason,
+                    "count": trouble.count,
                     "examples": [{"instance": str(i), "detail": detail} for i, detail in trouble.examples],
                 }
                 for (v, s, reason), trouble in sorted(self.refused.items())
@@ -80,7 +83,7 @@ class Report:
             "fields": [{"field": f, "what": what, "count": n} for (what, f), n in sorted(self.fields.items())],
             "timers": [{"state": s, "change": change, "count": n} for (s, change), n in sorted(self.timers.items())],
             "reviews": [{"state": s, "what": what, "count": n} for (s, what), n in sorted(self.reviews.items())],
-        }  # fmt: skip
+        }
 
     def refuse(self, instance: Instance, reason: str, detail: str) -> None:
         trouble = self.refused.setdefault((instance.version, instance.state, reason), Trouble())

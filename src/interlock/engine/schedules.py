@@ -192,11 +192,15 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     if next(moments(spec.cron, spec.zone, unit.now), None) is None:
         raise InvalidData(f"{spec.cron!r} never comes; look at its day and month")
     return {
-        "machine": spec.machine, "cron": spec.cron, "zone": spec.zone, "priority": spec.priority,
-        "overlap": spec.overlap, "missed": spec.missed,
+        "machine": spec.machine,
+        "cron": spec.cron,
+        "zone": spec.zone,
+        "priority": spec.priority,
+        "overlap": spec.overlap,
+        "missed": spec.missed,
         "data": fitting(canonical(dict(spec.data), "data"), f"the data of schedule {spec.name!r}"),
         "labels": canonical(dict(spec.labels)) if spec.labels else None,
-    }  # fmt: skip
+    }
 
 
 def pause(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
@@ -304,9 +308,14 @@ def _create(unit: Unit, found: Schedule, at: Micros, actor: Actor) -> Instance:
     if isinstance(found.data, values.Unreadable):
         raise Unreadable(f"the data of schedule {found.name!r} cannot be used: {found.data.why}; put it anew")
     return lineage.create(
-        unit, unit.core.registry[found.machine], found.data, actor, workspace=found.workspace,
-        priority=found.priority, labels={**found.labels, "schedule": found.name, "scheduled_for": _iso(at)},
-    )  # fmt: skip
+        unit,
+        unit.core.registry[found.machine],
+        found.data,
+        actor,
+        workspace=found.workspace,
+        priority=found.priority,
+        labels={**found.labels, "schedule": found.name, "scheduled_for": _iso(at)},
+    )
 
 
 def _unfinished(unit: Unit, instance_id: UUID | None) -> UUID | None:

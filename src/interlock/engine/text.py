@@ -21,9 +21,11 @@ BIGGEST = 256 * 1024
 SEARCHED = 64 * 1024
 """Characters of a text that are searched for secrets before it is shortened; its middle is left out first."""
 SORTED = (
-    orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_SUBCLASS
-)  # fmt: skip
+)
 
 
 def _as_orjson(one: Any) -> Any:

@@ -35,9 +35,20 @@ if TYPE_CHECKING:
 
 SYSTEM_ACTOR = Actor(SYSTEM)
 HISTORY = (
-    "instance_id", "seq", "kind", "from_state", "to_state", "event", "actor", "at", "payload", "digest", "hash",
-    "dwell", "waited",
-)  # fmt: skip
+    "instance_id",
+    "seq",
+    "kind",
+    "from_state",
+    "to_state",
+    "event",
+    "actor",
+    "at",
+    "payload",
+    "digest",
+    "hash",
+    "dwell",
+    "waited",
+)
 EACH = range(len(COLUMNS))
 GUARDS = ("seq", "fence", "holder")
 """An instance with the same seq, fence and holder is the same: nothing changes without a history row."""
@@ -407,9 +418,15 @@ class Attempt:
     def _lists(self) -> tuple[list[Any], ...]:
         unit = self._unit
         return (
-            unit.new, unit.history, unit.inserts, unit.covered, unit.closed_reviews, unit.freed, unit.journal,
+            unit.new,
+            unit.history,
+            unit.inserts,
+            unit.covered,
+            unit.closed_reviews,
+            unit.freed,
+            unit.journal,
             unit.afterwards,
-        )  # fmt: skip
+        )
 
     def _revert(self) -> None:
         unit, (new, *_, journal, _) = self._unit, self._lengths

@@ -66,11 +66,9 @@ def lost(unit: Unit, instance: Instance) -> None:
     """What the lost handler had sent is unknown from now on, until its answer comes or somebody verifies it."""
     unit.conn.execute(
         sa.update(E)
-        .where(
-            mine(unit.conn, instance), sender() == instance.id, E.c.status == "sent", E.c.fence == instance.fence
-        )
+        .where(mine(unit.conn, instance), sender() == instance.id, E.c.status == "sent", E.c.fence == instance.fence)
         .values(status="unknown", error=LOST)
-    )  # fmt: skip
+    )
 
 
 def left(unit: Unit, instance: Instance, step: str) -> bool:
@@ -95,11 +93,13 @@ def settled(unit: Unit, instance_id: UUID, effect_id: UUID) -> None:
     unit.conn.execute(
         sa.update(R)
         .where(
-            R.c.instance_id == instance_id, R.c.name == REVIEW, R.c.status == "open",
+            R.c.instance_id == instance_id,
+            R.c.name == REVIEW,
+            R.c.status == "open",
             R.c.evidence.like(f'%"effect":"{effect_id}"%'),
         )
         .values(status="closed", decided_at=unit.now)
-    )  # fmt: skip
+    )
 
 
 # -- the sweep
@@ -181,9 +181,14 @@ def _locked(unit: Unit, which: sa.ColumnElement[bool], limit: int) -> list[tuple
 
 def _ask(unit: Unit, instance: Instance, row: Any) -> None:
     evidence = {
-        "effect": str(row.id), "kind": row.kind, "key": row.key, "step": row.step, "error": row.error,
-        "state": instance.state, "sent_at": moment(row.sent_at).isoformat(),
-    }  # fmt: skip
+        "effect": str(row.id),
+        "kind": row.kind,
+        "key": row.key,
+        "step": row.step,
+        "error": row.error,
+        "state": instance.state,
+        "sent_at": moment(row.sent_at).isoformat(),
+    }
     moves.ask(unit, instance, (Ask(REVIEW, VERIFY, evidence),))
     unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(asked_at=unit.now))
     _note(unit, instance, row, "asked", "nobody knows whether it arrived, and no step comes back to it")

@@ -188,9 +188,19 @@ def _walk(instance_id: UUID, history: list[Any], leave: list[Any]) -> tuple[_End
         whole = not erased and (whole or _says_all(r.kind, payload))
         rows.append(
             Row(
-                r.pos, r.instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at, payload, erased,
+                r.pos,
+                r.instance_id,
+                r.seq,
+                r.kind,
+                r.from_state,
+                r.to_state,
+                r.event,
+                r.actor,
+                r.at,
+                payload,
+                erased,
             )
-        )  # fmt: skip
+        )
     told = [f"{instance_id}: {problem}" for problem in problems]
     past = replay(rows)
     if past is None:
@@ -282,9 +292,14 @@ def _compare_identity(said: Mapping[str, Any], instance: Any) -> Iterator[str]:
         labels = "what cannot be read"
     parent = str(instance.parent) if instance.parent is not None else None
     there = {
-        "machine": instance.machine, "version": instance.version, "workspace": instance.workspace,
-        "key": instance.key, "labels": labels, "parent": parent, "root": str(instance.root),
-    }  # fmt: skip
+        "machine": instance.machine,
+        "version": instance.version,
+        "workspace": instance.workspace,
+        "key": instance.key,
+        "labels": labels,
+        "parent": parent,
+        "root": str(instance.root),
+    }
     usual = {"workspace": FIRST, "root": str(instance.id)}
     if instance.unique_key not in {None, instance.key}:
         yield "the key that it is found by is not its key"

@@ -47,10 +47,26 @@ from interlock.watch.tracing import Tracing
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 ROUTERS: tuple[APIRouter, ...] = (
-    overview.router, machines.router, migrating.router, instances.router, ai_calls.router, moving.router,
-    reviews.router, dead_letters.router, bulk.router, holding.router, events.router, workers.router, schedules.router,
-    outbox.router, alerts.router, login.router, users.router, tokens.router, health.router,
-)  # fmt: skip
+    overview.router,
+    machines.router,
+    migrating.router,
+    instances.router,
+    ai_calls.router,
+    moving.router,
+    reviews.router,
+    dead_letters.router,
+    bulk.router,
+    holding.router,
+    events.router,
+    workers.router,
+    schedules.router,
+    outbox.router,
+    alerts.router,
+    login.router,
+    users.router,
+    tokens.router,
+    health.router,
+)
 SHORT_BODY = 16_384
 DESCRIPTION = """
 One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header

@@ -15,9 +15,20 @@ from interlock.http.service import Service
 from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, People, Principal, need, require
 
 __all__ = [
-    "COOKIE", "CSRF_HEADER", "Caller", "Callers", "TheService", "address_of", "caller", "credentials", "need",
-    "require", "require_operator", "service_of", "still_known",
-]  # fmt: skip
+    "COOKIE",
+    "CSRF_HEADER",
+    "Caller",
+    "Callers",
+    "TheService",
+    "address_of",
+    "caller",
+    "credentials",
+    "need",
+    "require",
+    "require_operator",
+    "service_of",
+    "still_known",
+]
 COOKIE = "interlock_session"
 CSRF_HEADER = "X-CSRF-Token"
 KNOWN_FOR = 2.0

@@ -66,13 +66,31 @@ class InstanceOut(Answer):
     @classmethod
     def of(cls, i: Instance) -> Self:
         return cls(
-            id=i.id, machine=i.machine, version=i.version, state=i.state, seq=i.seq, workspace=i.workspace, key=i.key,
-            labels=i.shown_labels, data=secrets.shown(i.shown_data), priority=i.priority,
-            paused=i.paused_at is not None, waits_for=i.wake, due_at=at(i.due_at), timer_at=at(i.timer_at),
-            error=i.error, failed_step=i.failed_step, parent=i.parent, root=i.root, depth=i.depth,
-            trace_id=i.trace_id, created_at=moment(i.created_at), entered_at=moment(i.entered_at),
-            updated_at=moment(i.updated_at), finished_at=at(i.finished_at),
-        )  # fmt: skip
+            id=i.id,
+            machine=i.machine,
+            version=i.version,
+            state=i.state,
+            seq=i.seq,
+            workspace=i.workspace,
+            key=i.key,
+            labels=i.shown_labels,
+            data=secrets.shown(i.shown_data),
+            priority=i.priority,
+            paused=i.paused_at is not None,
+            waits_for=i.wake,
+            due_at=at(i.due_at),
+            timer_at=at(i.timer_at),
+            error=i.error,
+            failed_step=i.failed_step,
+            parent=i.parent,
+            root=i.root,
+            depth=i.depth,
+            trace_id=i.trace_id,
+            created_at=moment(i.created_at),
+            entered_at=moment(i.entered_at),
+            updated_at=moment(i.updated_at),
+            finished_at=at(i.finished_at),
+        )
 
 
 class Receipt(Answer):
@@ -108,9 +126,16 @@ class HistoryOut(Answer):
     @classmethod
     def of(cls, row: HistoryRow) -> Self:
         return cls(
-            seq=row.seq, kind=row.kind, from_state=row.from_state, to_state=row.to_state, event=row.event,
-            actor=row.actor, at=moment(row.at), payload=secrets.shown(row.payload), erased=row.erased,
-        )  # fmt: skip
+            seq=row.seq,
+            kind=row.kind,
+            from_state=row.from_state,
+            to_state=row.to_state,
+            event=row.event,
+            actor=row.actor,
+            at=moment(row.at),
+            payload=secrets.shown(row.payload),
+            erased=row.erased,
+        )
 
 
 class HistoryPage(Answer):
@@ -145,11 +170,18 @@ class ExplanationOut(Answer):
     @classmethod
     def of(cls, e: Explanation, mine: list[str]) -> Self:
         return cls(
-            instance_id=e.instance_id, machine=e.machine, state=e.state, kind=e.kind, since=e.since,
-            waits_for=e.waits_for, sentence=secrets.hide(e.sentence), mine=mine, error=e.error,
+            instance_id=e.instance_id,
+            machine=e.machine,
+            state=e.state,
+            kind=e.kind,
+            since=e.since,
+            waits_for=e.waits_for,
+            sentence=secrets.hide(e.sentence),
+            mine=mine,
+            error=e.error,
             next=[AllowedEvent(event=a.event, to=a.to, by=list(a.by)) for a in e.next],
             by_itself=[ComingOut(what=c.what, at=c.at) for c in e.by_itself],
-        )  # fmt: skip
+        )
 
 
 class Relative(Answer):
@@ -207,10 +239,19 @@ class EffectOut(Answer):
     @classmethod
     def of(cls, e: Effect) -> Self:
         return cls(
-            id=e.id, kind=e.kind, key=e.key, status=e.status, step=e.step, sends=e.sends,
-            answer=secrets.shown(e.answer), error=e.error, intended_at=moment(e.intended_at), sent_at=at(e.sent_at),
-            settled_at=at(e.settled_at), inherited_from=e.inherited_from,
-        )  # fmt: skip
+            id=e.id,
+            kind=e.kind,
+            key=e.key,
+            status=e.status,
+            step=e.step,
+            sends=e.sends,
+            answer=secrets.shown(e.answer),
+            error=e.error,
+            intended_at=moment(e.intended_at),
+            sent_at=at(e.sent_at),
+            settled_at=at(e.settled_at),
+            inherited_from=e.inherited_from,
+        )
 
 
 class ReviewOut(Answer):
@@ -240,12 +281,27 @@ class ReviewOut(Answer):
     @classmethod
     def of(cls, r: OpenReview) -> Self:
         return cls(
-            id=r.id, instance_id=r.instance_id, workspace=r.workspace, machine=r.machine, name=r.name, title=r.title,
-            state=r.state, role=r.role, form=r.form, decisions=list(r.decisions), evidence=secrets.shown(r.evidence),
-            status=r.status, opened_at=moment(r.opened_at), due_at=at(r.due_at), claimed_by=r.claimed_by,
-            claimed_until=at(r.claimed_until), decision=r.decision, answer=secrets.shown(r.answer),
-            decided_by=r.decided_by, decided_at=at(r.decided_at),
-        )  # fmt: skip
+            id=r.id,
+            instance_id=r.instance_id,
+            workspace=r.workspace,
+            machine=r.machine,
+            name=r.name,
+            title=r.title,
+            state=r.state,
+            role=r.role,
+            form=r.form,
+            decisions=list(r.decisions),
+            evidence=secrets.shown(r.evidence),
+            status=r.status,
+            opened_at=moment(r.opened_at),
+            due_at=at(r.due_at),
+            claimed_by=r.claimed_by,
+            claimed_until=at(r.claimed_until),
+            decision=r.decision,
+            answer=secrets.shown(r.answer),
+            decided_by=r.decided_by,
+            decided_at=at(r.decided_at),
+        )
 
 
 class DeadLetterOut(Answer):
@@ -272,11 +328,24 @@ class DeadLetterOut(Answer):
     @classmethod
     def of(cls, d: DeadLetter) -> Self:
         return cls(
-            id=d.id, instance_id=d.instance_id, workspace=d.workspace, machine=d.machine, state=d.state, step=d.step,
-            error_type=d.error_type, error=secrets.shown(d.error), fingerprint=d.fingerprint, attempts=d.attempts,
-            data=secrets.shown(d.data), status=d.status, at=moment(d.at), closed_at=at(d.closed_at),
-            closed_by=d.closed_by, note=d.note, retried_as=d.retried_as,
-        )  # fmt: skip
+            id=d.id,
+            instance_id=d.instance_id,
+            workspace=d.workspace,
+            machine=d.machine,
+            state=d.state,
+            step=d.step,
+            error_type=d.error_type,
+            error=secrets.shown(d.error),
+            fingerprint=d.fingerprint,
+            attempts=d.attempts,
+            data=secrets.shown(d.data),
+            status=d.status,
+            at=moment(d.at),
+            closed_at=at(d.closed_at),
+            closed_by=d.closed_by,
+            note=d.note,
+            retried_as=d.retried_as,
+        )
 
 
 class StateOut(Answer):
@@ -325,11 +394,21 @@ class MachineOut(Answer):
             return sorted(b.value for b in by)
 
         return cls(
-            name=m.name, title=m.title, version=version, initial=m.initial, queue=m.queue, cancel=m.cancel,
-            created_through=m.created_through, runs_here=runs_here, data=m.data.model_json_schema() if m.data else None,
+            name=m.name,
+            title=m.title,
+            version=version,
+            initial=m.initial,
+            queue=m.queue,
+            cancel=m.cancel,
+            created_through=m.created_through,
+            runs_here=runs_here,
+            data=m.data.model_json_schema() if m.data else None,
             states=[
                 StateOut(
-                    name=s.name, kind=s.kind.value, waits_for=s.waits_for, good=s.good,
+                    name=s.name,
+                    kind=s.kind.value,
+                    waits_for=s.waits_for,
+                    good=s.good,
                     review=s.review.title if s.review else None,
                     timers=[f"after {t.after}: {getattr(t, 'fire', getattr(t, 'message', ''))}" for t in s.timers],
                 )
@@ -337,15 +416,24 @@ class MachineOut(Answer):
             ],
             transitions=[
                 TransitionOut(
-                    from_state=e.source, to=e.to, event=e.on, by=who(e.by), accepts=list(e.accepts),
+                    from_state=e.source,
+                    to=e.to,
+                    event=e.on,
+                    by=who(e.by),
+                    accepts=list(e.accepts),
                     guard=e.guard.__name__ if e.guard else None,
                 )
                 for e in m.edges
-            ] + [
+            ]
+            + [
                 TransitionOut(
-                    from_state=a.state, to=None, event=a.on, by=who(a.by), accepts=list(a.accepts),
+                    from_state=a.state,
+                    to=None,
+                    event=a.on,
+                    by=who(a.by),
+                    accepts=list(a.accepts),
                     guard=a.guard.__name__ if a.guard else None,
                 )
                 for a in m.arms
             ],
-        )  # fmt: skip
+        )

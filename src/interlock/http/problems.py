@@ -86,11 +86,21 @@ class Problem(BaseModel):
 
 
 TITLES = {
-    400: "Bad request", 401: "Not authenticated", 403: "Not allowed", 404: "Not found", 405: "Method not allowed",
-    408: "Too slow", 409: "Conflict", 413: "Too large", 415: "Unsupported media type",
-    421: "Misdirected", 422: "Invalid", 429: "Too many requests",
-    500: "Internal error", 503: "Unavailable",
-}  # fmt: skip
+    400: "Bad request",
+    401: "Not authenticated",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Method not allowed",
+    408: "Too slow",
+    409: "Conflict",
+    413: "Too large",
+    415: "Unsupported media type",
+    421: "Misdirected",
+    422: "Invalid",
+    429: "Too many requests",
+    500: "Internal error",
+    503: "Unavailable",
+}
 
 
 class BadRequest(EngineError):
@@ -174,9 +184,14 @@ def _kind(error: InterlockError) -> str:
 def plain(error: HTTPException) -> Refusal:
     """An error of the framework's own."""
     kinds = {
-        401: "not-authenticated", 404: "not-found", 405: "method-not-allowed", 408: "too-slow", 413: "too-large",
-        422: "invalid", 499: "gone",
-    }  # fmt: skip
+        401: "not-authenticated",
+        404: "not-found",
+        405: "method-not-allowed",
+        408: "too-slow",
+        413: "too-large",
+        422: "invalid",
+        499: "gone",
+    }
     return problem(error.status_code, kinds.get(error.status_code, "http"), str(error.detail), headers=error.headers)
 
 

@@ -62,15 +62,19 @@ class Process:
         if settings.data.exists():  # made before the rule, or by hand
             private.folder(settings.data, ours=_is_ours)
         store = open_store(
-            settings.database_url, durability=settings.durability, listen_url=settings.listen_url,
+            settings.database_url,
+            durability=settings.durability,
+            listen_url=settings.listen_url,
             wakeup=settings.wakeup,
-        )  # fmt: skip
+        )
         migrate.upgrade(store)
         self.engine = Engine(
-            store, machines(store), mirror=_mirror(settings),
+            store,
+            machines(store),
+            mirror=_mirror(settings),
             secrets={name: value.get_secret_value() for name, value in settings.secrets.items()},
             audit_keys=_audit_keys(settings, store),
-        )  # fmt: skip
+        )
         ai.configure(self.engine, settings.ai)
         self.engine.core.settings["contracts"] = settings.contracts
         self.people = People(self.engine)
@@ -131,9 +135,12 @@ class Process:
         assert self._socket is not None
         self.service.listens_at = self.url
         app = create_app(
-            self.service, routers=self.engine.registry.routers, pages=self._pages, tracing=self._tracing,
+            self.service,
+            routers=self.engine.registry.routers,
+            pages=self._pages,
+            tracing=self._tracing,
             demo=self._is_demo is not None and self.engine.read(self._is_demo),
-        )  # fmt: skip
+        )
         server = make_server(app, self.service, ready=ready, stopping=self._drain)
         run(server, self._socket)
 
@@ -183,8 +190,9 @@ def _audit_keys(settings: Settings, store: Store) -> signing.Keys | None:
     if found is None:
         log.warning(
             "there is no audit key %s, so this process signs no checkpoints; make one for all processes with: "
-            "interlock audit key", signing.place(settings),
-        )  # fmt: skip
+            "interlock audit key",
+            signing.place(settings),
+        )
     return found
 
 

@@ -85,11 +85,18 @@ def make_server(
 ) -> Server:
     limits = service.settings.http
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=10, server_header=False, lifespan="on",
-        timeout_keep_alive=30, ws="none", limit_concurrency=limits.connections,
+        app,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=10,
+        server_header=False,
+        lifespan="on",
+        timeout_keep_alive=30,
+        ws="none",
+        limit_concurrency=limits.connections,
         http=bounded(Bounds(limits, Reach(limits))),
         proxy_headers=False,  # `reach` does it, and only for proxies that were configured
-    )  # fmt: skip
+    )
     return Server(config, service, ready, stopping)
 
 

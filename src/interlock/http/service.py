@@ -69,7 +69,7 @@ class Service:
         limits = settings.http
         self.streams = Places(
             "live streams", each=limits.streams_per_caller, of_all=limits.stream_limit, kind="streams"
-        )  # fmt: skip
+        )
         self.waits = Places("requests that wait", each=WAITS_OF_ONE, of_all=WAITS, kind="too-busy")
         self._rooms: dict[Callable[[Service], Any], Any] = {}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")

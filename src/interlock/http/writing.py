@@ -85,9 +85,14 @@ class Writer:
                 return row.body, True
             made = job(unit)
             unit.insert(
-                idempotency, who=self.who.who, key=key, request=f"{digest} {_rights(self.who)}".strip(), status=status,
-                body=kept(made).model_dump_json(by_alias=True), at=unit.now,
-            )  # fmt: skip
+                idempotency,
+                who=self.who.who,
+                key=key,
+                request=f"{digest} {_rights(self.who)}".strip(),
+                status=status,
+                body=kept(made).model_dump_json(by_alias=True),
+                at=unit.now,
+            )
             return made.model_dump_json(by_alias=True), False
 
         found = await self.service.write_as(self.who, run, name)

@@ -306,5 +306,9 @@ def _failure_paths(machine: Machine) -> list[str]:
 
 
 CHECKS: tuple[Callable[[Machine], list[str]], ...] = (
-    _ambiguous, _unreachable, _dead_ends, _stuck, _failure_paths,
-)  # fmt: skip
+    _ambiguous,
+    _unreachable,
+    _dead_ends,
+    _stuck,
+    _failure_paths,
+)

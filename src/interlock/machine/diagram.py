@@ -243,11 +243,14 @@ def _place(machine: Machine, lines: Sequence[Line], named: Sequence[bool], heigh
             "effort": "thorough",
             "labels": {"reservation": "when_needed"},
             "spacing": {
-                "layer_gap": 40 * room, "node_gap": 34 * room, "dummy_gap": 22 * room,
-                "edge_label_margin": 10, "stub": 12,
+                "layer_gap": 40 * room,
+                "node_gap": 34 * room,
+                "dummy_gap": 22 * room,
+                "edge_label_margin": 10,
+                "stub": 12,
             },
         },
-    )  # fmt: skip
+    )
     nodes = {
         name: Box(n["center"]["x"], n["center"]["y"], n["size"]["width"], n["size"]["height"])
         for name, n in zip(machine.states, out.nodes, strict=True)

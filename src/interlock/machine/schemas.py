@@ -15,19 +15,55 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 SAYS_NOTHING = frozenset(
-    {"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment",
-     "$defs", "definitions", "$schema", "$id", "discriminator"}
-)  # fmt: skip
+    {
+        "title",
+        "description",
+        "default",
+        "examples",
+        "example",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "$comment",
+        "$defs",
+        "definitions",
+        "$schema",
+        "$id",
+        "discriminator",
+    }
+)
 """Keywords that allow and forbid nothing. A discriminator only says which of the alternatives it is."""
 BOUNDS = {
-    "minimum": 1, "exclusiveMinimum": 1, "minLength": 1, "minItems": 1, "minProperties": 1,
-    "maximum": -1, "exclusiveMaximum": -1, "maxLength": -1, "maxItems": -1, "maxProperties": -1,
-}  # fmt: skip
+    "minimum": 1,
+    "exclusiveMinimum": 1,
+    "minLength": 1,
+    "minItems": 1,
+    "minProperties": 1,
+    "maximum": -1,
+    "exclusiveMaximum": -1,
+    "maxLength": -1,
+    "maxItems": -1,
+    "maxProperties": -1,
+}
 """Keywords with a number: 1 where a greater one allows less."""
 PARTS = frozenset(
-    {"type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "properties", "required", "additionalProperties",
-     "items", "prefixItems", "propertyNames", *BOUNDS}
-)  # fmt: skip
+    {
+        "type",
+        "enum",
+        "const",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "$ref",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "prefixItems",
+        "propertyNames",
+        *BOUNDS,
+    }
+)
 
 
 def differences(old: Schema, new: Schema) -> list[str]:

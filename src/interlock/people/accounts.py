@@ -135,9 +135,13 @@ def add(
     unit.conn.execute(sa.insert(P).values(id=made, name=name, email=email, password=password, created_at=unit.now))
     unit.conn.execute(sa.insert(M).values(workspace=workspace, person_id=made, role=role.value, at=unit.now))
     actions.record(
-        unit, by, "user_added", name, workspace=workspace,
+        unit,
+        by,
+        "user_added",
+        name,
+        workspace=workspace,
         details={"role": role.value, "email": email, "password": password is not None},
-    )  # fmt: skip
+    )
     return get(unit.conn, made)
 
 

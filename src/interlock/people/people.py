@@ -68,11 +68,9 @@ class People:
         names.checked(name, "person")
         hashed = self._passwords.hashed(password) if password is not None else None
         return self._engine.write(
-            lambda unit: accounts.add(
-                unit, name, role=role, by=by, password=hashed, email=email, workspace=workspace
-            ),
+            lambda unit: accounts.add(unit, name, role=role, by=by, password=hashed, email=email, workspace=workspace),
             name="people",
-        )  # fmt: skip
+        )
 
     def get(self, person_id: UUID) -> Person:
         return self._engine.read(lambda conn: accounts.get(conn, person_id))
@@ -168,7 +166,7 @@ class People:
                 unit, workspace, name, kind=kind, by=by, person_id=person_id, scopes=given, until=end
             ),
             name="people",
-        )  # fmt: skip
+        )
 
     def token(self, token_id: UUID) -> TokenRow:
         return self._engine.read(lambda conn: tokens.get(conn, token_id))

@@ -37,13 +37,11 @@ LINK_LIVES = span(timedelta(hours=1))
 LINK_PATH = "/login?link="
 
 _BY_HASH = (
-    sa.select(
-        S.c.person_id, S.c.seen_at, S.c.until, S.c.ended_at, P.c.name, P.c.disabled_at, M.c.workspace, M.c.role
-    )
+    sa.select(S.c.person_id, S.c.seen_at, S.c.until, S.c.ended_at, P.c.name, P.c.disabled_at, M.c.workspace, M.c.role)
     .join(P, P.c.id == S.c.person_id)
     .outerjoin(M, M.c.person_id == S.c.person_id)
     .where(S.c.hash == sa.bindparam("hash"))
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

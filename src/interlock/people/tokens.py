@@ -30,17 +30,37 @@ PREFIX = "il_"
 SHORTEST_SECRET, LONGEST_SECRET = 16, 200
 
 _SHOWN = (
-    T.c.id, T.c.workspace, T.c.name, T.c.kind, T.c.person_id, T.c.scopes, T.c.hint, T.c.created_at, T.c.created_by,
-    T.c.used_at, T.c.until, T.c.revoked_at, T.c.revoked_by,
-)  # fmt: skip
+    T.c.id,
+    T.c.workspace,
+    T.c.name,
+    T.c.kind,
+    T.c.person_id,
+    T.c.scopes,
+    T.c.hint,
+    T.c.created_at,
+    T.c.created_by,
+    T.c.used_at,
+    T.c.until,
+    T.c.revoked_at,
+    T.c.revoked_by,
+)
 _WHO = (
     sa.select(
-        T.c.id, T.c.workspace, T.c.name, T.c.kind, T.c.person_id, T.c.scopes, T.c.until, T.c.revoked_at,
-        P.c.name.label("person"), P.c.disabled_at, M.c.role,
+        T.c.id,
+        T.c.workspace,
+        T.c.name,
+        T.c.kind,
+        T.c.person_id,
+        T.c.scopes,
+        T.c.until,
+        T.c.revoked_at,
+        P.c.name.label("person"),
+        P.c.disabled_at,
+        M.c.role,
     )
     .outerjoin(P, P.c.id == T.c.person_id)
     .outerjoin(M, sa.and_(M.c.person_id == T.c.person_id, M.c.workspace == T.c.workspace))
-)  # fmt: skip
+)
 _BY_HASH = _WHO.where(T.c.hash == sa.bindparam("hash"))
 _BY_ID = _WHO.where(T.c.id == sa.bindparam("token"))
 
@@ -98,10 +118,19 @@ def create(
     made = uuid7()
     unit.conn.execute(
         sa.insert(T).values(
-            id=made, workspace=workspace, name=name, kind=kind, person_id=person_id, scopes=canonical(sorted(given)),
-            hash=digest(secret), hint=secret[-4:], created_at=unit.now, created_by=str(by), until=until,
+            id=made,
+            workspace=workspace,
+            name=name,
+            kind=kind,
+            person_id=person_id,
+            scopes=canonical(sorted(given)),
+            hash=digest(secret),
+            hint=secret[-4:],
+            created_at=unit.now,
+            created_by=str(by),
+            until=until,
         )
-    )  # fmt: skip
+    )
     details = {"id": str(made), "kind": kind, "scopes": sorted(given) or None, "until": until}
     actions.record(unit, by, "token_created", name, workspace=workspace, details=details)
     return get(unit.conn, made), secret
@@ -218,9 +247,11 @@ def _made_with(unit: Unit, maker: TokenRow) -> list[TokenRow]:
     person = unit.conn.execute(sa.select(P.c.name).where(P.c.id == maker.person_id)).scalar_one()
     names = [str(Actor(kind, f"{person}/{maker.name}")) for kind in (USER, OWNER)]
     query = sa.select(*_SHOWN).where(
-        T.c.workspace == maker.workspace, T.c.created_by.in_(names), T.c.created_at >= maker.created_at,
+        T.c.workspace == maker.workspace,
+        T.c.created_by.in_(names),
+        T.c.created_at >= maker.created_at,
         T.c.revoked_at.is_(None),
-    )  # fmt: skip
+    )
     if maker.until is not None:
         query = query.where(T.c.created_at < maker.until)
     return [_read(row) for row in unit.conn.execute(query)]

@@ -19,6 +19,22 @@ from interlock.store.errors import (
 )
 
 __all__ = [
-    "SECOND", "Clock", "Micros", "RowChanged", "SchemaMismatch", "Store", "StoreBusy", "StoreClosed", "StoreError",
-    "StoreFull", "StoreGone", "SystemClock", "WrongIsolation", "last_set", "micros", "moment", "open_store", "span",
-]  # fmt: skip
+    "SECOND",
+    "Clock",
+    "Micros",
+    "RowChanged",
+    "SchemaMismatch",
+    "Store",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreError",
+    "StoreFull",
+    "StoreGone",
+    "SystemClock",
+    "WrongIsolation",
+    "last_set",
+    "micros",
+    "moment",
+    "open_store",
+    "span",
+]

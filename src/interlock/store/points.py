@@ -11,10 +11,30 @@ from collections.abc import Callable
 hook: Callable[[str], None] | None = None
 
 WRITES = (
-    "create", "fire", "pause", "resume", "claim", "finish", "give_back", "tick", "take_back", "start", "beat",
-    "intend", "sent", "settle", "move", "save", "extend", "progress", "send", "artifact", "review", "dead_letter",
+    "create",
+    "fire",
+    "pause",
+    "resume",
+    "claim",
+    "finish",
+    "give_back",
+    "tick",
+    "take_back",
+    "start",
+    "beat",
+    "intend",
+    "sent",
+    "settle",
+    "move",
+    "save",
+    "extend",
+    "progress",
+    "send",
+    "artifact",
+    "review",
+    "dead_letter",
     "lease",
-)  # fmt: skip
+)
 """The names that the engine and its workers give to their writes."""
 KEEPING = ("retain", "erase", "migrate")
 """Those of whoever looks after the database; `retain:archived` is between an archive and the removal."""

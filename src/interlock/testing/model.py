@@ -209,8 +209,13 @@ def _handler(model: FakeModel) -> type[BaseHTTPRequestHandler]:
 
 def _error(seen: Seen, said: Fails) -> dict[str, Any]:
     if seen.protocol == "anthropic":
-        kinds = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error",
-                 529: "overloaded_error"}  # fmt: skip
+        kinds = {
+            401: "authentication_error",
+            403: "permission_error",
+            404: "not_found_error",
+            429: "rate_limit_error",
+            529: "overloaded_error",
+        }
         kind = kinds.get(said.status, "api_error" if said.status >= 500 else "invalid_request_error")
         return {"type": "error", "error": {"type": kind, "message": said.message}}
     return {"error": {"message": said.message, "type": "error", "code": None, "param": None}}
@@ -231,9 +236,15 @@ def _anthropic(seen: Seen, said: Any, came: int, went: int) -> dict[str, Any]:
         case _:
             content, stop = [_use(seen, said)], "tool_use"
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": seen.body["model"], "content": content,
-        "stop_reason": stop, "stop_sequence": None, "usage": {"input_tokens": came, "output_tokens": went},
-    }  # fmt: skip
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": seen.body["model"],
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": {"input_tokens": came, "output_tokens": went},
+    }
 
 
 def _use(seen: Seen, given: Any) -> dict[str, Any]:
@@ -254,7 +265,10 @@ def _openai(seen: Seen, said: Any, came: int, went: int) -> dict[str, Any]:
             call = {"id": "call_1", "type": "function", "function": {"name": seen.tool, "arguments": given}}
             message["tool_calls"], finish = [call], "length" if isinstance(said, Says) and said.cut else "tool_calls"
     return {
-        "id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": seen.body["model"],
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": seen.body["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
         "usage": {"prompt_tokens": came, "completion_tokens": went, "total_tokens": came + went},
-    }  # fmt: skip
+    }

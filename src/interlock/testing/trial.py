@@ -61,10 +61,16 @@ class Trial:
         worker = uuid4()
         self.engine.store.write(
             lambda conn: workers.start(
-                conn, self.clock.now(), worker, host="trial", pid=0, queues=self.queues, lock_file=None,
+                conn,
+                self.clock.now(),
+                worker,
+                host="trial",
+                pid=0,
+                queues=self.queues,
+                lock_file=None,
                 lives=timedelta(days=3650),
             )
-        )  # fmt: skip
+        )
         return worker
 
     # -- doing

@@ -91,9 +91,15 @@ class _Walker:
     def step(self) -> None:
         self.walk.steps += 1
         moves: list[tuple[int, Callable[[], None]]] = [
-            (2, self.create), (8, self.claim), (8, self.finish), (4, self.fire), (1, self.crash), (1, self.pause),
-            (2, self.resume), (3, self.wait),
-        ]  # fmt: skip
+            (2, self.create),
+            (8, self.claim),
+            (8, self.finish),
+            (4, self.fire),
+            (1, self.crash),
+            (1, self.pause),
+            (2, self.resume),
+            (3, self.wait),
+        ]
         chosen = self.chance.choices([m for _, m in moves], [w for w, _ in moves])[0]
         try:
             chosen()

@@ -18,6 +18,17 @@ from interlock.watch.measures import Activity, Backlog, Ends, MachineView, Overv
 from interlock.watch.rules import METRICS, Rule
 
 __all__ = [
-    "METRICS", "Activity", "Alert", "AlertPage", "Backlog", "Ends", "Lengths", "MachineView", "Overview", "Point",
-    "Rule", "Totals", "overview",
-]  # fmt: skip
+    "METRICS",
+    "Activity",
+    "Alert",
+    "AlertPage",
+    "Backlog",
+    "Ends",
+    "Lengths",
+    "MachineView",
+    "Overview",
+    "Point",
+    "Rule",
+    "Totals",
+    "overview",
+]

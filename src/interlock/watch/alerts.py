@@ -143,20 +143,36 @@ def _again(unit: Unit, alert: Alert, rule: Rule) -> bool:
 
 def _add(unit: Unit, finding: Finding, status: str, *, notices: int = 1) -> Alert:
     alert = Alert(
-        id=uuid7(), rule=finding.rule.name, workspace=None, machine=finding.machine, status=status,
-        sentence=finding.sentence, value=finding.value, threshold=finding.rule.threshold, opened_at=unit.now,
-        seen_at=unit.now, notified_at=unit.now if notices else None, notices=notices, acknowledged_at=None,
-        acknowledged_by=None, closed_at=None,
-    )  # fmt: skip
+        id=uuid7(),
+        rule=finding.rule.name,
+        workspace=None,
+        machine=finding.machine,
+        status=status,
+        sentence=finding.sentence,
+        value=finding.value,
+        threshold=finding.rule.threshold,
+        opened_at=unit.now,
+        seen_at=unit.now,
+        notified_at=unit.now if notices else None,
+        notices=notices,
+        acknowledged_at=None,
+        acknowledged_by=None,
+        closed_at=None,
+    )
     unit.conn.execute(sa.insert(L).values({name: getattr(alert, name) for name in Alert.__slots__}))
     return alert
 
 
 def _seen(unit: Unit, alert: Alert, finding: Finding, **values: Any) -> Alert:
     return _change(
-        unit, alert, seen_at=unit.now, value=finding.value, threshold=finding.rule.threshold,
-        sentence=finding.sentence, **values,
-    )  # fmt: skip
+        unit,
+        alert,
+        seen_at=unit.now,
+        value=finding.value,
+        threshold=finding.rule.threshold,
+        sentence=finding.sentence,
+        **values,
+    )
 
 
 def _change(unit: Unit, alert: Alert, **values: Any) -> Alert:
@@ -166,10 +182,16 @@ def _change(unit: Unit, alert: Alert, **values: Any) -> Alert:
 
 def _told(unit: Unit, alert: Alert, what: str, notify: Sequence[str]) -> Alert:
     body = {
-        "alert": str(alert.id), "rule": alert.rule, "machine": alert.machine, "status": alert.status,
-        "sentence": alert.sentence, "value": alert.value, "threshold": alert.threshold,
-        "since": moment(alert.opened_at).isoformat(), "what": what,
-    }  # fmt: skip
+        "alert": str(alert.id),
+        "rule": alert.rule,
+        "machine": alert.machine,
+        "status": alert.status,
+        "sentence": alert.sentence,
+        "value": alert.value,
+        "threshold": alert.threshold,
+        "since": moment(alert.opened_at).isoformat(),
+        "what": what,
+    }
     for one in dict.fromkeys(notify):
         channel, _, whom = one.partition(":")
         outbox.put(unit, channel, whom, f"Alert {what}: {alert.sentence}", body)

@@ -292,11 +292,16 @@ def overview(
     by_state, waits = counts(conn, workspaces), lags(oldest_ready(conn, now), now)
     happened, asked = activity(conn, now, window, workspaces), reviews(conn, now, workspaces)
     views = tuple(
-        _view(machine, by_state.get(machine.name, {}), waits.get(machine.name, 0),
-              happened.get(machine.name) or Activity(), asked.get(machine.name) or Backlog(),
-              dead_letters(conn, machine.name, workspaces))
+        _view(
+            machine,
+            by_state.get(machine.name, {}),
+            waits.get(machine.name, 0),
+            happened.get(machine.name) or Activity(),
+            asked.get(machine.name) or Backlog(),
+            dead_letters(conn, machine.name, workspaces),
+        )
         for machine in registry
-    )  # fmt: skip
+    )
     everything = Activity()
     for machine in registry:
         everything.add(happened.get(machine.name) or Activity())
@@ -360,7 +365,25 @@ def together(backlogs: Iterable[Backlog]) -> Backlog:
 
 
 __all__ = [
-    "Activity", "Backlog", "Ends", "Lengths", "MachineView", "Overview", "Point", "Totals", "Waiting",
-    "activity", "counts", "dead_letters", "dwell", "ends", "lags", "oldest_ready", "overview", "reviews", "series",
-    "series_of_each", "workers_alive",
-]  # fmt: skip
+    "Activity",
+    "Backlog",
+    "Ends",
+    "Lengths",
+    "MachineView",
+    "Overview",
+    "Point",
+    "Totals",
+    "Waiting",
+    "activity",
+    "counts",
+    "dead_letters",
+    "dwell",
+    "ends",
+    "lags",
+    "oldest_ready",
+    "overview",
+    "reviews",
+    "series",
+    "series_of_each",
+    "workers_alive",
+]

@@ -34,20 +34,26 @@ _request_seconds = Histogram(
     "interlock_http_request_seconds", "How long answers took.", ["method", "route"], buckets=QUICK, registry=_process
 )
 _runs = Counter(
-    "interlock_handler_runs", "Handlers run by this process, by how they ended.", ["machine", "step", "outcome"],
+    "interlock_handler_runs",
+    "Handlers run by this process, by how they ended.",
+    ["machine", "step", "outcome"],
     registry=_process,
-)  # fmt: skip
+)
 _run_seconds = Histogram(
     "interlock_handler_seconds", "How long handlers ran.", ["machine", "step"], buckets=SLOW, registry=_process
 )
 _model_calls = Counter(
-    "interlock_model_calls", "Questions to models by this process, by how they ended.", ["task", "model", "outcome"],
+    "interlock_model_calls",
+    "Questions to models by this process, by how they ended.",
+    ["task", "model", "outcome"],
     registry=_process,
-)  # fmt: skip
+)
 _model_tokens = Counter(
-    "interlock_model_tokens", "Tokens that models used for this process.", ["task", "model", "direction"],
+    "interlock_model_tokens",
+    "Tokens that models used for this process.",
+    ["task", "model", "direction"],
     registry=_process,
-)  # fmt: skip
+)
 _model_dollars = Counter(
     "interlock_model_dollars", "What models cost, where it is known.", ["task", "model"], registry=_process
 )

@@ -76,10 +76,15 @@ def roll(unit: Unit, limit: int = BATCH) -> bool:
         return False
     known = endings(conn)
     values = {
-        "after_xact": after.xact, "after_pos": after.pos, "end_xact": end.xact, "end_pos": end.pos,
-        "final": list(known.final), "failed": list(known.failed), "quiet": list(known.quiet),
+        "after_xact": after.xact,
+        "after_pos": after.pos,
+        "end_xact": end.xact,
+        "end_pos": end.pos,
+        "final": list(known.final),
+        "failed": list(known.failed),
+        "quiet": list(known.quiet),
         "recent": unit.now - KEEP_MINUTES,
-    }  # fmt: skip
+    }
     if dialect == "postgresql":
         conn.exec_driver_sql(BY_INDEX)
     for statement in _statements(dialect):
@@ -179,15 +184,26 @@ def _rows(dialect: str) -> sa.CTE:
     )
     return (
         sa.select(
-            H.c.instance_id, H.c.seq, H.c.kind, H.c.from_state, H.c.to_state, H.c.at, H.c.dwell, H.c.waited,
-            I.c.workspace, I.c.machine, (H.c.at - I.c.created_at).label("life"),
-            _flag(erred, "erred"), _flag(sa.and_(erred, _spent(H)), "spent"), _flag(passed, "passed"),
+            H.c.instance_id,
+            H.c.seq,
+            H.c.kind,
+            H.c.from_state,
+            H.c.to_state,
+            H.c.at,
+            H.c.dwell,
+            H.c.waited,
+            I.c.workspace,
+            I.c.machine,
+            (H.c.at - I.c.created_at).label("life"),
+            _flag(erred, "erred"),
+            _flag(sa.and_(erred, _spent(H)), "spent"),
+            _flag(passed, "passed"),
             sa.func.coalesce(there, "").label("there"),
         )
         .join(I, I.c.id == H.c.instance_id)
         .where(*inside)
         .cte("batch")
-    )  # fmt: skip
+    )
 
 
 def _flag(condition: Column, name: str) -> sa.Label[int]:
@@ -216,11 +232,13 @@ def _entered(row: Any, what: Any) -> Column:
 def _present(rows: sa.CTE) -> sa.Select[Any]:
     """By how much the number of instances in each state changes."""
     moves = sa.union_all(
-        sa.select(rows.c.workspace, rows.c.machine, rows.c.to_state.label("state"), sa.literal_column("1").label("n"))
-        .where(rows.c.to_state.is_not(None)),
-        sa.select(rows.c.workspace, rows.c.machine, rows.c.from_state, sa.literal_column("-1"))
-        .where(rows.c.from_state.is_not(None)),
-    ).cte("change")  # fmt: skip
+        sa.select(
+            rows.c.workspace, rows.c.machine, rows.c.to_state.label("state"), sa.literal_column("1").label("n")
+        ).where(rows.c.to_state.is_not(None)),
+        sa.select(rows.c.workspace, rows.c.machine, rows.c.from_state, sa.literal_column("-1")).where(
+            rows.c.from_state.is_not(None)
+        ),
+    ).cte("change")
     key = (moves.c.workspace, moves.c.machine, moves.c.state)
     return sa.select(*key, sa.func.sum(moves.c.n).label("n")).group_by(*key).having(sa.func.sum(moves.c.n) != 0)
 
@@ -240,11 +258,13 @@ def _endings(rows: sa.CTE) -> sa.CTE:
     through = sa.or_(source.in_(FINAL), sa.and_(source.in_(FAILED), had_rested == 1))
     columns = (rows.c.instance_id, rows.c.seq, rows.c.at, rows.c.workspace, rows.c.machine, rows.c.life)
     return sa.union_all(
-        sa.select(*columns, rows.c.to_state.label("state"), sa.literal_column("1").label("n"))
-        .where(rows.c.to_state.is_not(None), sa.or_(to.in_(FINAL), given_up)),
-        sa.select(*columns, rows.c.from_state, sa.literal_column("-1"))
-        .where(rows.c.from_state.is_not(None), rows.c.dwell.is_(None), through),
-    ).cte("ending")  # fmt: skip
+        sa.select(*columns, rows.c.to_state.label("state"), sa.literal_column("1").label("n")).where(
+            rows.c.to_state.is_not(None), sa.or_(to.in_(FINAL), given_up)
+        ),
+        sa.select(*columns, rows.c.from_state, sa.literal_column("-1")).where(
+            rows.c.from_state.is_not(None), rows.c.dwell.is_(None), through
+        ),
+    ).cte("ending")
 
 
 def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
@@ -262,9 +282,16 @@ def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
         worst: Column = zero,
     ) -> sa.Select[Any]:
         return sa.select(
-            source.c.at, source.c.workspace, source.c.machine, sa.literal_column(f"'{measure}'").label("measure"),
-            state.label("state"), size.label("size"), n.label("n"), total.label("total"), worst.label("worst"),
-        )  # fmt: skip
+            source.c.at,
+            source.c.workspace,
+            source.c.machine,
+            sa.literal_column(f"'{measure}'").label("measure"),
+            state.label("state"),
+            size.label("size"),
+            n.label("n"),
+            total.label("total"),
+            worst.label("worst"),
+        )
 
     def length(measure: str, of: Column, state: Column) -> sa.Select[Any]:
         return told(rows, measure, state, total=of, size=size_of(of), worst=of).where(of.is_not(None))

@@ -123,17 +123,44 @@ def built_in(settings: AlertSettings | None = None) -> list[Rule]:
         settings = AlertSettings()
     again = timedelta(hours=settings.repeat_hours)
     rules = (
-        Rule(name="queue_lag", metric="queue_lag", threshold=settings.queue_lag_minutes * 60, machine=EACH,
-             repeat_every=again),
-        Rule(name="failure_rate", metric="failure_rate", threshold=settings.failure_rate_percent / 100, machine=EACH,
-             min_count=10, repeat_every=again),
-        Rule(name="review_age", metric="review_age", threshold=settings.review_age_hours * 3600, machine=EACH,
-             repeat_every=again),
-        Rule(name="no_worker", metric="workers_alive", op="<", threshold=1, for_=timedelta(seconds=60),
-             repeat_every=again),
-        Rule(name="dead_letters", metric="dead_letters", threshold=settings.dead_letters, machine=EACH,
-             repeat_every=again),
-    )  # fmt: skip
+        Rule(
+            name="queue_lag",
+            metric="queue_lag",
+            threshold=settings.queue_lag_minutes * 60,
+            machine=EACH,
+            repeat_every=again,
+        ),
+        Rule(
+            name="failure_rate",
+            metric="failure_rate",
+            threshold=settings.failure_rate_percent / 100,
+            machine=EACH,
+            min_count=10,
+            repeat_every=again,
+        ),
+        Rule(
+            name="review_age",
+            metric="review_age",
+            threshold=settings.review_age_hours * 3600,
+            machine=EACH,
+            repeat_every=again,
+        ),
+        Rule(
+            name="no_worker",
+            metric="workers_alive",
+            op="<",
+            threshold=1,
+            for_=timedelta(seconds=60),
+            repeat_every=again,
+        ),
+        Rule(
+            name="dead_letters",
+            metric="dead_letters",
+            threshold=settings.dead_letters,
+            machine=EACH,
+            repeat_every=again,
+        ),
+    )
     return [rule for rule in rules if rule.name not in settings.off]
 
 

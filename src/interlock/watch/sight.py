@@ -18,8 +18,11 @@ from interlock.watch.measures import Activity, Backlog, Ends
 from interlock.watch.rules import EACH, METRICS, Rule
 
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
-}  # fmt: skip
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
 WORDS = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}
 
 

@@ -124,11 +124,9 @@ class Deliverer(HintedLoop):
         for message in under_way:
             busy[message.channel, message.recipient] = busy.get((message.channel, message.recipient), 0) + 1
         taken = self._engine.write(
-            lambda unit: outbox.take(
-                unit, room, free, self._limit + SPARE, busy=busy, each=max(1, self._share // 2)
-            ),
+            lambda unit: outbox.take(unit, room, free, self._limit + SPARE, busy=busy, each=max(1, self._share // 2)),
             name="take",
-        )  # fmt: skip
+        )
         for message in taken:
             self._begin(message)
         return len(taken)
@@ -244,6 +242,11 @@ def _write(unit: Unit, attempts: Iterable[_Attempt]) -> None:
         ours = isinstance(told, DeliveryFailed | DeliveryRefused)
         error = message_of(told) if ours else f"{type(told).__name__}: {message_of(told)}"
         outbox.failed(
-            unit, message, error, took=took, attempt=attempt.id, final=isinstance(told, DeliveryRefused),
+            unit,
+            message,
+            error,
+            took=took,
+            attempt=attempt.id,
+            final=isinstance(told, DeliveryRefused),
             retry_after=told.retry_after if isinstance(told, DeliveryFailed) else None,
-        )  # fmt: skip
+        )

@@ -62,9 +62,13 @@ class Reminders:
         for one in self._notify:
             channel, _, whom = one.partition(":")
             self._engine.outbox.put(
-                channel, whom, message.subject, message.body, instance_id=message.instance_id,
+                channel,
+                whom,
+                message.subject,
+                message.body,
+                instance_id=message.instance_id,
                 workspace=message.workspace,
-            )  # fmt: skip
+            )
         return f"handed on to {', '.join(self._notify)}"
 
 
@@ -113,30 +117,39 @@ def channels(settings: Settings) -> dict[str, Channel]:
         mail = settings.mail
         found["mail"] = Mail(
             MailServer(
-                host=mail.host, sender=mail.sender, port=mail.port, username=mail.username,
-                password=mail.password.get_secret_value() if mail.password else None, security=mail.security,
+                host=mail.host,
+                sender=mail.sender,
+                port=mail.port,
+                username=mail.username,
+                password=mail.password.get_secret_value() if mail.password else None,
+                security=mail.security,
                 timeout=mail.timeout,
             )
-        )  # fmt: skip
+        )
     if settings.webhooks:
         found["webhook"] = Webhooks(
             {
                 name: Endpoint(
-                    url=one.url.get_secret_value(), secret=one.secret.get_secret_value(), timeout=one.timeout,
+                    url=one.url.get_secret_value(),
+                    secret=one.secret.get_secret_value(),
+                    timeout=one.timeout,
                     headers={key: value.get_secret_value() for key, value in one.headers.items()},
                 )
                 for name, one in settings.webhooks.items()
             }
-        )  # fmt: skip
+        )
     return found
 
 
 def serving(engine: Engine, settings: Settings) -> list[Loop]:
     """What a process that answers requests does beside: it also notices when no worker is left."""
     return [
-        Timekeeper(engine), Roller(engine), Alerter(engine, settings.alerts), Cleaner(engine),
+        Timekeeper(engine),
+        Roller(engine),
+        Alerter(engine, settings.alerts),
+        Cleaner(engine),
         Checkpointer(engine, settings),
-    ]  # fmt: skip
+    ]
 
 
 def working(engine: Engine, settings: Settings) -> list[Loop]:
@@ -147,6 +160,11 @@ def working(engine: Engine, settings: Settings) -> list[Loop]:
     brought = [OfApplication(engine, duty) for duty in engine.registry.duties]
     delivering = [Deliverer(engine, out)] if out else []
     return [
-        Scheduler(engine), Bulker(engine), Roller(engine), Keeper(engine, settings), Checkpointer(engine, settings),
-        *delivering, *brought,
-    ]  # fmt: skip
+        Scheduler(engine),
+        Bulker(engine),
+        Roller(engine),
+        Keeper(engine, settings),
+        Checkpointer(engine, settings),
+        *delivering,
+        *brought,
+    ]

@@ -42,8 +42,10 @@ class Keeper(Loop):
         if report.total:
             log.info(
                 "removed %d instances and %d other rows, archived in %s",
-                report.instances.total(), report.rows.total(), ", ".join(path.name for path in report.files),
-            )  # fmt: skip
+                report.instances.total(),
+                report.rows.total(),
+                ", ".join(path.name for path in report.files),
+            )
         return False
 
     def _rest(self, took: float) -> None:

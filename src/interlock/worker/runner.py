@@ -73,9 +73,12 @@ class Watch:
     def _about(self) -> dict[str, Any]:
         claim = self._claim
         return {
-            "trace_id": claim.instance.trace_id, "instance": str(claim.id), "machine": claim.machine.name,
-            "step": claim.step, "worker": str(claim.worker),
-        }  # fmt: skip
+            "trace_id": claim.instance.trace_id,
+            "instance": str(claim.id),
+            "machine": claim.machine.name,
+            "step": claim.step,
+            "worker": str(claim.worker),
+        }
 
     def __enter__(self) -> Watch:
         self._token = logs.running.set(self._about)

@@ -216,9 +216,12 @@ def _wait(told: str, now: Micros) -> timedelta | None:
 def _hidden(text: str, endpoint: Endpoint) -> str:
     """Without what the other side may have repeated, and nobody should read."""
     secrets = (
-        endpoint.secret, endpoint.secret.removeprefix(PREFIX), *endpoint.headers.values(),
-        endpoint.url, *secret_parts(endpoint.url),
-    )  # fmt: skip
+        endpoint.secret,
+        endpoint.secret.removeprefix(PREFIX),
+        *endpoint.headers.values(),
+        endpoint.url,
+        *secret_parts(endpoint.url),
+    )
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= 4:
             text = text.replace(secret, "***")

@@ -80,11 +80,17 @@ class Worker:
         lock_file = engine.store.hold_lock(made)
         engine.store.write(
             lambda conn: workers.start(
-                conn, engine.clock.now(), made, host=self.host, pid=os.getpid(), queues=self.queues,
-                lock_file=lock_file, lives=self._lives,
+                conn,
+                engine.clock.now(),
+                made,
+                host=self.host,
+                pid=os.getpid(),
+                queues=self.queues,
+                lock_file=lock_file,
+                lives=self._lives,
             ),
             name="start",
-        )  # fmt: skip
+        )
         self._me.id, self._lock_file = made, lock_file
         if old is not None:
             engine.store.drop_lock(old)

@@ -42,18 +42,30 @@ LAW = (
 )
 SIGNATURES = (
     "IN WITNESS WHEREOF, the parties have executed this Agreement as of March 5, 2024.",
-    "NORDWIND TOOLS, INC.", "By: /s/ Ann Miller", "Name: Ann Miller", "Title: President",
-    "HARBOR RETAIL LLC", "By: /s/ Bob Stone", "Name: Bob Stone", "Title: Manager",
-)  # fmt: skip
+    "NORDWIND TOOLS, INC.",
+    "By: /s/ Ann Miller",
+    "Name: Ann Miller",
+    "Title: President",
+    "HARBOR RETAIL LLC",
+    "By: /s/ Bob Stone",
+    "Name: Bob Stone",
+    "Title: Manager",
+)
 CLEAR = (OPENING, (*LAW, *SIGNATURES))
 """A contract that the rules are sure enough of."""
 DOUBTFUL = ((*OPENING[:3], OPENING[3][:-1] + " and Harbor Stores Inc.", *OPENING[4:]), LAW)
 """One rule reads two parties in it and another three, so that it goes to a person."""
 POWER = (
-    "Stromliefervertrag", "Lieferant: Vattenfall", "Tarif: Strom Fix 12", "Arbeitspreis: 31,5 ct/kWh",
-    "Grundpreis: 12,50 EUR pro Monat", "Jahresverbrauch: 3.500 kWh", "Lieferbeginn: 01.03.2024",
-    "Laufzeit: 12 Monate", "Kündigungsfrist: 6 Wochen",
-)  # fmt: skip
+    "Stromliefervertrag",
+    "Lieferant: Vattenfall",
+    "Tarif: Strom Fix 12",
+    "Arbeitspreis: 31,5 ct/kWh",
+    "Grundpreis: 12,50 EUR pro Monat",
+    "Jahresverbrauch: 3.500 kWh",
+    "Lieferbeginn: 01.03.2024",
+    "Laufzeit: 12 Monate",
+    "Kündigungsfrist: 6 Wochen",
+)
 ENERGY = (POWER,)
 
 
@@ -65,10 +77,16 @@ class Hand:
         self._queues = sorted({machine.queue for machine in engine.registry})
         engine.store.write(
             lambda conn: workers.start(
-                conn, engine.clock.now(), self.id, host="here", pid=0, queues=self._queues, lock_file=None,
+                conn,
+                engine.clock.now(),
+                self.id,
+                host="here",
+                pid=0,
+                queues=self._queues,
+                lock_file=None,
                 lives=timedelta(days=3650),
             )
-        )  # fmt: skip
+        )
 
     def step(self) -> int:
         """One round of what is ready; the number of things done."""
@@ -122,9 +140,12 @@ class House:
         self, content: bytes, filename: str = "a.pdf", who: str = "owner", query: str = "", **fields: Any
     ) -> Any:
         return self.desk.call(
-            who, "POST", f"/workflows/ingest{query}", files={"file": (filename, content)},
+            who,
+            "POST",
+            f"/workflows/ingest{query}",
+            files={"file": (filename, content)},
             data={name: str(value).lower() if isinstance(value, bool) else value for name, value in fields.items()},
-        )  # fmt: skip
+        )
 
     def send(self, content: bytes, who: str = "owner", query: str = "", **body: Any) -> Any:
         told = {"pdfBase64": base64.b64encode(content).decode(), **body}

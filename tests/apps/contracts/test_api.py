@@ -44,8 +44,14 @@ def test_the_worker_goes_all_the_way_by_itself(both: House) -> None:
     assert (compared["state"], compared["comparisonKind"]) == ("completed", "template")
     assert compared["comparison"]["kind"] == "template"
     assert both.path(it) == [
-        "pending", "parsing_pdf", "extracting", "validating", "validated", "comparing", "completed",
-    ]  # fmt: skip
+        "pending",
+        "parsing_pdf",
+        "extracting",
+        "validating",
+        "validated",
+        "comparing",
+        "completed",
+    ]
     assert both.engine.verify().problems == ()
 
 
@@ -244,8 +250,10 @@ def test_with_drive_off_each_step_waits_for_its_endpoint(both: House) -> None:
     assert both.state(it) == "extracting", "nobody called"
     read = both.done(it, "extract")
     assert (read.status_code, read.json()["data"]["state"], read.json()["data"]["needsReview"]) == (
-        200, "validated", False,
-    )  # fmt: skip
+        200,
+        "validated",
+        False,
+    )
     both.wait(hours=2)
     assert both.state(it) == "validated"
     assert both.done(it, "compare").json()["data"]["state"] == "completed"

@@ -18,13 +18,29 @@ from tests.apps.contracts.reading.files import pdf
 
 TYPES = {"rawscript", "script", "flow", "forloopflow", "whileloopflow", "branchone", "branchall", "identity", "aiagent"}
 MODULE = {
-    "id", "summary", "value", "retry", "timeout", "suspend", "stop_after_if", "skip_if", "sleep", "cache_ttl", "mock",
-    "continue_on_error", "priority",
-}  # fmt: skip
+    "id",
+    "summary",
+    "value",
+    "retry",
+    "timeout",
+    "suspend",
+    "stop_after_if",
+    "skip_if",
+    "sleep",
+    "cache_ttl",
+    "mock",
+    "continue_on_error",
+    "priority",
+}
 SUSPEND = {
-    "required_events", "timeout", "continue_on_disapprove_timeout", "user_auth_required", "self_approval_disabled",
-    "hide_cancel", "resume_form",
-}  # fmt: skip
+    "required_events",
+    "timeout",
+    "continue_on_disapprove_timeout",
+    "user_auth_required",
+    "self_approval_disabled",
+    "hide_cancel",
+    "resume_form",
+}
 
 
 def every(modules: list[Any]) -> Iterator[Any]:
@@ -68,8 +84,10 @@ def test_the_person_is_asked_where_one_is_needed_and_time_runs_out_into_the_next
     suspend = modules["approval"]["suspend"]
     assert set(suspend) <= SUSPEND
     assert (suspend["required_events"], suspend["timeout"], suspend["continue_on_disapprove_timeout"]) == (
-        1, 86400, True,
-    )  # fmt: skip
+        1,
+        86400,
+        True,
+    )
     assert "continue_on_error" not in modules["approval"], "its failure would be the next step's"
     actions = suspend["resume_form"]["schema"]["properties"]["action"]["enum"]
     assert sorted(actions) == ["approve", "correct", "reject"]

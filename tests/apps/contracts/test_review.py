@@ -46,8 +46,11 @@ def test_a_correction_is_put_beside_what_the_machine_had_read(both: House) -> No
     told = both.review(it, "correct", correct("governing_law", "Delaware")).json()["data"]
     law = told["fields"]["governing_law"]
     assert (told["state"], law["value"], law["normalised"], law["verified"]) == (
-        "validated", "Delaware", "Delaware", True,
-    )  # fmt: skip
+        "validated",
+        "Delaware",
+        "Delaware",
+        True,
+    )
     assert (law["machine"]["value"], law["machine"]["quote"]) == (before["value"], before["quote"])
     assert (law["human"]["action"], law["human"]["by"]) == ("correct", "user:reviewer/t")
     assert law["human"]["at"].startswith("2026-01-05T09:00")
@@ -62,8 +65,9 @@ def test_a_correction_that_says_the_same_counts_as_right(house: House) -> None:
     it = house.in_review(drive=False)
     house.review(it, "correct", correct("agreement_date", "5 March 2024"))
     assert (labels(house, it)["agreement_date"], house.look(it)["fields"]["agreement_date"]["normalised"]) == (
-        1, "2024-03-05",
-    )  # fmt: skip
+        1,
+        "2024-03-05",
+    )
 
 
 def test_parties_are_corrected_as_a_list(house: House) -> None:

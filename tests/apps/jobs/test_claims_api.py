@@ -86,8 +86,10 @@ def test_a_claim_runs_from_start_to_end_as_the_specification_has_it(town: Crawle
 
     (run,) = town.runs("12345")
     assert run["artifacts"] == {
-        "resume_url": "s3://resumes/v2.pdf", "answers": {"yoe": "5"}, "confirmation_url": "https://ramp.example/1",
-    }  # fmt: skip
+        "resume_url": "s3://resumes/v2.pdf",
+        "answers": {"yoe": "5"},
+        "confirmation_url": "https://ramp.example/1",
+    }
     assert (run["status"], run["error"], run["variant_id"]) == ("success", None, "resume-v2")
     refused = town.claim("12345")
     assert (refused.status_code, refused.json()["type"]) == (400, "job-status")
@@ -237,9 +239,12 @@ def test_every_pair_of_a_job_by_hand(quick: Crawled, at: str, to: str) -> None:
 
 RUNS = ("pending", "submitted", "success", "failed", "lost")
 LEGAL = {
-    ("pending", "submitted"), ("pending", "success"), ("pending", "failed"), ("submitted", "success"),
+    ("pending", "submitted"),
+    ("pending", "success"),
+    ("pending", "failed"),
+    ("submitted", "success"),
     ("submitted", "failed"),
-} | {(state, state) for state in ("pending", "submitted", "success", "failed", "lost")}  # fmt: skip
+} | {(state, state) for state in ("pending", "submitted", "success", "failed", "lost")}
 
 
 @pytest.mark.parametrize("to", RUNS)

@@ -45,9 +45,12 @@ class House(Trial):
     def __init__(self, store: Store) -> None:
         self.act: Callable[[Task[Any], HeldJob], None] = lambda task, claim: claim.succeeded()
         errand = Machine(
-            "errand", initial="todo", data=Errand, states=[State("todo"), State("done", FINAL)],
+            "errand",
+            initial="todo",
+            data=Errand,
+            states=[State("todo"), State("done", FINAL)],
             transitions=[Transition("todo", "done", on="did")],
-        )  # fmt: skip
+        )
 
         @errand.work("todo")
         def todo(task: Task[Errand]) -> Outcome:

@@ -87,8 +87,9 @@ class Desk(Trial):
 
     def borrow(self, task: Task[Loan]) -> Outcome:
         asked = self._ask if self.verify else None
-        task.once("borrow", {"session": task.data.session_id}, self.allocator.borrow, key=self.token(task.id),
-                  verify=asked)  # fmt: skip
+        task.once(
+            "borrow", {"session": task.data.session_id}, self.allocator.borrow, key=self.token(task.id), verify=asked
+        )
         return Go("held", data={"lent": True})
 
     def _ask(self, effect: Effect) -> dict[str, Any] | None:
@@ -98,8 +99,13 @@ class Desk(Trial):
 
     def give_back(self, task: Task[Loan]) -> Outcome:
         token = self.token(task.id)
-        task.once("return", {"token": token}, lambda _: self.allocator.give_back(token), key=f"return:{token}",
-                  verify=lambda _: None if token in self.allocator.borrowed else {"status": "succeeded"})  # fmt: skip
+        task.once(
+            "return",
+            {"token": token},
+            lambda _: self.allocator.give_back(token),
+            key=f"return:{token}",
+            verify=lambda _: None if token in self.allocator.borrowed else {"status": "succeeded"},
+        )
         return Go("returned")
 
     # -- the test's own words

@@ -362,8 +362,10 @@ def test_artifacts_are_added_deeply_and_history_keeps_each_patch(board: Board) -
     board.tell(made, ROBOT, "submitted", artifacts={"answers": {"deep": {"b": 2}}, "notes": None})
     board.tell(made, ROBOT, "success", artifacts={"answers": {"yoe": "6"}, "else": [1]})
     assert board.data(made)["artifacts"] == {
-        "resume_url": "s3://v2", "answers": {"yoe": "6", "deep": {"a": 1, "b": 2}}, "else": [1],
-    }  # fmt: skip
+        "resume_url": "s3://v2",
+        "answers": {"yoe": "6", "deep": {"a": 1, "b": 2}},
+        "else": [1],
+    }
     kept = [row.payload["merge"]["artifacts"] for row in board.engine.history(made) if "merge" in row.payload]
     assert [sorted(one) for one in kept] == [["answers", "resume_url"], ["answers", "notes"], ["answers", "else"]]
     assert board.engine.verify(made).problems == ()

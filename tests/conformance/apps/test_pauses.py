@@ -23,10 +23,18 @@ def plan(instance: Instance, now: int) -> tuple[object, ...]:
     """What happens to it next, by itself; what a worker held is simply ready again, now."""
     held = instance.wake in {"lease", "work"}
     return (
-        instance.state, instance.previous, instance.data, instance.failures, instance.failed_step, instance.entered_at,
-        "work" if held else instance.wake, now if held else instance.due_at, instance.due_event,
-        instance.timer_at, instance.timer_no,
-    )  # fmt: skip
+        instance.state,
+        instance.previous,
+        instance.data,
+        instance.failures,
+        instance.failed_step,
+        instance.entered_at,
+        "work" if held else instance.wake,
+        now if held else instance.due_at,
+        instance.due_event,
+        instance.timer_at,
+        instance.timer_no,
+    )
 
 
 @pytest.mark.parametrize(("name", "state"), [place for place in PLACES if not at_rest(*place)])

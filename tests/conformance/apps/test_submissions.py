@@ -295,9 +295,15 @@ def test_withdrawn_while_it_is_prepared_it_goes_through_paused_in_one_transactio
 
 @pytest.mark.parametrize(
     ("state", "reason"),
-    [("queued", "user"), ("ready_to_submit", "user"), ("requires_review", "rejected_in_review"), ("failed", "user"),
-     ("paused", "user"), ("submitted", "user")],
-)  # fmt: skip
+    [
+        ("queued", "user"),
+        ("ready_to_submit", "user"),
+        ("requires_review", "rejected_in_review"),
+        ("failed", "user"),
+        ("paused", "user"),
+        ("submitted", "user"),
+    ],
+)
 def test_from_every_other_state_it_is_withdrawn_at_once(play: Play, state: str, reason: str) -> None:
     it = APPLICATION.at(play, state)
     play.engine.cancel(it, actor=ANN)

@@ -80,8 +80,16 @@ def test_a_run_that_reported_a_submission_is_not_lost_with_its_agent() -> None:
     assert not any(SYSTEM in edge.by for edge in run.edges_from("submitted"))
 
 
-@pytest.mark.parametrize("pair", [("pending", "submitted"), ("pending", "success"), ("pending", "failed"),
-                                  ("submitted", "success"), ("submitted", "failed")])  # fmt: skip
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("pending", "submitted"),
+        ("pending", "success"),
+        ("pending", "failed"),
+        ("submitted", "success"),
+        ("submitted", "failed"),
+    ],
+)
 def test_an_agent_reports_for_its_own_run_alone(pair: tuple[str, str]) -> None:
     edge = run.edge(*pair)
     assert edge is not None

@@ -137,9 +137,15 @@ def test_every_setting_is_tried_here() -> None:
 
 @pytest.mark.parametrize(("table", "key", "text", "given", "from_file", "from_environment"), SETTINGS)
 def test_a_setting_comes_from_the_file_and_a_variable_wins_over_it(
-    write: Write, monkeypatch: pytest.MonkeyPatch, table: str, key: str, text: str, given: str, from_file: Any,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+    table: str,
+    key: str,
+    text: str,
+    given: str,
+    from_file: Any,
     from_environment: Any,
-) -> None:  # fmt: skip
+) -> None:
     write(toml(table, key, text))
     assert value(load(), table, key) == from_file
     monkeypatch.setenv(variable(table, key), given)
@@ -178,8 +184,10 @@ def test_webhooks_are_tables_by_their_names(write: Write, monkeypatch: pytest.Mo
     assert set(found) == {"shop", "bank"}
     shop = found["shop"]
     assert (shop.url.get_secret_value(), shop.timeout, shop.headers["X-Key"].get_secret_value()) == (
-        "https://shop.org/in", 3, "open sesame",
-    )  # fmt: skip
+        "https://shop.org/in",
+        3,
+        "open sesame",
+    )
     assert (found["bank"].headers, found["bank"].timeout) == ({}, 15)
     monkeypatch.setenv("INTERLOCK_WEBHOOKS__SHOP__TIMEOUT", "9")
     again = load().webhooks["shop"]

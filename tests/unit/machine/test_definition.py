@@ -190,8 +190,15 @@ def test_the_size_of_a_window_is_a_number_or_a_field() -> None:
 
 def test_the_digest_follows_the_life_cycle() -> None:
     assert declare().digest() == declare().digest()
-    assert declare(initial="busy", states=[State("busy"), State("done", FINAL)], arms=[],
-                   transitions=[Transition("busy", "done", on="finish")]).digest() != declare().digest()  # fmt: skip
+    assert (
+        declare(
+            initial="busy",
+            states=[State("busy"), State("done", FINAL)],
+            arms=[],
+            transitions=[Transition("busy", "done", on="finish")],
+        ).digest()
+        != declare().digest()
+    )
     assert json.loads(json.dumps(declare().spec())) == declare().spec()
 
 
@@ -270,9 +277,14 @@ def test_more_states_transitions_and_fields_are_no_problem() -> None:
         note: str = ""
 
     states = [*declare().states.values(), State("shelved", WAITING, waits_for="space")]
-    rows = [Transition("busy", "asked", on="ask"), Transition("busy", "shelved", on="shelve"),
-            Transition("shelved", "done", on="drop", by=USER), Transition("new", "busy", on="start", pick_up=True),
-            Transition("busy", "done", on="finish"), Transition("asked", "done", on="answer", by=USER)]  # fmt: skip
+    rows = [
+        Transition("busy", "asked", on="ask"),
+        Transition("busy", "shelved", on="shelve"),
+        Transition("shelved", "done", on="drop", by=USER),
+        Transition("new", "busy", on="start", pick_up=True),
+        Transition("busy", "done", on="finish"),
+        Transition("asked", "done", on="answer", by=USER),
+    ]
     assert compatible(spec(Plain), spec(More, states=states, transitions=rows)) == []
 
 

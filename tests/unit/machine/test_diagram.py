@@ -154,9 +154,12 @@ def test_the_first_state_is_on_top_even_where_the_line_from_it_was_declared_the_
 def test_roles_tell_who_or_what_takes_a_line() -> None:
     roles = {(one.source, one.target): one.role for one in lines_of(made())}
     assert roles == {
-        ("new", "done"): "main", ("new", "held"): "main", ("held", "gone"): "person", ("new", "broken"): "fail",
+        ("new", "done"): "main",
+        ("new", "held"): "main",
+        ("held", "gone"): "person",
+        ("new", "broken"): "fail",
         ("broken", "gone"): "fail",
-    }  # fmt: skip
+    }
 
 
 def test_a_way_that_only_time_takes_is_the_timers() -> None:

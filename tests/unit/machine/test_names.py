@@ -45,9 +45,33 @@ def test_a_name_that_would_be_read_as_two_is_refused(options: dict[str, Any], pr
 
 
 STAGES: list[Any] = [
-    None, "x", "x:y", "x|y", "x%3Ay", "x%7Cy", "%", "%25", 25, "25", 0, "0", False, True, 1, "1", 1.5, [], ["x"],
-    ["x:y"], ["x%3Ay"], "['x']", "%!25", {"x": 1}, " ", "a b",
-]  # fmt: skip
+    None,
+    "x",
+    "x:y",
+    "x|y",
+    "x%3Ay",
+    "x%7Cy",
+    "%",
+    "%25",
+    25,
+    "25",
+    0,
+    "0",
+    False,
+    True,
+    1,
+    "1",
+    1.5,
+    [],
+    ["x"],
+    ["x:y"],
+    ["x%3Ay"],
+    "['x']",
+    "%!25",
+    {"x": 1},
+    " ",
+    "a b",
+]
 
 
 def test_stages_that_differ_have_steps_that_differ() -> None:

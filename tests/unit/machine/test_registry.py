@@ -138,5 +138,13 @@ def test_load_says_what_is_wrong(spec: str, message: str) -> None:
 
 def test_installed_finds_the_nine_machines_of_the_applications() -> None:
     assert sorted(machine.name for machine in installed()) >= [
-        "application", "company", "contract", "job", "listing", "loan", "run", "session", "source",
-    ]  # fmt: skip
+        "application",
+        "company",
+        "contract",
+        "job",
+        "listing",
+        "loan",
+        "run",
+        "session",
+        "source",
+    ]

@@ -113,9 +113,12 @@ def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
         told["pages"] = data["pages"]
     if data["final_confidence"] is not None:
         told |= {
-            "needsReview": instance.state == REVIEW_REQUIRED, "finalConfidence": data["final_confidence"],
-            "calibrationVersion": data["calibration"], "problems": data["problems"], "reasons": data["reasons"],
-        }  # fmt: skip
+            "needsReview": instance.state == REVIEW_REQUIRED,
+            "finalConfidence": data["final_confidence"],
+            "calibrationVersion": data["calibration"],
+            "problems": data["problems"],
+            "reasons": data["reasons"],
+        }
     if instance.state == REVIEW_REQUIRED:
         task = open_review(conn, instance)
         told["reviewTaskId"] = str(task.id) if task else None
@@ -160,10 +163,11 @@ def failure(instance: Instance) -> ErrorOut:
     known = next((c for c in _all(WorkError) if c.__name__ == kind), None)
     hopeless = known is not None and issubclass(known, NotRetryable)
     return ErrorOut(
-        code=code_of(known) if known is not None else _words(kind), message=str(error.get("message", "")),
+        code=code_of(known) if known is not None else _words(kind),
+        message=str(error.get("message", "")),
         details={"step": instance.failed_step, "attempts": instance.failures_of(instance.failed_step or "")},
         retryable=instance.state == FAILED and not hopeless,
-    )  # fmt: skip
+    )
 
 
 def code_of(kind: type[Exception]) -> str:

@@ -80,11 +80,17 @@ async def get_log(service: TheService, who: Caller, id: Id) -> Response:
         seen(conn, id, who)
         return [
             {
-                "seq": row.seq, "at": moment(row.at).isoformat(), "kind": row.kind, "from": row.from_state,
-                "to": row.to_state, "event": row.event, "actor": row.actor, "metadata": _metadata(row),
+                "seq": row.seq,
+                "at": moment(row.at).isoformat(),
+                "kind": row.kind,
+                "from": row.from_state,
+                "to": row.to_state,
+                "event": row.event,
+                "actor": row.actor,
+                "metadata": _metadata(row),
             }
             for row in audit.history(conn, id, limit=1000)
-        ]  # fmt: skip
+        ]
 
     return await service.read(lambda conn: envelope({"workflowId": str(id), "log": look(conn)}))
 
@@ -96,9 +102,11 @@ def _metadata(row: audit.Row) -> dict[str, Any]:
 
 
 @router.get(
-    "/{id}/pages/{number}", summary="A page as an image", response_class=Response,
+    "/{id}/pages/{number}",
+    summary="A page as an image",
+    response_class=Response,
     responses={200: {"content": {"image/png": {"schema": {"type": "string", "format": "binary"}}}}},
-)  # fmt: skip
+)
 async def get_page(
     request: Request,
     service: TheService,
@@ -131,9 +139,13 @@ async def get_text(
             raise NotFound(f"workflow {id} has no page {number}")
         page = document.page(number)
         return {
-            "page": number, "text": page.text, "width": page.width, "height": page.height, "source": page.source,
+            "page": number,
+            "text": page.text,
+            "width": page.width,
+            "height": page.height,
+            "source": page.source,
             "quality": page.quality,
-        }  # fmt: skip
+        }
 
     return await service.read(lambda conn: envelope(look(conn)))
 
@@ -142,7 +154,10 @@ async def get_text(
 
 
 @router.post(
-    "/ingest", summary="Take a contract in", response_model=Envelope, status_code=201,
+    "/ingest",
+    summary="Take a contract in",
+    response_model=Envelope,
+    status_code=201,
     responses={200: {"model": Envelope}, 202: {"model": Envelope}},
     openapi_extra={
         "requestBody": {
@@ -155,15 +170,17 @@ async def get_text(
                         "required": ["file"],
                         "properties": {
                             "file": {"type": "string", "format": "binary"},
-                            "vertical": {"type": "string"}, "drive": {"type": "boolean"},
-                            "compareWith": {"type": "string"}, "workspace": {"type": "string"},
+                            "vertical": {"type": "string"},
+                            "drive": {"type": "boolean"},
+                            "compareWith": {"type": "string"},
+                            "workspace": {"type": "string"},
                         },
                     }
                 },
             },
         }
     },
-)  # fmt: skip
+)
 async def ingest(request: Request, service: TheService, write: Write, wait: Wait = None) -> Response:
     """201 for a new workflow, 200 when the same file was taken in before; the answer comes once it is read."""
     content, body = await uploaded(request)
@@ -178,9 +195,7 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
         if body.compareWith:
             comparable(unit.conn, body.compareWith, workspace, settings)
         actor = write.who.actor_in(workspace)
-        taken = taking.take_in(
-            unit, file, actor, workspace=workspace, drive=body.drive, compare_with=body.compareWith
-        )  # fmt: skip
+        taken = taking.take_in(unit, file, actor, workspace=workspace, drive=body.drive, compare_with=body.compareWith)
         if not taken.new:
             calling.begin(unit, unit.lock(taken.id), calling.INGEST, actor, {}, settings)
         return Done(id=taken.id, new=taken.new)
@@ -231,10 +246,17 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
         data = {name: old.data[name] for name in same} | {"origin": str(id)}
         actor = write.who.actor_in(old.workspace)
         made = lineage.create(
-            unit, contract, data, actor, key=old.key, workspace=old.workspace,
-            labels={"vertical": data["vertical"]}, parent=old, take_key_from=old if old.unique_key else None,
+            unit,
+            contract,
+            data,
+            actor,
+            key=old.key,
+            workspace=old.workspace,
+            labels={"vertical": data["vertical"]},
+            parent=old,
+            take_key_from=old if old.unique_key else None,
             by_application=True,
-        )  # fmt: skip
+        )
         artifacts.link_all(unit, id, made.id)
         failing.taken_up(unit, old, actor, "retried")
         return Done(id=made.id)
@@ -269,9 +291,7 @@ def decide(unit: Unit, id: UUID, body: ReviewBody, who: Principal) -> None:
     decide_as(unit, instance, body, who.actor_in(instance.workspace))
 
 
-def decide_as(
-    unit: Unit, instance: Instance, body: ReviewBody, actor: Actor, *, only: UUID | None = None
-) -> None:  # fmt: skip
+def decide_as(unit: Unit, instance: Instance, body: ReviewBody, actor: Actor, *, only: UUID | None = None) -> None:
     """Decide its open review; `only` this one, where somebody was let in for it alone."""
     if body.action not in {"approve", "correct", "reject"}:
         raise InvalidData(f"action: {body.action!r} is none of approve, correct, reject; time runs out by itself")
@@ -364,9 +384,11 @@ async def put_one_provider(
 
 
 @flows.get(
-    "/process-contract.yaml", summary="The workflow for Windmill, as an OpenFlow", response_class=Response,
+    "/process-contract.yaml",
+    summary="The workflow for Windmill, as an OpenFlow",
+    response_class=Response,
     responses={200: {"content": {"application/yaml": {"schema": {"type": "object"}}}}},
-)  # fmt: skip
+)
 async def windmill_flow(service: TheService, who: Caller) -> Response:
     """It calls this service at every step, with a token that is given to it as an input."""
     return Response(flow.text(service.address), media_type="application/yaml")

@@ -54,9 +54,11 @@ def put_provider(unit: Unit, list_name: str, provider: Provider, actor: Actor) -
     """Add it, or change what was there under its name."""
     told = provider.model_dump(mode="json")
     values = {
-        "aliases": json.dumps(told["aliases"]), "ranges": json.dumps(told["ranges"]), "changed_by": str(actor),
+        "aliases": json.dumps(told["aliases"]),
+        "ranges": json.dumps(told["ranges"]),
+        "changed_by": str(actor),
         "changed_at": unit.now,
-    }  # fmt: skip
+    }
     new = dialect_insert(unit.conn.dialect.name, P).values(list=list_name, name=provider.name, **values)
     unit.conn.execute(new.on_conflict_do_update(index_elements=[P.c.list, P.c.name], set_=values))
 
@@ -73,9 +75,15 @@ def learn(
     """Keep what a person's decision says about values with these signals."""
     seen = Signals(**{**signals, "extractors": tuple(signals["extractors"])})
     unit.insert(
-        L, instance_id=instance_id, vertical=vertical, field=field, features=json.dumps(features(seen)),
-        was_right=int(right), actor=str(actor), at=unit.now,
-    )  # fmt: skip
+        L,
+        instance_id=instance_id,
+        vertical=vertical,
+        field=field,
+        features=json.dumps(features(seen)),
+        was_right=int(right),
+        actor=str(actor),
+        at=unit.now,
+    )
 
 
 def recount(engine: Engine) -> bool:
@@ -99,7 +107,11 @@ def _recount(unit: Unit, vertical: str, count: int) -> None:
     version = f"{vertical}-{len(rows)}-reviewed"  # the same for two processes that count at once
     made = refit(shipped, labels, version=version, documents=documents)
     new = dialect_insert(unit.conn.dialect.name, C).values(
-        vertical=vertical, version=version, counts=made.model_dump_json(), documents=made.documents,
-        labels=len(rows), at=unit.now,
-    )  # fmt: skip
+        vertical=vertical,
+        version=version,
+        counts=made.model_dump_json(),
+        documents=made.documents,
+        labels=len(rows),
+        at=unit.now,
+    )
     unit.conn.execute(new.on_conflict_do_nothing())

@@ -102,6 +102,8 @@ def _span(document: Document, field: str, evidence: Evidence) -> Span:
 
 def _quoted(document: Document, span: Span) -> dict[str, Any]:
     return {
-        "quote": document.page(span.page).text[span.start : span.end], "page": span.page, "start": span.start,
+        "quote": document.page(span.page).text[span.start : span.end],
+        "page": span.page,
+        "start": span.start,
         "end": span.end,
-    }  # fmt: skip
+    }

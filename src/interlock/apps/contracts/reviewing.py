@@ -163,9 +163,7 @@ def _learn(
         if decision.action == "correct":
             meant = normalise(definition.type, _text(decision.value), vertical.locale)
             right = meant == machine.get("normalised")
-        calibrating.learn(
-            unit, instance.id, vertical.name, definition.name, machine["signals"], right, actor
-        )  # fmt: skip
+        calibrating.learn(unit, instance.id, vertical.name, definition.name, machine["signals"], right, actor)
 
 
 def _text(value: Any) -> str:

@@ -91,8 +91,13 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
         if "signals" not in machine or (text and meant is None):
             continue  # nothing was read, or nobody knows what was meant
         calibrating.learn(
-            unit, instance.id, vertical.name, definition.name, machine["signals"], meant == machine["normalised"],
+            unit,
+            instance.id,
+            vertical.name,
+            definition.name,
+            machine["signals"],
+            meant == machine["normalised"],
             Actor.parse(review.decided_by),
-        )  # fmt: skip
+        )
         learnt = True
     return learnt

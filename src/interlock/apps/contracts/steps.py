@@ -130,9 +130,14 @@ def validate_fields(task: Task[Contract]) -> Outcome:
     table = task.read(calibrating.calibration, vertical.name)
     data_now, original = task.data.model_dump(), _content(task, task.data.pdf)
     told = score(
-        document, vertical, extraction, problems, table, cap_uncalibrated=settings.review_uncalibrated,
+        document,
+        vertical,
+        extraction,
+        problems,
+        table,
+        cap_uncalibrated=settings.review_uncalibrated,
         unseen=stored.unseen(data_now, document, original, extraction),
-    )  # fmt: skip
+    )
     read = told.json()["fields"]
     stored.with_boxes(data_now, document, original, read)
     digest = task.keep(stored.FIELDS, stored.packed(read), media_type=stored.JSON)
@@ -162,9 +167,8 @@ def _asked(task: Task[Contract], settings: ContractSettings) -> tuple[Message, .
     body = {"contract": task.data.filename, "workflow": str(task.id)}
     subject = f"{task.data.filename} waits for a review"
     return tuple(
-        Message(channel, whom, subject, body)
-        for channel, _, whom in (one.partition(":") for one in settings.notify)
-    )  # fmt: skip
+        Message(channel, whom, subject, body) for channel, _, whom in (one.partition(":") for one in settings.notify)
+    )
 
 
 def short(vertical: Vertical, read: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

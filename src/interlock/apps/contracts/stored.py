@@ -125,9 +125,17 @@ def _found(name: str, one: Mapping[str, Any]) -> Found:
     if set(signals["extractors"]) == {MODEL}:  # an earlier release counted a model as a rule
         signals["agreement"] = MODEL_ONLY
     return Found(
-        name, one["value"], one["normalised"], one["quote"], one["page"], one["start"], one["end"], Signals(**signals),
-        one["confidence"], others,
-    )  # fmt: skip
+        name,
+        one["value"],
+        one["normalised"],
+        one["quote"],
+        one["page"],
+        one["start"],
+        one["end"],
+        Signals(**signals),
+        one["confidence"],
+        others,
+    )
 
 
 def unseen(data: Mapping[str, Any], doc: Document, original: bytes, read: Extraction) -> list[str]:

@@ -43,9 +43,7 @@ class Taken:
 def inspect(content: bytes, filename: str, vertical: str, settings: ContractSettings) -> Intake:
     """Refuse at once what no worker could read: an unknown vertical, or a kind of file that is not taken."""
     vertical_of(vertical, settings)
-    return Intake(
-        content, filename, vertical, media_type(content, filename), hashlib.sha256(content).hexdigest()
-    )  # fmt: skip
+    return Intake(content, filename, vertical, media_type(content, filename), hashlib.sha256(content).hexdigest())
 
 
 def take_in(
@@ -59,9 +57,14 @@ def take_in(
 ) -> Taken:
     """Begin a workflow for the file; the one that is there when it was taken in before."""
     data = Contract(
-        filename=file.filename, vertical=file.vertical, drive=drive, compare_with=compare_with,
-        media_type=file.media_type, size=len(file.content), pdf=file.digest,
-    )  # fmt: skip
+        filename=file.filename,
+        vertical=file.vertical,
+        drive=drive,
+        compare_with=compare_with,
+        media_type=file.media_type,
+        size=len(file.content),
+        pdf=file.digest,
+    )
     try:
         made = lineage.create(
             unit,

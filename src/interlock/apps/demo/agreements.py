@@ -16,11 +16,15 @@ DOUBTS = (MISSING, BLANK, TWICE)
 LATER = "later"
 """Marks what only a later version has."""
 FIRMS = (
-    ("Brightwater Systems, Inc.", "a Delaware corporation"), ("Castell Logistics LLC", "a Nevada limited company"),
-    ("Dunmore Analytics Ltd.", "a company of England"), ("Ferro Castings GmbH", "a company of Germany"),
-    ("Granite Ridge Foods, Inc.", "an Ohio corporation"), ("Halyard Shipping Corp.", "a Texas corporation"),
-    ("Ivory Lane Media LLC", "a Florida limited company"), ("Juniper Hill Pharma, Inc.", "a New Jersey corporation"),
-)  # fmt: skip
+    ("Brightwater Systems, Inc.", "a Delaware corporation"),
+    ("Castell Logistics LLC", "a Nevada limited company"),
+    ("Dunmore Analytics Ltd.", "a company of England"),
+    ("Ferro Castings GmbH", "a company of Germany"),
+    ("Granite Ridge Foods, Inc.", "an Ohio corporation"),
+    ("Halyard Shipping Corp.", "a Texas corporation"),
+    ("Ivory Lane Media LLC", "a Florida limited company"),
+    ("Juniper Hill Pharma, Inc.", "a New Jersey corporation"),
+)
 LAWS = ("New York", "Delaware", "California", "Texas", "Illinois")
 KINDS = (
     ("Master Services Agreement", "the services that each work order describes"),
@@ -139,21 +143,34 @@ def _words(agreed: Terms, doubt: str) -> dict[str, str]:
     opening = f"____________, {day.year}" if blank else _english(day)
     months = agreed.notice // 30
     return {
-        "TITLE": agreed.title.upper(), "title": agreed.title, "subject": agreed.subject, "made": agreed.made,
-        "first": agreed.parties[0], "second": agreed.parties[1],
-        "about_first": agreed.about[0], "about_second": agreed.about[1],
-        "opening": opening, "signed": _english(day + timedelta(days=41)) if doubt == TWICE else opening,
+        "TITLE": agreed.title.upper(),
+        "title": agreed.title,
+        "subject": agreed.subject,
+        "made": agreed.made,
+        "first": agreed.parties[0],
+        "second": agreed.parties[1],
+        "about_first": agreed.about[0],
+        "about_second": agreed.about[1],
+        "opening": opening,
+        "signed": _english(day + timedelta(days=41)) if doubt == TWICE else opening,
         "amended": _english(day + timedelta(days=45)),
-        "law": agreed.law, "fee": f"{agreed.fee:,}", "more": f"{agreed.fee + 12_000:,}", "most": f"{2 * agreed.fee:,}",
+        "law": agreed.law,
+        "fee": f"{agreed.fee:,}",
+        "more": f"{agreed.fee + 12_000:,}",
+        "most": f"{2 * agreed.fee:,}",
         "years": f"{('one', 'two', 'three', 'four')[agreed.years - 1]} ({agreed.years}) year{'s' * (agreed.years > 1)}",
-        "notice": f"{COUNTS[agreed.notice]} ({agreed.notice}) days", "days": str(agreed.notice),
-        "frist": f"{months} Monat{'e' * (months > 1)}", "months": str(12 * agreed.years),
+        "notice": f"{COUNTS[agreed.notice]} ({agreed.notice}) days",
+        "days": str(agreed.notice),
+        "frist": f"{months} Monat{'e' * (months > 1)}",
+        "months": str(12 * agreed.years),
         "begins": f"____________ {day.year}" if blank else f"{day:%d %B %Y}",
         "beginn": f"__.__.{day.year}" if blank else f"{day:%d.%m.%Y}",
-        "price": _comma(agreed.price), "base": _comma(agreed.base),
+        "price": _comma(agreed.price),
+        "base": _comma(agreed.base),
         "base_year": _comma(agreed.base * (13 if doubt == TWICE else 12)),
-        "consumption": f"{agreed.consumption:,}", "verbrauch": f"{agreed.consumption:,}".replace(",", "."),
-    }  # fmt: skip
+        "consumption": f"{agreed.consumption:,}",
+        "verbrauch": f"{agreed.consumption:,}".replace(",", "."),
+    }
 
 
 def _english(day: date) -> str:

@@ -89,13 +89,26 @@ def _asked(task: Task[Application], letter: str) -> None:
     """The call that would have written the letter, as the list of calls shows one."""
     tokens = 900 + 40 * len(task.data.title)
     question = Question(
-        task.id, task.workspace, None, task.trace_id, "write_letter", "demo", "strong", "demo", "demo-model", 1, "",
+        task.id,
+        task.workspace,
         None,
-    )  # fmt: skip
+        task.trace_id,
+        "write_letter",
+        "demo",
+        "strong",
+        "demo",
+        "demo-model",
+        1,
+        "",
+        None,
+    )
     ended = Ended(
-        "demo-model", input_tokens=tokens, output_tokens=len(letter) // 4, cost=nanos(tokens * 3e-6),
+        "demo-model",
+        input_tokens=tokens,
+        output_tokens=len(letter) // 4,
+        cost=nanos(tokens * 3e-6),
         took=tokens * SECOND // 500,
-    )  # fmt: skip
+    )
     task.write(note, question, ended)
 
 

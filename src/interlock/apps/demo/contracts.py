@@ -88,9 +88,7 @@ def _completed(conn: sa.Connection) -> list[Instance]:
     """Agreements that can have a next version: commercial ones, the newest first."""
     query = sa.select(I).where(I.c.machine == contract.name, I.c.state == COMPLETED)
     found = load(conn, conn.execute(query.order_by(I.c.id.desc()).limit(MOST_LOOKED_AT)).all())
-    return [
-        one for one in found if one.data["vertical"] == COMMERCIAL and FIRST_VERSION.search(one.data["filename"])
-    ]  # fmt: skip
+    return [one for one in found if one.data["vertical"] == COMMERCIAL and FIRST_VERSION.search(one.data["filename"])]
 
 
 def _next(base: Instance, fate: str) -> Paper:

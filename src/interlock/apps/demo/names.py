@@ -5,15 +5,40 @@ from __future__ import annotations
 import random
 
 FIRST = (
-    "Amber", "Birch", "Cobalt", "Delta", "Ember", "Fjord", "Glacier", "Harbour", "Indigo", "Juniper", "Kestrel",
-    "Lumen", "Meridian", "Nimbus", "Orchard", "Pelican", "Quarry", "Ridge", "Sable", "Tandem",
-)  # fmt: skip
+    "Amber",
+    "Birch",
+    "Cobalt",
+    "Delta",
+    "Ember",
+    "Fjord",
+    "Glacier",
+    "Harbour",
+    "Indigo",
+    "Juniper",
+    "Kestrel",
+    "Lumen",
+    "Meridian",
+    "Nimbus",
+    "Orchard",
+    "Pelican",
+    "Quarry",
+    "Ridge",
+    "Sable",
+    "Tandem",
+)
 SECOND = ("Analytics", "Bank", "Cloud", "Devices", "Energy", "Foods", "Health", "Labs", "Robotics", "Systems", "Works")
 LEVELS = ("", "Senior ", "Staff ", "Junior ")
 TITLES = (
-    "Backend Engineer", "Data Engineer", "Platform Engineer", "Site Reliability Engineer", "Product Designer",
-    "Machine Learning Engineer", "Security Analyst", "Technical Writer", "QA Engineer",
-)  # fmt: skip
+    "Backend Engineer",
+    "Data Engineer",
+    "Platform Engineer",
+    "Site Reliability Engineer",
+    "Product Designer",
+    "Machine Learning Engineer",
+    "Security Analyst",
+    "Technical Writer",
+    "QA Engineer",
+)
 PLACES = ("Berlin", "Lisbon", "Oslo", "Porto", "Remote", "Tallinn", "Utrecht", "Wien")
 
 

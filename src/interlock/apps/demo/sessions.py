@@ -25,10 +25,17 @@ from interlock.machine import SYSTEM, Actor, Again, Go, Outcome, Spawn, WorkErro
 from interlock.worker import Task
 
 PROMPTS = (
-    "Add pagination to the invoices list", "Find out why the nightly export is empty", "Move the settings to TOML",
-    "Write tests for the tax rules", "Replace the date picker", "Speed up the search page", "Fix the flaky login test",
-    "Translate the mails to Danish", "Remove the unused feature flags", "Document the webhook format",
-)  # fmt: skip
+    "Add pagination to the invoices list",
+    "Find out why the nightly export is empty",
+    "Move the settings to TOML",
+    "Write tests for the tax rules",
+    "Replace the date picker",
+    "Speed up the search page",
+    "Fix the flaky login test",
+    "Translate the mails to Danish",
+    "Remove the unused feature flags",
+    "Document the webhook format",
+)
 REPOS = ("harbour/shop", "harbour/ledger", "north/website", "north/parcel-api")
 ATTIC = "harbour/attic"
 """Its sandboxes stand in a rack that takes none back."""

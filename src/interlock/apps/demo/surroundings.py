@@ -14,13 +14,20 @@ BY_DEMO = Actor(SYSTEM, "demo")
 PEOPLE = (("mara", Role.REVIEWER), ("ivo", Role.REVIEWER), ("guest", Role.VIEWER))
 TOKEN = "apply-bot"  # noqa: S105 - a name
 HARBOUR = ScheduleSpec(
-    "harbour post", "parcel", "*/10 * * * *", zone="Europe/Berlin", data={"content": "the harbour's post"},
+    "harbour post",
+    "parcel",
+    "*/10 * * * *",
+    zone="Europe/Berlin",
+    data={"content": "the harbour's post"},
     labels={"shop": "harbour"},
-)  # fmt: skip
+)
 CRAWL = ScheduleSpec(
-    "crawl boards", "source", "0 */6 * * *", overlap="skip",
+    "crawl boards",
+    "source",
+    "0 */6 * * *",
+    overlap="skip",
     data={"url": "https://boards.example/all", "company_name": "all boards", "stage": "CRAWL"},
-)  # fmt: skip
+)
 MARKET = ScheduleSpec("market day", "parcel", "0 8 * * 6", zone="Europe/Berlin", data={"content": "market stalls"})
 
 

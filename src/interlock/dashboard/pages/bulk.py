@@ -98,10 +98,18 @@ async def preview(v: Reader) -> Response:
     registry = v.service.engine.registry
     machines = {registry.get(i.machine) for i in sample} | {registry.get(filters.machine)}
     return await render(
-        v, "bulk_new.html", action=action, filters=filters, ids=[i.id for i in sample] if ids else [], n=n, exact=exact,
-        sample=[(i, view_for(registry, i).title(i)) for i in sample], events=_events(machines), chosen=bool(ids),
+        v,
+        "bulk_new.html",
+        action=action,
+        filters=filters,
+        ids=[i.id for i in sample] if ids else [],
+        n=n,
+        exact=exact,
+        sample=[(i, view_for(registry, i).title(i)) for i in sample],
+        events=_events(machines),
+        chosen=bool(ids),
         event=given.get("event", ""),
-    )  # fmt: skip
+    )
 
 
 def _ids(given: Sequence[str]) -> list[UUID]:
@@ -137,10 +145,16 @@ async def start(request: Request) -> Response:
         workspace = form.get("workspace") or None
         allowed = where_allowed(form.v.who, action.name, workspace)
         made = bulk.start(
-            unit, target, action.name, _chosen(target, form), bulk_actor(form.v.who, allowed),
-            reason=form.get("reason")[:500], arguments=arguments, workspaces=allowed,
+            unit,
+            target,
+            action.name,
+            _chosen(target, form),
+            bulk_actor(form.v.who, allowed),
+            reason=form.get("reason")[:500],
+            arguments=arguments,
+            workspaces=allowed,
             starter=starter(form.v.who, allowed),
-        )  # fmt: skip
+        )
         return Done(to=f"/ui/bulk/{made.id}")
 
     return await form.do(run, "bulk")
@@ -200,9 +214,14 @@ async def progress(v: Reader, id: UUID) -> Response:
     must_see(v.who, found)
     what, chosen = said(found)
     return await render(
-        v, "bulk.html", b=found, what=what, chosen=chosen, action=action_of(found.target, found.action),
+        v,
+        "bulk.html",
+        b=found,
+        what=what,
+        chosen=chosen,
+        action=action_of(found.target, found.action),
         mine=_may_stop(v, found),
-    )  # fmt: skip
+    )
 
 
 def _may_stop(v: Visitor, found: bulk.Bulk) -> bool:

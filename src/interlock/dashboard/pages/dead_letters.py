@@ -33,9 +33,13 @@ SAID = {
 
 @router.get("/ui/dead-letters")
 async def dead_letters(
-    v: Reader, status: Status = "open", machine: Text = "", workspace: Text = "", group: Text = "",
+    v: Reader,
+    status: Status = "open",
+    machine: Text = "",
+    workspace: Text = "",
+    group: Text = "",
     after: UUID | None = None,
-) -> Response:  # fmt: skip
+) -> Response:
     where = Filter(
         machine=machine or None, workspace=workspace or None, fingerprint=group or None, workspaces=v.workspaces
     )
@@ -51,12 +55,19 @@ async def dead_letters(
     seen = [g for g in groups if any(v.may("read", w, g.machine) for w in v.workspaces)]
     letters = [d for d in rows[:PAGE] if v.may("read", d.workspace, d.machine)]
     return await render(
-        v, "dead_letters.html", groups=seen, letters=letters, chosen=status, statuses=STATUSES, group=group,
-        next=rows[PAGE - 1].id if len(rows) > PAGE else None, operate=v.may_anywhere("operate"),
+        v,
+        "dead_letters.html",
+        groups=seen,
+        letters=letters,
+        chosen=status,
+        statuses=STATUSES,
+        group=group,
+        next=rows[PAGE - 1].id if len(rows) > PAGE else None,
+        operate=v.may_anywhere("operate"),
         given={"status": status if status != "open" else "", "machine": machine, "workspace": workspace},
         names={i.id: view_for(registry, i).title(i) for i in owners},
         machines=sorted(registry, key=lambda m: m.name),
-    )  # fmt: skip
+    )
 
 
 @router.post("/ui/dead-letters/{id}/{action}")

@@ -20,10 +20,14 @@ router = APIRouter(include_in_schema=False)
 async def switches(v: Reader) -> Response:
     held = {one.machine: one for one in await v.service.read(holding.holds)}
     return await render(
-        v, "holding.html", held=held, everything=held.get(holding.EVERYTHING), mine=v.may("operate", OPERATORS),
+        v,
+        "holding.html",
+        held=held,
+        everything=held.get(holding.EVERYTHING),
+        mine=v.may("operate", OPERATORS),
         machines=sorted(v.service.engine.registry, key=lambda m: m.name),
         others=sorted(held.keys() - {m.name for m in v.service.engine.registry} - {holding.EVERYTHING}),
-    )  # fmt: skip
+    )
 
 
 @router.post("/ui/pause")

@@ -96,9 +96,12 @@ async def instance(
 
     def look(conn: sa.Connection) -> dict[str, Any]:
         found: dict[str, Any] = {
-            "letters": _open_letters(conn, id), "review": _open_review(conn, id), "counts": _counts(conn, it),
-            "moves": _moves(conn, id), "parent": _load(conn, t.instance.c.id == it.parent)[:1] if it.parent else [],
-        }  # fmt: skip
+            "letters": _open_letters(conn, id),
+            "review": _open_review(conn, id),
+            "counts": _counts(conn, it),
+            "moves": _moves(conn, id),
+            "parent": _load(conn, t.instance.c.id == it.parent)[:1] if it.parent else [],
+        }
         match chosen:
             case "timeline":
                 span = timeline.read(conn, it, before)
@@ -126,18 +129,33 @@ async def instance(
     operate = v.may("operate", it.workspace, it.machine)
     cancels = any(machine is not None and c.to == machine.cancel for c in choices)
     return await render(
-        v, "instance.html", it=it, machine=machine, why=why, tab=chosen, choices=choices, title=view.title(it),
-        links=view.links(it), told=timeline.plainly(why, v.now), tone=_tone(why, machine, it),
+        v,
+        "instance.html",
+        it=it,
+        machine=machine,
+        why=why,
+        tab=chosen,
+        choices=choices,
+        title=view.title(it),
+        links=view.links(it),
+        told=timeline.plainly(why, v.now),
+        tone=_tone(why, machine, it),
         who_may=_who_may(why, choices),
         coming=[(timeline.by_itself(c.what), micros(c.at)) for c in why.by_itself if micros(c.at) > v.now],
-        labels=it.shown_labels, verdict=verdict, before=before,
+        labels=it.shown_labels,
+        verdict=verdict,
+        before=before,
         picture=diagram.for_instance(machine, found.pop("moves"), it) if machine is not None else None,
         can_pause=operate and it.finished_at is None and it.paused_at is None and machine is not None,
         can_resume=operate and it.paused_at is not None,
         can_cancel=operate and machine is not None and not cancels and firing.can_cancel(it, machine, actor),
-        can_force=machine is not None and v.may("force", it.workspace, it.machine), operate=operate,
-        tabs=_tabs(found["counts"]), here=f"/ui/instances/{id}", kind=kind_of(machine, it.state), **found,
-    )  # fmt: skip
+        can_force=machine is not None and v.may("force", it.workspace, it.machine),
+        operate=operate,
+        tabs=_tabs(found["counts"]),
+        here=f"/ui/instances/{id}",
+        kind=kind_of(machine, it.state),
+        **found,
+    )
 
 
 # -- what the page shows
@@ -192,8 +210,9 @@ def _accepts(machine: Machine, it: Instance, event: str) -> dict[str, Any] | Non
     whole = machine.data.model_json_schema() if machine.data is not None else {}
     known = whole.get("properties", {})
     return {
-        "properties": {name: known.get(name, {"type": "string"}) for name in names}, "$defs": whole.get("$defs", {}),
-    }  # fmt: skip
+        "properties": {name: known.get(name, {"type": "string"}) for name in names},
+        "$defs": whole.get("$defs", {}),
+    }
 
 
 def _fields(machine: Machine, it: Instance, event: str) -> list[schema.Field]:
@@ -222,8 +241,15 @@ def _counts(conn: sa.Connection, it: Instance) -> dict[str, int]:
 
 
 def _tabs(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
-    named = (("timeline", "Timeline"), ("data", "Data"), ("artifacts", "Artifacts"), ("effects", "Effects"),
-             ("ai", "AI calls"), ("family", "Family"), ("messages", "Messages"))  # fmt: skip
+    named = (
+        ("timeline", "Timeline"),
+        ("data", "Data"),
+        ("artifacts", "Artifacts"),
+        ("effects", "Effects"),
+        ("ai", "AI calls"),
+        ("family", "Family"),
+        ("messages", "Messages"),
+    )
     return [(tab, name, counts.get(tab, 0)) for tab, name in named if tab != "ai" or counts["ai"]]
 
 
@@ -364,19 +390,23 @@ def _moment(text: str) -> Micros | None:
 @router.post("/ui/instances/{id}/resume")
 async def resume(request: Request, id: UUID) -> Response:
     return await _do(
-        request, id, "operate",
+        request,
+        id,
+        "operate",
         lambda _: (lambda unit, actor, reason: pausing.resume(unit, id, actor, reason=reason), "It goes on."),
         "resume",
-    )  # fmt: skip
+    )
 
 
 @router.post("/ui/instances/{id}/cancel")
 async def cancel(request: Request, id: UUID) -> Response:
     return await _do(
-        request, id, "operate",
+        request,
+        id,
+        "operate",
         lambda _: (lambda unit, actor, reason: firing.cancel(unit, id, actor, reason=reason), "It is {state} now."),
         "fire",
-    )  # fmt: skip
+    )
 
 
 @router.post("/ui/instances/{id}/force")

@@ -27,9 +27,21 @@ router = APIRouter(include_in_schema=False)
 PAGE = 50
 SAVED_AT_ONCE = 500
 COLUMNS = (
-    "id", "machine", "version", "workspace", "key", "state", "paused", "created_at", "entered_at", "updated_at",
-    "finished_at", "error", "labels", "data",
-)  # fmt: skip
+    "id",
+    "machine",
+    "version",
+    "workspace",
+    "key",
+    "state",
+    "paused",
+    "created_at",
+    "entered_at",
+    "updated_at",
+    "finished_at",
+    "error",
+    "labels",
+    "data",
+)
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -58,13 +70,24 @@ async def instances(
     seen = [i for i in rows if v.may("read", i.workspace, i.machine)]
     machine = registry.get(filters.machine) if filters.machine else None
     return await render(
-        v, "instances.html", filters=filters, rows=[(i, view_for(registry, i).title(i)) for i in seen],
-        onward=onward, count=count, sorted_so=sorted_so, machine=machine,
+        v,
+        "instances.html",
+        filters=filters,
+        rows=[(i, view_for(registry, i).title(i)) for i in seen],
+        onward=onward,
+        count=count,
+        sorted_so=sorted_so,
+        machine=machine,
         machines=sorted(registry, key=lambda m: m.name),
-        states=list(machine.states) if machine else [], ages=_with(AGES, filters.age), shows=SHOWS, sorts=SORTS,
-        begun=after is not None or skip > 0, actions=[a for a in ACTIONS["instances"] if may_do(v, a.name)],
-        labels_of=_labels, all_of_it=bool(filters.chosen.keys() - {"workspace"}),
-    )  # fmt: skip
+        states=list(machine.states) if machine else [],
+        ages=_with(AGES, filters.age),
+        shows=SHOWS,
+        sorts=SORTS,
+        begun=after is not None or skip > 0,
+        actions=[a for a in ACTIONS["instances"] if may_do(v, a.name)],
+        labels_of=_labels,
+        all_of_it=bool(filters.chosen.keys() - {"workspace"}),
+    )
 
 
 def _labels(i: Instance) -> str:
@@ -102,9 +125,15 @@ async def export(v: Reader, kind: str) -> Response:
 
 
 def _stream(
-    v: Visitor, filters: Filters, media_type: str, ending: str, line: Callable[[Instance], str], head: str,
-    between: str, tail: str,
-) -> Response:  # fmt: skip
+    v: Visitor,
+    filters: Filters,
+    media_type: str,
+    ending: str,
+    line: Callable[[Instance], str],
+    head: str,
+    between: str,
+    tail: str,
+) -> Response:
     where, oldest = filters.where(v.workspaces), filters.sort == "oldest"
 
     async def pages() -> AsyncIterator[str]:

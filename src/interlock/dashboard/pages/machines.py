@@ -66,12 +66,23 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
         (plots.plot(seen.failed, span, "failed", "attempts failed"), "Failed attempts"),
     ]
     return await render(
-        v, "machine.html", machine=known, view=view, rows=rows,
-        picture=diagram.for_machine(known, view.states, usual, late), charts=charts, stuck=stuck, span=span,
-        spans=plots.SPANS.values(), seen=seen, who_may=diagram.who_may, only_if=diagram.only_if,
-        current=v.service.engine.core.current[name], without_code=v.service.engine.registry.missing(known),
+        v,
+        "machine.html",
+        machine=known,
+        view=view,
+        rows=rows,
+        picture=diagram.for_machine(known, view.states, usual, late),
+        charts=charts,
+        stuck=stuck,
+        span=span,
+        spans=plots.SPANS.values(),
+        seen=seen,
+        who_may=diagram.who_may,
+        only_if=diagram.only_if,
+        current=v.service.engine.core.current[name],
+        without_code=v.service.engine.registry.missing(known),
         missing_states=sorted(set(view.states) - set(known.states)),
-    )  # fmt: skip
+    )
 
 
 def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str, int], span: plots.Span) -> Seen:

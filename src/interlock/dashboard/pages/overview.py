@@ -60,9 +60,15 @@ async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
         for machine in v.service.engine.registry
     }
     return await render(
-        v, "overview.html", seen=seen, charts=charts, sparks=sparks, span=span, spans=plots.SPANS.values(),
+        v,
+        "overview.html",
+        seen=seen,
+        charts=charts,
+        sparks=sparks,
+        span=span,
+        spans=plots.SPANS.values(),
         by_kind=by_kind,
-    )  # fmt: skip
+    )
 
 
 def look(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plots.Span) -> Seen:
@@ -78,9 +84,12 @@ def look(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plot
         long.setdefault(one.machine, one)
     chosen = _series(conn, v, span)
     return Seen(
-        alerts.open_alerts(conn, SHOWN_ALERTS) if v.operator else (), long, every[:SHOWN_LONGEST], chosen,
+        alerts.open_alerts(conn, SHOWN_ALERTS) if v.operator else (),
+        long,
+        every[:SHOWN_LONGEST],
+        chosen,
         chosen if span is DAY else _series(conn, v, DAY),
-    )  # fmt: skip
+    )
 
 
 def _series(conn: sa.Connection, v: Visitor, span: plots.Span) -> Series:

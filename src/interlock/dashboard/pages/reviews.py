@@ -39,12 +39,18 @@ async def inbox(
     waiting = [r for r in waiting if v.may("read", r.workspace, r.machine)]
     chosen = await _chosen(v, review, waiting)
     return await render(
-        v, "reviews.html", groups=_groups(waiting[:SHOWN], v.now), more=len(waiting) > SHOWN, chosen=chosen,
-        names=await _names(v, waiting[:SHOWN]), order=[str(r.id) for r in waiting[:SHOWN]],
+        v,
+        "reviews.html",
+        groups=_groups(waiting[:SHOWN], v.now),
+        more=len(waiting) > SHOWN,
+        chosen=chosen,
+        names=await _names(v, waiting[:SHOWN]),
+        order=[str(r.id) for r in waiting[:SHOWN]],
         detail=await _detail(v, chosen) if chosen is not None else None,
         filters={"machine": machine, "workspace": workspace},
-        undo=await _undo(v, undo, event), same=_alike(v, waiting[:SHOWN], chosen),
-    )  # fmt: skip
+        undo=await _undo(v, undo, event),
+        same=_alike(v, waiting[:SHOWN], chosen),
+    )
 
 
 async def _chosen(v: Visitor, review: str, waiting: list[OpenReview]) -> OpenReview | None:
@@ -97,14 +103,22 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
     names = list(chosen.decisions)
     good = [n for n in names if n not in TURNS and chosen.decisions[n] not in TURNS]
     return {
-        "instance": instance, "machine": machine, "why": why, "title": view.title(instance),
-        "summary": view.summary(chosen, instance), "blocks": await v.service.read(look),
+        "instance": instance,
+        "machine": machine,
+        "why": why,
+        "title": view.title(instance),
+        "summary": view.summary(chosen, instance),
+        "blocks": await v.service.read(look),
         "fields": schema.fields(chosen.form, {**instance.data, **(chosen.answer or {})}),
-        "primary": good[0] if good else None, "turned": next((n for n in names if n not in good), None),
-        "decisions": names, "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
+        "primary": good[0] if good else None,
+        "turned": next((n for n in names if n not in good), None),
+        "decisions": names,
+        "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
         "coming": [f"{timeline.by_itself(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.by_itself],
-        "may": _may(v, chosen), "held": _held(v, chosen), "desk": view.desk(chosen, instance),
-    }  # fmt: skip
+        "may": _may(v, chosen),
+        "held": _held(v, chosen),
+        "desk": view.desk(chosen, instance),
+    }
 
 
 def _leads(machine: Any, instance: Instance, event: str) -> str:
@@ -134,10 +148,12 @@ def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> 
     if chosen is None or chosen.form or chosen.status != "open" or chosen.settles:
         return []
     return [
-        r for r in waiting
+        r
+        for r in waiting
         if (r.machine, r.name, r.title, r.workspace) == (chosen.machine, chosen.name, chosen.title, chosen.workspace)
-        and not r.form and not _held(v, r)
-    ]  # fmt: skip
+        and not r.form
+        and not _held(v, r)
+    ]
 
 
 async def _undo(v: Visitor, instance_id: str, event: str) -> dict[str, Any] | None:

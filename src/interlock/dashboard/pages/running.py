@@ -27,9 +27,11 @@ async def show_workers(v: Reader) -> Response:
 
     def look(conn: Any) -> dict[str, Any]:
         return {
-            "workers": workers.every(conn, 50), "leases": leases.held(conn, v.now), "limits": limits.usage(conn),
+            "workers": workers.every(conn, 50),
+            "leases": leases.held(conn, v.now),
+            "limits": limits.usage(conn),
             "holding": workers.holding(conn),
-        }  # fmt: skip
+        }
 
     registry = v.service.engine.registry
     sizes = {name: limit for m in registry for name, limit in m.limits.items()}
@@ -61,9 +63,15 @@ async def new_schedule(request: Request) -> Response:
     if not isinstance(data, dict):
         raise BadRequest("the data must be a JSON object, such as {}")
     spec = schedules.ScheduleSpec(
-        name=form["name"], machine=form["machine"], cron=form["cron"], zone=form.get("zone") or "UTC",
-        workspace=workspace, data=data, overlap=form.get("overlap") or "allow", missed=form.get("missed") or "once",
-    )  # fmt: skip
+        name=form["name"],
+        machine=form["machine"],
+        cron=form["cron"],
+        zone=form.get("zone") or "UTC",
+        workspace=workspace,
+        data=data,
+        overlap=form.get("overlap") or "allow",
+        missed=form.get("missed") or "once",
+    )
 
     def job(unit: Unit) -> Done:
         require(v.who, "manage", workspace, f"workspace {workspace!r}")
@@ -112,9 +120,10 @@ async def show_outbox(v: Reader, status: str = "", channel: str = "", after: str
     def look(conn: Any) -> dict[str, Any]:
         page = outbox.page(conn, status=chosen, channel=channel or None, workspaces=mine, after=last, limit=50)
         return {
-            "page": page, "counts": outbox.counts(conn, workspaces=mine),
+            "page": page,
+            "counts": outbox.counts(conn, workspaces=mine),
             "stuck": outbox.unconfigured(conn, channels_of(v.service), workspaces=mine),
-        }  # fmt: skip
+        }
 
     found = await v.service.read(look)
     unconfigured = {one.channel for one in found["stuck"]}

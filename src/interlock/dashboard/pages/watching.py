@@ -52,14 +52,20 @@ async def show_alerts(v: Reader, after: str = "") -> Response:
 
     def look(conn: Any) -> dict[str, Any]:
         return {
-            "open": alerts.open_alerts(conn), "page": alerts.page(conn, status="closed", after=last, limit=30),
-            "rules": rules.every(conn, v.service.settings.alerts), "broken_rules": rules.unreadable(conn),
-        }  # fmt: skip
+            "open": alerts.open_alerts(conn),
+            "page": alerts.page(conn, status="closed", after=last, limit=30),
+            "rules": rules.every(conn, v.service.settings.alerts),
+            "broken_rules": rules.unreadable(conn),
+        }
 
     return await render(
-        v, "alerts.html", built_in=rules.BUILT_IN, metrics=rules.METRICS, notify=v.service.settings.alerts.notify,
+        v,
+        "alerts.html",
+        built_in=rules.BUILT_IN,
+        metrics=rules.METRICS,
+        notify=v.service.settings.alerts.notify,
         **await v.service.read(look),
-    )  # fmt: skip
+    )
 
 
 @router.post("/ui/alerts/{id}/acknowledge")
@@ -85,10 +91,15 @@ async def new_rule(request: Request) -> Response:
     except ValueError:
         raise BadRequest("the threshold and the minutes are numbers") from None
     given = {
-        "name": form["name"], "metric": form["metric"], "op": form.get("op") or ">", "threshold": threshold,
-        "machine": form.get("machine") or None, "state": form.get("state") or None, "for": minutes * 60,
+        "name": form["name"],
+        "metric": form["metric"],
+        "op": form.get("op") or ">",
+        "threshold": threshold,
+        "machine": form.get("machine") or None,
+        "state": form.get("state") or None,
+        "for": minutes * 60,
         "notify": tuple(part.strip() for part in form.get("notify").split(",") if part.strip()),
-    }  # fmt: skip
+    }
 
     def job(unit: Unit) -> Done:
         made = rules.put(unit, given, form.v.who.actor_in(OPERATORS))
@@ -140,15 +151,18 @@ async def show_settings(v: Reader) -> Response:
     def look(conn: Any) -> dict[str, Any]:
         everyone = [p for p in accounts.everyone(conn) if v.operator or v.workspaces & set(p.roles)]
         seen = [
-            t for t in tokens.every(conn)
+            t
+            for t in tokens.every(conn)
             if t.revoked_at is None
             and (v.may("manage", t.workspace) or (t.person_id is not None and t.person_id == v.who.person_id))
-        ]  # fmt: skip
+        ]
         mine = sessions.of(conn, v.who.person_id, v.now) if v.who.person_id else []
         return {
-            "people": everyone if v.may_anywhere("read") else [], "tokens": seen, "sessions": mine,
+            "people": everyone if v.may_anywhere("read") else [],
+            "tokens": seen,
+            "sessions": mine,
             "workspaces": [w for w in workspaces.every(conn) if v.operator or w.name in v.workspaces],
-        }  # fmt: skip
+        }
 
     configured = shown(v.service.settings) if v.may("manage", OPERATORS) else None
     return await render(
@@ -169,9 +183,14 @@ async def new_token(request: Request) -> Response:
 
     def make(unit: Unit) -> tuple[Any, str]:
         return managing.issue_token(
-            unit, v.who, workspace, form["name"], kind=kind,
-            scopes=[f"{s}:{narrowed}" if narrowed else s for s in scopes], until=until,
-        )  # fmt: skip
+            unit,
+            v.who,
+            workspace,
+            form["name"],
+            kind=kind,
+            scopes=[f"{s}:{narrowed}" if narrowed else s for s in scopes],
+            until=until,
+        )
 
     made, secret = await v.service.write_as(v.who, make, "people")
     return await render(v, "token.html", token=made, secret=secret)
@@ -199,9 +218,14 @@ async def new_person(request: Request) -> Response:
 
     def job(unit: Unit) -> Done:
         made = accounts.add(
-            unit, form["name"], role=_role(form.get("role")), by=v.who.actor_in(OPERATORS), password=hashed,
-            email=form.get("email") or None, workspace=form.get("workspace") or OPERATORS,
-        )  # fmt: skip
+            unit,
+            form["name"],
+            role=_role(form.get("role")),
+            by=v.who.actor_in(OPERATORS),
+            password=hashed,
+            email=form.get("email") or None,
+            workspace=form.get("workspace") or OPERATORS,
+        )
         return Done(said=f"{made.name} is added", to="/ui/settings#people")
 
     return await form.do(job, "people")

@@ -45,11 +45,25 @@ class AiCallOut(Answer):
     @classmethod
     def of(cls, c: calls.Call) -> Self:
         return cls(
-            id=c.id, task=c.task, prompt_version=c.prompt_version, tier=c.tier, provider=c.provider, model=c.model,
-            user=c.for_user, sample=c.sample, attempt=c.attempt, input_tokens=c.input_tokens,
-            output_tokens=c.output_tokens, cost=c.dollars, seconds=c.took / SECOND, cached=bool(c.cached),
-            error_type=c.error_type, error=c.error, trace_id=c.trace_id, at=moment(c.at),
-        )  # fmt: skip
+            id=c.id,
+            task=c.task,
+            prompt_version=c.prompt_version,
+            tier=c.tier,
+            provider=c.provider,
+            model=c.model,
+            user=c.for_user,
+            sample=c.sample,
+            attempt=c.attempt,
+            input_tokens=c.input_tokens,
+            output_tokens=c.output_tokens,
+            cost=c.dollars,
+            seconds=c.took / SECOND,
+            cached=bool(c.cached),
+            error_type=c.error_type,
+            error=c.error,
+            trace_id=c.trace_id,
+            at=moment(c.at),
+        )
 
 
 class AiCallList(Answer):
@@ -100,10 +114,17 @@ async def get_ai_spend(
     found = await service.read(lambda conn: calls.spend(conn, where, since))
     told = [
         SpendOut(
-            day=moment(s.day), task=s.task, model=s.model, calls=s.calls, cached=s.cached, failed=s.failed,
-            input_tokens=s.input_tokens, output_tokens=s.output_tokens, cost=prices.dollars(s.cost) or Decimal(0),
+            day=moment(s.day),
+            task=s.task,
+            model=s.model,
+            calls=s.calls,
+            cached=s.cached,
+            failed=s.failed,
+            input_tokens=s.input_tokens,
+            output_tokens=s.output_tokens,
+            cost=prices.dollars(s.cost) or Decimal(0),
             unpriced=s.unpriced,
         )
         for s in found
-    ]  # fmt: skip
+    ]
     return await service.answer(lambda: SpendList(workspace=where, spend=told))

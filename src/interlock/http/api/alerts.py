@@ -42,10 +42,20 @@ class AlertOut(Answer):
     @classmethod
     def of(cls, a: alerts.Alert) -> AlertOut:
         return cls(
-            id=a.id, rule=a.rule, machine=a.machine, status=a.status, sentence=a.sentence, value=a.value,
-            threshold=a.threshold, opened_at=moment(a.opened_at), seen_at=moment(a.seen_at), notices=a.notices,
-            acknowledged_at=at(a.acknowledged_at), acknowledged_by=a.acknowledged_by, closed_at=at(a.closed_at),
-        )  # fmt: skip
+            id=a.id,
+            rule=a.rule,
+            machine=a.machine,
+            status=a.status,
+            sentence=a.sentence,
+            value=a.value,
+            threshold=a.threshold,
+            opened_at=moment(a.opened_at),
+            seen_at=moment(a.seen_at),
+            notices=a.notices,
+            acknowledged_at=at(a.acknowledged_at),
+            acknowledged_by=a.acknowledged_by,
+            closed_at=at(a.closed_at),
+        )
 
 
 class AlertList(Answer):
@@ -96,10 +106,19 @@ class RuleOut(Answer):
     @classmethod
     def of(cls, r: rules.Rule) -> RuleOut:
         return cls(
-            name=r.name, built_in=r.name in rules.BUILT_IN, metric=r.metric, op=r.op, threshold=r.threshold,
-            machine=r.machine, state=r.state, window=r.window.total_seconds(), hold=r.for_.total_seconds(),
-            min_count=r.min_count, notify=list(r.notify), repeat_every=r.repeat_every.total_seconds(),
-        )  # fmt: skip
+            name=r.name,
+            built_in=r.name in rules.BUILT_IN,
+            metric=r.metric,
+            op=r.op,
+            threshold=r.threshold,
+            machine=r.machine,
+            state=r.state,
+            window=r.window.total_seconds(),
+            hold=r.for_.total_seconds(),
+            min_count=r.min_count,
+            notify=list(r.notify),
+            repeat_every=r.repeat_every.total_seconds(),
+        )
 
 
 class RuleList(Answer):

@@ -101,11 +101,22 @@ class BulkOut(Answer):
     @classmethod
     def of(cls, b: bulk.Bulk) -> BulkOut:
         return cls(
-            id=b.id, target=b.target, action=b.action, filter=b.filter.get("where", b.filter), arguments=b.arguments,
-            actor=b.actor, reason=b.reason, status=b.status, total=b.total, done=b.done, refused=b.refused,
+            id=b.id,
+            target=b.target,
+            action=b.action,
+            filter=b.filter.get("where", b.filter),
+            arguments=b.arguments,
+            actor=b.actor,
+            reason=b.reason,
+            status=b.status,
+            total=b.total,
+            done=b.done,
+            refused=b.refused,
             problems=[ProblemOut(problem=p.problem, count=p.count, example=p.example) for p in b.problems],
-            created_at=moment(b.created_at), updated_at=moment(b.updated_at), finished_at=at(b.finished_at),
-        )  # fmt: skip
+            created_at=moment(b.created_at),
+            updated_at=moment(b.updated_at),
+            finished_at=at(b.finished_at),
+        )
 
 
 class BulkList(Answer):
@@ -161,10 +172,17 @@ async def start_bulk(write: Write, body: Wanted) -> Response:
     def start(unit: Unit) -> BulkOut:
         return BulkOut.of(
             bulk.start(
-                unit, body.target, body.action, body.filter, actor, reason=body.reason, arguments=body.arguments,
-                workspaces=workspaces, starter=starter(write.who, workspaces),
+                unit,
+                body.target,
+                body.action,
+                body.filter,
+                actor,
+                reason=body.reason,
+                arguments=body.arguments,
+                workspaces=workspaces,
+                starter=starter(write.who, workspaces),
             )
-        )  # fmt: skip
+        )
 
     return await write(start, status=202, name="bulk")
 

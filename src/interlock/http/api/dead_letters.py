@@ -90,11 +90,18 @@ async def list_groups(
     found = await service.read(lambda conn: deadletters.groups(conn, where, status=status))
     told = [
         GroupOut(
-            fingerprint=g.fingerprint, machine=g.machine, step=g.step, error_type=g.error_type, message=g.message,
-            count=g.count, first_at=moment(g.first_at), last_at=moment(g.last_at), newest=g.newest,
+            fingerprint=g.fingerprint,
+            machine=g.machine,
+            step=g.step,
+            error_type=g.error_type,
+            message=g.message,
+            count=g.count,
+            first_at=moment(g.first_at),
+            last_at=moment(g.last_at),
+            newest=g.newest,
         )
         for g in found
-    ]  # fmt: skip
+    ]
     return await service.answer(lambda: GroupList(groups=told))
 
 

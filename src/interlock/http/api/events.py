@@ -40,9 +40,18 @@ class EventOut(Answer):
     @classmethod
     def of(cls, h: Happening) -> EventOut:
         return cls(
-            position=str(h.position), instance_id=h.instance_id, workspace=h.workspace, machine=h.machine, seq=h.seq,
-            kind=h.kind, from_state=h.from_state, to_state=h.to_state, event=h.event, actor=h.actor, at=moment(h.at),
-        )  # fmt: skip
+            position=str(h.position),
+            instance_id=h.instance_id,
+            workspace=h.workspace,
+            machine=h.machine,
+            seq=h.seq,
+            kind=h.kind,
+            from_state=h.from_state,
+            to_state=h.to_state,
+            event=h.event,
+            actor=h.actor,
+            at=moment(h.at),
+        )
 
 
 class EventPage(Answer):

@@ -49,10 +49,11 @@ async def readyz(service: TheService) -> Response:
         found = await service.call(migrate.status, service.engine.store)
         told = Readiness(
             # A newer schema is one that this code still works on: it is widened first, and narrowed a release later.
-            ready=(found.ready or found.unknown) and not service.stopping, database="ok",
+            ready=(found.ready or found.unknown) and not service.stopping,
+            database="ok",
             schema_version=found.current,
             draining=service.stopping,
-        )  # fmt: skip
+        )
     except InterlockError:
         told = Readiness(ready=False, database="away", schema_version=None, draining=service.stopping)
     return JSONResponse(told.model_dump(), 200 if told.ready else 503)

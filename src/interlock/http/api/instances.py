@@ -102,9 +102,17 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
             raise NotFound(f"there is no machine {body.machine!r}")
         try:
             made = lineage.create(
-                unit, machine, body.data, write.who.actor_in(workspace), key=body.key, workspace=workspace,
-                priority=body.priority, labels=body.labels, at=at, hold=body.hold,
-            )  # fmt: skip
+                unit,
+                machine,
+                body.data,
+                write.who.actor_in(workspace),
+                key=body.key,
+                workspace=workspace,
+                priority=body.priority,
+                labels=body.labels,
+                at=at,
+                hold=body.hold,
+            )
         except KeyTaken as taken:
             if body.on_taken == "refuse" and not write.who.may("read", workspace, body.machine):
                 told = "this key is taken; by what, is told to those who may read it"
@@ -142,10 +150,20 @@ async def list_instances(
     if machine is None and mine is not None and len(mine) == 1:
         [machine] = mine  # an index has it
     where = Where(
-        machine=machine, state=state, workspace=workspace, key=key, label=_label(label), error=error, text=text,
-        finished=finished, paused=paused, root=root, workspaces=readable(who), machines=mine,
+        machine=machine,
+        state=state,
+        workspace=workspace,
+        key=key,
+        label=_label(label),
+        error=error,
+        text=text,
+        finished=finished,
+        paused=paused,
+        root=root,
+        workspaces=readable(who),
+        machines=mine,
         in_state_for=timedelta(seconds=older_than) if older_than is not None else None,
-    )  # fmt: skip
+    )
     now = service.engine.clock.now()
 
     def look(conn: sa.Connection) -> tuple[listing.Page, listing.Count | None]:
@@ -153,10 +171,14 @@ async def list_instances(
         return page, listing.count(conn, where, now) if count else None
 
     page, total = await service.read(look)
-    return await service.answer(lambda: InstancePage(
-        instances=[InstanceOut.of(i) for i in page.instances],
-        next=page.next, count=total.n if total else None, exact=total.exact if total else None,
-    ))  # fmt: skip
+    return await service.answer(
+        lambda: InstancePage(
+            instances=[InstanceOut.of(i) for i in page.instances],
+            next=page.next,
+            count=total.n if total else None,
+            exact=total.exact if total else None,
+        )
+    )
 
 
 def readable(who: Principal) -> frozenset[str]:
@@ -243,11 +265,17 @@ async def get_lineage(service: TheService, who: Caller, id: UUID) -> Response:
     family = await service.read(lambda conn: load(conn, conn.execute(query).all()))
     told = [
         Relative(
-            id=i.id, machine=i.machine, state=i.state, key=i.key, parent=i.parent, depth=i.depth,
-            created_at=moment(i.created_at), finished_at=moment(i.finished_at) if i.finished_at else None,
+            id=i.id,
+            machine=i.machine,
+            state=i.state,
+            key=i.key,
+            parent=i.parent,
+            depth=i.depth,
+            created_at=moment(i.created_at),
+            finished_at=moment(i.finished_at) if i.finished_at else None,
         )
         for i in family[:MOST_RELATIVES]
-    ]  # fmt: skip
+    ]
     return await service.answer(
         lambda: LineageOut(root=found.root, instances=told, complete=len(family) <= MOST_RELATIVES)
     )

@@ -180,9 +180,12 @@ async def apply_migration(write: Write, name: Name, body: Migrate) -> Response:
         report, place = migrating.move_batch(unit, way, actor, begin=begin, batch=body.batch, reason=body.reason)
         left = max(0, there - report.moved.total()) if there is not None else None
         return AppliedOut(
-            machine=name, to_version=way.to.number, left=left,
-            next=f"{place.state}/{place.after or ''}" if place is not None else None, **report.told(),
-        )  # fmt: skip
+            machine=name,
+            to_version=way.to.number,
+            left=left,
+            next=f"{place.state}/{place.after or ''}" if place is not None else None,
+            **report.told(),
+        )
 
     return await write(move, name="migrate")
 

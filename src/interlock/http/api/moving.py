@@ -99,8 +99,9 @@ def blind(who: Principal, instance: Instance) -> Iterator[None]:
         told = problems.of(error).problem
         raise BadRequest(
             f"instance {instance.id} does not take this now; why, is told to those who may read it",
-            status=told.status, kind=told.type,
-        ) from None  # fmt: skip
+            status=told.status,
+            kind=told.type,
+        ) from None
 
 
 async def _move(write: Writer, id: UUID, permission: str, expected: int | None, job: Job, name: str) -> Response:

@@ -48,10 +48,20 @@ class MessageOut(Answer):
     @classmethod
     def of(cls, m: outbox.OutboxMessage) -> MessageOut:
         return cls(
-            id=m.id, instance_id=m.instance_id, workspace=m.workspace, channel=m.channel, recipient=m.recipient,
-            subject=m.subject, body=secrets.shown(m.body), status=m.status, at=moment(m.at), attempts=m.attempts,
-            due_at=at(m.due_at), settled_at=at(m.settled_at), last_error=m.last_error,
-        )  # fmt: skip
+            id=m.id,
+            instance_id=m.instance_id,
+            workspace=m.workspace,
+            channel=m.channel,
+            recipient=m.recipient,
+            subject=m.subject,
+            body=secrets.shown(m.body),
+            status=m.status,
+            at=moment(m.at),
+            attempts=m.attempts,
+            due_at=at(m.due_at),
+            settled_at=at(m.settled_at),
+            last_error=m.last_error,
+        )
 
 
 class Stuck(Answer):
@@ -125,16 +135,21 @@ async def list_messages(
         )
     )
     stuck = await service.read(lambda conn: outbox.unconfigured(conn, channels_of(service), workspaces=mine))
-    return await service.answer(lambda: MessageList(
-        messages=[MessageOut.of(m) for m in page.messages], next=page.next,
-        not_configured=[
-            Stuck(
-                channel=s.channel, waiting=s.waiting, since=moment(s.since),
-                remedy=REMEDIES.get(s.channel, "there are only the channels mail and webhook"),
-            )
-            for s in stuck
-        ],
-    ))  # fmt: skip
+    return await service.answer(
+        lambda: MessageList(
+            messages=[MessageOut.of(m) for m in page.messages],
+            next=page.next,
+            not_configured=[
+                Stuck(
+                    channel=s.channel,
+                    waiting=s.waiting,
+                    since=moment(s.since),
+                    remedy=REMEDIES.get(s.channel, "there are only the channels mail and webhook"),
+                )
+                for s in stuck
+            ],
+        )
+    )
 
 
 def visible_to(who: Principal, found: outbox.OutboxMessage, permission: str) -> Actor:

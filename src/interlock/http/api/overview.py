@@ -110,14 +110,19 @@ class DwellList(Answer):
 def _common(view: measures.MachineView | measures.Totals) -> dict[str, object]:
     lag = view.average_lag
     return {
-        "live": view.live, "queue_lag_seconds": view.queue_lag / SECOND,
+        "live": view.live,
+        "queue_lag_seconds": view.queue_lag / SECOND,
         "average_lag_seconds": None if lag is None else lag / SECOND,
         "ends": EndsOut(good=view.ends.good, bad=view.ends.bad, neither=view.ends.neither),
-        "success_rate": view.success_rate, "failure_rate": view.failure_rate, "retry_rate": view.retry_rate,
-        "throughput": view.throughput, "failures": view.failures, "created": view.created,
+        "success_rate": view.success_rate,
+        "failure_rate": view.failure_rate,
+        "retry_rate": view.retry_rate,
+        "throughput": view.throughput,
+        "failures": view.failures,
+        "created": view.created,
         "reviews": BacklogOut(open=view.reviews.open, late=view.reviews.late, oldest_at=at(view.reviews.oldest)),
         "dead_letters": view.dead_letters,
-    }  # fmt: skip
+    }
 
 
 def _people_only(who: Principal) -> frozenset[str]:
@@ -136,7 +141,8 @@ async def get_overview(service: TheService, who: Caller, hours: Hours = 24) -> O
         lambda conn: measures.overview(conn, service.engine.registry, now, workspaces, window=timedelta(hours=hours))
     )
     return OverviewOut(
-        at=moment(found.at), window_seconds=found.window.total_seconds(),
+        at=moment(found.at),
+        window_seconds=found.window.total_seconds(),
         machines=[
             MachineGlance.model_validate(
                 {"machine": m.machine, "title": m.title, "states": dict(m.states), **_common(m)}
@@ -146,7 +152,7 @@ async def get_overview(service: TheService, who: Caller, hours: Hours = 24) -> O
         totals=TotalGlance.model_validate(
             {"instances": found.totals.instances, "workers_alive": found.totals.workers_alive, **_common(found.totals)}
         ),
-    )  # fmt: skip
+    )
 
 
 @router.get("/series/{measure}", summary="Something over time, for a plot")
@@ -162,10 +168,16 @@ async def get_series(
     workspaces, now = _people_only(who), service.engine.clock.now()
     found = await service.read(
         lambda conn: measures.series(
-            conn, measure, now, window=timedelta(hours=hours), by=by, machine=machine, state=state,
+            conn,
+            measure,
+            now,
+            window=timedelta(hours=hours),
+            by=by,
+            machine=machine,
+            state=state,
             workspaces=workspaces,
         )
-    )  # fmt: skip
+    )
     return SeriesOut(measure=measure, by=by, points=[PointOut(at=moment(p.at), n=p.n) for p in found])
 
 
@@ -179,9 +191,12 @@ async def get_dwell(
     found = await service.read(lambda conn: measures.dwell(conn, machine, now, timedelta(days=days), workspaces))
     told = [
         DwellOut(
-            state=state, n=d.n, median_seconds=d.median / SECOND, p90_seconds=d.p90 / SECOND,
+            state=state,
+            n=d.n,
+            median_seconds=d.median / SECOND,
+            p90_seconds=d.p90 / SECOND,
             worst_seconds=d.worst / SECOND,
         )
         for state, d in sorted(found.items())
-    ]  # fmt: skip
+    ]
     return DwellList(machine=machine, states=told)

@@ -125,9 +125,14 @@ async def decide_review(write: Write, id: UUID, body: Decision) -> Response:
         found = reviews.get(unit.conn, id)
         may_decide(write.who, found)
         done = reviews.decide(
-            unit, id, body.decision, write.who.actor_in(found.workspace), answer=body.answer, reason=body.reason,
+            unit,
+            id,
+            body.decision,
+            write.who.actor_in(found.workspace),
+            answer=body.answer,
+            reason=body.reason,
             expected_seq=body.expected_seq,
-        )  # fmt: skip
+        )
         return ReviewOut.of(done)
 
     return await write(decide, name="review")

@@ -79,12 +79,26 @@ class ScheduleOut(Answer):
             with suppress(InvalidData):  # a time zone that only another host knows; its last_error tells it
                 ahead = schedules.upcoming(s, moment(s.next_at - 1), 4)
         return cls(
-            workspace=s.workspace, name=s.name, machine=s.machine, cron=s.cron, zone=s.zone,
-            data=secrets.shown(s.data), labels=s.labels, priority=s.priority, overlap=s.overlap, missed=s.missed,
-            paused=s.paused_at is not None, paused_by=s.paused_by, next_at=at(s.next_at), upcoming=ahead,
-            last_at=at(s.last_at), last_instance=s.last_instance, last_error=s.last_error, runs=s.runs,
+            workspace=s.workspace,
+            name=s.name,
+            machine=s.machine,
+            cron=s.cron,
+            zone=s.zone,
+            data=secrets.shown(s.data),
+            labels=s.labels,
+            priority=s.priority,
+            overlap=s.overlap,
+            missed=s.missed,
+            paused=s.paused_at is not None,
+            paused_by=s.paused_by,
+            next_at=at(s.next_at),
+            upcoming=ahead,
+            last_at=at(s.last_at),
+            last_instance=s.last_instance,
+            last_error=s.last_error,
+            runs=s.runs,
             created_by=s.created_by,
-        )  # fmt: skip
+        )
 
 
 class ScheduleList(Answer):

@@ -58,10 +58,21 @@ class TokenOut(Answer):
     @classmethod
     def of(cls, t: TokenRow, secret: str | None = None) -> TokenOut:
         return cls(
-            id=t.id, workspace=t.workspace, name=t.name, kind=t.kind, person_id=t.person_id, scopes=list(t.scopes),
-            hint=t.hint, created_at=moment(t.created_at), created_by=t.created_by, used_at=at(t.used_at),
-            until=at(t.until), revoked_at=at(t.revoked_at), revoked_by=t.revoked_by, secret=secret,
-        )  # fmt: skip
+            id=t.id,
+            workspace=t.workspace,
+            name=t.name,
+            kind=t.kind,
+            person_id=t.person_id,
+            scopes=list(t.scopes),
+            hint=t.hint,
+            created_at=moment(t.created_at),
+            created_by=t.created_by,
+            used_at=at(t.used_at),
+            until=at(t.until),
+            revoked_at=at(t.revoked_at),
+            revoked_by=t.revoked_by,
+            secret=secret,
+        )
 
 
 class TokenList(Answer):
@@ -76,9 +87,10 @@ async def list_tokens(
 ) -> TokenList:
     found = await service.read(lambda conn: tokens.every(conn, workspace))
     shown = [
-        t for t in found
+        t
+        for t in found
         if who.may("manage", t.workspace) or (who.person_id is not None and t.person_id == who.person_id)
-    ]  # fmt: skip
+    ]
     return TokenList(tokens=[TokenOut.of(t) for t in shown])
 
 

@@ -38,9 +38,14 @@ class PersonOut(Answer):
         everything = who.may("read", OPERATORS)
         roles = {w: r.value for w, r in sorted(p.roles.items()) if everything or w in who.workspaces}
         return cls(
-            id=p.id, name=p.name, email=p.email, roles=roles, has_password=p.has_password,
-            created_at=moment(p.created_at), disabled_at=at(p.disabled_at),
-        )  # fmt: skip
+            id=p.id,
+            name=p.name,
+            email=p.email,
+            roles=roles,
+            has_password=p.has_password,
+            created_at=moment(p.created_at),
+            disabled_at=at(p.disabled_at),
+        )
 
 
 class PersonList(Answer):
@@ -106,9 +111,14 @@ async def add_user(service: TheService, write: Write, body: NewPerson) -> Respon
 
     def add(unit: Unit) -> PersonOut:
         made = accounts.add(
-            unit, body.name, role=body.role, by=write.who.actor_in(OPERATORS), password=hashed, email=body.email,
+            unit,
+            body.name,
+            role=body.role,
+            by=write.who.actor_in(OPERATORS),
+            password=hashed,
+            email=body.email,
             workspace=body.workspace,
-        )  # fmt: skip
+        )
         return PersonOut.of(made, write.who)
 
     return await write(add, status=201, name="people", private=body.password is not None)
@@ -244,11 +254,16 @@ async def list_actions(
     def told() -> ActionList:
         shown = [
             ActionOut(
-                id=a.id, at=moment(a.at), actor=a.actor, what=a.what, target=a.target, workspace=a.workspace,
+                id=a.id,
+                at=moment(a.at),
+                actor=a.actor,
+                what=a.what,
+                target=a.target,
+                workspace=a.workspace,
                 details=secrets.shown(a.details),
             )
             for a in found.actions
-        ]  # fmt: skip
+        ]
         return ActionList(actions=shown, next=found.next)
 
     return await service.answer(told)

@@ -75,17 +75,25 @@ async def list_workers(service: TheService, who: Caller) -> Response:
     require_operator(who)
     now = service.engine.clock.now()
     found = await service.read(workers.every)
-    return await service.answer(lambda: WorkerList(
-        workers=[
-            WorkerOut(
-                id=w.id, host=w.host, pid=w.pid, queues=list(w.queues), status=w.status, beats=w.beats,
-                alive=w.status in {"alive", "draining"} and w.until >= now,
-                clock_offset_seconds=w.clock_offset / SECOND,
-                started_at=moment(w.started_at), beat_at=moment(w.beat_at),
-            )
-            for w in found
-        ]
-    ))  # fmt: skip
+    return await service.answer(
+        lambda: WorkerList(
+            workers=[
+                WorkerOut(
+                    id=w.id,
+                    host=w.host,
+                    pid=w.pid,
+                    queues=list(w.queues),
+                    status=w.status,
+                    beats=w.beats,
+                    alive=w.status in {"alive", "draining"} and w.until >= now,
+                    clock_offset_seconds=w.clock_offset / SECOND,
+                    started_at=moment(w.started_at),
+                    beat_at=moment(w.beat_at),
+                )
+                for w in found
+            ]
+        )
+    )
 
 
 @router.get(
@@ -99,15 +107,21 @@ async def list_leases(service: TheService, who: Caller) -> Response:
     everything = who.may("read", OPERATORS)
     mine = None if everything else who.workspaces
     found = await service.read(lambda conn: leases.held(conn, service.engine.clock.now(), workspaces=mine))
-    return await service.answer(lambda: LeaseList(
-        leases=[
-            LeaseOut(
-                name=h.name, holder=h.holder, fence=h.fence, taken_at=moment(h.taken_at), until=moment(h.until),
-                instance_id=h.instance_id,
-            )
-            for h in found
-        ]
-    ))  # fmt: skip
+    return await service.answer(
+        lambda: LeaseList(
+            leases=[
+                LeaseOut(
+                    name=h.name,
+                    holder=h.holder,
+                    fence=h.fence,
+                    taken_at=moment(h.taken_at),
+                    until=moment(h.until),
+                    instance_id=h.instance_id,
+                )
+                for h in found
+            ]
+        )
+    )
 
 
 @router.get("/limits", summary="Limits in use", response_model=LimitList)

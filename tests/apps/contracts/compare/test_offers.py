@@ -97,9 +97,12 @@ def test_no_cheaper_offer_is_said() -> None:
 
 
 @given(
-    st.decimals(0, 100, places=2), st.decimals(0, 1, places=4), st.decimals(1, 100_000, places=0),
-    st.integers(0, 36), st.integers(1, 36),
-)  # fmt: skip
+    st.decimals(0, 100, places=2),
+    st.decimals(0, 1, places=4),
+    st.decimals(1, 100_000, places=0),
+    st.integers(0, 36),
+    st.integers(1, 36),
+)
 def test_a_range_never_ends_before_it_starts(
     base: Decimal, price: Decimal, use: Decimal, guarantee: int, term: int
 ) -> None:

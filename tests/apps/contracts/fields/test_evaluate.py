@@ -97,9 +97,12 @@ def test_no_document_is_judged_by_a_table_that_has_seen_it(tmp_path: Path) -> No
         vertical="commercial",
         version="p",
         documents=99,
-        rows=tuple(Row(field="governing_law", signals=dict(label.signals), n=100, right=100, document=digest)
-                   for found, label in labels_of(documents) if found == digest and label.field == "governing_law"),
-    )  # fmt: skip
+        rows=tuple(
+            Row(field="governing_law", signals=dict(label.signals), n=100, right=100, document=digest)
+            for found, label in labels_of(documents)
+            if found == digest and label.field == "governing_law"
+        ),
+    )
     report = evaluate(pdfs, labels, table=poisoned, reader=reader)
     first, second = (next(f.confidence for f in d.fields if f.field == "governing_law") for d in report.documents)
     assert first == 0.5

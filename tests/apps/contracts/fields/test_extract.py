@@ -86,12 +86,12 @@ def test_rules_that_differ_are_said_to_and_the_other_value_is_kept() -> None:
     [
         ("The term of this Agreement shall expire on December 31, 2005.", "2005-12-31"),
         ('This Agreement shall commence on the Effective Date and last for five (5) years (the "Term").', "2008-05-06"),
-        ("This Agreement shall remain in effect until terminated by either party (the \"Term\").", "perpetual"),
-        ("This Agreement will terminate on the third anniversary of the Effective Date (the \"Term\").", "2006-05-06"),
+        ('This Agreement shall remain in effect until terminated by either party (the "Term").', "perpetual"),
+        ('This Agreement will terminate on the third anniversary of the Effective Date (the "Term").', "2006-05-06"),
         ("The term of this Agreement shall begin on January 1, 2004 and continue for two (2) years.", "2005-12-31"),
         ("Licensee keeps its records for five (5) years after the expiration of the term of this Agreement.", None),
     ],
-)  # fmt: skip
+)
 def test_the_end_is_written_or_worked_out(text: str, end: str | None) -> None:
     start = 'THIS AGREEMENT is made as of May 6, 2003 by and between ALDER, INC. ("A") and BIRCH LLC ("B").\nWHEREAS'
     assert value(f"{start}{FILLER}\n{text}\n{FILLER}", "expiration_date") == end
@@ -186,12 +186,45 @@ def test_an_empty_document_has_no_fields() -> None:
 
 
 NASTY = [
-    " ", "a", "(", '"', "_ ", "1 ", " and A", "laws of ", "governed by ", "by and between X and ", '("A") ',
-    "May 1, 2001 ", "the term of this agreement shall ", "*", "A, ", "This agreement ", "Foo, Inc., a ", "THIS ",
-    ". ", ". A", "[ ", "-", "effective ", "Effective Date ", "a\n", "By:\n", "twenty ", "two thousand and ",
-    "IN WITNESS WHEREOF ", "not ", "hereinafter referred to ", "$1 ", "AGREEMENT\n", "renew for ", "verbrauch ",
-    "Agreement dated ", "\u201c", "'",
-]  # fmt: skip
+    " ",
+    "a",
+    "(",
+    '"',
+    "_ ",
+    "1 ",
+    " and A",
+    "laws of ",
+    "governed by ",
+    "by and between X and ",
+    '("A") ',
+    "May 1, 2001 ",
+    "the term of this agreement shall ",
+    "*",
+    "A, ",
+    "This agreement ",
+    "Foo, Inc., a ",
+    "THIS ",
+    ". ",
+    ". A",
+    "[ ",
+    "-",
+    "effective ",
+    "Effective Date ",
+    "a\n",
+    "By:\n",
+    "twenty ",
+    "two thousand and ",
+    "IN WITNESS WHEREOF ",
+    "not ",
+    "hereinafter referred to ",
+    "$1 ",
+    "AGREEMENT\n",
+    "renew for ",
+    "verbrauch ",
+    "Agreement dated ",
+    "\u201c",
+    "'",
+]
 
 
 @pytest.mark.parametrize("piece", NASTY)

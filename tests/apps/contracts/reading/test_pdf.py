@@ -185,7 +185,7 @@ def test_a_page_image_is_bounded() -> None:
         (b"{\\rtf1 hello}", errors.UnsupportedType),
         (b" <!DOCTYPE html><p>hello", errors.UnsupportedType),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_be_read_says_why_and_that_no_retry_helps(
     data: bytes, error: type[errors.ReadingError]
 ) -> None:

@@ -88,8 +88,14 @@ def test_numbers_that_word_only_shows_are_part_of_the_text() -> None:
         number = f'<w:numPr {nsdecls("w")}><w:ilvl w:val="{depth}"/><w:numId w:val="77"/></w:numPr>'
         paragraph._p.get_or_add_pPr().append(parse_xml(number))
     assert read(saved(file)).text.splitlines() == [
-        "1. Term", "1.1 Start", "1.2 End", "(a) by notice", "(b) by law", "2. Price", "2.1 Tax",
-    ]  # fmt: skip
+        "1. Term",
+        "1.1 Start",
+        "1.2 End",
+        "(a) by notice",
+        "(b) by law",
+        "2. Price",
+        "2.1 Tax",
+    ]
 
 
 def archive(**parts: bytes) -> bytes:

@@ -14,35 +14,132 @@ from datetime import date, timedelta
 
 from interlock.apps.contracts.fields.normalise.dates import add_months
 
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-          "November", "December")  # fmt: skip
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-FIRST = ("Aldgate", "Bright Harbor", "Cinder", "Delmarva", "Eastmoor", "Fennimore & Lyle", "Glasshouse", "Hollowell",
-         "Ironbridge", "Juniper Ridge", "Kestrel", "Lakeshore", "Meridian", "Northlight", "Oakhurst", "Pacific Vine",
-         "Quarry Hill", "Redfern", "Silverline", "Tamarack", "Upland", "Vantage Point", "Westbrook", "Yarrow")  # fmt: skip
-SECOND = ("Analytics", "Beverages", "Biologics", "Broadcasting", "Capital", "Devices", "Freight", "Foods", "Health",
-          "Imaging", "Logistics", "Media", "Minerals", "Networks", "Packaging", "Robotics", "Software", "Textiles",
-          "Therapeutics", "Travel")  # fmt: skip
-FORMS = (("Inc.", "a Delaware corporation"), ("LLC", "a Nevada limited liability company"),
-         ("Corp.", "a corporation organized under the laws of the State of Ohio"), ("Ltd.", "an English company"),
-         ("Limited", "a company incorporated in Ireland"), ("L.P.", "a Texas limited partnership"),
-         ("GmbH", "a German limited liability company"), ("Corporation", "a New Jersey corporation"),
-         ("Co., Inc.", "a Massachusetts corporation"), ("S.A.", "a Swiss company"),
-         ("B.V.", "a company existing under the laws of the Netherlands"))  # fmt: skip
+FIRST = (
+    "Aldgate",
+    "Bright Harbor",
+    "Cinder",
+    "Delmarva",
+    "Eastmoor",
+    "Fennimore & Lyle",
+    "Glasshouse",
+    "Hollowell",
+    "Ironbridge",
+    "Juniper Ridge",
+    "Kestrel",
+    "Lakeshore",
+    "Meridian",
+    "Northlight",
+    "Oakhurst",
+    "Pacific Vine",
+    "Quarry Hill",
+    "Redfern",
+    "Silverline",
+    "Tamarack",
+    "Upland",
+    "Vantage Point",
+    "Westbrook",
+    "Yarrow",
+)
+SECOND = (
+    "Analytics",
+    "Beverages",
+    "Biologics",
+    "Broadcasting",
+    "Capital",
+    "Devices",
+    "Freight",
+    "Foods",
+    "Health",
+    "Imaging",
+    "Logistics",
+    "Media",
+    "Minerals",
+    "Networks",
+    "Packaging",
+    "Robotics",
+    "Software",
+    "Textiles",
+    "Therapeutics",
+    "Travel",
+)
+FORMS = (
+    ("Inc.", "a Delaware corporation"),
+    ("LLC", "a Nevada limited liability company"),
+    ("Corp.", "a corporation organized under the laws of the State of Ohio"),
+    ("Ltd.", "an English company"),
+    ("Limited", "a company incorporated in Ireland"),
+    ("L.P.", "a Texas limited partnership"),
+    ("GmbH", "a German limited liability company"),
+    ("Corporation", "a New Jersey corporation"),
+    ("Co., Inc.", "a Massachusetts corporation"),
+    ("S.A.", "a Swiss company"),
+    ("B.V.", "a company existing under the laws of the Netherlands"),
+)
 PEOPLE = ("Maria T. Delgado", "Owen R. Pritchard", "Samuel Adeyemi", "Lena Hoffmann", "Grace O'Neill")
-STREETS = ("410 Canal Street, Suite 9, Boston, Massachusetts 02110", "77 Finsbury Circus, London EC2M 7QA",
-           "2200 Pacific Avenue, Tacoma, Washington 98402", "18 Quai du Rhone, 1204 Geneva, Switzerland",
-           "5501 Elm Fork Road, Dallas, Texas 75201")  # fmt: skip
-KINDS = (("Reseller Agreement", "Vendor", "Reseller"), ("Master Services Agreement", "Provider", "Customer"),
-         ("Content Licence Agreement", "Licensor", "Licensee"), ("Toll Manufacturing Agreement", "Client", "Toller"),
-         ("Sponsorship Agreement", "Sponsor", "Organizer"), ("Joint Marketing Agreement", "First Party", "Partner"),
-         ("Hosting Agreement", "Host", "Subscriber"), ("Warehousing Contract", "Keeper", "Depositor"),
-         ("Franchise Agreement", "Franchisor", "Franchisee"), ("Development and Supply Agreement", "Developer", "Buyer"),
-         ("Endorsement Agreement", "Brand", "Athlete"), ("Equipment Maintenance Agreement", "Contractor", "Owner"))  # fmt: skip
-LAWS = ("New York", "Delaware", "California", "Texas", "Illinois", "England", "Massachusetts", "Ontario", "Florida",
-        "Switzerland", "Germany", "Virginia", "Washington", "Ireland", "Singapore")  # fmt: skip
-STATES = {"New York", "Delaware", "California", "Texas", "Illinois", "Massachusetts", "Florida", "Virginia",
-          "Washington"}  # fmt: skip
+STREETS = (
+    "410 Canal Street, Suite 9, Boston, Massachusetts 02110",
+    "77 Finsbury Circus, London EC2M 7QA",
+    "2200 Pacific Avenue, Tacoma, Washington 98402",
+    "18 Quai du Rhone, 1204 Geneva, Switzerland",
+    "5501 Elm Fork Road, Dallas, Texas 75201",
+)
+KINDS = (
+    ("Reseller Agreement", "Vendor", "Reseller"),
+    ("Master Services Agreement", "Provider", "Customer"),
+    ("Content Licence Agreement", "Licensor", "Licensee"),
+    ("Toll Manufacturing Agreement", "Client", "Toller"),
+    ("Sponsorship Agreement", "Sponsor", "Organizer"),
+    ("Joint Marketing Agreement", "First Party", "Partner"),
+    ("Hosting Agreement", "Host", "Subscriber"),
+    ("Warehousing Contract", "Keeper", "Depositor"),
+    ("Franchise Agreement", "Franchisor", "Franchisee"),
+    ("Development and Supply Agreement", "Developer", "Buyer"),
+    ("Endorsement Agreement", "Brand", "Athlete"),
+    ("Equipment Maintenance Agreement", "Contractor", "Owner"),
+)
+LAWS = (
+    "New York",
+    "Delaware",
+    "California",
+    "Texas",
+    "Illinois",
+    "England",
+    "Massachusetts",
+    "Ontario",
+    "Florida",
+    "Switzerland",
+    "Germany",
+    "Virginia",
+    "Washington",
+    "Ireland",
+    "Singapore",
+)
+STATES = {
+    "New York",
+    "Delaware",
+    "California",
+    "Texas",
+    "Illinois",
+    "Massachusetts",
+    "Florida",
+    "Virginia",
+    "Washington",
+}
 
 
 Party = tuple[str, str, str]
@@ -76,13 +173,19 @@ def _ordinal(number: int) -> str:
 
 def _date(r: random.Random, day: date) -> str:
     month = MONTHS[day.month - 1]
-    return r.choice([
-        f"{month} {day.day}, {day.year}", f"{month} {day.day}, {day.year}", f"{day.day} {month} {day.year}",
-        f"the {_ordinal(day.day)} day of {month}, {day.year}", f"{month} {_ordinal(day.day)}, {day.year}",
-        f"this {_ordinal(day.day)} day of {month} {day.year}", f"{day.month}/{day.day}/{day.year}",
-        f"{month[:3]}. {day.day}, {day.year}" if len(month) > 4 else f"{month} {day.day}, {day.year}",
-        f"{day.isoformat()}",
-    ])  # fmt: skip
+    return r.choice(
+        [
+            f"{month} {day.day}, {day.year}",
+            f"{month} {day.day}, {day.year}",
+            f"{day.day} {month} {day.year}",
+            f"the {_ordinal(day.day)} day of {month}, {day.year}",
+            f"{month} {_ordinal(day.day)}, {day.year}",
+            f"this {_ordinal(day.day)} day of {month} {day.year}",
+            f"{day.month}/{day.day}/{day.year}",
+            f"{month[:3]}. {day.day}, {day.year}" if len(month) > 4 else f"{month} {day.day}, {day.year}",
+            f"{day.isoformat()}",
+        ]
+    )
 
 
 def _plain(r: random.Random, day: date) -> str:
@@ -318,21 +421,25 @@ def _term(
         )
     if pick in (1, 2):
         last = start + timedelta(days=365 * years + r.randint(0, 200))
-        text = r.choice([
-            f"Term. Unless terminated sooner as provided herein, this Agreement will expire on {_plain(r, last)}.",
-            f"Duration. This Agreement remains in force until {_plain(r, last)}, when it ends without notice being required.",
-            f"Term of Agreement. The term of this Agreement runs through {_plain(r, last)} (the \"Term\").",
-            f"Period. The engagement under this Agreement ends at midnight on {_plain(r, last)}.",
-        ])  # fmt: skip
+        text = r.choice(
+            [
+                f"Term. Unless terminated sooner as provided herein, this Agreement will expire on {_plain(r, last)}.",
+                f"Duration. This Agreement remains in force until {_plain(r, last)}, when it ends without notice being required.",
+                f'Term of Agreement. The term of this Agreement runs through {_plain(r, last)} (the "Term").',
+                f"Period. The engagement under this Agreement ends at midnight on {_plain(r, last)}.",
+            ]
+        )
         return text, effective, last
     if pick in (3, 4, 5):
         span = _span(r, years, "year")
-        text = r.choice([
-            f"Term. This Agreement shall have a term of {span} from the {'Effective Date' if effective else 'date of this Agreement'}.",
-            f"Term. The initial term of this Agreement is {span}, starting on the {'Effective Date' if effective else 'date first written above'}.",
-            f"Duration. This Agreement shall remain in full force and effect for a period of {span} following the {'Effective Date' if effective else 'date hereof'}.",
-            f"Term and Termination. This Agreement begins on the {'Effective Date' if effective else 'date hereof'} and lasts for {span} (the \"Initial Term\").",
-        ])  # fmt: skip
+        text = r.choice(
+            [
+                f"Term. This Agreement shall have a term of {span} from the {'Effective Date' if effective else 'date of this Agreement'}.",
+                f"Term. The initial term of this Agreement is {span}, starting on the {'Effective Date' if effective else 'date first written above'}.",
+                f"Duration. This Agreement shall remain in full force and effect for a period of {span} following the {'Effective Date' if effective else 'date hereof'}.",
+                f'Term and Termination. This Agreement begins on the {"Effective Date" if effective else "date hereof"} and lasts for {span} (the "Initial Term").',
+            ]
+        )
         # A term that is counted from the date of the agreement begins with it.
         return text, effective or dated, add_months(start, months)
     if pick in (6, 7):
@@ -357,10 +464,16 @@ def _term(
             "perpetual",
         )
     if pick == 11:
-        return r.choice([
-            "Term. This Agreement shall continue in effect indefinitely unless and until terminated in accordance with this Section.",
-            "Duration. This Agreement is concluded for an indefinite period. Either party may terminate it at the end of a calendar quarter.",
-        ]), effective, "perpetual"  # fmt: skip
+        return (
+            r.choice(
+                [
+                    "Term. This Agreement shall continue in effect indefinitely unless and until terminated in accordance with this Section.",
+                    "Duration. This Agreement is concluded for an indefinite period. Either party may terminate it at the end of a calendar quarter.",
+                ]
+            ),
+            effective,
+            "perpetual",
+        )
     if pick == 12:
         nth = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")[years - 1]
         word = "Effective Date" if effective else "date of this Agreement"
@@ -382,16 +495,18 @@ def _law(r: random.Random, answers: dict[str, str]) -> str:
     the = f"the State of {law}" if law in STATES and r.random() < 0.7 else law
     if law == "Ontario":
         the = "the Province of Ontario"
-    text = r.choice([
-        f"Governing Law. This Agreement is governed by the laws of {the}.",
-        f"Applicable Law. The validity and interpretation of this Agreement shall be subject to the law of {the}, excluding its conflicts rules.",
-        f"Choice of Law. The laws of {the} shall control this Agreement and any dispute that arises out of it.",
-        f"Miscellaneous. Any question about this Agreement will be decided under {law} law.",
-        f"Law and Forum. This Agreement shall be interpreted, and the rights of the parties determined, in accordance with the laws of {the}. The courts sitting there have exclusive jurisdiction.",
-        f"This contract is made under, and is to be construed according to, the internal laws of {the} without giving effect to principles of conflict of laws.",
-        f"Law. The parties submit to the laws of {the}.",
-        "",
-    ])  # fmt: skip
+    text = r.choice(
+        [
+            f"Governing Law. This Agreement is governed by the laws of {the}.",
+            f"Applicable Law. The validity and interpretation of this Agreement shall be subject to the law of {the}, excluding its conflicts rules.",
+            f"Choice of Law. The laws of {the} shall control this Agreement and any dispute that arises out of it.",
+            f"Miscellaneous. Any question about this Agreement will be decided under {law} law.",
+            f"Law and Forum. This Agreement shall be interpreted, and the rights of the parties determined, in accordance with the laws of {the}. The courts sitting there have exclusive jurisdiction.",
+            f"This contract is made under, and is to be construed according to, the internal laws of {the} without giving effect to principles of conflict of laws.",
+            f"Law. The parties submit to the laws of {the}.",
+            "",
+        ]
+    )
     if not text:
         return "Disputes. The parties will try to settle any dispute by talks between their managers before going to court."
     answers["Governing Law"] = law

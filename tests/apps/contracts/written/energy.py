@@ -11,14 +11,31 @@ from decimal import Decimal
 
 from tests.apps.contracts.written.commercial import MONTHS, Written, _wrapped, told
 
-KNOWN = (("E.ON Energie Deutschland GmbH", "E.ON"), ("Vattenfall Europe Sales GmbH", "Vattenfall"),
-         ("EnBW Energie Baden-Württemberg AG", "EnBW"), ("Yello Strom GmbH", "Yello Strom"),
-         ("Stadtwerke München GmbH", "Stadtwerke München"), ("LichtBlick SE", "LichtBlick"))  # fmt: skip
+KNOWN = (
+    ("E.ON Energie Deutschland GmbH", "E.ON"),
+    ("Vattenfall Europe Sales GmbH", "Vattenfall"),
+    ("EnBW Energie Baden-Württemberg AG", "EnBW"),
+    ("Yello Strom GmbH", "Yello Strom"),
+    ("Stadtwerke München GmbH", "Stadtwerke München"),
+    ("LichtBlick SE", "LichtBlick"),
+)
 BRITISH = (("British Gas Trading Limited", "British Gas"), ("EDF Energy Customers Limited", "EDF Energy"))
 OTHERS = ("Nordlicht Energie GmbH", "Stadtwerke Grünau GmbH", "Teutoburger Strom AG")
 TARIFFS = ("Natur Fix 24", "Klassik", "Smart 12", "Öko Plus", "Family Flex")
-GERMAN = ("Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November",
-          "Dezember")  # fmt: skip
+GERMAN = (
+    "Januar",
+    "Februar",
+    "März",
+    "April",
+    "Mai",
+    "Juni",
+    "Juli",
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
+)
 
 
 def energy(count: int, seed: int = 3) -> list[Written]:
@@ -54,14 +71,22 @@ def _german(r: random.Random, name: str) -> Written:
     unit = r.choice(["ct/kWh", "Cent/kWh", "ct / kWh", "Cent pro kWh"])
     forms: list[Callable[[], list[str]]] = [
         lambda: [
-            "Stromliefervertrag", f"Lieferant: {shown}", f"Kunde: Petra Sommer, Kundennummer {r.randint(10**6, 10**7)}",
-            f"Tarif: {tariff}", f"Arbeitspreis (brutto): {_comma(cents, 2)} {unit}",
-            f"Grundpreis: {_comma(base, 2)} EUR pro Monat", f"Jahresverbrauch: {use:,} kWh".replace(",", "."),
-            f"Lieferbeginn: {day}", f"Laufzeit: {term} Monate", f"Kündigungsfrist: {notice} Wochen",
+            "Stromliefervertrag",
+            f"Lieferant: {shown}",
+            f"Kunde: Petra Sommer, Kundennummer {r.randint(10**6, 10**7)}",
+            f"Tarif: {tariff}",
+            f"Arbeitspreis (brutto): {_comma(cents, 2)} {unit}",
+            f"Grundpreis: {_comma(base, 2)} EUR pro Monat",
+            f"Jahresverbrauch: {use:,} kWh".replace(",", "."),
+            f"Lieferbeginn: {day}",
+            f"Laufzeit: {term} Monate",
+            f"Kündigungsfrist: {notice} Wochen",
             f"Ort, Datum: Köln, {on}",
         ],
         lambda: [
-            f"{shown}", "Auftragsbestätigung für Ihre Stromlieferung", "Sehr geehrte Frau Sommer,",
+            f"{shown}",
+            "Auftragsbestätigung für Ihre Stromlieferung",
+            "Sehr geehrte Frau Sommer,",
             f"vielen Dank für Ihren Auftrag vom {on}. Ab dem {day} beliefern wir Sie mit Strom im Tarif {tariff}.",
             f"Der Arbeitspreis beträgt {_comma(cents, 2)} {unit} (inkl. 19 % MwSt.), der Grundpreis "
             f"{_comma(base, 2)} Euro im Monat.",
@@ -70,7 +95,8 @@ def _german(r: random.Random, name: str) -> Written:
             f"Belieferung ab: {day}",
         ],
         lambda: [
-            "VERTRAG ÜBER DIE LIEFERUNG VON ERDGAS", f"zwischen {shown} (nachfolgend Lieferant) und Petra Sommer (Kunde)",
+            "VERTRAG ÜBER DIE LIEFERUNG VON ERDGAS",
+            f"zwischen {shown} (nachfolgend Lieferant) und Petra Sommer (Kunde)",
             f"§ 1 Die Lieferung beginnt am {day}.",
             f"§ 2 Preise: Arbeitspreis netto {_comma(net, 2)} ct/kWh, Arbeitspreis brutto {_comma(cents, 2)} {unit}; "
             f"Grundpreis {_comma(base * 12, 2)} EUR pro Jahr.",
@@ -79,21 +105,42 @@ def _german(r: random.Random, name: str) -> Written:
             f"{on}, Unterschrift",
         ],
         lambda: [
-            "Ihr Energieliefervertrag auf einen Blick", "Versorger", f"{shown}", "Produkt", f"{tariff}", "Verbrauchspreis",
-            f"{_comma(cents, 2)} {unit}", "Grundgebühr", f"{_comma(base, 2)} EUR pro Monat", "Vertragsbeginn", f"{day}",
-            "Mindestlaufzeit", f"{term} Monate", f"Stand der Strompreise: {on}", "Netzbetreiber: Netze Nord GmbH",
+            "Ihr Energieliefervertrag auf einen Blick",
+            "Versorger",
+            f"{shown}",
+            "Produkt",
+            f"{tariff}",
+            "Verbrauchspreis",
+            f"{_comma(cents, 2)} {unit}",
+            "Grundgebühr",
+            f"{_comma(base, 2)} EUR pro Monat",
+            "Vertragsbeginn",
+            f"{day}",
+            "Mindestlaufzeit",
+            f"{term} Monate",
+            f"Stand der Strompreise: {on}",
+            "Netzbetreiber: Netze Nord GmbH",
         ],
         lambda: [
-            "Sonderkundenvertrag Strom", f"Anbieter: {shown}", f"Vertragsschluss: {on}",
-            f"Arbeitspreis HT: {_comma(cents, 2)} {unit}", f"Arbeitspreis NT: {_comma(cents * Decimal('0.8'), 2)} {unit}",
-            f"Lieferbeginn: {day}", f"Verbrauch: {use} kWh", "Energie aus Wasserkraft",
+            "Sonderkundenvertrag Strom",
+            f"Anbieter: {shown}",
+            f"Vertragsschluss: {on}",
+            f"Arbeitspreis HT: {_comma(cents, 2)} {unit}",
+            f"Arbeitspreis NT: {_comma(cents * Decimal('0.8'), 2)} {unit}",
+            f"Lieferbeginn: {day}",
+            f"Verbrauch: {use} kWh",
+            "Energie aus Wasserkraft",
         ],
         lambda: [
-            "Stromvertrag", f"Lieferant: {shown}", f"Energiepreis: {_comma(cents / 100, 4)} EUR/kWh",
-            f"Grundpreis: {_comma(base, 2)} EUR pro Monat", f"Beginn der Lieferung: {r.choice(['sofort', 'schnellstmöglich'])}",
-            f"Auftrag vom {on}", f"Jahresverbrauch: {use} kWh",
+            "Stromvertrag",
+            f"Lieferant: {shown}",
+            f"Energiepreis: {_comma(cents / 100, 4)} EUR/kWh",
+            f"Grundpreis: {_comma(base, 2)} EUR pro Monat",
+            f"Beginn der Lieferung: {r.choice(['sofort', 'schnellstmöglich'])}",
+            f"Auftrag vom {on}",
+            f"Jahresverbrauch: {use} kWh",
         ],
-    ]  # fmt: skip
+    ]
     at = r.randrange(len(forms))
     if at == 5:
         answers["Start Date"] = ""
@@ -122,15 +169,45 @@ def _english(r: random.Random, name: str) -> Written:
     euros = f"{pence / 100:.4f} EUR"
     answers = {"Provider": official, "Start Date": told(begins)}
     forms: list[tuple[str, list[str]]] = [
-        (f"{pence / 100:.4f} GBP", ["Electricity Supply Contract", f"Supplier: {shown}", "Tariff: Standard Fixed", f"Unit rate: {pounds} per kWh",
-          f"Standing charge: £{standing:.2f} per month", f"Annual consumption: {use:,} kWh", f"Start of supply: {day}",
-          "Contract term: 12 months", "Notice period: 30 days", f"Printed on {on}"]),
-        (f"{pence / 100:.4f} EUR", ["Energy supply agreement", f"This agreement is made on {on} between {shown} and the customer.",
-          f"The supply starts on {day}. The energy price is {euros} per kWh and the basic charge 9.50 EUR per month.",
-          f"The term of the contract is 24 months. The tariff assumes a consumption of {use} kWh per year."]),
-        (f"{pence / 100:.4f} GBP", ["Your new energy tariff", f"Energy supplier: {shown}", "Product name: Green Saver", "Unit price", f"{pounds} per kWh",
-          "Supply start date", f"{day}", f"Quote valid until {on}", "Fixed rate for 12 months"]),
-    ]  # fmt: skip
+        (
+            f"{pence / 100:.4f} GBP",
+            [
+                "Electricity Supply Contract",
+                f"Supplier: {shown}",
+                "Tariff: Standard Fixed",
+                f"Unit rate: {pounds} per kWh",
+                f"Standing charge: £{standing:.2f} per month",
+                f"Annual consumption: {use:,} kWh",
+                f"Start of supply: {day}",
+                "Contract term: 12 months",
+                "Notice period: 30 days",
+                f"Printed on {on}",
+            ],
+        ),
+        (
+            f"{pence / 100:.4f} EUR",
+            [
+                "Energy supply agreement",
+                f"This agreement is made on {on} between {shown} and the customer.",
+                f"The supply starts on {day}. The energy price is {euros} per kWh and the basic charge 9.50 EUR per month.",
+                f"The term of the contract is 24 months. The tariff assumes a consumption of {use} kWh per year.",
+            ],
+        ),
+        (
+            f"{pence / 100:.4f} GBP",
+            [
+                "Your new energy tariff",
+                f"Energy supplier: {shown}",
+                "Product name: Green Saver",
+                "Unit price",
+                f"{pounds} per kWh",
+                "Supply start date",
+                f"{day}",
+                f"Quote valid until {on}",
+                "Fixed rate for 12 months",
+            ],
+        ),
+    ]
     at = r.randrange(len(forms))
     price, lines = forms[at]
     answers["Working Price"] = price

@@ -17,9 +17,12 @@ from tests.apps.contracts.written.commercial import Written
 
 LATER = date(2100, 1, 1)
 ANSWERS = {
-    "parties": "Parties", "agreement": "Agreement Date", "effective": "Effective Date",
-    "expiration": "Expiration Date", "law": "Governing Law",
-}  # fmt: skip
+    "parties": "Parties",
+    "agreement": "Agreement Date",
+    "effective": "Effective Date",
+    "expiration": "Expiration Date",
+    "law": "Governing Law",
+}
 
 
 def apart() -> list[Written]:

@@ -60,9 +60,7 @@ def of_commercial(folder: Path) -> Table:
 def of_energy() -> Table:
     vertical, empty = shipped()["energy"], Table(vertical="energy", version="none", documents=0)
     contracts = energy(ENERGY)
-    made = fit(
-        vertical, judged(vertical, contracts, empty), _priors("energy"), version="energy-1", written=True
-    )  # fmt: skip
+    made = fit(vertical, judged(vertical, contracts, empty), _priors("energy"), version="energy-1", written=True)
     again = summed(vertical, made.version, judged(vertical, contracts, made))
     return made.model_copy(
         update={

@@ -14,10 +14,42 @@ _ENDS_SENTENCE = re.compile(r"[.:;!?][\"')\]]*\Z")
 _LEADERS = re.compile(r"(?:\. ?){4,}|(?<!_)_{6,}\s*\d+\Z")
 _HEADING = re.compile(r"(?P<heading>[A-Z\"'(](?:[^.:;]|\.(?=\d)){1,90}?)(?:[.:](?=\s|\Z)|\Z)")
 _SMALL = frozenset(
-    {"a", "an", "and", "as", "at", "by", "for", "from", "in", "into", "of", "on", "or", "the", "to", "upon", "with",
-     "without", "not", "no", "its", "their", "der", "die", "das", "und", "oder", "von", "zur", "zum", "im", "mit",
-     "ohne"}
-)  # fmt: skip
+    {
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "upon",
+        "with",
+        "without",
+        "not",
+        "no",
+        "its",
+        "their",
+        "der",
+        "die",
+        "das",
+        "und",
+        "oder",
+        "von",
+        "zur",
+        "zum",
+        "im",
+        "mit",
+        "ohne",
+    }
+)
 HEADING_WORDS = 12
 SHORT = 0.72
 """A line this much shorter than the long ones of the document, with a full stop, ends a paragraph."""

@@ -9,14 +9,23 @@ _MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "january januar jan", "february februar feb", "march märz mar", "april apr", "may mai", "june juni jun",
-            "july juli jul", "august aug", "september sept sep", "october oktober oct okt", "november nov",
+            "january januar jan",
+            "february februar feb",
+            "march märz mar",
+            "april apr",
+            "may mai",
+            "june juni jun",
+            "july juli jul",
+            "august aug",
+            "september sept sep",
+            "october oktober oct okt",
+            "november nov",
             "december dezember dec dez",
         ),
         1,
     )
     for name in names.split()
-}  # fmt: skip
+}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 DATE = (
     rf"(?:(?:{_MONTH})\.? \d{{1,2}}(?:st|nd|rd|th)? ?,? ?\d{{4}}"

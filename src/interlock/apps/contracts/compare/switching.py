@@ -17,9 +17,15 @@ MOST_RENEWALS = 200
 _ISO = re.compile(r"P(?:(?P<year>\d{1,3})Y)?(?:(?P<month>\d{1,4})M)?(?:(?P<week>\d{1,4})W)?(?:(?P<day>\d{1,5})D)?\Z")
 _WORDS = re.compile(r"(?P<count>\d{1,4})\s*\)?\s*(?P<unit>day|tag|week|woche|month|monat|year|jahr)", re.IGNORECASE)
 _UNITS: dict[str, Literal["day", "week", "month", "year"]] = {
-    "day": "day", "tag": "day", "week": "week", "woche": "week",
-    "month": "month", "monat": "month", "year": "year", "jahr": "year",
-}  # fmt: skip
+    "day": "day",
+    "tag": "day",
+    "week": "week",
+    "woche": "week",
+    "month": "month",
+    "monat": "month",
+    "year": "year",
+    "jahr": "year",
+}
 
 
 class Period(BaseModel):

@@ -258,17 +258,29 @@ def judge(
         grounded = read is not None and document.page(read.page).text[read.start : read.end] == read.quote != ""
         fields.append(
             Judged(
-                definition.name, read is not None, answer is not None, right, grounded,
-                (read.confidence or 0.0) if read else 0.0, read.normalised if read else None, answer,
+                definition.name,
+                read is not None,
+                answer is not None,
+                right,
+                grounded,
+                (read.confidence or 0.0) if read else 0.0,
+                read.normalised if read else None,
+                answer,
                 features(read.signals) if read else {},
             )
-        )  # fmt: skip
+        )
     required = {definition.name for definition in vertical.required}
     all_right = all(judged.right for judged in fields if judged.field in required)
     return JudgedDocument(
-        name, digest, tuple(fields), assessment.final_confidence, assessment.needs_review, all_right,
-        len(document.pages), seen,
-    )  # fmt: skip
+        name,
+        digest,
+        tuple(fields),
+        assessment.final_confidence,
+        assessment.needs_review,
+        all_right,
+        len(document.pages),
+        seen,
+    )
 
 
 def summed(
@@ -316,14 +328,23 @@ def summed(
         right = sum(document.right for document in approved)
         thresholds.append(
             ThresholdRow(
-                threshold, len(approved), right, _share(len(approved), len(documents)), _share(right, len(approved)),
+                threshold,
+                len(approved),
+                right,
+                _share(len(approved), len(documents)),
+                _share(right, len(approved)),
                 _share(sum(document.final_confidence for document in approved) / 100, len(approved)),
             )
-        )  # fmt: skip
+        )
     return Report(
-        vertical.name, version, tuple(documents), tuple(skipped), tuple(rows), tuple(thresholds),
+        vertical.name,
+        version,
+        tuple(documents),
+        tuple(skipped),
+        tuple(rows),
+        tuple(thresholds),
         _share(sum(judged.grounded for judged in everything), len(everything)),
-    )  # fmt: skip
+    )
 
 
 def labels_of(documents: Iterable[JudgedDocument]) -> list[tuple[str, Label]]:

@@ -58,14 +58,28 @@ def _chosen(
     derived = True if taken.extractor == "end_after" else None
     heard = next((c for c in candidates if c.by_model), None)
     signals = observe(
-        document, definition.type, taken, [c for c in choice.supporters if not c.by_model],
-        opposed(choice, candidates), grounding=grounding(document, taken), locale=vertical.locale, derived=derived,
-        heard=heard, disputed=heard is not None and not alike(definition.type, taken.normalised, heard.normalised),
-    )  # fmt: skip
+        document,
+        definition.type,
+        taken,
+        [c for c in choice.supporters if not c.by_model],
+        opposed(choice, candidates),
+        grounding=grounding(document, taken),
+        locale=vertical.locale,
+        derived=derived,
+        heard=heard,
+        disputed=heard is not None and not alike(definition.type, taken.normalised, heard.normalised),
+    )
     return Found(
-        definition.name, taken.value, taken.normalised, taken.quote, taken.span.page, taken.span.start, taken.span.end,
-        signals, alternatives=choice.others,
-    )  # fmt: skip
+        definition.name,
+        taken.value,
+        taken.normalised,
+        taken.quote,
+        taken.span.page,
+        taken.span.start,
+        taken.span.end,
+        signals,
+        alternatives=choice.others,
+    )
 
 
 def grounding(document: Document, candidate: Candidate) -> str:

@@ -57,8 +57,14 @@ class Signals:
             parts.append("a model read the same")
         if self.disputed:
             parts.append("a model read another value")
-        parts.append({"exact": "quote found in the text", "nospace": "quote found but for spaces",
-                      "fuzzy": "quote nearly found", "none": "quote not found"}[self.grounding])  # fmt: skip
+        parts.append(
+            {
+                "exact": "quote found in the text",
+                "nospace": "quote found but for spaces",
+                "fuzzy": "quote nearly found",
+                "none": "quote not found",
+            }[self.grounding]
+        )
         if not self.derivation:
             parts.append("the quote alone does not give the value")
         if not self.valid:

@@ -17,10 +17,14 @@ PLACE = re.compile(r"(\d{1,6}):(\d{1,9})-(\d{1,9})")
 BOX = re.compile(r"(\d{1,6})@(\d{1,6}(?:\.\d{1,6})?(?:,\d{1,6}(?:\.\d{1,6})?){3})")
 LONGEST = 10_000
 KINDS = {
-    "date": "a date, such as 2024-05-31", "money": "a sum, such as 1200 EUR",
-    "duration": "a duration, such as 12 months", "number": "a number", "clause": "yes or no",
-    "law": "a state or country", "parties": "names, with ; between them",
-}  # fmt: skip
+    "date": "a date, such as 2024-05-31",
+    "money": "a sum, such as 1200 EUR",
+    "duration": "a duration, such as 12 months",
+    "number": "a number",
+    "clause": "yes or no",
+    "law": "a state or country",
+    "parties": "names, with ; between them",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,14 @@ def decisions(given: Mapping[str, Given]) -> list[FieldDecision]:
     """What goes to the workflow."""
     return [
         FieldDecision(
-            field=name, action=one.action, value=one.value if one.action == "correct" else None,
+            field=name,
+            action=one.action,
+            value=one.value if one.action == "correct" else None,
             evidence=evidence(one.place) if one.action in {"accept", "correct"} else None,
         )
         for name, one in given.items()
         if one.action
-    ]  # fmt: skip
+    ]
 
 
 def blamed(given: Mapping[str, Given], vertical: Vertical, message: str) -> dict[str, Given]:

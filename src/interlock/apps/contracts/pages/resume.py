@@ -58,7 +58,7 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
         link = links.Link.of(request.query_params)
         want = await service.read(
             lambda conn: asked(conn, _instance(conn, service, id, link)[0], settings, fields, seq)
-        )  # fmt: skip
+        )
     except (NotAllowed, NotFound, AlreadyDecided) as error:
         return await refused(request, error)
     body = want.body
@@ -136,16 +136,28 @@ async def _shown(
     except (NotAllowed, NotFound, AlreadyDecided) as wrong:
         return await refused(request, wrong)
     place = Place(
-        layout="contracts/alone.html", action=f"/workflows/{id}/resume/form?{link.query}",
-        images=f"/workflows/{id}/resume/pages/", query=f"?{link.query}",
+        layout="contracts/alone.html",
+        action=f"/workflows/{id}/resume/form?{link.query}",
+        images=f"/workflows/{id}/resume/pages/",
+        query=f"?{link.query}",
         text=f"/workflows/{id}/resume/text?{link.query}&",
         may=made.open and made.review is not None and made.review.id == link.review,
         held=holder(made, str(actor), now),
-    )  # fmt: skip
+    )
     return await plain(
-        request, "contracts/review.html", layout=place.layout, s=made, p=place, it=instance, now=now, me=str(actor),
-        machine=service.engine.registry.get(contract.name), csrf="", said="", **more,
-    )  # fmt: skip
+        request,
+        "contracts/review.html",
+        layout=place.layout,
+        s=made,
+        p=place,
+        it=instance,
+        now=now,
+        me=str(actor),
+        machine=service.engine.registry.get(contract.name),
+        csrf="",
+        said="",
+        **more,
+    )
 
 
 async def refused(request: Request, error: InterlockError) -> Response:

@@ -131,10 +131,14 @@ async def under(service: Service, request: Request, caller: str, instance: Insta
     span, boxes = await looking.look(service, request, caller, find)
     if span is None:
         return JSONResponse({"quote": "", "place": "", "page": page, "boxes": []})
-    return JSONResponse({
-        "quote": document.page(page).text[span.start : span.end], "place": f"{page}:{span.start}-{span.end}",
-        "page": page, "boxes": [[b.left, b.top, b.right, b.bottom] for b in boxes],
-    })  # fmt: skip
+    return JSONResponse(
+        {
+            "quote": document.page(page).text[span.start : span.end],
+            "place": f"{page}:{span.start}-{span.end}",
+            "page": page,
+            "boxes": [[b.left, b.top, b.right, b.bottom] for b in boxes],
+        }
+    )
 
 
 async def _claim(v: Visitor, id: UUID) -> None:
@@ -186,10 +190,14 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
         return await render(v, "contracts/later.html", it=instance, machine=machine, sentence=said)
     me = str(v.who.actor_in(instance.workspace))
     place = Place(
-        layout="base.html", action=f"/ui/contracts/{id}/review", images=f"/workflows/{id}/pages/", query="?scale=2",
-        text=f"/ui/contracts/{id}/text?", may=made.open and v.may("review", instance.workspace, contract.name),
+        layout="base.html",
+        action=f"/ui/contracts/{id}/review",
+        images=f"/workflows/{id}/pages/",
+        query="?scale=2",
+        text=f"/ui/contracts/{id}/text?",
+        may=made.open and v.may("review", instance.workspace, contract.name),
         held=holder(made, me, v.now),
-    )  # fmt: skip
+    )
     return await render(
         v, "contracts/review.html", layout=place.layout, s=made, p=place, it=instance, machine=machine, me=me, **more
     )

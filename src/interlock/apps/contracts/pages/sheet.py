@@ -184,11 +184,18 @@ def sheet(
     shown = min(max(shown, 1), max(len(document.pages), 1))
     stands = grade(data["final_confidence"] or 0)
     return Sheet(
-        instance, review_of(conn, instance), vertical, ordered, stands, GRADES[stands],
+        instance,
+        review_of(conn, instance),
+        vertical,
+        ordered,
+        stands,
+        GRADES[stands],
         round(calibrating.calibration(conn, vertical.name).table.documents),
         [(p.width, p.height) for p in document.pages],
-        "" if data["media_type"] == PDF else document.page(shown).text, shown, chosen,
-    )  # fmt: skip
+        "" if data["media_type"] == PDF else document.page(shown).text,
+        shown,
+        chosen,
+    )
 
 
 def review_of(conn: sa.Connection, instance: Instance) -> reviews.OpenReview | None:
@@ -224,21 +231,37 @@ def _row(
     low = definition.required and (confidence is None or confidence < LOW)
     alternatives = [
         Alternative(
-            _text(other["value"]), _spaced(other["quote"]), other["page"],
-            f"{other['page']}:{other['start']}-{other['end']}", boxes[at] if at < len(boxes) else (),
+            _text(other["value"]),
+            _spaced(other["quote"]),
+            other["page"],
+            f"{other['page']}:{other['start']}-{other['end']}",
+            boxes[at] if at < len(boxes) else (),
         )
         for at, other in enumerate((one.get("alternatives") or [])[:MOST_ALTERNATIVES])
-    ]  # fmt: skip
+    ]
     return Row(
-        name=definition.name, label=definition.label, type=definition.type, help=definition.help,
-        required=definition.required, value=value, meaning="" if meaning.casefold() == value.casefold() else meaning,
-        quote=_spaced(one.get("quote")), page=one.get("page"), start=one.get("start") or 0, end=one.get("end") or 0,
-        boxes=one.get("boxes") or (), confidence=None if confidence is None else 100 * confidence,
-        words=one.get("words") or "", problems=[*doubts, *problems], alternatives=alternatives,
+        name=definition.name,
+        label=definition.label,
+        type=definition.type,
+        help=definition.help,
+        required=definition.required,
+        value=value,
+        meaning="" if meaning.casefold() == value.casefold() else meaning,
+        quote=_spaced(one.get("quote")),
+        page=one.get("page"),
+        start=one.get("start") or 0,
+        end=one.get("end") or 0,
+        boxes=one.get("boxes") or (),
+        confidence=None if confidence is None else 100 * confidence,
+        words=one.get("words") or "",
+        problems=[*doubts, *problems],
+        alternatives=alternatives,
         choices=("yes", "no") if definition.type == "clause" else definition.choices,
-        flagged=bool(low or doubts or problems), human=human, machine=_text((one.get("machine") or {}).get("value")),
+        flagged=bool(low or doubts or problems),
+        human=human,
+        machine=_text((one.get("machine") or {}).get("value")),
         given=given.get(definition.name) or Given(value=value),
-    )  # fmt: skip
+    )
 
 
 def _spaced(quote: str | None) -> str:

@@ -257,6 +257,12 @@ def _records(data: bytes, largest: int) -> Iterator[tuple[Any, bytes, bytes]]:
 def _page(facts: Any, text: bytes, boxes: bytes) -> Page:
     number, width, height, source, quality, replaced = facts
     return Page(
-        int(number), text.decode("utf-8", "surrogatepass"), float(width), float(height), str(source), float(quality),
-        boxes, int(replaced),
-    )  # fmt: skip
+        int(number),
+        text.decode("utf-8", "surrogatepass"),
+        float(width),
+        float(height),
+        str(source),
+        float(quality),
+        boxes,
+        int(replaced),
+    )

@@ -36,9 +36,15 @@ _ALIKE = str.maketrans(
     }
 )
 _JOINED = {
-    "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st",
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+    "\ufb05": "st",
+    "\ufb06": "st",
     "\u2026": "...",
-}  # fmt: skip
+}
 _LEFT_OUT = r"\s\u00ad\u200b-\u200f\u2060\ufeff"
 _PIECES = re.compile(rf"[\ufb00-\ufb06\u2026]|-[{_LEFT_OUT}-]*|[^{_LEFT_OUT}\ufb00-\ufb06\u2026-]+")
 

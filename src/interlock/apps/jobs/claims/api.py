@@ -60,10 +60,12 @@ def acting(who: Principal, workspace: str) -> Actor:
 
 
 @router.post(
-    "/jobs", summary="Claim a job, renew a claim, or record jobs", response_model=ClaimedOut | RunOut | AddedOut,
+    "/jobs",
+    summary="Claim a job, renew a claim, or record jobs",
+    response_model=ClaimedOut | RunOut | AddedOut,
     status_code=201,
     responses={200: {"model": RunOut | AddedOut}},
-)  # fmt: skip
+)
 async def post_jobs(write: Write, body: Posted) -> Response:
     """`run` answers 201, 409 when somebody has it, 400 when its status is not `discovered`; the others answer 200."""
     workspace = workspace_of(write.who, body.workspace)

@@ -108,11 +108,22 @@ class DecideBody(Body):
 
 ERASED = "When, by whom and why its data was erased; then the other fields are empty."
 NO_RUN: dict[str, Any] = {
-    "board": "", "job_id": "", "artifacts": {}, "error": None, "variant_id": None, "agent": "",
-}  # fmt: skip
+    "board": "",
+    "job_id": "",
+    "artifacts": {},
+    "error": None,
+    "variant_id": None,
+    "agent": "",
+}
 NO_JOB: dict[str, Any] = {
-    "board": "", "job_id": "", "title": "", "url": "", "location": "", "company": "", "run_id": None,
-}  # fmt: skip
+    "board": "",
+    "job_id": "",
+    "title": "",
+    "url": "",
+    "location": "",
+    "company": "",
+    "run_id": None,
+}
 """What is told where the data was erased."""
 
 
@@ -127,12 +138,19 @@ def told(run: Instance) -> dict[str, Any]:
     """What is told of a run."""
     data = {**NO_RUN, "run_id": run.key or "", **run.data} if run.erased else run.data
     return {
-        "run_id": data["run_id"], "board": data["board"], "job_id": data["job_id"], "status": run.state,
-        "artifacts": data["artifacts"], "error": data["error"], "variant_id": data["variant_id"],
+        "run_id": data["run_id"],
+        "board": data["board"],
+        "job_id": data["job_id"],
+        "status": run.state,
+        "artifacts": data["artifacts"],
+        "error": data["error"],
+        "variant_id": data["variant_id"],
         "agent": data["agent"],
         "requires_verification": data.get("requires_verification", False) and run.finished_at is None,
-        "created_at": moment(run.created_at), "updated_at": moment(run.updated_at), "erased": run.erased or None,
-    }  # fmt: skip
+        "created_at": moment(run.created_at),
+        "updated_at": moment(run.updated_at),
+        "erased": run.erased or None,
+    }
 
 
 class RunOut(BaseModel):
@@ -200,11 +218,20 @@ class JobOut(BaseModel):
     def of(cls, job: Instance) -> JobOut:
         data = {**NO_JOB, **job.data} if job.erased else job.data
         return cls(
-            board=data["board"], job_id=data["job_id"], status=job.state, title=data["title"], url=data["url"],
-            location=data["location"], tags=data.get("tags", []), company=data["company"], run_id=data["run_id"],
-            instance_id=str(job.id), created_at=moment(job.created_at), updated_at=moment(job.updated_at),
+            board=data["board"],
+            job_id=data["job_id"],
+            status=job.state,
+            title=data["title"],
+            url=data["url"],
+            location=data["location"],
+            tags=data.get("tags", []),
+            company=data["company"],
+            run_id=data["run_id"],
+            instance_id=str(job.id),
+            created_at=moment(job.created_at),
+            updated_at=moment(job.updated_at),
             erased=job.erased or None,
-        )  # fmt: skip
+        )
 
 
 class JobsOut(BaseModel):

@@ -54,9 +54,12 @@ def _find_it(unit: Unit, posting: Instance, edge: Edge, _: Actor) -> None:
     if edge.source:
         return
     unit.insert(
-        job_index, instance_id=posting.id, workspace=posting.workspace, board=posting.data["board"],
+        job_index,
+        instance_id=posting.id,
+        workspace=posting.workspace,
+        board=posting.data["board"],
         job_id=posting.data["job_id"],
-    )  # fmt: skip
+    )
     for tag in sorted(set(posting.data["tags"])):
         unit.insert(job_tag, workspace=posting.workspace, tag=tag, instance_id=posting.id)
 
@@ -149,9 +152,11 @@ def _ask(unit: Unit, found: Instance) -> None:
         return
     change = moves.change_data(run, found, {"requires_verification": True})
     unit.record(
-        found, "reported", SYSTEM_ACTOR,
+        found,
+        "reported",
+        SYSTEM_ACTOR,
         payload={**change, "reason": "its lease ran out after it had reported a submission"},
-    )  # fmt: skip
+    )
     evidence = {"board": found.data["board"], "job": found.data["job_id"], "agent": found.data["agent"]}
     moves.open_review(unit, found, "requires_verification", VERIFY, state=SUBMITTED, evidence=evidence)
 

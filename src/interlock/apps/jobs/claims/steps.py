@@ -186,9 +186,13 @@ def _held_by_another(held: Lease) -> Conflict:
 
 def _begin(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance:
     data = {
-        "run_id": wish.run_id, "board": wish.board, "job_id": wish.job_id, "agent": agent.name,
-        "variant_id": wish.variant_id, "artifacts": dict(wish.artifacts),
-    }  # fmt: skip
+        "run_id": wish.run_id,
+        "board": wish.board,
+        "job_id": wish.job_id,
+        "agent": agent.name,
+        "variant_id": wish.variant_id,
+        "artifacts": dict(wish.artifacts),
+    }
     return lineage.create(
         unit, run, data, agent, key=wish.run_id, workspace=posting.workspace, parent=posting, by_application=True
     )
@@ -318,11 +322,9 @@ def _add(unit: Unit, found: Instance, data: Mapping[str, Any], agent: Actor) -> 
 
 RENEW = Prepared(
     sa.update(L)
-    .where(
-        L.c.name == sa.bindparam("name_"), L.c.holder == sa.bindparam("holder_"), L.c.until > sa.bindparam("now")
-    )
+    .where(L.c.name == sa.bindparam("name_"), L.c.holder == sa.bindparam("holder_"), L.c.until > sa.bindparam("now"))
     .values(until=sa.bindparam("until"))
-)  # fmt: skip
+)
 
 
 def heartbeat(unit: Unit, found: Instance) -> None:

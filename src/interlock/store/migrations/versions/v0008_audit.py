@@ -93,9 +93,16 @@ def _links(rows: Iterator[Any]) -> Iterator[dict[str, Any]]:
     for no, row in enumerate(rows, 1):
         export = bytes(row.export_digest).hex() if row.export_digest is not None else None
         said = [
-            no, row.kind, row.instance_id.hex, row.upto_seq, bytes(row.last_hash).hex(), export, row.actor, row.reason,
+            no,
+            row.kind,
+            row.instance_id.hex,
+            row.upto_seq,
+            bytes(row.last_hash).hex(),
+            export,
+            row.actor,
+            row.reason,
             row.at,
-        ]  # fmt: skip
+        ]
         before = hashlib.sha256(before + json.dumps(said, separators=(",", ":")).encode()).digest()
         yield {"no": no, **row._mapping, "hash": before}
 

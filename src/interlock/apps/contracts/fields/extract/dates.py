@@ -370,9 +370,16 @@ def _made(
             while first < date.start and not flat.text[first].isalnum():
                 first += 1
     return candidate(
-        flat, extractor, flat.text[date.start : date.end], date.value, (first, last), (date.start, date.end),
-        score=score, strong=strong, usual=usual,
-    )  # fmt: skip
+        flat,
+        extractor,
+        flat.text[date.start : date.end],
+        date.value,
+        (first, last),
+        (date.start, date.end),
+        score=score,
+        strong=strong,
+        usual=usual,
+    )
 
 
 def _sorted(found: list[Candidate | None]) -> list[Candidate]:

@@ -54,9 +54,15 @@ def label(setting: Setting) -> list[Candidate]:
             value = _shown(definition.type, value)
             core = (flat.flat_at(start), quoted[1])
             made = candidate(
-                flat, "label", value, normalised, quoted, core,
-                score=1.5 - 0.01 * order - (0.0 if match["colon"] else 0.4), strong=bool(match["colon"]),
-            )  # fmt: skip
+                flat,
+                "label",
+                value,
+                normalised,
+                quoted,
+                core,
+                score=1.5 - 0.01 * order - (0.0 if match["colon"] else 0.4),
+                strong=bool(match["colon"]),
+            )
             if made:
                 found.append(made)
     return _unsure(_sorted(found))

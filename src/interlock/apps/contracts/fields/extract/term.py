@@ -112,10 +112,14 @@ def end_date(setting: Setting) -> list[Candidate]:
                 continue
             score = weight + 0.5 - (1.0 if _RENEW.search(before[-120:]) else 0.0) - (0.5 if not date.full else 0.0)
             made = candidate(
-                flat, "end_date", flat.text[date.start : date.end], date.value,
+                flat,
+                "end_date",
+                flat.text[date.start : date.end],
+                date.value,
                 (_last_date_before(flat.text, max(start, date.start - 250), date.start), date.end),
-                (date.start, date.end), score=score,
-            )  # fmt: skip
+                (date.start, date.end),
+                score=score,
+            )
             if made and score >= 1.0:
                 found.append(made)
     return _sorted(found)
@@ -199,9 +203,14 @@ def end_never(setting: Setting) -> list[Candidate]:
             continue
         surely = re.search(r"indefinit|perpetu", match.group(), re.IGNORECASE)
         made = candidate(
-            flat, "end_never", PERPETUAL, PERPETUAL, (start, end), score=weight + (0.5 if surely else 0.0),
+            flat,
+            "end_never",
+            PERPETUAL,
+            PERPETUAL,
+            (start, end),
+            score=weight + (0.5 if surely else 0.0),
             strong=bool(surely) or weight >= 1.4,
-        )  # fmt: skip
+        )
         if made:
             found.append(made)
     return _sorted(found)

@@ -7,11 +7,30 @@ from decimal import Decimal, InvalidOperation
 
 _NUMBER = r"[+-]?\d[\d.,' ]{0,24}\d|[+-]?\d"
 _CURRENCIES = {
-    "$": "USD", "us$": "USD", "usd": "USD", "dollars": "USD", "dollar": "USD", "u.s.$": "USD",
-    "€": "EUR", "eur": "EUR", "euro": "EUR", "euros": "EUR",
-    "£": "GBP", "gbp": "GBP", "pounds": "GBP", "chf": "CHF", "¥": "JPY", "jpy": "JPY", "cad": "CAD", "c$": "CAD",
-    "rmb": "CNY", "cny": "CNY", "ct": "EUR/100", "cent": "EUR/100", "cents": "USD/100",
-}  # fmt: skip
+    "$": "USD",
+    "us$": "USD",
+    "usd": "USD",
+    "dollars": "USD",
+    "dollar": "USD",
+    "u.s.$": "USD",
+    "€": "EUR",
+    "eur": "EUR",
+    "euro": "EUR",
+    "euros": "EUR",
+    "£": "GBP",
+    "gbp": "GBP",
+    "pounds": "GBP",
+    "chf": "CHF",
+    "¥": "JPY",
+    "jpy": "JPY",
+    "cad": "CAD",
+    "c$": "CAD",
+    "rmb": "CNY",
+    "cny": "CNY",
+    "ct": "EUR/100",
+    "cent": "EUR/100",
+    "cents": "USD/100",
+}
 _SIGN = r"(?:us ?\$|u\.s\. ?\$|c\$|\$|€|£|¥|usd|eur|gbp|chf|jpy|cad|rmb|cny)"
 _MONEY = re.compile(
     rf"(?P<before>{_SIGN}) ?(?P<first>{_NUMBER})(?P<scale1> ?(?:million|billion|thousand|mio\.?|mrd\.?)\b)?"
@@ -22,26 +41,86 @@ _MONEY = re.compile(
 _SCALES = {"thousand": 1000, "million": 10**6, "mio": 10**6, "billion": 10**9, "mrd": 10**9}
 
 _ONES = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
-    "seventeen": 17, "eighteen": 18, "nineteen": 19, "ein": 1, "eine": 1, "einen": 1, "einem": 1, "zwei": 2,
-    "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9, "zehn": 10, "zwölf": 12,
-}  # fmt: skip
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "seventeen": 17,
+    "eighteen": 18,
+    "nineteen": 19,
+    "ein": 1,
+    "eine": 1,
+    "einen": 1,
+    "einem": 1,
+    "zwei": 2,
+    "drei": 3,
+    "vier": 4,
+    "fünf": 5,
+    "sechs": 6,
+    "sieben": 7,
+    "acht": 8,
+    "neun": 9,
+    "zehn": 10,
+    "zwölf": 12,
+}
 _TENS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
-    "ninety": 90, "zwanzig": 20, "vierundzwanzig": 24, "dreißig": 30,
-}  # fmt: skip
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fourty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+    "zwanzig": 20,
+    "vierundzwanzig": 24,
+    "dreißig": 30,
+}
 _COUNT_WORDS = "|".join(sorted([*_ONES, *_TENS, "hundred"], key=len, reverse=True))
 _COUNT = (
     rf"(?P<words>(?:{_COUNT_WORDS})(?:[- ]{{1,2}}(?:and )?(?:{_COUNT_WORDS})){{0,3}})?"
     r" ?-?(?:[(\[] ?(?P<paren>\d{1,4}) ?[)\]]|(?P<digits>\d{1,4}))?"
 )
 _UNITS = {
-    "year": "Y", "years": "Y", "yr": "Y", "yrs": "Y", "jahr": "Y", "jahre": "Y", "jahren": "Y", "jahres": "Y",
-    "month": "M", "months": "M", "monat": "M", "monate": "M", "monaten": "M", "monats": "M",
-    "week": "W", "weeks": "W", "woche": "W", "wochen": "W",
-    "day": "D", "days": "D", "tag": "D", "tage": "D", "tagen": "D",
-}  # fmt: skip
+    "year": "Y",
+    "years": "Y",
+    "yr": "Y",
+    "yrs": "Y",
+    "jahr": "Y",
+    "jahre": "Y",
+    "jahren": "Y",
+    "jahres": "Y",
+    "month": "M",
+    "months": "M",
+    "monat": "M",
+    "monate": "M",
+    "monaten": "M",
+    "monats": "M",
+    "week": "W",
+    "weeks": "W",
+    "woche": "W",
+    "wochen": "W",
+    "day": "D",
+    "days": "D",
+    "tag": "D",
+    "tage": "D",
+    "tagen": "D",
+}
 _DURATION = re.compile(
     rf"(?<![\w$.]){_COUNT}[ -]{{1,2}}(?:full |consecutive |additional |calendar |business |contract |more |volle )?"
     rf"(?P<unit>{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b",
