@@ -22,7 +22,7 @@ from interlock.engine.redis_mirror import RedisMirror
 from interlock.http.app import create_app
 from interlock.http.server import InThread
 from interlock.http.service import Service
-from interlock.worker import collector
+from interlock.worker import gc_tuning
 
 PATH = "/api/crawler/jobs"
 CLIENTS = 64
@@ -50,7 +50,7 @@ def serve(kind: str, url: str, redis_url: str, port: int, ready: Any) -> None:
     service = Service(engine, Settings(http={"port": port}))
     service.people.setup(token=TOKEN)
     with InThread(create_app(service, routers=registry.routers), service, port=port):
-        collector.settle()  # as `interlock server` does
+        gc_tuning.settle()  # as `interlock server` does
         ready.set()
         time.sleep(3600)
 

@@ -25,7 +25,7 @@ from interlock.http.server import InThread
 from interlock.http.service import Service
 from interlock.machine import FINAL, USER, WAITING, Go, Machine, Outcome, Registry, State, Transition
 from interlock.store import open_store
-from interlock.worker import Task, collector
+from interlock.worker import Task, gc_tuning
 
 TOKEN = "il_bench_token_0123456789abcdef"
 CLIENTS = 32
@@ -73,7 +73,7 @@ def serve(kind: str, url: str, port: int, ready: Any) -> None:
         engine = Engine(url, registry)
         service = Service(engine, Settings(http={"port": port}))
         service.people.setup(token=TOKEN)
-        collector.settle()  # as `interlock server` does
+        gc_tuning.settle()  # as `interlock server` does
         with InThread(create_app(service), service, port=port):
             ready.set()
             time.sleep(3600)

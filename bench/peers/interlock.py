@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bench.items import machine
 from interlock.engine import Engine
-from interlock.worker import Worker, collector
+from interlock.worker import Worker, gc_tuning
 
 PACKAGE = "interlock"
 HANDS = 400
@@ -43,6 +43,6 @@ def verify(url: str) -> None:
 
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
     worker = Worker(Engine(url, [machine(tick)]), hands=HANDS)
-    collector.settle()  # as `interlock worker` does
+    gc_tuning.settle()  # as `interlock worker` does
     go()
     worker.start()

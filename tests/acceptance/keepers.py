@@ -12,11 +12,13 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from interlock.engine import Engine, migrating, retention
-from interlock.engine.erasing import Erasing
-from interlock.engine.retention import Policy, Retention
+from interlock.engine import Engine
+from interlock.engine.retention import policies
+from interlock.engine.retention.erasing import Erasing
+from interlock.engine.retention.policies import Policy, Retention
+from interlock.engine.versions import migrating
 from interlock.machine import FINAL, OWNER, USER, WAITING, Actor, KeyScope, Machine, State, Transition
-from interlock.store import Micros, open_store, points, span
+from interlock.store import Micros, failpoints, open_store, span
 from interlock.testing import VirtualClock
 from tests.conformance.machines import page
 
@@ -110,7 +112,7 @@ DUTIES: dict[str, Callable[[Engine, Orders], None]] = {
 
 def run(orders: Orders) -> None:
     logging.disable()
-    retention.BATCH = SOME
+    policies.BATCH = SOME
     clock = VirtualClock()
     clock.set(orders.now)
     with open_store(orders.url, wakeup="poll") as store:
@@ -121,12 +123,12 @@ def run(orders: Orders) -> None:
 
         def die(reached: str) -> None:
             nonlocal left
-            if reached.partition(":")[0] in points.KEEPING:  # a lease is taken and renewed between these
+            if reached.partition(":")[0] in failpoints.KEEPING:  # a lease is taken and renewed between these
                 left -= 1
             os.write(words, f"{reached}\n".encode())
             if left == 0 or reached == orders.point:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        points.hook = die
+        failpoints.hook = die
         DUTIES[orders.duty](engine, orders)
-        points.hook = None
+        failpoints.hook = None

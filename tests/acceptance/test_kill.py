@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interlock.store import points
+from interlock.store import failpoints
 from tests.acceptance.arena import Arena
 
 TIMES = (1, 2, 7) if os.environ.get("INTERLOCK_SOAK") else (1,)
@@ -28,7 +28,7 @@ def test_a_worker_killed_at_any_point_of_any_commit_loses_nothing_and_doubles_no
     """
     batch = 0
     for times in TIMES:
-        for write in points.WRITES:
+        for write in failpoints.WRITES:
             process = arena.start(batch=batch, point=f"{write}:{side}", times=times)
             process.join(60 if times == 1 else 5)
             assert process.exitcode is not None or times > 1, f"{write}:{side} was not reached"

@@ -17,11 +17,12 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Engine, actions, archive
+from interlock.engine import Engine, actions
+from interlock.engine.retention import archive
 from interlock.engine.unit import Unit
 from interlock.machine import Ask, Go, Message, Review
-from interlock.store import Store, keeping, micros, open_store, partitions, span
-from interlock.store import service as s
+from interlock.store import Store, micros, open_store, partitions, retention_tables, span
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.ai import ai_answer
 from interlock.store.columns import metadata
@@ -198,7 +199,7 @@ def test_a_retention_that_is_killed_at_any_point_loses_nothing(url: str, tmp_pat
         assert max(found.values()) <= 2
         assert here(trial) == set()
         assert [count(trial, table) for table in (H, t.artifact, t.artifact_ref, *BY_AGE)] == [0] * 8
-        assert count(trial, keeping.kept_key) == 3 * len(made)
+        assert count(trial, retention_tables.kept_key) == 3 * len(made)
         proven(trial, folder, made[step])
 
     # PostgreSQL takes twice as long for it: all of its points are for the long run.

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from interlock.engine import Engine
-from interlock.store import StoreError, points
+from interlock.store import StoreError, failpoints
 from interlock.worker import Worker
 from tests.acceptance.world import Ledger, People, machines, regardless
 
@@ -43,7 +43,7 @@ def die_at(point: str, times: int) -> None:
             if left == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    points.hook = hook
+    failpoints.hook = hook
 
 
 def opened(url: str, ledger: Ledger) -> Engine:

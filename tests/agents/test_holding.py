@@ -6,7 +6,7 @@ import pytest
 
 from interlock.agents import BadRequest, LeaseLost
 from interlock.agents.asking import Ask, Asking, Wait, wish
-from interlock.agents.holding import Holding
+from interlock.agents.claim_state import Holding
 from tests.agents.test_asking import CLAIMED, RUN, TOKEN, says
 
 LATE = says(409, type="refused", detail="run 'r' is success; nothing was changed")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from interlock.agents import Added, AsyncClient, AsyncPace, Claim, Client, Job, Pace, Run
-from interlock.apps.jobs.claims import following, registry
+from interlock.apps.jobs.claims import followers, registry
 from interlock.http.app import create_app
 from interlock.http.server import InThread
 from interlock.store import Store
@@ -40,7 +40,7 @@ class Town:
     def expire_leases(self) -> None:
         """The time goes on so far that whoever did not renew meanwhile is lost, and whoever looks after that does."""
         self.advance(300)
-        following.sweep(self.desk.engine)
+        followers.sweep(self.desk.engine)
 
     def stop(self) -> None:
         self.server.__exit__()
@@ -48,7 +48,7 @@ class Town:
     def steal(self) -> None:
         """Let the leases run out on the service's side only, as if its clock had jumped."""
         self.desk.engine.store.write(lambda conn: conn.execute(sa.update(lease).values(until=self.desk.clock.now())))
-        following.sweep(self.desk.engine)
+        followers.sweep(self.desk.engine)
 
     def left(self, number: str = "1") -> float:
         """Seconds that the lease of a job has left; 0 when there is none."""

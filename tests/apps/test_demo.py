@@ -14,10 +14,11 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.contracts import contract, reading, stored
+from interlock.apps.contracts import contract, reading
 from interlock.apps.contracts.fields.confidence import assess
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.vertical import shipped
+from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.reading.errors import CorruptPdf, EncryptedPdf
 from interlock.apps.demo import agreements, claims, contracts, mark, papers, surroundings
 from interlock.apps.demo.loop import Demo

@@ -18,15 +18,15 @@ import sqlalchemy as sa
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from interlock.apps.contracts import links
-from interlock.apps.contracts.answers import open_review
+from interlock.apps.contracts.review import links
+from interlock.apps.contracts.workflow.answers import open_review
 from interlock.apps.jobs import claims
 from interlock.config import Settings
 from interlock.dashboard.app import dashboard
 from interlock.dashboard.pages.instance import TABS
 from interlock.dashboard.site import forget_frames
 from interlock.engine import Engine
-from interlock.engine.erasing import Erasing
+from interlock.engine.retention.erasing import Erasing
 from interlock.engine.unit import load
 from interlock.http.app import ROUTERS, create_app
 from interlock.http.service import Service

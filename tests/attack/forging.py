@@ -34,7 +34,7 @@ from interlock.machine import (
 )
 from interlock.store import Store
 from interlock.store import tables as t
-from interlock.store.keeping import checkpoint as C
+from interlock.store.retention_tables import checkpoint as C
 from interlock.testing import Trial
 from interlock.worker import Task
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.contracts import stored
+from interlock.apps.contracts.ingest import stored
 from interlock.engine import InvalidData, NotFound, artifacts
 from interlock.store import open_store
 from interlock.store.tables import artifact as A

@@ -18,14 +18,14 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.engine import actions, anchored, chain, checkpoints
-from interlock.engine.erasing import Erasing
-from interlock.engine.retention import Policy, Retention
+from interlock.engine.retention.erasing import Erasing
+from interlock.engine.retention.policies import Policy, Retention
 from interlock.engine.signing import BadKey, Keys
-from interlock.store import Store, open_store, service, span
+from interlock.store import Store, open_store, service_tables, span
 from interlock.store import tables as t
 from interlock.store.backup import write as back_up
-from interlock.store.keeping import checkpoint as C
 from interlock.store.restoring import restore
+from interlock.store.retention_tables import checkpoint as C
 from interlock.testing import Trial
 from tests.attack.forging import (
     ANN,
@@ -211,7 +211,9 @@ def leaf_removed(conn: sa.Connection, w: World) -> None:
 
 def place_moved(conn: sa.Connection, w: World) -> None:
     """So that nothing new is ever signed: rows that come now are passed over."""
-    conn.execute(sa.update(service.cursor).where(service.cursor.c.name == "audit").values(pos=2**40, xact=2**40))
+    conn.execute(
+        sa.update(service_tables.cursor).where(service_tables.cursor.c.name == "audit").values(pos=2**40, xact=2**40)
+    )
 
 
 SIGNED: dict[str, Attack] = {
@@ -227,8 +229,8 @@ SIGNED: dict[str, Attack] = {
     "an instance removed under a forged purge": purged,
     "an erasure that was forged": lambda conn, w: forge_erasure(conn, w.paid),
     "a leaf removed with its instance": leaf_removed,
-    "an action changed": lambda conn, w: conn.execute(sa.update(service.action).values(actor="user:bob")),
-    "an action removed": lambda conn, w: conn.execute(sa.delete(service.action)),
+    "an action changed": lambda conn, w: conn.execute(sa.update(service_tables.action).values(actor="user:bob")),
+    "an action removed": lambda conn, w: conn.execute(sa.delete(service_tables.action)),
 }
 
 
@@ -263,7 +265,7 @@ def test_checkpoints_that_were_deleted_are_missed_by_whoever_has_a_copy(w: World
     engine.store.write(take_triggers_off)
     w.run(sa.delete(C).where(C.c.no == 2))
     assert engine.verify().problems != ()  # the place that they had reached is behind the first
-    w.run(sa.delete(C), sa.delete(service.cursor).where(service.cursor.c.name == "audit"))
+    w.run(sa.delete(C), sa.delete(service_tables.cursor).where(service_tables.cursor.c.name == "audit"))
     [problem] = engine.verify(against=kept).problems
     assert problem.startswith("the database is older than checkpoint 2 of ")
     assert "it has none" in problem
@@ -397,7 +399,7 @@ def test_a_rollback_is_not_forgotten_when_it_is_signed_upon(w: World, tmp_path: 
 def test_actions_are_signed_whatever_their_moment_is(w: World) -> None:
     """A clock may step, and a moment may be written by hand."""
     engine, trial = w.trial.engine, w.trial
-    act = service.action
+    act = service_tables.action
     w.run(sa.insert(act).values(id=UUID(int=1), actor="user:x", what="x", target="y", at=engine.clock.now() + 10**13))
     engine.checkpoint()
     trial.advance(minutes=10)

@@ -31,7 +31,7 @@ from interlock.machine import (
     as_table,
 )
 from interlock.store import Store, open_store
-from interlock.store.service import schedule as S
+from interlock.store.service_tables import schedule as S
 from interlock.store.tables import instance as I
 from interlock.testing import Trial
 from tests.http.desk import BY, EVERY, Desk, opened

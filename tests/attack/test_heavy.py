@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from starlette.requests import Request
 
-from interlock.apps.contracts import stored
+from interlock.apps.contracts.ingest import stored
 from interlock.http.app import create_app
 from interlock.http.heavy import CallerGone, Heavy, Stop, TooBusy, TookTooLong
 from interlock.http.server import InThread

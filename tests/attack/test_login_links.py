@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from interlock.store import open_store
-from interlock.store.service import login_link
+from interlock.store.service_tables import login_link
 from tests.acceptance.processes import ROOT, ready, run
 from tests.servers import free_port
 

@@ -13,10 +13,10 @@ import pytest
 from interlock.config import HttpSettings
 from interlock.http.app import create_app
 from interlock.http.heavy import TooBusy
-from interlock.http.places import Places, counted_for
 from interlock.http.protocol import Bounds
 from interlock.http.reach import Reach
 from interlock.http.server import InThread
+from interlock.http.waiting_slots import Places, counted_for
 from interlock.people import Principal
 from interlock.store import open_store
 from tests.apps.contracts.house import DOUBTFUL, House, close_reader, open_house

@@ -11,7 +11,8 @@ from uuid import UUID
 import pytest
 
 from interlock.cli.printing import until_interrupted
-from interlock.engine import Engine, Result, migrating
+from interlock.engine import Engine, Result
+from interlock.engine.versions import migrating
 from interlock.machine import FINAL, USER, WAITING, Go, Machine, Review, State, Transition
 from tests.cli.calling import Done, command
 

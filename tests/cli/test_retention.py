@@ -11,7 +11,8 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Engine, Result, removing, retention
+from interlock.engine import Engine, Result
+from interlock.engine.retention import policies, removing
 from interlock.machine import USER, Actor, Go
 from tests.cli.calling import Done, command
 from tests.cli.test_operating import letter
@@ -78,7 +79,7 @@ def test_ctrl_c_ends_a_run_after_the_batch_at_hand(post: Post, monkeypatch: pyte
         made = [engine.create("letter", {"to": ANN}).id for _ in range(2)]
         for one in made:
             engine.fire(one, "tear", actor=Actor(USER, "bob"))
-    monkeypatch.setattr(retention, "BATCH", 1)
+    monkeypatch.setattr(policies, "BATCH", 1)
     whole = removing.remove
 
     def pressed(*given: Any, **options: Any) -> Any:

@@ -17,7 +17,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import OWNER, Actor, Go, Outcome
 from interlock.store import Store
 from interlock.store import tables as t
-from interlock.store.keeping import checkpoint
+from interlock.store.retention_tables import checkpoint
 from interlock.testing import START, Trial
 from interlock.worker import Task
 from tests.conformance.gates import ANN, Purchase, purchase, shared_database

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from interlock.engine import Engine, Result, feed
 from interlock.machine import EffectUnknown, Go
 from interlock.store import SchemaMismatch, Store, StoreError, migrate, open_store, partitions, snapshot
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.backup import Backup, BackupDamaged, Manifest, check, write
 from interlock.store.restoring import restore

@@ -15,11 +15,11 @@ from pydantic import BaseModel, model_validator
 
 from interlock.engine import isolation
 from interlock.engine.listing import Where
-from interlock.engine.retention import Policy, Retention
+from interlock.engine.retention.policies import Policy, Retention
 from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import FINAL, USER, WAITING, Actor, Facts, Machine, State, Transition
 from interlock.store import Store, span
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.testing import Trial
 from interlock.watch import alerts, rules

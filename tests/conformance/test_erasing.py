@@ -14,11 +14,11 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.engine import InvalidData, KeyTaken, NotFound, StillAtWork, effects
-from interlock.engine.erasing import Erased, Erasing, find
-from interlock.engine.retention import Policy, Retention
+from interlock.engine.retention.erasing import Erased, Erasing, find
+from interlock.engine.retention.policies import Policy, Retention
 from interlock.machine import OWNER, Actor, Ask, EffectKeyReused, Fail, Go, KeyScope, Message, Review
 from interlock.store import Store, span
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.columns import metadata
 from interlock.testing import Trial
@@ -262,7 +262,7 @@ def test_an_erased_instance_is_archived_and_removed_like_any_other(trial: Trial,
     trial.clock.advance(timedelta(days=91))
     report = Retention(trial.engine, Policy(tmp_path, span(timedelta(days=90)))).run()
     assert report.instances == {"page": 1}
-    from interlock.engine import archive
+    from interlock.engine.retention import archive
 
     [path] = report.files
     assert [one.problems for one in archive.verify(path, trial.engine.store)] == [()]

@@ -14,7 +14,7 @@ from interlock.engine import Engine, InvalidData, Result, feed
 from interlock.engine.feed import START, Position
 from interlock.machine import Go
 from interlock.store import Store, open_store
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.testing import VirtualClock
 from tests.conformance.gates import DEADLINE, parcel

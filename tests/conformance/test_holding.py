@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from interlock.engine import NotFound, Refused, picking
 from interlock.machine import OWNER, Actor, Go
-from interlock.store import Store, points
-from interlock.store.service import action
+from interlock.store import Store, failpoints
+from interlock.store.service_tables import action
 from interlock.store.tables import instance
 from interlock.testing import Trial
 from tests.conformance.machines import ANN, LETTER, PARCEL, claim_one, do, pass_time, race, trial_of
@@ -182,12 +182,12 @@ def stopped_at(point: str) -> Iterator[tuple[threading.Event, Callable[[], None]
             there.set()
             assert go.wait(30)
 
-    points.hook = hook
+    failpoints.hook = hook
     try:
         yield there, go.set
     finally:
         go.set()
-        points.hook = None
+        failpoints.hook = None
 
 
 def waits(trial: Trial) -> bool:

@@ -12,8 +12,9 @@ import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel
 
-from interlock.engine import Engine, InvalidData, NotFound, NotServed, Result, migrating, secrets
-from interlock.engine.rounds import Report
+from interlock.engine import Engine, InvalidData, NotFound, NotServed, Result, secrets
+from interlock.engine.versions import migrating
+from interlock.engine.versions.batches import Report
 from interlock.machine import (
     FAILED,
     FINAL,

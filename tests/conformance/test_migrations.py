@@ -18,7 +18,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from interlock.engine import Engine
-from interlock.store import SchemaMismatch, Store, migrate, open_store, service
+from interlock.store import SchemaMismatch, Store, migrate, open_store, service_tables
 from tests.conformance.gates import DEADLINE, parcel, together
 from tests.servers import Postgres
 
@@ -104,7 +104,7 @@ def test_an_empty_database_says_what_is_missing(empty: Store) -> None:
 def test_an_empty_database_is_brought_to_the_schema_of_this_code(empty: Store) -> None:
     found = migrate.upgrade(empty)
     assert (found.current, found.pending, found.ready) == (found.wanted, (), True)
-    assert tables(empty) == {*service.metadata.tables, "alembic_version"}
+    assert tables(empty) == {*service_tables.metadata.tables, "alembic_version"}
     engine = Engine(empty, [parcel], migrate_schema=False)
     engine.create("parcel")
     assert engine.verify().problems == ()
@@ -153,7 +153,7 @@ def test_many_threads_may_migrate_databases_of_their_own_at_once(new_database: M
             migrate.upgrade(store)
             return tables(store)
 
-    assert together(4, one) == [{*service.metadata.tables, "alembic_version"}] * 4
+    assert together(4, one) == [{*service_tables.metadata.tables, "alembic_version"}] * 4
 
 
 def test_two_processes_may_migrate_one_database_at_once(new_database: MakeUrl) -> None:
@@ -256,7 +256,9 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty: Store) -> None:
 
 def test_the_migrations_give_what_the_tables_say(store: Store) -> None:
     options = {"compare_type": True}
-    drift = store.read(lambda conn: compare_metadata(MigrationContext.configure(conn, opts=options), service.metadata))
+    drift = store.read(
+        lambda conn: compare_metadata(MigrationContext.configure(conn, opts=options), service_tables.metadata)
+    )
     assert drift == []
 
 
@@ -264,7 +266,7 @@ def test_the_migrations_give_the_very_columns_and_indexes_that_the_tables_say(ne
     """Alembic does not compare the predicates of partial indexes, and those are what claims live on."""
     with open_store(new_database(), wakeup="poll") as migrated, open_store(new_database(), wakeup="poll") as created:
         migrate.upgrade(migrated)
-        created.schema(service.metadata.create_all)
+        created.schema(service_tables.metadata.create_all)
         wanted = created.read(shape)
         assert "wake = 'work'" in str(wanted["instance"])
         assert migrated.read(shape) == wanted

@@ -12,8 +12,9 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import archive, feed
-from interlock.engine.retention import Policy, Report, Retention
+from interlock.engine import feed
+from interlock.engine.retention import archive
+from interlock.engine.retention.policies import Policy, Report, Retention
 from interlock.machine import Go, KeyScope
 from interlock.store import Store, StoreError, micros, open_store, partitions, span
 from interlock.store import tables as t

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlock.engine import Claim, Result, finishing, plain
+from interlock.engine import Claim, Result, fast_finish, finishing
 from interlock.engine.instance import COLUMNS, row_of
 from interlock.engine.unit import GUARDS, Unit
 from interlock.machine import (
@@ -120,7 +120,7 @@ def test_both_ways_write_the_same(store: Store, to: str, scope: KeyScope, reason
             pass_time(trial, seconds=1)
         results = [Result(claim, Go(to, reason=reason)) for claim in trial.claim(3)]
         pass_time(trial, seconds=1)
-        short = _written(trial, results, plain.finish)
+        short = _written(trial, results, fast_finish.finish)
         assert short == _written(trial, results, finishing._one_by_one)
         assert len(short[0]) == len(short[1]) == 3
         assert trial.engine.finish(results) == [True] * 3
@@ -132,7 +132,7 @@ def test_both_ways_write_the_same_after_a_clock_was_put_back(store: Store) -> No
         trial.create("route")
         results = [Result(trial.claim()[0], Go("shelf"))]
         trial.clock.step_back(timedelta(hours=1))
-        assert _written(trial, results, plain.finish) == _written(trial, results, finishing._one_by_one)
+        assert _written(trial, results, fast_finish.finish) == _written(trial, results, finishing._one_by_one)
 
 
 # -- what needs the long way
@@ -176,7 +176,7 @@ def trial(store: Store) -> Iterator[Trial]:
 
 def _is_plain(trial: Trial, result: Result) -> bool:
     def job(unit: Unit) -> bool:
-        others = plain.finish(unit, [result])
+        others = fast_finish.finish(unit, [result])
         unit._forget()
         return not others
 

@@ -18,8 +18,9 @@ import sqlalchemy as sa
 
 from interlock.config import RetentionSettings, Settings
 from interlock.config.settings import length
-from interlock.engine import Engine, KeyTaken, NotFound, archive
-from interlock.engine.retention import ACTOR, LEASE, Policy, Report, Retention, look, scopes
+from interlock.engine import Engine, KeyTaken, NotFound
+from interlock.engine.retention import archive
+from interlock.engine.retention.policies import ACTOR, LEASE, Policy, Report, Retention, look, scopes
 from interlock.engine.unit import Unit
 from interlock.machine import (
     FINAL,
@@ -39,8 +40,8 @@ from interlock.machine import (
     Transition,
 )
 from interlock.machine import OWNER as BY_OWNER
-from interlock.store import Store, keeping, open_store, points, span
-from interlock.store import service as s
+from interlock.store import Store, failpoints, open_store, retention_tables, span
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.testing import Trial, VirtualClock
 from interlock.watch import rollups
@@ -221,14 +222,14 @@ def test_whatever_changes_between_the_archive_and_the_removal_stays(trial: Trial
 
     def touch(reached: str) -> None:
         if reached == "retain:archived":
-            points.hook = None
+            failpoints.hook = None
             trial.engine.keep_artifact(it, "late", b"x", media_type="text/plain")
 
-    points.hook = touch
+    failpoints.hook = touch
     try:
         report = run(trial, policy)
     finally:
-        points.hook = None
+        failpoints.hook = None
     assert (report.total, len(report.files)) == (0, 1)
     assert trial.get(it).seq == 3
 
@@ -382,7 +383,7 @@ def test_a_folder_that_cannot_be_written_to_keeps_everything(trial: Trial, tmp_p
     with pytest.raises(archive.CannotArchive, match="nothing was removed"):
         run(trial, Policy(tmp_path / "file" / "folder", span(DAY)))
     assert trial.state(it) == "read"
-    [row] = trial.engine.read(lambda conn: conn.execute(sa.select(keeping.retention_run)).all())
+    [row] = trial.engine.read(lambda conn: conn.execute(sa.select(retention_tables.retention_run)).all())
     assert "cannot write" in row.error
 
 
@@ -390,7 +391,7 @@ def test_a_run_is_written_down(trial: Trial, policy: Policy) -> None:
     read_page(trial)
     trial.clock.advance(91 * DAY)
     report = run(trial, policy)
-    [row] = trial.engine.read(lambda conn: conn.execute(sa.select(keeping.retention_run)).all())
+    [row] = trial.engine.read(lambda conn: conn.execute(sa.select(retention_tables.retention_run)).all())
     assert (row.instances, json.loads(row.files)) == (1, [path.name for path in report.files])
 
 
@@ -562,7 +563,7 @@ def victim(url: str, folder: str, now: int, point: str) -> None:
         if reached == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    points.hook = die
+    failpoints.hook = die
     clock = VirtualClock()
     clock.set(now)
     with open_store(url, wakeup="poll") as store:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from interlock.apps.sample import parcel
 from interlock.engine import Engine, audit, secrets, values
 from interlock.machine import FINAL, USER, WAITING, Actor, Go, Machine, Message, Outcome, State, Transition
-from interlock.store import Store, service
+from interlock.store import Store, service_tables
 from interlock.testing import Trial
 from interlock.worker.task import Task
 
@@ -47,7 +47,7 @@ def dump(store: Store) -> str:
     """Everything that the database has, as one text."""
     return store.read(
         lambda conn: "\n".join(
-            str(tuple(row)) for table in service.metadata.sorted_tables for row in conn.execute(sa.select(table))
+            str(tuple(row)) for table in service_tables.metadata.sorted_tables for row in conn.execute(sa.select(table))
         )
     )
 

@@ -17,7 +17,7 @@ from interlock.dashboard import diagram, plots
 from interlock.machine import Go
 from interlock.machine.diagram import Point
 from interlock.store import SECOND
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.watch.measures import Point as At
 from tests.dashboard.site import EVIL, Site

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from interlock.machine import OWNER, Actor
 from interlock.store import Micros
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from tests.dashboard.site import EVIL, Site
 from tests.http.desk import BY

@@ -21,7 +21,7 @@ from interlock.config import Settings
 from interlock.http import problems
 from interlock.http.app import ROUTERS
 from interlock.http.description import OPEN
-from interlock.store import service  # noqa: F401 - so that the metadata has its tables
+from interlock.store import service_tables  # noqa: F401 - so that the metadata has its tables
 from interlock.store.columns import metadata
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

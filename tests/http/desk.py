@@ -44,7 +44,7 @@ from interlock.machine import (
 )
 from interlock.people import People, Role
 from interlock.store import Micros, Store
-from interlock.store import service as tables
+from interlock.store import service_tables as tables
 from interlock.testing import VirtualClock
 from interlock.worker import Task
 

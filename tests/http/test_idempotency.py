@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.store import points
-from interlock.store.service import idempotency
+from interlock.store import failpoints
+from interlock.store.service_tables import idempotency
 from tests.http.desk import BY, Desk
 
 NEW = {"machine": "order", "data": {"item": "seeds"}}
@@ -88,7 +88,7 @@ def test_a_crash_around_the_commit_does_not_do_it_twice(
             crashed.append(point)
             raise OSError("the process is gone")
 
-    monkeypatch.setattr(points, "hook", crash)
+    monkeypatch.setattr(failpoints, "hook", crash)
     assert create(desk, "k").status_code >= 500
     assert create(desk, "k").status_code == 201
     assert (crashed, count(desk)) == ([where], 1)

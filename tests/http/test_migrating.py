@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Engine, migrating
+from interlock.engine import Engine
+from interlock.engine.versions import migrating
 from interlock.machine import FINAL, USER, WAITING, Actor, Machine, State, Transition
 from interlock.store import Store
 from interlock.testing import VirtualClock

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from interlock.http.caller import COOKIE
 from interlock.people import Person, Role
-from interlock.store.service import idempotency
+from interlock.store.service_tables import idempotency
 from tests.http.desk import BY, Desk
 
 LONG = "correct horse battery"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.store.service import schedule as S
+from interlock.store.service_tables import schedule as S
 from tests.http.desk import Desk
 
 PATH = "/api/schedules/default/nightly"

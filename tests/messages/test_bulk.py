@@ -28,7 +28,7 @@ from interlock.machine import (
     State,
     Transition,
 )
-from interlock.store import Store, service
+from interlock.store import Store, service_tables
 from interlock.testing import Trial, broken_laws
 from tests.conformance.machines import ANN, BOSS, PARCEL, Parcel, Refusal, Unreachable, by_hand, claim_one, do, job
 
@@ -149,7 +149,7 @@ def test_also_where_the_ids_of_another_host_run_behind(trial: Trial) -> None:
 
 
 def _ids_up_to(trial: Trial, newest: UUID) -> None:
-    trial.write(lambda unit: unit.conn.execute(sa.update(service.bulk).values(upto_id=newest)))
+    trial.write(lambda unit: unit.conn.execute(sa.update(service_tables.bulk).values(upto_id=newest)))
 
 
 def test_a_duration_counts_to_the_start_of_the_action(trial: Trial) -> None:
@@ -379,7 +379,7 @@ def test_who_started_and_stopped_it_is_written_down(trial: Trial) -> None:
     parcels(trial, 1)
     made = start(trial, "pause")
     trial.engine.bulk.stop(made.id, actor=BOSS)
-    a = service.action
+    a = service_tables.action
     rows = trial.engine.read(
         lambda conn: conn.execute(sa.select(a.c.actor, a.c.what, a.c.target).order_by(a.c.id)).all()
     )

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from interlock.engine import Engine, pausing
 from interlock.engine.listing import Where
 from interlock.engine.schedules import ScheduleSpec
-from interlock.store import SystemClock, service
+from interlock.store import SystemClock, service_tables
 from interlock.testing import VirtualClock, broken_laws
 from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Deliverer
@@ -166,7 +166,7 @@ def test_a_scheduler_killed_in_the_middle_starts_no_run_twice_and_loses_none(
     engine = engines()
     for n in range(30):  # two rounds of the scheduler
         engine.schedules.put(ScheduleSpec(f"s{n:02}", "parcel", "0 0 1 1 *"), actor=ANN)
-    due = sa.update(service.schedule).values(next_at=engine.clock.now())
+    due = sa.update(service_tables.schedule).values(next_at=engine.clock.now())
     engine.store.write(lambda conn: conn.execute(due))
     die(Orders(url, "scheduler", f"due:{side}", 1, tmp_path / "book"))
     assert len(engine.page(limit=100).instances) == (0 if side == "before" else 20)

@@ -12,7 +12,7 @@ from interlock.engine import InvalidData, NotFound, Refused, outbox
 from interlock.engine.listing import Count
 from interlock.engine.outbox import OutboxMessage
 from interlock.machine import DataTooBig, Go, Message
-from interlock.store import SECOND, service
+from interlock.store import SECOND, service_tables
 from interlock.testing import Trial
 from tests.conformance.machines import ANN, claim_one
 
@@ -246,7 +246,7 @@ def test_a_dead_message_is_discarded_with_a_note(trial: Trial) -> None:
 
 
 def _actions(trial: Trial) -> list[sa.Row[tuple[object, ...]]]:
-    return list(trial.engine.read(lambda conn: conn.execute(sa.select(service.action)).all()))
+    return list(trial.engine.read(lambda conn: conn.execute(sa.select(service_tables.action)).all()))
 
 
 @pytest.mark.parametrize("action", ["retry", "discard"])

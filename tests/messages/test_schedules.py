@@ -15,7 +15,7 @@ from pydantic import BaseModel, field_validator
 from interlock.engine import Engine, Instance, InvalidData, NotFound
 from interlock.engine.schedules import Schedule, ScheduleSpec, upcoming
 from interlock.machine import FINAL, Go, Machine, State, Transition, UnknownMachine
-from interlock.store import Store, micros, moment, open_store, service
+from interlock.store import Store, micros, moment, open_store, service_tables
 from interlock.testing import Trial, VirtualClock
 from tests.conformance.machines import ANN, BOSS, PARCEL, do, race
 from tests.worker.waiting import eventually
@@ -373,7 +373,7 @@ def test_what_people_do_to_schedules_is_written_down(trial: Trial) -> None:
 
 
 def _actions(trial: Trial) -> list[tuple[Any, ...]]:
-    a = service.action
+    a = service_tables.action
     query = sa.select(a.c.actor, a.c.what, a.c.target, a.c.workspace).order_by(a.c.id)
     return [tuple(row) for row in trial.engine.read(lambda conn: conn.execute(query).all())]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from interlock.engine import Engine
 from interlock.engine.outbox import OutboxMessage
-from interlock.store import open_store, points
+from interlock.store import failpoints, open_store
 from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Deliverer
 from interlock.worker.loop import Loop
@@ -74,4 +74,4 @@ def die(orders: Orders) -> None:
     process.join(30)
     assert process.exitcode == -signal.SIGKILL, f"{orders.point} was not reached: {process.exitcode}"
     process.close()
-    assert points.hook is None, "only the other process dies"
+    assert failpoints.hook is None, "only the other process dies"

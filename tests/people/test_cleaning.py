@@ -12,7 +12,7 @@ from interlock.engine import Engine
 from interlock.engine.unit import Unit
 from interlock.people import NotAuthenticated, People, Person, Role, TooManyAttempts, clean_up
 from interlock.store import open_store
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
 from tests.conformance.gates import DEADLINE
 from tests.people.acting import BY, PASSWORD, enter

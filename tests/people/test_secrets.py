@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlock.engine import Engine, EngineError
 from interlock.people import People, Person, Role
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
 from tests.people.acting import BY, PASSWORD, enter
 

@@ -15,7 +15,7 @@ from argon2 import PasswordHasher, extract_parameters
 from interlock.engine import Engine, NotFound
 from interlock.machine import USER, Actor
 from interlock.people import NotAuthenticated, People, Person, Role, WeakPassword, link_address
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store.sqlite import SqliteStore
 from interlock.testing import VirtualClock
 from tests.conformance.gates import together

@@ -24,7 +24,7 @@ from interlock.people import (
     tokens,
 )
 from interlock.store import open_store
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
 from tests.conformance.gates import DEADLINE, together
 from tests.people.acting import BY, newest, whats

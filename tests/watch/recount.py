@@ -13,7 +13,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.machine import SYSTEM, Kind, Machine, Registry
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 
 H, I = t.history, t.instance  # noqa: E741

@@ -16,7 +16,7 @@ from interlock.apps.sample import parcel as sample
 from interlock.engine import InvalidData, NotFound, Refused, workers
 from interlock.machine import Fail, Go
 from interlock.store import Store, open_store
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.testing import Trial
 from interlock.watch import alerts, rules

@@ -15,8 +15,8 @@ from interlock.engine import Engine
 from interlock.machine import KeyScope, Machine
 from interlock.store import SECOND, Micros, Store, open_store, span
 from interlock.testing import Trial
-from interlock.watch import longest, measures
-from interlock.watch.ladder import MINUTE, Lengths
+from interlock.watch import measures, stragglers
+from interlock.watch.histogram import MINUTE, Lengths
 from tests.conformance.gates import shared_database
 from tests.conformance.machines import BOSS, PARCEL, parcel, pass_time
 from tests.conformance.test_query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
@@ -32,8 +32,8 @@ def trial(store: Store) -> Iterator[Trial]:
         yield made
 
 
-def found(trial: Trial, *states: str, workspaces: set[str] | None = None) -> dict[str, longest.Resting]:
-    return trial.engine.read(lambda conn: longest.longest(conn, PARCEL, states or STATES, workspaces))
+def found(trial: Trial, *states: str, workspaces: set[str] | None = None) -> dict[str, stragglers.Resting]:
+    return trial.engine.read(lambda conn: stragglers.longest(conn, PARCEL, states or STATES, workspaces))
 
 
 def test_of_each_state_the_one_that_entered_first_is_found(trial: Trial) -> None:
@@ -76,36 +76,36 @@ def test_other_workspaces_are_not_seen(trial: Trial) -> None:
 def test_unusual_is_three_times_what_nine_in_ten_need_and_at_least_a_minute(
     there: Micros, usual: Lengths | None, paused: bool, expected: bool
 ) -> None:
-    one = longest.Resting(uuid4(), "parcel", "ordered", None, 0, paused)
-    assert longest.unusual(one, usual, there) is expected
+    one = stragglers.Resting(uuid4(), "parcel", "ordered", None, 0, paused)
+    assert stragglers.unusual(one, usual, there) is expected
 
 
 def test_only_states_that_are_no_end_and_hold_something_are_looked_at(trial: Trial) -> None:
     ends = {name: 5 for name, state in PARCEL.states.items() if state.kind.value == "final"}
-    assert longest.open_states(PARCEL, {**ends, PARCEL.initial: 1}) == [PARCEL.initial]
-    assert longest.open_states(PARCEL, {PARCEL.initial: 0}) == []
+    assert stragglers.open_states(PARCEL, {**ends, PARCEL.initial: 1}) == [PARCEL.initial]
+    assert stragglers.open_states(PARCEL, {PARCEL.initial: 0}) == []
 
 
 def test_versions_under_way_are_counted_up_to_a_limit(trial: Trial) -> None:
     for _ in range(3):
         trial.engine.create("parcel", {})
 
-    def seen(**options: int) -> longest.Versions:
-        return trial.engine.read(lambda conn: longest.versions(conn, PARCEL, {"default"}, **options))
+    def seen(**options: int) -> stragglers.Versions:
+        return trial.engine.read(lambda conn: stragglers.versions(conn, PARCEL, {"default"}, **options))
 
-    assert seen() == longest.Versions({1: 3}, True)
+    assert seen() == stragglers.Versions({1: 3}, True)
     assert seen(most=2).whole is False
-    assert seen(under_way=1_000_000) == longest.Versions({1: 1_000_000}, True), "one version needs no look"
+    assert seen(under_way=1_000_000) == stragglers.Versions({1: 1_000_000}, True), "one version needs no look"
 
 
 def test_a_new_version_stands_first_and_is_there_before_anything_uses_it(trial: Trial, store: Store) -> None:
     trial.engine.create("parcel", {})
     machine = parcel(key=KeyScope.FOREVER)  # another life cycle, by its key
     engine = Engine(store, [machine], clock=trial.clock)
-    before = engine.read(lambda conn: longest.versions(conn, machine))
+    before = engine.read(lambda conn: stragglers.versions(conn, machine))
     assert list(before.by_version.items()) == [(2, 0), (1, 1)]
     engine.create("parcel", {})
-    assert engine.read(lambda conn: longest.versions(conn, machine)).by_version == {2: 1, 1: 1}
+    assert engine.read(lambda conn: stragglers.versions(conn, machine)).by_version == {2: 1, 1: 1}
 
 
 def test_series_of_each_machine_add_up_to_what_the_overview_says(trial: Trial) -> None:
@@ -142,7 +142,7 @@ def asked_of(conn: sa.Connection, machine: Machine) -> Asked:
         caught.append(Asked(statement, parameters))
 
     sa.event.listen(conn, "before_cursor_execute", note)
-    longest.longest(conn, machine, [machine.initial], {"default"})
+    stragglers.longest(conn, machine, [machine.initial], {"default"})
     sa.event.remove(conn, "before_cursor_execute", note)
     [asked] = caught
     return asked
@@ -162,4 +162,4 @@ def test_the_oldest_of_a_state_are_read_by_the_index_and_no_more_than_a_few(crow
 
         [read] = [node for node in nodes(crowded.read(planned)) if node.get("Relation Name") == "instance"]
         assert read["Index Name"] == "ix_instance_state", read
-        assert read["Actual Rows"] <= longest.LOOK_AMONG_OTHERS, read
+        assert read["Actual Rows"] <= stragglers.LOOK_AMONG_OTHERS, read

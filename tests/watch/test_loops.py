@@ -14,13 +14,13 @@ import sqlalchemy as sa
 from interlock.config import AlertSettings
 from interlock.engine import Engine
 from interlock.engine.feed import START
-from interlock.store import Store, micros, points
-from interlock.store import service as s
+from interlock.store import Store, failpoints, micros
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.testing import START as BEGUN
 from interlock.testing import Trial, VirtualClock
 from interlock.watch import alerts, rollups, rules
-from interlock.watch.ladder import HOUR
+from interlock.watch.histogram import HOUR
 from interlock.watch.rules import Rule
 from interlock.worker.alerter import Alerter
 from interlock.worker.roller import Roller
@@ -51,11 +51,11 @@ def running(*loops: Any) -> Iterator[None]:
 def writes() -> Iterator[list[str]]:
     """The names of the writes that were committed meanwhile."""
     seen: list[str] = []
-    points.hook = lambda name: seen.append(name.removesuffix(":after")) if name.endswith(":after") else None
+    failpoints.hook = lambda name: seen.append(name.removesuffix(":after")) if name.endswith(":after") else None
     try:
         yield seen
     finally:
-        points.hook = None
+        failpoints.hook = None
 
 
 def test_what_happens_is_added_up_because_it_was_hinted(engine: Engine) -> None:

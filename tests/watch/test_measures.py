@@ -15,10 +15,10 @@ from interlock.apps.sample import parcel as sample
 from interlock.engine import Engine, InvalidData, workers
 from interlock.machine import Fail, Go
 from interlock.store import SECOND, Store, micros
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.testing import START, Trial
 from interlock.watch import measures
-from interlock.watch.ladder import DAY, HOUR, LADDER, MILLI, MINUTE, Step, lengths, lower_bound, size_of
+from interlock.watch.histogram import DAY, HOUR, LADDER, MILLI, MINUTE, Step, lengths, lower_bound, size_of
 from tests.conformance.gates import visit
 from tests.conformance.machines import ANN, BOSS, PARCEL, Unreachable, do, pass_time
 from tests.watch.adding import JOB, STUBBORN, STUCK, roll_all

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from interlock.engine import Engine
 from interlock.machine import Fail, Go, Registry
 from interlock.store import SECOND, Store, micros, open_store
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.testing import START, Trial, VirtualClock, random_walk
 from interlock.watch import rollups
-from interlock.watch.ladder import DAY, HOUR
+from interlock.watch.histogram import DAY, HOUR
 from tests.conformance.gates import DEADLINE
 from tests.conformance.machines import (
     ANN,

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from interlock.config import AlertSettings
 from interlock.engine import Engine, InvalidData, NotFound
 from interlock.store import Store
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
 from interlock.watch import rules
 from interlock.watch.rules import METRICS, Rule

@@ -13,10 +13,10 @@ from interlock.engine import checkpoints
 from interlock.engine.signing import Keys
 from interlock.store import SECOND, Store
 from interlock.store.health import Level
-from interlock.store.keeping import checkpoint
-from interlock.store.service import cursor
+from interlock.store.retention_tables import checkpoint
+from interlock.store.service_tables import cursor
 from interlock.testing import Trial
-from interlock.watch import condition
+from interlock.watch import work_health
 from interlock.worker.checkpointer import Checkpointer
 from tests.attack.forging import KEYS, note, take_triggers_off
 
@@ -74,7 +74,7 @@ def test_without_the_key_or_with_another_it_signs_nothing(trial: Trial, caplog: 
 
 def test_the_doctor_says_how_far_it_is_signed_and_where_that_is_kept(trial: Trial, tmp_path: Path) -> None:
     def told(settings: Settings) -> list[str]:
-        return [one.says for one in condition.look(trial.engine, settings) if one.name == "checkpoints"]
+        return [one.says for one in work_health.look(trial.engine, settings) if one.name == "checkpoints"]
 
     assert told(Settings()) == []
     trial.create("note")
@@ -100,7 +100,7 @@ def test_it_signs_nothing_in_a_database_that_does_not_have_what_its_file_has(
     loop.once()
     assert newest(trial) == 0
     assert "the history is not signed: checkpoint 1 of " in caplog.text
-    found = [one.says for one in condition.look(trial.engine, settings) if one.level is Level.PROBLEM]
+    found = [one.says for one in work_health.look(trial.engine, settings) if one.level is Level.PROBLEM]
     assert any("is not in the database" in says for says in found)
 
 

@@ -8,7 +8,7 @@ import sys
 
 ASKED = """
 import gc, json, weakref
-from interlock.worker import collector
+from interlock.worker import gc_tuning
 
 class Ring: pass
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from interlock.store import StoreClosed, StoreGone
-from interlock.worker.events import EventLoop
+from interlock.worker.event_loop import EventLoop
+from interlock.worker.handler_threads import Place, Threads
 from interlock.worker.loop import Loop
 from interlock.worker.runner import awaited
-from interlock.worker.threads import Place, Threads
 from tests.worker.waiting import eventually, took
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from interlock.engine import workers
 from interlock.machine import Go
-from interlock.store import Store, StoreGone, open_store, points
+from interlock.store import Store, StoreGone, failpoints, open_store
 from interlock.testing import VirtualClock
 from interlock.worker import Task
 from tests.worker.conftest import Opener
@@ -317,7 +317,7 @@ def test_a_round_whose_commit_was_never_answered_is_neither_lost_nor_done_twice(
 
     with open_store(postgres_url, wakeup="poll") as store:
         shop = Workshop(store, errand(todo=work, doing=work))
-        monkeypatch.setattr(points, "hook", lose_answer)
+        monkeypatch.setattr(failpoints, "hook", lose_answer)
         shop.open()
         it = shop.create()
         shop.reaches(it, "done")

@@ -12,9 +12,9 @@ import httpx2
 
 from interlock.agents.answers import FAILED, SUBMITTED, SUCCESS, Added, Job, Run, Seen
 from interlock.agents.asking import PATH, Answer, Ask, Asking, Broken, Steps, Wish, wish
+from interlock.agents.claim_state import Held, Holding
 from interlock.agents.client import TIMEOUT
 from interlock.agents.errors import AgentError
-from interlock.agents.holding import Held, Holding
 
 T = TypeVar("T")
 

@@ -129,7 +129,8 @@ def _files(files: list[Path], database: str) -> None:
     from contextlib import nullcontext
 
     from interlock.cli.printing import bars
-    from interlock.engine import Verdict, archive
+    from interlock.engine import Verdict
+    from interlock.engine.retention import archive
 
     found = Verdict()
     with store_of(database) if database else nullcontext() as store, bars() as progress:

@@ -13,8 +13,8 @@ from interlock.cli.options import DEFAULT_DATABASE, Config, Database, contract_s
 from interlock.cli.printing import Json, as_json, clean, short, table
 
 if TYPE_CHECKING:
-    from interlock.apps.contracts.compare import Source
-    from interlock.apps.contracts.compare.result import AnyComparison
+    from interlock.apps.contracts.comparison import Source
+    from interlock.apps.contracts.comparison.result import AnyComparison
     from interlock.config import Settings
 
 
@@ -30,7 +30,7 @@ def compare(
 ) -> None:
     """Compare two versions of a contract, or an amendment with its base. Files need no database."""
     settings = contract_settings(config)
-    from interlock.apps.contracts.compare import compare_pair, page
+    from interlock.apps.contracts.comparison import compare_pair, page
     from interlock.machine import InterlockError
     from interlock.store import private
 
@@ -74,7 +74,7 @@ def _sources(wanted: Sequence[str], database: str, settings: Settings) -> list[S
 
 def _read(path: Path, verticals: Sequence[Any]) -> Source:
     """A file with the fields of the kind of contract that it looks most like."""
-    from interlock.apps.contracts.compare import Source
+    from interlock.apps.contracts.comparison import Source
     from interlock.apps.contracts.fields.extraction import extract
     from interlock.apps.contracts.fields.providers import shipped_providers
     from interlock.apps.contracts.reading import read

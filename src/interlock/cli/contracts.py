@@ -25,7 +25,7 @@ from interlock.cli.options import (
 from interlock.cli.printing import As, Json, as_json, bars, clean, login, short, table
 
 if TYPE_CHECKING:
-    from interlock.apps.contracts.taking import Intake
+    from interlock.apps.contracts.ingest.intake import Intake
     from interlock.config import Settings
     from interlock.engine import Engine, Instance
 
@@ -73,7 +73,7 @@ def process(
 
 
 def _intakes(files: Sequence[Path], vertical: str, settings: Settings) -> list[Intake]:
-    from interlock.apps.contracts import taking
+    from interlock.apps.contracts.ingest import intake
     from interlock.machine import InterlockError
 
     found = []
@@ -82,7 +82,7 @@ def _intakes(files: Sequence[Path], vertical: str, settings: Settings) -> list[I
             content = path.read_bytes()
         except OSError as error:
             raise InterlockError(f"{path} cannot be read: {error.strerror}") from None
-        found.append(taking.inspect(content, path.name, vertical, settings.contracts))
+        found.append(intake.inspect(content, path.name, vertical, settings.contracts))
     return found
 
 
@@ -106,20 +106,20 @@ def _engine(database: str, apps: list[str] | None, settings: Settings) -> Iterat
 def _taken(
     engine: Engine, files: Sequence[Intake], compare_with: str | None, actor: Any, settings: Settings
 ) -> list[UUID]:
-    from interlock.apps.contracts import taking
+    from interlock.apps.contracts.ingest import intake
     from interlock.apps.contracts.steps import comparable
     from interlock.engine.unit import Unit
 
     def take(unit: Unit) -> list[UUID]:
         if compare_with:
             comparable(unit.conn, compare_with, "default", settings.contracts)
-        return [taking.take_in(unit, one, actor, compare_with=compare_with).id for one in files]
+        return [intake.take_in(unit, one, actor, compare_with=compare_with).id for one in files]
 
     return engine.write(take, name="create")
 
 
 def _workflows(conn: Any, ids: Sequence[UUID]) -> list[dict[str, Any]]:
-    from interlock.apps.contracts.answers import workflow
+    from interlock.apps.contracts.workflow.answers import workflow
 
     return [workflow(conn, one) for one in _instances(conn, ids)]
 

@@ -46,7 +46,7 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
     from interlock.engine import Engine
     from interlock.store import StoreError, migrate
     from interlock.store.health import Finding, Health, Level, look
-    from interlock.watch import condition
+    from interlock.watch import work_health
 
     try:
         with store_of(database) as store:
@@ -54,7 +54,7 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
             findings = list(health.findings)
             if migrate.status(store).ready:
                 engine = Engine(store, with_demo(store, registry_of(apps)), migrate_schema=False, register=False)
-                findings += condition.look(engine, audit_settings(database))
+                findings += work_health.look(engine, audit_settings(database))
             return Health(tuple(findings), health.sizes)
     except StoreError as error:
         do = "see that it runs, and what the configuration says: interlock config check"

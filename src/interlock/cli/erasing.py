@@ -11,7 +11,7 @@ from interlock.cli.options import DEFAULT_DATABASE, Config, Database, opened
 from interlock.cli.printing import As, Json, as_json, bars, login, table
 
 if TYPE_CHECKING:
-    from interlock.engine.erasing import Erased
+    from interlock.engine.retention.erasing import Erased
 
 
 def erase(
@@ -28,8 +28,8 @@ def erase(
 ) -> None:
     """Erase a person's data from instances that have ended; the chain still verifies. Exit code 1: some are left."""
     from interlock.config import load
-    from interlock.engine.erasing import Erased, Erasing
-    from interlock.engine.retention import Policy
+    from interlock.engine.retention.erasing import Erased, Erasing
+    from interlock.engine.retention.policies import Policy
     from interlock.machine import OWNER, Actor, InterlockError
 
     if (value is None) == (instance is None):

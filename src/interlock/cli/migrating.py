@@ -12,8 +12,8 @@ from interlock.cli.printing import INTERRUPTED, As, Json, as_json, bars, login, 
 
 if TYPE_CHECKING:
     from interlock.engine import Engine
-    from interlock.engine.adapting import Route
-    from interlock.engine.rounds import Report
+    from interlock.engine.versions.adapting import Route
+    from interlock.engine.versions.batches import Report
 
 
 def migrate(
@@ -47,7 +47,7 @@ def migrate(
     apps: App = None,
 ) -> None:
     """Move running instances to another version. Exit code 1 when some cannot be moved, or are still held."""
-    from interlock.engine import migrating
+    from interlock.engine.versions import migrating
     from interlock.machine import USER, Actor
 
     if plan == apply:

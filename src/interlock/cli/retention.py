@@ -11,7 +11,7 @@ from interlock.cli.printing import INTERRUPTED, As, Json, as_json, bars, login, 
 
 if TYPE_CHECKING:
     from interlock.engine import Engine
-    from interlock.engine.retention import Report
+    from interlock.engine.retention.policies import Report
 
 app = typer.Typer(
     rich_markup_mode=None, help="The retention: remove what ended long ago, see how it stands.", no_args_is_help=True
@@ -28,7 +28,7 @@ def run(
 ) -> None:
     """Archive and remove what the settings under `[retention]` do not keep; workers do the same every hour."""
     from interlock.config import load
-    from interlock.engine.retention import Policy, Retention
+    from interlock.engine.retention.policies import Policy, Retention
     from interlock.machine import USER, Actor, InterlockError
 
     settings = load(config)
@@ -95,7 +95,7 @@ def _add_up(engine: Engine) -> None:
     """What was not added up yet would have to wait; where nobody adds up, nothing has to."""
     import sqlalchemy as sa
 
-    from interlock.store.service import cursor
+    from interlock.store.service_tables import cursor
     from interlock.watch import rollups
 
     used = sa.select(cursor.c.name).where(cursor.c.name == rollups.CURSOR)
@@ -112,9 +112,9 @@ def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config:
     import sqlalchemy as sa
 
     from interlock.config import load
-    from interlock.engine.retention import LEASE
+    from interlock.engine.retention.policies import LEASE
     from interlock.engine.values import anything
-    from interlock.store.keeping import retention_run as R
+    from interlock.store.retention_tables import retention_run as R
 
     settings = load(config)
     wanted = settings.retention

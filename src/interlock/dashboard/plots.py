@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from interlock.store import Micros, moment
-from interlock.watch.ladder import DAY, HOUR, MINUTE
+from interlock.watch.histogram import DAY, HOUR, MINUTE
 from interlock.watch.measures import Point
 
 COLUMN, BAR = 10, 7

@@ -139,7 +139,7 @@ def forget_frames() -> None:
 def holds_of(conn: Any) -> dict[str, str]:
     import sqlalchemy as sa
 
-    from interlock.store.service import hold
+    from interlock.store.service_tables import hold
 
     return {row.machine: row.actor for row in conn.execute(sa.select(hold))}
 

@@ -8,7 +8,7 @@ from typing import Any
 from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
-from interlock.store.service import action
+from interlock.store.service_tables import action
 
 
 def record(

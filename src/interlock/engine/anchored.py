@@ -23,8 +23,8 @@ from interlock.engine.feed import START as FEED_START
 from interlock.engine.feed import Position
 from interlock.engine.signing import Keys
 from interlock.store import SECOND, Micros, Store, moment
-from interlock.store.keeping import checkpoint as C
-from interlock.store.service import action
+from interlock.store.retention_tables import checkpoint as C
+from interlock.store.service_tables import action
 from interlock.store.tables import history as H
 from interlock.store.tables import purge as P
 

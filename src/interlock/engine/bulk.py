@@ -30,7 +30,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import Micros, StoreError
 from interlock.store.errors import sort
-from interlock.store.service import bulk as B
+from interlock.store.service_tables import bulk as B
 from interlock.store.tables import dead_letter as D
 from interlock.store.tables import instance as I
 

@@ -35,8 +35,8 @@ from interlock.engine.feed import START as FEED_START
 from interlock.engine.feed import Position, order, settled
 from interlock.engine.signing import BadKey, Keys
 from interlock.store import SECOND, Micros, Store, moment, private
-from interlock.store.keeping import checkpoint as C
-from interlock.store.service import action, cursor
+from interlock.store.retention_tables import checkpoint as C
+from interlock.store.service_tables import action, cursor
 from interlock.store.tables import history as H
 
 FIRST = b""

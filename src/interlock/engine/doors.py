@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from interlock.engine import bulk, holding, outbox, schedules
+from interlock.engine import bulk, halting, outbox, schedules
 from interlock.engine.instance import Instance
 from interlock.engine.listing import Count
 from interlock.machine import Actor
@@ -187,14 +187,14 @@ class Holds:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def hold(self, machine: str, *, actor: Actor, reason: str = "") -> holding.Hold:
+    def hold(self, machine: str, *, actor: Actor, reason: str = "") -> halting.Hold:
         """Start no work of this machine any more; `*` is all of them. Holding twice changes nothing."""
-        return self._engine.write(lambda unit: holding.hold(unit, machine, actor, reason=reason), name="hold")
+        return self._engine.write(lambda unit: halting.hold(unit, machine, actor, reason=reason), name="hold")
 
-    def release(self, machine: str, *, actor: Actor, reason: str = "") -> holding.Hold:
+    def release(self, machine: str, *, actor: Actor, reason: str = "") -> halting.Hold:
         """Let it go on; Refused when it was not held."""
-        return self._engine.write(lambda unit: holding.release(unit, machine, actor, reason=reason), name="hold")
+        return self._engine.write(lambda unit: halting.release(unit, machine, actor, reason=reason), name="hold")
 
-    def all(self) -> list[holding.Hold]:
+    def all(self) -> list[halting.Hold]:
         """What stands still, the longest first."""
-        return self._engine.read(holding.holds)
+        return self._engine.read(halting.holds)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import holding, unsettled, visits, workers
+from interlock.engine import halting, unsettled, visits, workers
 from interlock.engine.deadletters import error_of
 from interlock.engine.errors import Allowed, NotServed
 from interlock.engine.failing import handed_over
@@ -78,7 +78,7 @@ class _Reader:
             )
         if i.paused_at is not None:
             return self._paused()
-        held = holding.over(self.conn, i.machine) if i.wake in {"work", "blocked"} else None
+        held = halting.over(self.conn, i.machine) if i.wake in {"work", "blocked"} else None
         if held is not None:
             return self._held(held)
         match i.wake:
@@ -105,8 +105,8 @@ class _Reader:
             return "time", f"It was paused{by} and goes on by itself at {self.when(i.due_at)}"
         return "person", f"It was paused{by} and waits for a person to resume it"
 
-    def _held(self, held: holding.Hold) -> tuple[str, str]:
-        what = "All work" if held.machine == holding.EVERYTHING else f"All work of {held.machine}"
+    def _held(self, held: halting.Hold) -> tuple[str, str]:
+        what = "All work" if held.machine == halting.EVERYTHING else f"All work of {held.machine}"
         why = f" ({held.reason})" if held.reason else ""
         return "person", (
             f"{what} stands still: {held.actor} stopped it at {self.when(held.at)}{why}. "

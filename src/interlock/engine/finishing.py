@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, limits, lineage, moves, plain, unsettled, values
+from interlock.engine import failing, fast_finish, limits, lineage, moves, unsettled, values
 from interlock.engine.claiming import DATA, Claim, acting, held
 from interlock.engine.errors import Fenced, InvalidData, items_own
 from interlock.engine.firing import facts, passes
@@ -55,7 +55,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
 
     RowChanged when one is not as its claim left it; then nothing is written, and they are to be `read_first`.
     """
-    others = plain.finish(unit, results)
+    others = fast_finish.finish(unit, results)
     done = [True] * len(results)
     if others:
         if len(others) < len(results):

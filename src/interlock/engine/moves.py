@@ -20,8 +20,8 @@ from interlock.engine.values import alike
 from interlock.machine import WORKER, Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
-from interlock.store.keeping import kept_key
 from interlock.store.prepared import Prepared
+from interlock.store.retention_tables import kept_key
 
 LOST = "*lost"
 """The due event of an instance whose worker was lost, found by a process without its code."""

@@ -25,7 +25,7 @@ from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, exponential
 from interlock.store import Micros, span
-from interlock.store.service import delivery as D
+from interlock.store.service_tables import delivery as D
 from interlock.store.tables import outbox as O
 
 ATTEMPTS = 12

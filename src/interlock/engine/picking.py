@@ -19,7 +19,7 @@ from interlock.engine.instance import COLUMNS, PLACES, columns
 from interlock.store import Micros
 from interlock.store.arrays import array
 from interlock.store.prepared import Prepared
-from interlock.store.service import hold
+from interlock.store.service_tables import hold
 from interlock.store.tables import instance
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from interlock.engine.signing import BadKey, Keys
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
-from interlock.store.keeping import checkpoint
+from interlock.store.retention_tables import checkpoint
 from interlock.store.tables import purge as P
 
 START = b""

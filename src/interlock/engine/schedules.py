@@ -28,7 +28,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor
 from interlock.store import SECOND, Micros, StoreError, micros, moment, span
 from interlock.store.errors import sort
-from interlock.store.service import schedule as S
+from interlock.store.service_tables import schedule as S
 from interlock.store.tables import instance as I
 
 OVERLAPS = ("allow", "skip")

@@ -14,9 +14,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.store import Micros
-from interlock.store.service import membership as M
-from interlock.store.service import person as P
-from interlock.store.service import token as T
+from interlock.store.service_tables import membership as M
+from interlock.store.service_tables import person as P
+from interlock.store.service_tables import token as T
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class Unit:
         self.locked: set[str] = set()
         """Keys of limits that this transaction holds."""
         self.plain: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        """Rows of moves that were worked out without their instances (see `plain`), by the columns that they set."""
+        """Rows of moves that were worked out without their instances (see `fast_finish`), by the columns that they set."""
 
     @property
     def conn(self) -> sa.Connection:

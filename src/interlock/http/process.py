@@ -24,7 +24,7 @@ from interlock.machine import InterlockError, Registry
 from interlock.people import People, Person, link_address
 from interlock.store import Store, migrate, open_store, private
 from interlock.watch import logs, tracing
-from interlock.worker import Worker, collector
+from interlock.worker import Worker, gc_tuning
 from interlock.worker.duties import Duties, serving, working
 from interlock.worker.loop import Loop
 
@@ -118,7 +118,7 @@ class Process:
 
     def run(self, ready: Callable[[], None] | None = None) -> None:
         """Until SIGTERM or SIGINT; then drain: no new claims, and running handlers get their time."""
-        collector.settle()
+        gc_tuning.settle()
         if self.worker is not None:
             self.worker.start()
         self.duties.start()

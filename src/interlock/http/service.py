@@ -17,7 +17,7 @@ from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.unit import Unit
 from interlock.http.heavy import Heavy
-from interlock.http.places import Places
+from interlock.http.waiting_slots import Places
 from interlock.people import NotAuthenticated, People, Principal
 from interlock.people.changes import CHANGED
 from interlock.people.present import confirm

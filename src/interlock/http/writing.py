@@ -18,7 +18,7 @@ from interlock.http.caller import caller, credentials, service_of
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.people import NotAllowed, Principal, Role
-from interlock.store.service import idempotency
+from interlock.store.service_tables import idempotency
 
 M = TypeVar("M", bound=BaseModel)
 REPLAYED = "Idempotency-Replayed"

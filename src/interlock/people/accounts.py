@@ -20,8 +20,8 @@ from interlock.people.errors import LastOwner, NameTaken, NotAllowed
 from interlock.people.principal import OPERATORS
 from interlock.people.roles import PERMISSIONS, Role
 from interlock.store import Micros
-from interlock.store.service import membership as M
-from interlock.store.service import person as P
+from interlock.store.service_tables import membership as M
+from interlock.store.service_tables import person as P
 
 LONGEST_EMAIL = 254
 

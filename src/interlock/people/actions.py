@@ -13,7 +13,7 @@ from interlock.engine.actions import record
 from interlock.engine.listing import BIGGEST_PAGE
 from interlock.engine.values import readable
 from interlock.store import Micros
-from interlock.store.service import action as A
+from interlock.store.service_tables import action as A
 
 __all__ = ["Action", "ActionPage", "page", "record"]
 

@@ -18,7 +18,7 @@ from interlock.people import workspaces
 from interlock.people.errors import TooManyAttempts
 from interlock.people.hashing import digest
 from interlock.store import SECOND, Micros, span
-from interlock.store.service import login_attempt as L
+from interlock.store.service_tables import login_attempt as L
 
 WINDOW = span(timedelta(minutes=15))
 MOST_BY_NAME = 5

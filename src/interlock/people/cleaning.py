@@ -10,10 +10,10 @@ import sqlalchemy as sa
 from interlock.engine.unit import Unit
 from interlock.people import attempts, sessions
 from interlock.store import span
-from interlock.store.service import idempotency as I
-from interlock.store.service import login_attempt as L
-from interlock.store.service import login_link as K
-from interlock.store.service import login_session as S
+from interlock.store.service_tables import idempotency as I
+from interlock.store.service_tables import login_attempt as L
+from interlock.store.service_tables import login_link as K
+from interlock.store.service_tables import login_session as S
 
 BATCH = 500
 ANSWERS_KEPT = span(timedelta(days=7))

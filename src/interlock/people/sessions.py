@@ -22,10 +22,10 @@ from interlock.people.hashing import digest, new_secret
 from interlock.people.principal import Principal
 from interlock.people.roles import Role
 from interlock.store import SECOND, Micros, span
-from interlock.store.service import login_link as K
-from interlock.store.service import login_session as S
-from interlock.store.service import membership as M
-from interlock.store.service import person as P
+from interlock.store.service_tables import login_link as K
+from interlock.store.service_tables import login_session as S
+from interlock.store.service_tables import membership as M
+from interlock.store.service_tables import person as P
 
 if TYPE_CHECKING:
     from interlock.people.accounts import Person

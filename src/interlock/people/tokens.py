@@ -22,9 +22,9 @@ from interlock.people.hashing import digest, new_secret
 from interlock.people.principal import Kind, Principal
 from interlock.people.roles import Role, parse_scopes
 from interlock.store import Micros
-from interlock.store.service import membership as M
-from interlock.store.service import person as P
-from interlock.store.service import token as T
+from interlock.store.service_tables import membership as M
+from interlock.store.service_tables import person as P
+from interlock.store.service_tables import token as T
 
 PREFIX = "il_"
 SHORTEST_SECRET, LONGEST_SECRET = 16, 200

@@ -15,7 +15,7 @@ from interlock.people import actions, names
 from interlock.people.errors import NameTaken
 from interlock.people.principal import OPERATORS
 from interlock.store import Micros
-from interlock.store.service import workspace as W
+from interlock.store.service_tables import workspace as W
 
 LONGEST_TITLE = 200
 

@@ -35,7 +35,7 @@ class Store(ABC):
 
     @abstractmethod
     def submit(self, job: Job[T], name: str = "write") -> Future[T]:
-        """Run the job in a write transaction; the future is done after the commit. The name is for `points`."""
+        """Run the job in a write transaction; the future is done after the commit. The name is for `failpoints`."""
 
     @abstractmethod
     def read(self, job: Job[T]) -> T:

@@ -28,7 +28,7 @@ from uuid import UUID
 import psycopg
 import sqlalchemy as sa
 
-from interlock.store import futures, points
+from interlock.store import failpoints, futures
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, WrongIsolation, is_conflict, sort
@@ -121,9 +121,9 @@ class PostgresStore(Store):
                 with engine.connect() as conn, conn.begin() as transaction:
                     result = job(conn)
                     committing = True
-                    points.reach(f"{name}:before")
+                    failpoints.reach(f"{name}:before")
                     transaction.commit()
-                    points.reach(f"{name}:after")
+                    failpoints.reach(f"{name}:after")
                     return result
             except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
                 told = sort(error)

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 
-from interlock.store import migrate, service
+from interlock.store import migrate, service_tables
 from interlock.store.backup import Backup, Manifest, Table, Tell, silent
 from interlock.store.clock import Micros, SystemClock
 from interlock.store.columns import metadata
@@ -149,6 +149,6 @@ def _go_on_counting(conn: sa.Connection) -> None:
 
 
 def _hold(conn: sa.Connection, actor: str, now: Micros) -> None:
-    held = service.hold
+    held = service_tables.hold
     if conn.execute(sa.select(held.c.machine).where(held.c.machine == EVERYTHING)).first() is None:
         conn.execute(sa.insert(held).values(machine=EVERYTHING, actor=actor, reason="restored from a backup", at=now))

@@ -21,10 +21,7 @@ from typing import Any, BinaryIO
 import psycopg
 import sqlalchemy as sa
 
-from interlock.store import (
-    private,
-    service,  # noqa: F401 - so that the metadata has them all
-)
+from interlock.store import private
 from interlock.store.columns import metadata
 from interlock.store.database import Store
 from interlock.store.errors import StoreError, sort

@@ -22,7 +22,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.store import decoding, futures, points, private
+from interlock.store import decoding, failpoints, futures, private
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, WrongIsolation, sort
@@ -187,10 +187,10 @@ class SqliteStore(Store):
                 if not alone:
                     raw.execute("RELEASE job")
             for _, _, name in group:
-                points.reach(f"{name}:before")
+                failpoints.reach(f"{name}:before")
             transaction.commit()
             for _, _, name in group:
-                points.reach(f"{name}:after")
+                failpoints.reach(f"{name}:after")
         except BaseException as error:
             conn.rollback()
             if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):

@@ -58,4 +58,4 @@ class Practice:
     def advance(self, length: timedelta) -> None:
         """Let time pass on the service: leases that nobody renewed run out, as the worker sees to it."""
         self.clock.advance(length)
-        claims.following.sweep(self.engine)
+        claims.followers.sweep(self.engine)

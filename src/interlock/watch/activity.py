@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from interlock.machine import Kind, Machine
 from interlock.store import Micros, span
-from interlock.store import service as s
-from interlock.watch.ladder import HOUR, MINUTE
+from interlock.store import service_tables as s
+from interlock.watch.histogram import HOUR, MINUTE
 
 R = s.rollup
 FINE = 3 * HOUR

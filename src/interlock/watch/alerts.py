@@ -24,10 +24,10 @@ from interlock.engine.listing import BIGGEST_PAGE
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, Registry
 from interlock.store import Micros, moment, span
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.watch.rollups import lock
+from interlock.watch.rule_values import Finding, Sight
 from interlock.watch.rules import Rule
-from interlock.watch.sight import Finding, Sight
 
 L = s.alert
 CURSOR = "alerts"

@@ -17,10 +17,10 @@ import sqlalchemy as sa
 from interlock.engine.errors import InvalidData
 from interlock.machine import Kind, Machine, Registry
 from interlock.store import Micros, span
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.watch.activity import SPANS, Activity, Ends, Workspaces, activity, ends, within
-from interlock.watch.ladder import HOUR, Lengths, Step, lengths
+from interlock.watch.histogram import HOUR, Lengths, Step, lengths
 
 I, R, V, D, W = t.instance, s.rollup, t.review, t.dead_letter, t.worker  # noqa: E741
 MOST = 10_000

@@ -31,10 +31,10 @@ from interlock.engine import feed
 from interlock.engine.feed import Position
 from interlock.engine.unit import Unit
 from interlock.store import Micros
-from interlock.store import service as s
+from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.watch.endings import endings
-from interlock.watch.ladder import DAY, HOUR, MINUTE, size_of
+from interlock.watch.histogram import DAY, HOUR, MINUTE, size_of
 
 H, I, R = t.history, t.instance, s.rollup  # noqa: E741
 CURSOR = "rollup"

@@ -19,7 +19,7 @@ from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.text import canonical
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, Registry
-from interlock.store.service import alert_rule as A
+from interlock.store.service_tables import alert_rule as A
 
 if TYPE_CHECKING:
     from interlock.config import AlertSettings

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from interlock.engine import Engine
 from interlock.store import SECOND
 from interlock.watch import alerts, rules
-from interlock.watch.sight import Finding
+from interlock.watch.rule_values import Finding
 from interlock.worker.loop import Loop
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from interlock.engine.outbox import OutboxMessage
 from interlock.engine.unit import Unit
 from interlock.machine import InterlockError
 from interlock.store import SECOND, Micros, StoreClosed, StoreError
+from interlock.worker.handler_threads import Place, Threads
 from interlock.worker.hinted import HintedLoop
-from interlock.worker.threads import Place, Threads
 
 log = logging.getLogger("interlock.worker")
 HANDS = 8

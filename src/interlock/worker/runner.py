@@ -16,10 +16,10 @@ from interlock.machine import Fail, HandlerNonsense, Outcome
 from interlock.watch import logs, tracing
 from interlock.watch.prometheus import observe_handler
 from interlock.worker.awaiting import AsyncTask
-from interlock.worker.events import EventLoop, Started
+from interlock.worker.event_loop import EventLoop, Started
+from interlock.worker.handler_threads import Place, Threads
 from interlock.worker.isolated import run_isolated
 from interlock.worker.task import Cancelled, EnginePort, make_task
-from interlock.worker.threads import Place, Threads
 
 Done = Callable[["Running", Outcome], None]
 

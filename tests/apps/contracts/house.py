@@ -13,7 +13,8 @@ from uuid import UUID, uuid4
 
 import uvicorn
 
-from interlock.apps.contracts import registry, stored
+from interlock.apps.contracts import registry
+from interlock.apps.contracts.ingest import stored
 from interlock.config import ContractSettings
 from interlock.engine import Engine, Result, due, workers
 from interlock.store import Store

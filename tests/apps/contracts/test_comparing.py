@@ -167,7 +167,7 @@ def test_once_it_is_compared_it_stays_with_that(house: House) -> None:
 def test_a_template_and_offers_of_ones_own(house: House, tmp_path: Path) -> None:
     from importlib.resources import files
 
-    shipped = files("interlock.apps.contracts.compare").joinpath("templates", "commercial.yaml")
+    shipped = files("interlock.apps.contracts.comparison").joinpath("templates", "commercial.yaml")
     (tmp_path / "ours.yaml").write_text(shipped.read_text("utf-8"), "utf-8")
     house.engine.core.settings["contracts"] = ContractSettings(templates=tmp_path)
     it = house.taken(CLEAR, compareWith="template:ours")

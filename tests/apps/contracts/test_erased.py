@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine.erasing import Erasing
+from interlock.engine.retention.erasing import Erasing
 from interlock.machine import OWNER, Actor
 from tests.apps.contracts.house import CLEAR, DOUBTFUL, House
 from tests.apps.contracts.reading.files import pdf

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from interlock.apps.contracts import steps as working
-from interlock.apps.contracts import stored
+from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.reading import Reader
 from interlock.machine import WorkError
 from tests.apps.contracts.house import CLEAR, DOUBTFUL, House

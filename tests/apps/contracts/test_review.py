@@ -12,7 +12,8 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.contracts import calibrating, stored
+from interlock.apps.contracts.fields import calibration_store
+from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import contract
 from interlock.store.contracts import contract_calibration as C
 from interlock.store.contracts import contract_label as L
@@ -320,10 +321,10 @@ def versions(house: House) -> list[str]:
 
 
 def test_the_counts_are_made_anew_from_what_reviewers_decided(both: House) -> None:
-    assert calibrating.recount(both.engine) is False
+    assert calibration_store.recount(both.engine) is False
     assert versions(both) == []
     decide_ten(both)
-    calibrating.recount(both.engine)
+    calibration_store.recount(both.engine)
     (first,) = versions(both)
     it = both.taken((*DOUBTFUL, ("Schedule Z",)))
     told = both.look(it)
@@ -331,20 +332,20 @@ def test_the_counts_are_made_anew_from_what_reviewers_decided(both: House) -> No
     assert told["fields"]["governing_law"]["confidence"] < 0.9902, "four of them were wrong"
 
     decide_ten(both, 10)
-    calibrating.recount(both.engine)
+    calibration_store.recount(both.engine)
     assert versions(both) == [first], "once a day"
     both.desk.clock.advance(timedelta(days=1))
-    calibrating.recount(both.engine)
+    calibration_store.recount(both.engine)
     assert len(versions(both)) == 2
     both.desk.clock.advance(timedelta(days=1))
-    calibrating.recount(both.engine)
+    calibration_store.recount(both.engine)
     assert len(versions(both)) == 2, "nothing was decided since"
 
 
 def test_two_processes_that_count_at_once_make_one_version(both: House) -> None:
     decide_ten(both)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda _: calibrating.recount(both.engine), range(2)))
+        list(pool.map(lambda _: calibration_store.recount(both.engine), range(2)))
     assert len(versions(both)) == 1
 
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.contracts import sampling
+from interlock.apps.contracts.review import blind_sample
 from interlock.engine import OpenReview
 from interlock.store import Store
 from interlock.store.contracts import contract_label as L
@@ -82,30 +82,30 @@ def test_what_people_read_is_learnt_field_by_field(sampled: House) -> None:
     it = sampled.taken(CLEAR)
     assert answered(sampled, it, **ANSWERS).status_code == 200
     assert sampled.state(it) == "completed"
-    assert sampling.learn(sampled.engine) == 1
+    assert blind_sample.learn(sampled.engine) == 1
     assert labels(sampled, it) == {"parties": 1, "agreement_date": 1, "governing_law": 0}
-    assert sampling.learn(sampled.engine) == 0, "once"
+    assert blind_sample.learn(sampled.engine) == 0, "once"
     assert sampled.look(it)["fields"]["governing_law"]["value"] == "New York", "a sample corrects nothing"
 
 
 def test_an_empty_answer_says_that_the_contract_does_not_say_it(sampled: House) -> None:
     it = sampled.taken(CLEAR)
     answered(sampled, it, **{**ANSWERS, "agreement_date": ""})
-    sampling.learn(sampled.engine)
+    blind_sample.learn(sampled.engine)
     assert labels(sampled, it)["agreement_date"] == 0
 
 
 def test_what_cannot_be_understood_is_not_counted(sampled: House) -> None:
     it = sampled.taken(CLEAR)
     answered(sampled, it, **{**ANSWERS, "agreement_date": "some day in spring"})
-    sampling.learn(sampled.engine)
+    blind_sample.learn(sampled.engine)
     assert labels(sampled, it) == {"parties": 1, "governing_law": 0}
 
 
 def test_a_sample_that_nobody_can_read_teaches_nothing(sampled: House) -> None:
     it = sampled.taken(CLEAR)
     assert answered(sampled, it, "unreadable").status_code == 200
-    assert sampling.learn(sampled.engine) == 0
+    assert blind_sample.learn(sampled.engine) == 0
     assert labels(sampled, it) == {}
 
 
@@ -113,16 +113,16 @@ def test_two_processes_that_learn_at_once_learn_it_once(sampled: House) -> None:
     it = sampled.taken(CLEAR)
     answered(sampled, it, **ANSWERS)
     with ThreadPoolExecutor(2) as pool:
-        assert sum(pool.map(lambda _: sampling.learn(sampled.engine), range(2))) == 1
+        assert sum(pool.map(lambda _: blind_sample.learn(sampled.engine), range(2))) == 1
     assert len(labels(sampled, it)) == 3
 
 
 def test_the_share_is_what_the_configuration_says_and_the_same_id_is_chosen_alike() -> None:
     ids = [uuid4() for _ in range(4000)]
     for share, least, most in ((0.0, 0, 0), (0.05, 120, 290), (1.0, 4000, 4000)):
-        found = [one for one in ids if sampling.chosen(one, share)]
+        found = [one for one in ids if blind_sample.chosen(one, share)]
         assert least <= len(found) <= most
-        assert [one for one in ids if sampling.chosen(one, share)] == found
+        assert [one for one in ids if blind_sample.chosen(one, share)] == found
 
 
 def test_without_a_share_nobody_is_asked(house: House) -> None:

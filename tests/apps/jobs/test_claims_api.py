@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from interlock.apps.jobs.claims import following, registry
+from interlock.apps.jobs.claims import followers, registry
 from interlock.store import Store, open_store
 from tests.http.desk import BY, Desk, opened
 
@@ -49,7 +49,7 @@ class Crawled:
 
     def expire_leases(self) -> None:
         self.desk.clock.advance(timedelta(seconds=300))
-        following.sweep(self.desk.engine)
+        followers.sweep(self.desk.engine)
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import redis as redis_client
 import sqlalchemy as sa
 
 from interlock.apps.jobs.claims import job, registry, steps
+from interlock.apps.jobs.claims.batching import Gathering
 from interlock.apps.jobs.claims.bodies import ClaimedOut, LeaseOut, claimed
-from interlock.apps.jobs.claims.gathering import Gathering
 from interlock.config import Settings
 from interlock.engine import Engine, Instance, lineage
 from interlock.engine.redis_mirror import RedisMirror

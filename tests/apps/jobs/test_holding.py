@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.autoapply.machine import application
 from interlock.apps.jobs.claims import job, run, steps
-from interlock.apps.jobs.claims.holding import HeldJob, held
+from interlock.apps.jobs.claims.worker_claim import HeldJob, held
 from interlock.machine import (
     AGENT,
     FINAL,

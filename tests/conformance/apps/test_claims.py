@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from interlock.apps.jobs.claims import following, steps
+from interlock.apps.jobs.claims import followers, steps
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.engine import EngineError, InvalidData, KeyTaken, LeaseTaken, OpenReview, Refused, lineage
 from interlock.engine.unit import Unit
@@ -49,7 +49,7 @@ class Board(Trial):
         return self.engine.write(lambda unit: steps.report(unit, "default", name, agent, status=status, **told)).state
 
     def sweep(self) -> None:
-        following.sweep(self.engine)
+        followers.sweep(self.engine)
 
     def holder(self, it: UUID) -> str | None:
         found = self.engine.leases.find(self.lock(it))

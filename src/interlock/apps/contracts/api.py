@@ -9,11 +9,17 @@ import sqlalchemy as sa
 from fastapi import Path, Query, Request
 from fastapi.responses import Response
 
-from interlock.apps.contracts import calling, flow, links, looking, placing, stored, taking
-from interlock.apps.contracts.answers import Envelope, Enveloped, envelope, open_review
-from interlock.apps.contracts.bodies import CompareBody, IngestBody, ProviderBody, ReviewBody, uploaded
-from interlock.apps.contracts.calibrating import providers, put_provider
-from interlock.apps.contracts.calling import (
+from interlock.apps.contracts.fields.calibration_store import providers, put_provider
+from interlock.apps.contracts.fields.providers import Provider
+from interlock.apps.contracts.ingest import intake, stored, viewing
+from interlock.apps.contracts.machine import FAILED, REJECTED, TIMED_OUT, contract
+from interlock.apps.contracts.reading.limits import DEFAULT as LIMITS
+from interlock.apps.contracts.review import evidence_places, links
+from interlock.apps.contracts.steps import comparable, vertical_of
+from interlock.apps.contracts.workflow import step_calls, windmill
+from interlock.apps.contracts.workflow.answers import Envelope, Enveloped, envelope, open_review
+from interlock.apps.contracts.workflow.bodies import CompareBody, IngestBody, ProviderBody, ReviewBody, uploaded
+from interlock.apps.contracts.workflow.step_calls import (
     Done,
     WrongState,
     kept,
@@ -24,10 +30,6 @@ from interlock.apps.contracts.calling import (
     tell,
     write_once,
 )
-from interlock.apps.contracts.fields.providers import Provider
-from interlock.apps.contracts.machine import FAILED, REJECTED, TIMED_OUT, contract
-from interlock.apps.contracts.reading.limits import DEFAULT as LIMITS
-from interlock.apps.contracts.steps import comparable, vertical_of
 from interlock.engine import (
     AlreadyDecided,
     Instance,
@@ -44,8 +46,8 @@ from interlock.engine.unit import Unit
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, need, require_operator
 from interlock.http.direct import Router
-from interlock.http.places import counted_for
 from interlock.http.problems import MEDIA_TYPE
+from interlock.http.waiting_slots import counted_for
 from interlock.http.writing import Write
 from interlock.machine import Actor
 from interlock.people import OPERATORS, Principal, in_workspace
@@ -124,7 +126,7 @@ async def get_page(
         return artifacts.read(conn, id, found.data["pdf"]), found.data
 
     original, _ = await service.read(look)
-    image = await looking.image(service, request, counted_for(who), original, number, scale)
+    image = await viewing.image(service, request, counted_for(who), original, number, scale)
     return Response(image, media_type="image/png")
 
 
@@ -189,19 +191,19 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
     for permission in ("read", "create"):
         in_workspace(write.who, workspace)
         need(write.who, permission, workspace, contract.name)
-    file = await service.call(taking.inspect, content, body.filename, body.vertical, settings)
+    file = await service.call(intake.inspect, content, body.filename, body.vertical, settings)
 
     def take(unit: Unit) -> Done:
         if body.compareWith:
             comparable(unit.conn, body.compareWith, workspace, settings)
         actor = write.who.actor_in(workspace)
-        taken = taking.take_in(unit, file, actor, workspace=workspace, drive=body.drive, compare_with=body.compareWith)
+        taken = intake.take_in(unit, file, actor, workspace=workspace, drive=body.drive, compare_with=body.compareWith)
         if not taken.new:
-            calling.begin(unit, unit.lock(taken.id), calling.INGEST, actor, {}, settings)
+            step_calls.begin(unit, unit.lock(taken.id), step_calls.INGEST, actor, {}, settings)
         return Done(id=taken.id, new=taken.new)
 
     made = await service.write_as(write.who, take, "create")  # whatever its key: the same file is the same workflow
-    return await calling.until(write, made.id, calling.INGEST, wait, done=201 if made.new else 200)
+    return await step_calls.until(write, made.id, step_calls.INGEST, wait, done=201 if made.new else 200)
 
 
 # -- steps
@@ -210,14 +212,14 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
 @router.post("/{id}/extract", summary="Read its fields and judge them", response_model=Envelope, responses=LATER)
 async def extract_step(write: Write, id: Id, wait: Wait = None) -> Response:
     """`needsReview` says whether a person has to look; 202 when it takes longer than `wait`."""
-    return await calling.call(write, id, calling.EXTRACT, wait)
+    return await step_calls.call(write, id, step_calls.EXTRACT, wait)
 
 
 @router.post("/{id}/compare", summary="Compare it", response_model=Envelope, responses=LATER)
 async def compare_step(write: Write, id: Id, body: CompareBody | None = None, wait: Wait = None) -> Response:
     """With what `with` names, or `compareWith` named at ingest, or what is usual for the vertical."""
     wanted = {"compare_with": body.with_} if body is not None and body.with_ else None
-    return await calling.call(write, id, calling.COMPARE, wait, wanted)
+    return await step_calls.call(write, id, step_calls.COMPARE, wait, wanted)
 
 
 @router.post("/{id}/retry", summary="Try the failed step again now", response_model=Envelope)
@@ -272,12 +274,12 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
 async def review(service: TheService, write: Write, id: Id, body: ReviewBody) -> Response:
     """409 when somebody decided before, or the workflow moved on since `expected_seq`."""
 
-    places = await placing.look_up(
+    places = await evidence_places.look_up(
         service, write.request, counted_for(write.who), lambda conn: seen(conn, id, write.who), body.fields
     )
 
     def job(unit: Unit) -> Done:
-        with placing.known(places):
+        with evidence_places.known(places):
             decide(unit, id, body, write.who)
         return Done(id=id)
 
@@ -339,13 +341,13 @@ async def resume(
     """The link is all that it takes, once: 403 when it was changed or is too old, 409 when it is decided."""
 
     link, now = links.Link(review, by, via, until, signature), service.engine.clock.now()
-    places = await placing.look_up(
+    places = await evidence_places.look_up(
         service, request, f"link {review}", lambda conn: links.opened(conn, id, link, now)[0], body.fields
     )
 
     def go_on(unit: Unit) -> dict[str, Any]:
         instance, actor = links.checked(unit, id, link)
-        with placing.known(places):
+        with evidence_places.known(places):
             decide_as(unit, instance, body, actor, only=review)
         return {"workflowId": str(id), "state": instance.state}
 
@@ -391,4 +393,4 @@ async def put_one_provider(
 )
 async def windmill_flow(service: TheService, who: Caller) -> Response:
     """It calls this service at every step, with a token that is given to it as an input."""
-    return Response(flow.text(service.address), media_type="application/yaml")
+    return Response(windmill.text(service.address), media_type="application/yaml")

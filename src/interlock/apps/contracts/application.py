@@ -15,7 +15,12 @@ NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz")
 """What the extra `contracts` brings; without it there is the life cycle, and nobody who does the work."""
 
 if all(find_spec(name) for name in NEEDED):
-    from interlock.apps.contracts import calibrating, reviewing, sampling, steps  # noqa: F401 - they register
+    from interlock.apps.contracts import steps  # noqa: F401 - they register
+    from interlock.apps.contracts.fields import calibration_store
+    from interlock.apps.contracts.review import (
+        blind_sample,
+        decisions,  # noqa: F401 - they register
+    )
 
     def _shows() -> tuple[Mapping[str, Any], Sequence[Any]]:
         from interlock.apps.contracts import api, pages
@@ -23,8 +28,8 @@ if all(find_spec(name) for name in NEEDED):
         return {contract.name: pages.ContractView()}, [api.router, api.flows, *pages.routers]
 
     def _calibrate(engine: Engine) -> bool:
-        sampling.learn(engine)
-        return calibrating.recount(engine)
+        blind_sample.learn(engine)
+        return calibration_store.recount(engine)
 
     registry = Registry(
         [contract],

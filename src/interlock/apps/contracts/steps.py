@@ -10,8 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock import ai
-from interlock.apps.contracts import asking, calibrating, sampling, stored
-from interlock.apps.contracts.compare import (
+from interlock.apps.contracts.comparison import (
     Source,
     compare_offers,
     compare_pair,
@@ -24,10 +23,12 @@ from interlock.apps.contracts.compare import (
     shipped_template,
 )
 from interlock.apps.contracts.errors import NotRetryable
+from interlock.apps.contracts.fields import calibration_store, model_reader
 from interlock.apps.contracts.fields.confidence import score
 from interlock.apps.contracts.fields.extraction import extract
 from interlock.apps.contracts.fields.validate import validate, values_of
 from interlock.apps.contracts.fields.vertical import Vertical, load_verticals
+from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import (
     COMPARING,
     COMPLETED,
@@ -39,6 +40,7 @@ from interlock.apps.contracts.machine import (
     contract,
 )
 from interlock.apps.contracts.models import Contract
+from interlock.apps.contracts.review import blind_sample
 from interlock.config import ContractSettings
 from interlock.engine import Instance, artifacts
 from interlock.engine.unit import load
@@ -108,10 +110,10 @@ def extract_fields(task: Task[Contract]) -> Outcome:
     vertical = vertical_of(task.data.vertical, settings_of(task))
     document = task.read(stored.document, task.id, task.data.model_dump())
     try:
-        more = asking.candidates(task, document, vertical)
+        more = model_reader.candidates(task, document, vertical)
     except ai.ModelRefused as error:
         raise ModelSaysNo(str(error)) from error
-    found = extract(document, vertical, providers=task.read(calibrating.providers, vertical), more=more)
+    found = extract(document, vertical, providers=task.read(calibration_store.providers, vertical), more=more)
     digest = task.keep(stored.EXTRACTION, stored.packed(found.json()), media_type=stored.JSON)
     return Go(VALIDATING, data={"extraction": digest})
 
@@ -125,9 +127,9 @@ def validate_fields(task: Task[Contract]) -> Outcome:
     extraction = stored.extraction(_content(task, task.data.extraction))
     today = moment(task.read(_now, task.id)).date()
     problems = validate(
-        vertical, values_of(extraction), today=today, providers=task.read(calibrating.providers, vertical)
+        vertical, values_of(extraction), today=today, providers=task.read(calibration_store.providers, vertical)
     )
-    table = task.read(calibrating.calibration, vertical.name)
+    table = task.read(calibration_store.calibration, vertical.name)
     data_now, original = task.data.model_dump(), _content(task, task.data.pdf)
     told = score(
         document,
@@ -151,7 +153,7 @@ def validate_fields(task: Task[Contract]) -> Outcome:
         "calibration": told.calibration_version,
     }
     if not told.needs_review:
-        asks = (sampling.ask(vertical),) if sampling.chosen(task.id, settings.blind_share) else ()
+        asks = (blind_sample.ask(vertical),) if blind_sample.chosen(task.id, settings.blind_share) else ()
         return Go(VALIDATED, data=data, reason=f"{told.final_confidence} % sure", hold=not task.data.drive, asks=asks)
     why = f"{told.final_confidence} % sure, {vertical.threshold} % are needed"
     return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *told.reasons][:4]), messages=_asked(task, settings))

@@ -31,7 +31,7 @@ from interlock.apps.jobs.autoapply.machine import (
     application,
 )
 from interlock.apps.jobs.autoapply.models import Application
-from interlock.apps.jobs.claims.holding import held
+from interlock.apps.jobs.claims.worker_claim import held
 from interlock.engine import Engine, Instance
 from interlock.machine import SYSTEM, USER, Actor, Go, Message, Outcome
 from interlock.store import SECOND

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from interlock.apps.demo.names import PLACES, company_name, slug, title
 from interlock.apps.demo.part import MARA, Part, Scene
-from interlock.apps.jobs.claims import following, steps
+from interlock.apps.jobs.claims import followers, steps
 from interlock.apps.jobs.claims.machine import DISCOVERED, FAILED, PENDING, SUBMITTED, SUCCESS, job, run
 from interlock.engine import Engine, Instance, leases
 from interlock.machine import AGENT, SYSTEM, Actor
@@ -86,7 +86,7 @@ def _verify(engine: Engine, found: Instance, luck: random.Random) -> None:
 
 def keep_on(engine: Engine, luck: random.Random) -> None:
     """Agents that are still at it renew their leases; one of them forgets to, now and then."""
-    following.sweep(engine)
+    followers.sweep(engine)
     now = engine.clock.now()
     for held in engine.read(lambda conn: leases.held(conn, now, limit=20)):
         an_agents = held.name.startswith("lock:apply:") and not held.holder.startswith("verify:")

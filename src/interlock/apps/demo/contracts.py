@@ -57,14 +57,14 @@ class Paper:
 
 
 def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
-    from interlock.apps.contracts import taking
+    from interlock.apps.contracts.ingest import intake
     from interlock.apps.contracts.steps import DEFAULTS
 
     paper = _paper(engine, luck, fate or luck.choices(FATES, WEIGHTS)[0])
-    file = taking.inspect(paper.content, paper.filename, paper.agreed.vertical, DEFAULTS)
+    file = intake.inspect(paper.content, paper.filename, paper.agreed.vertical, DEFAULTS)
 
     def take(unit: Unit) -> UUID:
-        return taking.take_in(unit, file, INBOX, compare_with=paper.compare_with).id
+        return intake.take_in(unit, file, INBOX, compare_with=paper.compare_with).id
 
     return engine.write(take, name="create")
 
@@ -114,7 +114,8 @@ def _agreed(instance: Instance) -> Terms:
 
 def _told(task: Task[Contract], _: random.Random, *, step: str) -> Outcome:
     """One of the application's own steps, with the files opened here."""
-    from interlock.apps.contracts import steps, stored
+    from interlock.apps.contracts import steps
+    from interlock.apps.contracts.ingest import stored
     from interlock.apps.contracts.reading.errors import ReaderDied
 
     if step == PARSING_PDF and task.data.filename.startswith(HEAVY_NAME):

@@ -6,10 +6,10 @@ import sqlalchemy as sa
 
 from interlock.apps.sample import parcel
 from interlock.machine import Registry
-from interlock.store import Store, service, tables
+from interlock.store import Store, service_tables, tables
 
 NAME = "demo"
-C = service.cursor
+C = service_tables.cursor
 
 
 def is_demo(conn: sa.Connection) -> bool:
@@ -19,7 +19,9 @@ def is_demo(conn: sa.Connection) -> bool:
 
 def is_untouched(conn: sa.Connection) -> bool:
     """Whether nobody has used the database: nothing was started in it, and nobody has come in."""
-    return all(conn.execute(sa.select(t.c.id).limit(1)).first() is None for t in (tables.instance, service.person))
+    return all(
+        conn.execute(sa.select(t.c.id).limit(1)).first() is None for t in (tables.instance, service_tables.person)
+    )
 
 
 def begin(store: Store, registry: Registry) -> None:

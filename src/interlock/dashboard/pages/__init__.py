@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from interlock.dashboard.pages import (
     bulk,
     dead_letters,
-    holding,
+    halting,
     instance,
     instances,
     login,
@@ -25,7 +25,7 @@ PAGES: tuple[APIRouter, ...] = (
     instance.router,
     bulk.router,
     dead_letters.router,
-    holding.router,
+    halting.router,
     running.router,
     watching.router,
 )

@@ -17,9 +17,9 @@ from interlock.machine import Kind, Machine
 from interlock.machine.diagram import lay_out
 from interlock.store import Micros
 from interlock.watch import measures
-from interlock.watch.ladder import Lengths
-from interlock.watch.longest import Resting, Versions, longest, open_states, unusual, versions
+from interlock.watch.histogram import Lengths
 from interlock.watch.measures import Point
+from interlock.watch.stragglers import Resting, Versions, longest, open_states, unusual, versions
 
 router = APIRouter(include_in_schema=False)
 

@@ -15,7 +15,7 @@ from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.machine import Machine
 from interlock.watch import alerts, measures
 from interlock.watch.alerts import Alert
-from interlock.watch.longest import Resting, longest, open_states
+from interlock.watch.stragglers import Resting, longest, open_states
 
 router = APIRouter(include_in_schema=False)
 SHOWN_ALERTS = 5

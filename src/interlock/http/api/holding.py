@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import holding
+from interlock.engine import halting
 from interlock.engine.unit import Unit
 from interlock.http.caller import Caller, TheService, require_operator
 from interlock.http.models import Answer
@@ -38,7 +38,7 @@ class HoldOut(Answer):
     at: datetime
 
     @classmethod
-    def of(cls, one: holding.Hold) -> HoldOut:
+    def of(cls, one: halting.Hold) -> HoldOut:
         return cls(machine=one.machine, actor=one.actor, reason=one.reason, at=moment(one.at))
 
 
@@ -50,7 +50,7 @@ class HoldList(Answer):
 
 @router.get("", summary="What stands still")
 async def list_holds(service: TheService, who: Caller) -> HoldList:
-    return HoldList(holds=[HoldOut.of(one) for one in await service.read(holding.holds)])
+    return HoldList(holds=[HoldOut.of(one) for one in await service.read(halting.holds)])
 
 
 @router.put("/{machine}", summary="Start no work of it any more; what runs comes to its end", response_model=HoldOut)
@@ -59,7 +59,7 @@ async def put_hold(write: Write, machine: Held, body: HoldWhy) -> Response:
 
     def hold(unit: Unit) -> HoldOut:
         require_operator(write.who, "operate")
-        return HoldOut.of(holding.hold(unit, machine, write.who.actor_in(OPERATORS), reason=body.reason))
+        return HoldOut.of(halting.hold(unit, machine, write.who.actor_in(OPERATORS), reason=body.reason))
 
     return await write(hold, name="hold")
 
@@ -68,6 +68,6 @@ async def put_hold(write: Write, machine: Held, body: HoldWhy) -> Response:
 async def delete_hold(write: Write, machine: Held) -> Response:
     def release(unit: Unit) -> HoldOut:
         require_operator(write.who, "operate")
-        return HoldOut.of(holding.release(unit, machine, write.who.actor_in(OPERATORS)))
+        return HoldOut.of(halting.release(unit, machine, write.who.actor_in(OPERATORS)))
 
     return await write(release, name="hold")

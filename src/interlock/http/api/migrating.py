@@ -11,10 +11,11 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import NotFound, migrating
-from interlock.engine.adapting import Route
-from interlock.engine.rounds import Report
+from interlock.engine import NotFound
 from interlock.engine.unit import Unit
+from interlock.engine.versions import migrating
+from interlock.engine.versions.adapting import Route
+from interlock.engine.versions.batches import Report
 from interlock.http.caller import Caller, TheService, require_operator
 from interlock.http.models import Answer
 from interlock.http.problems import BadRequest

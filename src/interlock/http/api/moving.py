@@ -14,7 +14,8 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import Instance, NotFound, artifacts, erasing, firing, pausing
+from interlock.engine import Instance, NotFound, artifacts, firing, pausing
+from interlock.engine.retention import erasing
 from interlock.engine.unit import Unit
 from interlock.http import problems
 from interlock.http.api.instances import aware, told_to, visible

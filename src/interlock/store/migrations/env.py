@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from interlock.store import service  # noqa: F401 - fills it
+from interlock.store import service_tables  # noqa: F401 - fills it
 from interlock.store.columns import metadata
 
 connection = context.config.attributes["connection"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from interlock.apps.contracts.compare.align import align
-from interlock.apps.contracts.compare.clauses import clauses_of
-from interlock.apps.contracts.compare.text import PlainDocument
+from interlock.apps.contracts.comparison.align import align
+from interlock.apps.contracts.comparison.clauses import clauses_of
+from interlock.apps.contracts.comparison.text import PlainDocument
 
 SCOPE = "1. Scope. The supplier delivers the goods that the annex lists to the customer in time."
 PRICE = "2. Price. The customer pays ten euros for each of the goods within thirty days of the invoice."

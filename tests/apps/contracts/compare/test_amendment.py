@@ -7,9 +7,9 @@ from datetime import date
 
 import pytest
 
-from interlock.apps.contracts.compare import Source, compare_amendments, load
-from interlock.apps.contracts.compare.result import AmendmentComparison
-from interlock.apps.contracts.compare.text import PlainDocument
+from interlock.apps.contracts.comparison import Source, compare_amendments, load
+from interlock.apps.contracts.comparison.result import AmendmentComparison
+from interlock.apps.contracts.comparison.text import PlainDocument
 
 BASE = """DISTRIBUTOR AGREEMENT
 This Distributor Agreement is made as of January 1, 1996 by and between Alpha Corp. and Beta Inc.

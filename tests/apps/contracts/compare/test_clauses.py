@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from interlock.apps.contracts.compare.clauses import clauses_of
-from interlock.apps.contracts.compare.labels import parts_of, roman, written
-from interlock.apps.contracts.compare.text import PlainDocument
+from interlock.apps.contracts.comparison.clauses import clauses_of
+from interlock.apps.contracts.comparison.labels import parts_of, roman, written
+from interlock.apps.contracts.comparison.text import PlainDocument
 
 LONG = "and the parties agree that this sentence goes on for as long as a line of a contract usually is, and on"
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from interlock.apps.contracts.compare import (
+from interlock.apps.contracts.comparison import (
     AnyComparison,
     Source,
     compare_amendments,
@@ -20,9 +20,9 @@ from interlock.apps.contracts.compare import (
     shipped_offers,
     shipped_template,
 )
-from interlock.apps.contracts.compare.html import fragment, style, words
-from interlock.apps.contracts.compare.result import Words
-from interlock.apps.contracts.compare.text import PlainDocument
+from interlock.apps.contracts.comparison.html import fragment, style, words
+from interlock.apps.contracts.comparison.result import Words
+from interlock.apps.contracts.comparison.text import PlainDocument
 
 EVIL = '<script>alert(1)</script> "quoted" & <img src=x onerror=alert(1)>'
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.apps.contracts.compare import Source, accept_all, compare_amendments, compare_versions, reject_all
-from interlock.apps.contracts.compare.clauses import clauses_of
+from interlock.apps.contracts.comparison import Source, accept_all, compare_amendments, compare_versions, reject_all
+from interlock.apps.contracts.comparison.clauses import clauses_of
 from interlock.apps.contracts.fields.extraction import extract
 from interlock.apps.contracts.fields.vertical import shipped
 from interlock.apps.contracts.reading import read

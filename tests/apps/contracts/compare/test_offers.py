@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.apps.contracts.compare import (
+from interlock.apps.contracts.comparison import (
     BadTemplate,
     NotComparable,
     compare_offers,
@@ -18,9 +18,9 @@ from interlock.apps.contracts.compare import (
     load_offers,
     shipped_offers,
 )
-from interlock.apps.contracts.compare.offers import CurrentContract, Offer, OfferFile
-from interlock.apps.contracts.compare.result import Amount
-from interlock.apps.contracts.compare.switching import Period, Running, switch_date
+from interlock.apps.contracts.comparison.offers import CurrentContract, Offer, OfferFile
+from interlock.apps.contracts.comparison.result import Amount
+from interlock.apps.contracts.comparison.switching import Period, Running, switch_date
 
 TODAY = date(2026, 6, 1)
 NOW = Offer(name="now", base_price=Decimal(10), kwh_price=Decimal("0.30"), price_guarantee_months=12, term_months=12)

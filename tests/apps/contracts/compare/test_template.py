@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from interlock.apps.contracts.compare import (
+from interlock.apps.contracts.comparison import (
     BadTemplate,
     Source,
     Template,
@@ -15,9 +15,9 @@ from interlock.apps.contracts.compare import (
     load_template,
     shipped_template,
 )
-from interlock.apps.contracts.compare.result import Finding
-from interlock.apps.contracts.compare.template import phrase_pattern
-from interlock.apps.contracts.compare.text import PlainDocument
+from interlock.apps.contracts.comparison.result import Finding
+from interlock.apps.contracts.comparison.template import phrase_pattern
+from interlock.apps.contracts.comparison.text import PlainDocument
 
 CONTRACT = """1. Limitation of Liability. In no event is either party liable for indirect damages.
 2. Term. This Agreement shall automatically renew for one year.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlock.apps.contracts.compare import Source, accept_all, compare_versions, load, reject_all
-from interlock.apps.contracts.compare.clauses import clauses_of
-from interlock.apps.contracts.compare.text import PlainDocument
+from interlock.apps.contracts.comparison import Source, accept_all, compare_versions, load, reject_all
+from interlock.apps.contracts.comparison.clauses import clauses_of
+from interlock.apps.contracts.comparison.text import PlainDocument
 
 BEFORE = "1. Term. It runs for one year.\n2. Price. The price is ten euros.\n3. Law. German law applies here."
 AFTER = "1. Term. It runs for two years.\n2. Price. The price is ten euros.\n4. Notice. Notice is in writing."

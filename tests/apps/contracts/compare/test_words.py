@@ -7,8 +7,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.apps.contracts.compare.text import fold
-from interlock.apps.contracts.compare.words import (
+from interlock.apps.contracts.comparison.text import fold
+from interlock.apps.contracts.comparison.words import (
     Piece,
     accepted,
     blocks,

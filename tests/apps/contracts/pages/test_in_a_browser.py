@@ -11,7 +11,8 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, async_playwright, expect
 
-from interlock.apps.contracts import registry, stored
+from interlock.apps.contracts import registry
+from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.models import Contract
 from interlock.engine import Engine
 from tests.apps.contracts.house import DOUBTFUL, OPENING, Hand, close_reader

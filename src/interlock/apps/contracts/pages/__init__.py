@@ -11,7 +11,7 @@ from interlock.apps.contracts.pages.view import ContractView
 from interlock.dashboard.site import bring
 
 bring("contracts", "interlock.apps.contracts.pages")
-bring("comparison", "interlock.apps.contracts.compare", templates=None, static="templates")
+bring("comparison", "interlock.apps.contracts.comparison", templates=None, static="templates")
 
 routers: Sequence[APIRouter] = (review.router, comparison.router, resume.router)
 

@@ -9,8 +9,8 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from markupsafe import Markup
 
-from interlock.apps.contracts.compare import load
-from interlock.apps.contracts.compare.html import fragment
+from interlock.apps.contracts.comparison import load
+from interlock.apps.contracts.comparison.html import fragment
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages.review import later, seen
 from interlock.dashboard.site import Reader, render

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from interlock.apps.contracts import stored
-from interlock.apps.contracts.bodies import ReviewBody
+from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.pages import given as entering
 from interlock.apps.contracts.pages.given import Given
 from interlock.apps.contracts.pages.sheet import sheet
+from interlock.apps.contracts.workflow.bodies import ReviewBody
 from interlock.config import ContractSettings
 from interlock.engine import Instance, OutOfDate, ReviewHeld
 from interlock.machine import InterlockError

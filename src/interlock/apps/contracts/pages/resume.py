@@ -10,13 +10,14 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from interlock.apps.contracts import links, looking, placing
 from interlock.apps.contracts.api import decide_as
-from interlock.apps.contracts.calling import kept, settings_of
+from interlock.apps.contracts.ingest import viewing
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages.deciding import Asked, asked
 from interlock.apps.contracts.pages.review import BoxText, FieldName, PageNumber, Place, holder, shown, under
 from interlock.apps.contracts.pages.sheet import PDF, Sheet
+from interlock.apps.contracts.review import evidence_places, links
+from interlock.apps.contracts.workflow.step_calls import kept, settings_of
 from interlock.dashboard.site import plain
 from interlock.engine import AlreadyDecided, EngineError, Instance, NotFound, artifacts
 from interlock.engine.unit import Unit
@@ -67,11 +68,11 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
 
     def job(unit: Unit) -> None:
         instance, actor = links.checked(unit, id, link)
-        with placing.known(places):
+        with evidence_places.known(places):
             decide_as(unit, instance, body, actor, only=link.review)
 
     try:
-        places = await placing.look_up(
+        places = await evidence_places.look_up(
             service, request, f"link {link.review}", lambda conn: _instance(conn, service, id, link)[0], body.fields
         )
         await service.write(job, "review")
@@ -97,7 +98,7 @@ async def image(
         return artifacts.read(conn, id, instance.data["pdf"])
 
     original = await service.read(look)
-    made = await looking.image(service, request, f"link {link.review}", original, number, 2.0)
+    made = await viewing.image(service, request, f"link {link.review}", original, number, 2.0)
     return Response(made, media_type="image/png")
 
 
@@ -131,7 +132,7 @@ async def _shown(
     try:
         link = links.Link.of(request.query_params)
         who = f"link {link.review}"
-        await looking.alternatives(service, request, who, lambda conn: _instance(conn, service, id, link)[0])
+        await viewing.alternatives(service, request, who, lambda conn: _instance(conn, service, id, link)[0])
         instance, actor, made, more = await service.read(look)
     except (NotAllowed, NotFound, AlreadyDecided) as wrong:
         return await refused(request, wrong)

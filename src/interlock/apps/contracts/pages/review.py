@@ -12,24 +12,25 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from interlock.apps.contracts import looking, placing, stored
-from interlock.apps.contracts.answers import open_review
 from interlock.apps.contracts.api import decide
-from interlock.apps.contracts.calling import kept, settings_of
-from interlock.apps.contracts.calling import seen as workflow_of
+from interlock.apps.contracts.ingest import stored, viewing
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages import given as entering
 from interlock.apps.contracts.pages.deciding import Asked, asked, told
 from interlock.apps.contracts.pages.sheet import PDF, Sheet, sheet
+from interlock.apps.contracts.review import evidence_places
+from interlock.apps.contracts.workflow.answers import open_review
+from interlock.apps.contracts.workflow.step_calls import kept, settings_of
+from interlock.apps.contracts.workflow.step_calls import seen as workflow_of
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
 from interlock.dashboard.words import title
 from interlock.engine import AlreadyDecided, EngineError, Forbidden, Instance, NotFound, ReviewHeld, artifacts, reviews
 from interlock.engine.unit import Unit
-from interlock.http.places import counted_for
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
+from interlock.http.waiting_slots import counted_for
 from interlock.machine import InterlockError
 from interlock.store import SECOND
 
@@ -80,14 +81,14 @@ async def post(request: Request, id: UUID) -> Response:
         return await _show(v, id, want)
 
     def job(unit: Unit) -> Done:
-        with placing.known(places):
+        with evidence_places.known(places):
             decide(unit, id, body, v.who)
         after = unit.lock(id)
         name = view_for(v.service.engine.registry, after).title(after)
         return Done(said=f"{name}: {title(after.state)} now.", to="/ui/reviews")
 
     try:
-        places = await placing.look_up(
+        places = await evidence_places.look_up(
             v.service, request, counted_for(v.who), lambda conn: seen(conn, id, v), body.fields
         )
         return await form.do(job, "review")
@@ -128,7 +129,7 @@ async def under(service: Service, request: Request, caller: str, instance: Insta
         span = reader.span_at(document, page, rectangle, original)
         return span, reader.boxes_of(document, [span], original)[0] if span is not None else []
 
-    span, boxes = await looking.look(service, request, caller, find)
+    span, boxes = await viewing.look(service, request, caller, find)
     if span is None:
         return JSONResponse({"quote": "", "place": "", "page": page, "boxes": []})
     return JSONResponse(
@@ -182,7 +183,7 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
             return instance, None, {}
         return (instance, *shown(conn, instance, settings, want, error))
 
-    await looking.alternatives(v.service, v.request, counted_for(v.who), lambda conn: seen(conn, id, v))
+    await viewing.alternatives(v.service, v.request, counted_for(v.who), lambda conn: seen(conn, id, v))
     instance, made, more = await v.service.read(look)
     machine = v.service.engine.registry.get(contract.name)
     if made is None:

@@ -10,15 +10,16 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.contracts import calibrating, stored
-from interlock.apps.contracts.answers import open_review
+from interlock.apps.contracts.fields import calibration_store
 from interlock.apps.contracts.fields.confidence import grade
 from interlock.apps.contracts.fields.validate import validate
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
+from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
 from interlock.apps.contracts.pages.given import Given
 from interlock.apps.contracts.reading import Span
 from interlock.apps.contracts.steps import DEFAULTS, vertical_of
+from interlock.apps.contracts.workflow.answers import open_review
 from interlock.config import ContractSettings
 from interlock.engine import Instance, artifacts, reviews
 from interlock.store import moment
@@ -190,7 +191,7 @@ def sheet(
         ordered,
         stands,
         GRADES[stands],
-        round(calibrating.calibration(conn, vertical.name).table.documents),
+        round(calibration_store.calibration(conn, vertical.name).table.documents),
         [(p.width, p.height) for p in document.pages],
         "" if data["media_type"] == PDF else document.page(shown).text,
         shown,
@@ -212,7 +213,7 @@ def _problems(
     values = {name: one.get("normalised") for name, one in read.items()}
     today = moment(instance.entered_at).date()
     found: dict[str, list[str]] = {}
-    for one in validate(vertical, values, today=today, providers=calibrating.providers(conn, vertical)):
+    for one in validate(vertical, values, today=today, providers=calibration_store.providers(conn, vertical)):
         found.setdefault(one.field, []).append(one.message)
     return found
 

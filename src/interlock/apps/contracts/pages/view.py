@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.apps.contracts import sampling
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
+from interlock.apps.contracts.review import blind_sample
 from interlock.dashboard.views import Block, Looking, View
 from interlock.engine import Instance, OpenReview
 
@@ -25,7 +25,7 @@ class ContractView(View):
         return str(instance.data.get("filename") or View.title(self, instance))
 
     def summary(self, review: OpenReview, instance: Instance) -> str:
-        if review.name == sampling.NAME:
+        if review.name == blind_sample.NAME:
             return "A sample of those that nobody looked at. Read it yourself; what the machine read comes afterwards"
         reasons = instance.data.get("reasons") or []
         sure = f"{instance.data.get('final_confidence') or 0} % sure that all required fields are right"
@@ -45,7 +45,7 @@ class ContractView(View):
     def evidence(self, looking: Looking) -> list[Block]:
         originals = [a for a in looking.artifacts if a.hash == looking.instance.data.get("pdf")]
         file = [Block(a.name, kind="artifact", artifact=a.name) for a in originals[-1:]]
-        if looking.review is not None and (looking.review.name, looking.review.status) == (sampling.NAME, "open"):
+        if looking.review is not None and (looking.review.name, looking.review.status) == (blind_sample.NAME, "open"):
             return file  # whoever has seen the machine's values would find them right
         digest = looking.instance.data.get("fields")
         fields: Mapping[str, Mapping[str, Any]] = json.loads(looking.content(digest) or b"{}") if digest else {}

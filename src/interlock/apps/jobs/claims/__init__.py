@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from interlock.apps.jobs.claims import following
+from interlock.apps.jobs.claims import followers
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.machine import Duty, Registry
 
@@ -23,7 +23,7 @@ def _shows() -> tuple[Mapping[str, Any], Sequence[Any]]:
 registry = Registry(
     [job, run],
     shows=_shows,
-    duties=[Duty("claims", timedelta(seconds=2), following.sweep)],
+    duties=[Duty("claims", timedelta(seconds=2), followers.sweep)],
 )
 
 __all__ = ["job", "registry", "run"]

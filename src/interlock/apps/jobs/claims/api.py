@@ -11,7 +11,8 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from interlock.apps.jobs.claims import following, steps
+from interlock.apps.jobs.claims import followers, steps
+from interlock.apps.jobs.claims.batching import Gathering
 from interlock.apps.jobs.claims.bodies import (
     PATCHED,
     POSTED,
@@ -34,9 +35,8 @@ from interlock.apps.jobs.claims.bodies import (
     claimed,
     read,
 )
-from interlock.apps.jobs.claims.gathering import Gathering
 from interlock.apps.jobs.claims.machine import job, run
-from interlock.apps.jobs.claims.showing import Shown
+from interlock.apps.jobs.claims.redis_view import Shown
 from interlock.engine import Instance, NotFound, firing, lineage, moves
 from interlock.engine.unit import Unit, load
 from interlock.http.api.instances import workspace_of
@@ -171,7 +171,7 @@ def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
         return False
     unit.record(posting, "amended", actor, payload=change)
     if tags is not None and "tags" in change["set"]:
-        following.retag(unit, posting, tags)
+        followers.retag(unit, posting, tags)
     return True
 
 

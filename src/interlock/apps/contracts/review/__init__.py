@@ -1,0 +1,1 @@
+"""Review: what a reviewer's decision does, signed links, evidence places, and the blind sample."""

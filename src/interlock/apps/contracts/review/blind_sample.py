@@ -1,0 +1,104 @@
+"""A sample of what was approved without a person is read by one all the same, who does not see what the machine read.
+
+Else the counts would only ever hear of the hard cases. The contract does not wait for it; the answers are labels like
+those of a review.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from interlock.apps.contracts.fields import calibration_store
+from interlock.apps.contracts.fields.normalise import normalise
+from interlock.apps.contracts.fields.vertical import Vertical
+from interlock.apps.contracts.ingest import stored
+from interlock.apps.contracts.machine import SAMPLE_WINDOW, contract
+from interlock.engine import Engine
+from interlock.engine.unit import Unit
+from interlock.machine import Actor, Ask, Review
+from interlock.store.contracts import contract_label as L
+from interlock.store.tables import review as R
+
+NAME = "blind_sample"
+DONE, UNREADABLE = "done", "unreadable"
+
+
+def chosen(id: UUID, share: float) -> bool:
+    """By the id alone, so that a step that is done again chooses alike."""
+    return int.from_bytes(hashlib.sha256(id.bytes).digest()[:8]) < share * 2**64
+
+
+def ask(vertical: Vertical) -> Ask:
+    """A question for each required field; nothing of what the machine read is in it."""
+    return Ask(
+        NAME,
+        Review(
+            "A sample: what does this contract say?",
+            decisions={DONE: "", UNREADABLE: ""},
+            form=_form(vertical),
+            due=SAMPLE_WINDOW,
+        ),
+    )
+
+
+def _form(vertical: Vertical) -> type[BaseModel]:
+    asked: dict[str, Any] = {
+        one.name: (
+            str,
+            Field(
+                "",
+                max_length=2000,
+                title=one.label,
+                description=f"{one.help} Empty: the contract does not say.".strip(),
+            ),
+        )
+        for one in vertical.required
+    }
+    made: type[BaseModel] = create_model(f"Sample{vertical.name}", __config__=ConfigDict(extra="forbid"), **asked)
+    return made
+
+
+def learn(engine: Engine) -> int:
+    """What people read in samples becomes labels; how many contracts were new."""
+    there = sa.select(L.c.id).where(L.c.instance_id == R.c.instance_id)
+    query = sa.select(R.c.id).where(
+        R.c.machine == contract.name, R.c.name == NAME, R.c.decision == DONE, ~there.exists()
+    )
+    found = engine.read(lambda conn: conn.execute(query).scalars().all())
+    return sum(engine.write(partial(_learn, review_id=one), name="calibrate") for one in found)
+
+
+def _learn(unit: Unit, review_id: UUID) -> bool:
+    from interlock.apps.contracts.steps import DEFAULTS, vertical_of  # which ask for samples
+
+    review = unit.conn.execute(sa.select(R).where(R.c.id == review_id)).one()
+    instance = unit.lock(review.instance_id)  # two processes may be at it
+    if unit.conn.execute(sa.select(L.c.id).where(L.c.instance_id == instance.id).limit(1)).first() is not None:
+        return False
+    vertical = vertical_of(instance.data["vertical"], unit.core.settings.get("contracts") or DEFAULTS)
+    read = stored.fields(unit.conn, instance.id, instance.data)
+    told: dict[str, Any] = json.loads(review.answer or "{}")
+    learnt = False
+    for definition in vertical.required:
+        machine, text = read.get(definition.name) or {}, str(told.get(definition.name) or "").strip()
+        meant = normalise(definition.type, text, vertical.locale) if text else None
+        if "signals" not in machine or (text and meant is None):
+            continue  # nothing was read, or nobody knows what was meant
+        calibration_store.learn(
+            unit,
+            instance.id,
+            vertical.name,
+            definition.name,
+            machine["signals"],
+            meant == machine["normalised"],
+            Actor.parse(review.decided_by),
+        )
+        learnt = True
+    return learnt

@@ -1,0 +1,183 @@
+"""How the workflow endpoints answer: always the same envelope, with an error that says whether to try again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from interlock.apps.contracts.errors import NotRetryable
+from interlock.apps.contracts.ingest import stored
+from interlock.apps.contracts.machine import FAILED, REJECTED, REVIEW_REQUIRED
+from interlock.apps.contracts.models import RejectReason
+from interlock.apps.contracts.reading.errors import ReadingError
+from interlock.engine import Instance, artifacts, reviews
+from interlock.http import problems
+from interlock.machine import InterlockError, WorkError
+from interlock.store import moment
+
+SHOWN = ("value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals")
+MORE = ("words", "doubts", "alternatives", "machine", "human", "verified")
+
+
+class ErrorOut(BaseModel):
+    """What went wrong."""
+
+    code: str = Field(examples=["CORRUPT_PDF"])
+    message: str
+    details: Any = None
+    retryable: bool = Field(description="Whether the same request may succeed later.")
+
+
+class Envelope(BaseModel):
+    """Every answer."""
+
+    success: bool
+    data: Any = None
+    error: ErrorOut | None = None
+
+
+def envelope(data: Any, status: int = 200, error: ErrorOut | None = None) -> Response:
+    told = {"success": error is None, "data": data, "error": error.model_dump() if error else None}
+    return JSONResponse(told, status)
+
+
+def refused(error: InterlockError) -> Response:
+    """One of our errors in the envelope, with the status that the rest of the API would give it."""
+    if isinstance(error, WorkError):
+        retryable = error.retryable if isinstance(error, ReadingError) else not isinstance(error, NotRetryable)
+        told = ErrorOut(code=code_of(type(error)), message=str(error), retryable=retryable)
+        return envelope(None, 503 if retryable else 422, told)
+    return of_problem(problems.of(error))
+
+
+def of_problem(told: problems.Refusal) -> Response:
+    details = told.problem.model_dump(exclude_none=True, exclude={"type", "title", "status", "detail"}) or None
+    code = re.sub(r"\W+", "_", told.problem.type).upper()
+    retryable = told.status_code in {429, 500, 503}
+    made = envelope(
+        None, told.status_code, ErrorOut(code=code, message=told.problem.detail, details=details, retryable=retryable)
+    )
+    for name in ("www-authenticate", "retry-after"):
+        if name in told.headers:
+            made.headers[name] = told.headers[name]
+    return made
+
+
+class Enveloped(APIRoute):
+    """A route whose refusals come in the envelope, too."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                places = [f"{'.'.join(map(str, e['loc'][1:])) or 'body'}: {e['msg']}" for e in error.errors()[:10]]
+                told = ErrorOut(code="INVALID", message="; ".join(places), details=places, retryable=False)
+                return envelope(None, 422, told)
+            except InterlockError as error:
+                return refused(error)
+            except HTTPException as error:
+                return of_problem(problems.plain(error))
+            except Exception as error:
+                return of_problem(problems.unexpected(request, error))
+
+        return answer
+
+
+def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
+    """All that is known of a workflow by now."""
+    data = instance.data
+    told: dict[str, Any] = {
+        "workflowId": str(instance.id),
+        "state": instance.state,
+        "seq": instance.seq,
+        "createdAt": moment(instance.created_at).isoformat(),
+        "updatedAt": moment(instance.updated_at).isoformat(),
+    }
+    if instance.erased:
+        return told | {"erased": instance.erased}
+    told |= {"vertical": data["vertical"], "filename": data["filename"], "drive": data["drive"]}
+    if data["pages"] is not None:
+        told["pages"] = data["pages"]
+    if data["final_confidence"] is not None:
+        told |= {
+            "needsReview": instance.state == REVIEW_REQUIRED,
+            "finalConfidence": data["final_confidence"],
+            "calibrationVersion": data["calibration"],
+            "problems": data["problems"],
+            "reasons": data["reasons"],
+        }
+    if instance.state == REVIEW_REQUIRED:
+        task = open_review(conn, instance)
+        told["reviewTaskId"] = str(task.id) if task else None
+        told["reviewDueAt"] = moment(task.due_at).isoformat() if task and task.due_at else None
+    if data["fields"] or data["extraction"]:
+        told["fields"] = {name: _field(one) for name, one in stored.fields(conn, instance.id, data).items()}
+    if data["comparison"]:
+        told |= {"comparisonKind": data["comparison_kind"], "verdict": data["verdict"]}
+        told["comparison"] = json.loads(artifacts.read(conn, instance.id, data["comparison"]))
+    if data["reject_reason"]:
+        told["rejectReason"] = data["reject_reason"]
+    if instance.state == FAILED or given_up(instance):
+        told |= {"failedAtStep": instance.failed_step, "lastError": failure(instance).model_dump()}
+    if data["origin"]:
+        told["origin"] = data["origin"]
+    if data["review_note"]:
+        told["notes"] = data["review_note"]
+    return told
+
+
+def _field(one: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {name: one.get(name) for name in SHOWN}
+    shown["boxes"] = shown["boxes"] or []
+    return shown | {name: one[name] for name in MORE if one.get(name)}
+
+
+def open_review(conn: sa.Connection, instance: Instance) -> reviews.OpenReview | None:
+    found = reviews.waiting(conn, reviews.Wanted(instance_id=instance.id), limit=10)
+    return next((one for one in found if one.state == REVIEW_REQUIRED), None)
+
+
+def given_up(instance: Instance) -> bool:
+    """Whether it was rejected because a step failed, and not by a reviewer."""
+    why = instance.data.get("reject_reason")
+    return instance.state == REJECTED and why is not None and why != RejectReason.REJECTED_IN_REVIEW
+
+
+def failure(instance: Instance) -> ErrorOut:
+    """Why the last step failed, and whether trying again can help."""
+    error = instance.error or {}
+    kind = str(error.get("type", "Error"))
+    known = next((c for c in _all(WorkError) if c.__name__ == kind), None)
+    hopeless = known is not None and issubclass(known, NotRetryable)
+    return ErrorOut(
+        code=code_of(known) if known is not None else _words(kind),
+        message=str(error.get("message", "")),
+        details={"step": instance.failed_step, "attempts": instance.failures_of(instance.failed_step or "")},
+        retryable=instance.state == FAILED and not hopeless,
+    )
+
+
+def code_of(kind: type[Exception]) -> str:
+    """The error's name for a program."""
+    return str(getattr(kind, "code", "") or _words(kind.__name__))
+
+
+def _words(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
+
+
+def _all(kind: type[Any]) -> list[type[Any]]:
+    return [kind, *(found for sub in kind.__subclasses__() for found in _all(sub))]

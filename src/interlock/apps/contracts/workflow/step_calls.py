@@ -1,0 +1,234 @@
+"""A step that is called: started where it is held, waited for while it runs, its stored answer when it is done."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from interlock.apps.contracts.machine import (
+    COMPARING,
+    COMPLETED,
+    EXTRACTING,
+    FAILED,
+    PARSING_PDF,
+    PENDING,
+    REJECTED,
+    REVIEW_REQUIRED,
+    TIMED_OUT,
+    VALIDATED,
+    VALIDATING,
+    contract,
+)
+from interlock.apps.contracts.steps import DEFAULTS, comparable
+from interlock.apps.contracts.workflow.answers import envelope, failure, given_up, workflow
+from interlock.config import ContractSettings
+from interlock.engine import Instance, NotFound, firing, moves
+from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
+from interlock.http.caller import credentials, require, still_known
+from interlock.http.heavy import CallerGone, TooBusy, gone
+from interlock.http.problems import BadRequest
+from interlock.http.service import Service
+from interlock.http.writing import Writer
+from interlock.machine import Actor
+from interlock.machine.transitions import PEOPLE
+from interlock.people import NotAuthenticated, Principal
+from interlock.store.tables import instance as I
+
+LINE = (PENDING, PARSING_PDF, EXTRACTING, VALIDATING, REVIEW_REQUIRED, VALIDATED, COMPARING, COMPLETED)
+"""The way of a contract that nothing goes wrong with."""
+POLL = (0.02, 0.5)
+LATER = 2
+"""Seconds after which it makes sense to ask again for a step that is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an endpoint does: the states in which it is at work, of which the first is where it may be held."""
+
+    name: str
+    states: tuple[str, ...]
+
+
+INGEST = Step("ingest", (PENDING, PARSING_PDF))
+EXTRACT = Step("extract", (EXTRACTING, VALIDATING))
+COMPARE = Step("compare", (VALIDATED, COMPARING))
+
+
+class WrongState(BadRequest):
+    """The workflow is not where this makes sense."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, status=409, kind="wrong-state")
+
+
+def settings_of(service: Service) -> ContractSettings:
+    found = service.engine.core.settings.get("contracts")
+    return found if isinstance(found, ContractSettings) else DEFAULTS
+
+
+def seen(conn: sa.Connection, id: UUID, who: Principal) -> Instance:
+    """The workflow, if whoever asks may see it."""
+    found = load(conn, conn.execute(sa.select(I).where(I.c.id == id, I.c.machine == contract.name)).all())
+    if not found:
+        raise NotFound(f"there is no workflow {id}")
+    require(who, "read", found[0].workspace, f"workflow {id}", machine=contract.name)
+    return found[0]
+
+
+def kept(instance: Instance) -> Instance:
+    """The workflow, if what was read from its file is still there."""
+    if instance.erased:
+        raise NotFound(f"the data of workflow {instance.id} was erased: {instance.erased}")
+    return instance
+
+
+def must_have_data(instance: Instance) -> None:
+    """Nothing more can be done with what was erased."""
+    if instance.erased:
+        raise WrongState(f"the data of workflow {instance.id} was erased: {instance.erased}")
+
+
+def locked(unit: Unit, id: UUID, who: Principal, permission: str) -> Instance:
+    """The workflow, if whoever asks may do this to it."""
+    try:
+        instance = unit.lock(id)
+    except NotFound:
+        raise NotFound(f"there is no workflow {id}") from None
+    if instance.machine != contract.name:
+        raise NotFound(f"there is no workflow {id}")
+    for needed in ("read", permission):  # the answer shows it
+        require(who, needed, instance.workspace, f"workflow {id}", machine=contract.name)
+    return instance
+
+
+class Done(BaseModel):
+    """What a write leaves behind: the workflow that its answer tells of."""
+
+    id: UUID
+    new: bool = True
+
+
+async def write_once(write: Writer, job: Callable[[Unit], Done], name: str) -> Done:
+    """In one transaction; under an Idempotency-Key only the first time."""
+    if write.key is None:
+        return await write.service.write_as(write.who, job, name)
+    told, _ = await write.once(job, write.key, name=name)
+    return Done.model_validate_json(told)
+
+
+async def tell(service: Service, who: Principal, id: UUID, status: int = 200) -> Response:
+    """All of the workflow."""
+    return await service.read(lambda conn: envelope(workflow(conn, seen(conn, id, who)), status))
+
+
+async def call(
+    write: Writer, id: UUID, step: Step, wait: float | None, patch: Mapping[str, Any] | None = None
+) -> Response:
+    """Start the step, attach to it while it runs, or give its answer when it is done."""
+    service = write.service
+
+    def start(unit: Unit) -> Done:
+        instance = locked(unit, id, write.who, "fire")
+        begin(unit, instance, step, write.who.actor_in(instance.workspace), patch or {}, settings_of(service))
+        return Done(id=id)
+
+    await write_once(write, start, "fire")
+    return await until(write, id, step, wait)
+
+
+def begin(
+    unit: Unit, instance: Instance, step: Step, actor: Actor, patch: Mapping[str, Any], settings: ContractSettings
+) -> None:
+    """Set the step going, unless it is under way or done."""
+    must_have_data(instance)
+    where = _where(instance)
+    if LINE.index(where) < LINE.index(step.states[0]):
+        over = instance.state in {REJECTED, TIMED_OUT}
+        hint = "do it again with reprocess" if over else f"{step.name} comes after it"
+        at = f"{instance.state} at {where}" if instance.state == FAILED else instance.state
+        raise WrongState(f"workflow {instance.id} is {at}; {hint}")
+    if patch and instance.state in {VALIDATED, FAILED} and where in step.states:
+        comparable(unit.conn, patch["compare_with"], instance.workspace, settings)
+        change = moves.change_data(contract, instance, patch)
+        if any(change.values()):
+            unit.record(instance, "amended", actor, payload=change)
+    elif patch and any(instance.data[name] != value for name, value in patch.items()):
+        raise WrongState(
+            f"workflow {instance.id} is {instance.state}; what it is compared with cannot be changed any more"
+        )
+    if where not in step.states:
+        return
+    if instance.state == FAILED:
+        # An orchestrator may call a step again; that a contract is tried again is the service's own rule.
+        by = actor if actor.kind in PEOPLE else SYSTEM_ACTOR
+        firing.fire(unit, instance.id, "retry", by, reason=f"{actor} called its step again")
+    elif instance.state == step.states[0] and not firing.under_way(instance):
+        firing.fire(unit, instance.id, "run", actor)
+
+
+def _where(instance: Instance) -> str:
+    """The state that counts for what was done: of one that failed, the step that failed."""
+    if instance.state == FAILED or given_up(instance):
+        return (instance.failed_step or PARSING_PDF).partition(":")[0]
+    return REVIEW_REQUIRED if instance.state in {REJECTED, TIMED_OUT} else instance.state
+
+
+async def until(write: Writer, id: UUID, step: Step, wait: float | None, *, done: int = 200) -> Response:
+    """The answer of a step that is under way: when it is done, or 202 with what is known by then.
+
+    Where too many wait already it is 202 at once: the step was started, so it cannot be refused any more.
+    """
+    service = write.service
+    found = await service.read(lambda conn: seen(conn, id, write.who))
+    if _at_work(found, step):
+        try:
+            with service.waits.held(write.who):
+                found = await _ended(write, found, step, settings_of(service).wait if wait is None else wait)
+        except TooBusy:
+            pass
+    if _at_work(found, step):
+        answer = await tell(service, write.who, id, 202)
+        answer.headers["Retry-After"] = str(LATER)
+        return answer
+    # It is told as it was when the step ended, however far the worker has gone on by now.
+    data = await service.read(lambda conn: workflow(conn, found))
+    stuck = found.state in step.states and found.error is not None
+    if stuck or (_where(found) in step.states and (found.state == FAILED or given_up(found))):
+        error = failure(found)
+        return await service.call(envelope, data, 503 if error.retryable else 422, error)
+    return await service.call(envelope, data, done)
+
+
+def _at_work(instance: Instance, step: Step) -> bool:
+    return instance.state in step.states and firing.under_way(instance)
+
+
+async def _ended(write: Writer, found: Instance, step: Step, wait: float) -> Instance:
+    """The workflow when the step has ended, or the time; nobody is waited for who has gone or is shut out."""
+    service, shown = write.service, credentials(write.request)
+    deadline = time.monotonic() + wait
+    nap, longest = POLL
+    left = asyncio.ensure_future(gone(write.request))
+    try:
+        while _at_work(found, step) and (rest := deadline - time.monotonic()) > 0 and not service.stopping:
+            await asyncio.wait({left}, timeout=min(nap, rest))
+            if left.done():
+                raise CallerGone("nobody waits for the answer any more")
+            known = await still_known(service, shown)
+            if known is None:
+                raise NotAuthenticated("the token or the login has ended meanwhile")
+            found = await service.read(partial(seen, id=found.id, who=known))
+            nap = min(nap * 1.5, longest)
+    finally:
+        left.cancel()
+        await asyncio.gather(left, return_exceptions=True)
+    return found

@@ -1,0 +1,1 @@
+"""Retention and erasure: archive and remove instances that ended long ago, and erase personal data on request."""

@@ -1,0 +1,256 @@
+"""Archives: instances that were removed, one JSON line each, in files that prove by themselves that they are whole.
+
+A line has the instance's row, its history as it was hashed, and the rows of every other table that are its own. Binary
+values are hexadecimal; a payload is the very text that was hashed. A batch of lines is one gzip member: it is written
+and on the disk before anything is removed, and a member that was cut off by a crash is followed by nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from interlock.engine import audit, verifying
+from interlock.engine.errors import EngineError
+from interlock.engine.proof import COLUMNS as PROVEN
+from interlock.store import Micros, Store, moment, private
+from interlock.store import service_tables as s
+from interlock.store import tables as t
+from interlock.store.columns import metadata
+
+FORMAT = 1
+FULL = 64 * 1024 * 1024
+"""Bytes after which a file is followed by another."""
+STAYS = {"limit_use", "lease", "kept_key", "contract_label"}
+"""Tables whose rows outlive the instance; they are not found by it, either."""
+
+
+class CannotArchive(EngineError):
+    """The file cannot be written; nothing was removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An instance as it was written to a file."""
+
+    id: UUID
+    seq: int
+    head: bytes
+    line: bytes
+
+    @property
+    def digest(self) -> bytes:
+        return hashlib.sha256(self.line).digest()
+
+
+def belongings() -> list[sa.Table]:
+    """Every table whose rows belong to an instance and go with it; an application's too."""
+    return [table for table in metadata.sorted_tables if "instance_id" in table.c and table.name not in STAYS]
+
+
+def among(conn: sa.Connection, column: sa.ColumnElement[Any], ids: Iterable[UUID]) -> sa.ColumnElement[bool]:
+    """Whether a column has one of the ids; for PostgreSQL as one value, which is half the work of a hundred."""
+    if conn.dialect.name == "postgresql":
+        return column == sa.any_(sa.literal(list(ids), type_=postgresql.ARRAY(sa.Uuid())))
+    return column.in_(list(ids))
+
+
+def describe(conn: sa.Connection, ids: Sequence[UUID]) -> list[Record]:
+    """The instances with all that belongs to them, as lines."""
+    rows = conn.execute(sa.select(t.instance).where(among(conn, t.instance.c.id, ids)).order_by(t.instance.c.id)).all()
+    told: dict[UUID, dict[str, Any]] = {row.id: {"format": FORMAT, "instance": plain(row)} for row in rows}
+    for table in belongings():
+        query = sa.select(table).where(among(conn, table.c.instance_id, told))
+        if table.name == "artifact_ref":
+            size = t.artifact.c.size
+            query = query.add_columns(size).join(t.artifact, t.artifact.c.hash == table.c.hash, isouter=True)
+        order = table.c.seq if table.name == "history" else next(iter(table.primary_key.columns))
+        for row in conn.execute(query.order_by(order)):
+            told[row.instance_id].setdefault("artifact" if table.name == "artifact_ref" else table.name, []).append(
+                {name: value for name, value in plain(row).items() if name != "instance_id"}
+            )
+    sent = sa.select(s.delivery, t.outbox.c.instance_id).join(t.outbox, t.outbox.c.id == s.delivery.c.outbox_id)
+    for row in conn.execute(sent.where(among(conn, t.outbox.c.instance_id, told)).order_by(s.delivery.c.id)):
+        told[row.instance_id].setdefault("delivery", []).append(plain(row))
+    return [Record(row.id, row.seq, bytes(row.head), line_of(told[row.id])) for row in rows]
+
+
+def problems(record: Record) -> tuple[str, ...]:
+    """Why the line would prove nothing; none in an untouched history."""
+    return _verify(str(record.id), record.line, json.loads(record.line), None).problems
+
+
+def plain(row: sa.Row[Any]) -> dict[str, Any]:
+    """A row as JSON can say it."""
+    return {name: _plain(value) for name, value in row._mapping.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).hex()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def line_of(told: Any) -> bytes:
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+class Archive:
+    """A file that lines are added to; a new one for each run, so that nobody writes behind a crash."""
+
+    def __init__(self, folder: Path, name: str, now: Micros) -> None:
+        self._folder, self._name, self._now = folder, name, now
+        self.path: Path | None = None
+        self.files: list[Path] = []
+
+    def add(self, lines: Iterable[bytes]) -> Path:
+        """Write the lines and wait until they are on the disk; the file they are in."""
+        member = gzip.compress(b"".join(line + b"\n" for line in lines), compresslevel=6, mtime=0)
+        try:
+            if self.path is None or self.path.stat().st_size > FULL:
+                self._begin()
+            assert self.path is not None
+            _append(self.path, member)
+        except OSError as error:
+            raise CannotArchive(
+                f"cannot write to {self.path or self._folder}: {error.strerror}; make room or name another folder in "
+                "retention.folder; nothing was removed"
+            ) from error
+        return self.path
+
+    def _begin(self) -> None:
+        private.folder(self._folder)
+        stamp = f"{moment(self._now):%Y-%m-%dT%H-%M-%SZ}"
+        self.path = self._folder / f"{self._name}-{stamp}-{secrets.token_hex(4)}.jsonl.gz"
+        os.close(private.create(self.path))
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # else the file itself may be forgotten
+        finally:
+            os.close(folder)
+        self.files.append(self.path)
+
+
+def _append(path: Path, member: bytes) -> None:
+    with path.open("r+b") as file:
+        before = file.seek(0, os.SEEK_END)
+        try:
+            file.write(member)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(before)
+            raise
+
+
+# -- reading
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file; `problem` says why it, and what follows, cannot be read."""
+
+    number: int
+    text: bytes
+    problem: str = ""
+
+
+def lines(path: Path) -> Iterator[Line]:
+    number = 0
+    try:
+        with gzip.open(path, "rb") as file:
+            for number, text in enumerate(file, 1):
+                yield Line(number, text.rstrip(b"\n"))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        yield Line(number + 1, b"", f"the file is damaged or was cut off after line {number}: {error}")
+    except OSError as error:
+        raise EngineError(f"cannot read {path}: {error.strerror}") from error
+
+
+def verify(path: Path, store: Store | None = None) -> Iterator[audit.Verdict]:
+    """Walk the chain of each line; with a database, compare it with what is remembered there."""
+    for line in lines(path):
+        if line.problem:
+            yield audit.Verdict(problems=(f"{path.name}: {line.problem}",))
+            return
+        try:
+            told = json.loads(line.text)
+        except ValueError:
+            told = None
+        if isinstance(told, dict) and "table" in told:
+            continue  # a row that was kept by its age alone
+        yield _verify(f"{path.name}, line {line.number}", line.text, told, store)
+
+
+def _verify(place: str, text: bytes, told: Any, store: Store | None) -> audit.Verdict:
+    try:
+        instance_id = UUID(told["instance"]["id"])
+        instance = _row(told["instance"], ("head",))
+        beside = told.get("instance_data")
+        if instance.data is None and beside:
+            instance.data = beside[0]["data"]
+        rows = [_row({**row, "instance_id": instance_id}, ("digest", "hash")) for row in told.get("history", ())]
+        leave = [_row(row, ("last_hash", "export_digest")) for row in told.get("purge", ())]
+        found = verifying.verify_rows(instance, instance_id, rows, leave, _beside(told))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return audit.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
+    if store is not None:
+        found += store.read(lambda conn: _remembered(conn, instance_id, text))
+    return audit.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))
+
+
+def _beside(told: Any) -> verifying.Beside:
+    """The rows of other tables in a line, as the database has them."""
+    found: verifying.Beside = []
+    for table in PROVEN:
+        for row in told.get("artifact" if table == "artifact_ref" else table, ()):
+            ids = {name: UUID(row[name]) for name in ("id", "retried_as") if row.get(name)}
+            found.append((table, row | ids))
+    return found
+
+
+def _row(values: dict[str, Any], binary: tuple[str, ...]) -> Any:
+    """Like a row of the database: what was written in hexadecimal is binary again."""
+    made = SimpleNamespace(**values)
+    for name in binary:
+        value = values[name]
+        setattr(made, name, bytes.fromhex(value) if value is not None else None)
+    return made
+
+
+def _remembered(conn: sa.Connection, instance_id: UUID, text: bytes) -> list[str]:
+    there = conn.execute(sa.select(t.instance.c.id).where(t.instance.c.id == instance_id)).first()
+    if there is not None:
+        return []  # it was written, and not removed: another file will have it
+    P = t.purge
+    found = conn.execute(sa.select(P.c.export_digest).where(P.c.instance_id == instance_id, P.c.kind == "rows")).first()
+    if found is None:
+        return [f"{instance_id}: the database does not know that it was removed"]
+    if found.export_digest is None or bytes(found.export_digest) != hashlib.sha256(text).digest():
+        return [f"{instance_id}: the database remembers another line than this one"]
+    return []
+
+
+def has(text: bytes, wanted: Sequence[str]) -> bool:
+    """Whether a line has one of the texts in it, in any case."""
+    told = text.decode("utf-8", "surrogatepass").casefold()
+    return any(one.casefold() in told for one in wanted)
+
+
+def whose(text: bytes) -> str:
+    """The instance that a line is of, or the table."""
+    told = json.loads(text)
+    return str(told["instance"]["id"]) if "instance" in told else str(told.get("table", ""))

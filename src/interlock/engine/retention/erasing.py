@@ -1,0 +1,313 @@
+"""Erasing a person's data: what an instance keeps is emptied, and its chain still verifies.
+
+A history row is hashed with the digest of its payload, so the payload can go and the digest stays. Who erased, when
+and why is a row of the same history, and a row of `purge` is the leave for the trigger. What cannot be erased is told:
+names of actors are part of the chain, and archives and backups lie elsewhere.
+
+Only what has ended is erased: the code of a running instance needs its data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.engine import actions, deadletters, proof
+from interlock.engine.errors import InvalidData, StillAtWork
+from interlock.engine.instance import ERASED, Instance
+from interlock.engine.lineage import identity
+from interlock.engine.purges import permit
+from interlock.engine.retention import archive
+from interlock.engine.retention.removing import keep_keys
+from interlock.engine.text import canonical, hidden, joined
+from interlock.engine.unit import Unit, told
+from interlock.machine import Actor
+from interlock.store import moment
+from interlock.store import service_tables as s
+from interlock.store import tables as t
+from interlock.store.ai import ai_answer, ai_call
+from interlock.store.jobs import job_index, job_tag
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
+
+H, I = t.history, t.instance  # noqa: E741
+LOOK = 500
+SHORTEST = 3
+"""Characters that a value must have: a shorter one is found everywhere."""
+TEXTS: Mapping[sa.Table, tuple[str, ...]] = {
+    t.instance_data: ("data",),
+    H: ("payload",),
+    t.review: ("evidence", "answer"),
+    t.dead_letter: ("error", "data", "note"),
+    t.effect: ("key", "answer", "error"),
+    t.outbox: ("recipient", "subject", "body", "last_error"),
+    t.artifact_ref: ("name",),
+    ai_call: ("for_user", "error"),
+    job_index: ("job_id",),
+    job_tag: ("tag",),
+}
+"""Where the data of an instance lies beside its row."""
+OWN = ("key", "data", "labels", "last_error")
+ELSEWHERE: Mapping[sa.Table, tuple[str, ...]] = {
+    s.person: ("name", "email"),
+    s.action: ("actor", "target", "details"),
+    s.idempotency: ("who", "key", "body"),
+    s.schedule: ("name", "data", "labels"),
+    s.bulk: ("filter", "arguments", "actor", "reason"),
+    s.alert: ("sentence",),
+    ai_answer: ("output",),
+    t.outbox: ("recipient", "subject", "body"),
+    t.lease: ("name", "holder"),
+    t.limit_key: ("key",),
+}
+"""Tables that are no instance's; what is found there is told, and a model's answers are deleted."""
+
+
+@dataclass
+class Erased:
+    """What was erased, or would be."""
+
+    instances: list[UUID] = field(default_factory=list)
+    what: Counter[str] = field(default_factory=Counter)
+    """Rows that were emptied or deleted, by table."""
+    at_work: list[UUID] = field(default_factory=list)
+    """Instances that have the value and have not ended."""
+    shared: list[str] = field(default_factory=list)
+    """Artifacts that others refer to, too, by hash; their contents stay."""
+    stays: Counter[str] = field(default_factory=Counter)
+    """Where the value still is, and how often."""
+    archives: dict[str, list[str]] = field(default_factory=dict)
+    """Files of the retention with the value in them, and which instances those lines are of."""
+
+
+# -- finding
+
+
+def spellings(value: str) -> list[str]:
+    """The value as it may lie in a text: as it is, and as JSON writes it."""
+    if len(value.strip()) < SHORTEST:
+        raise InvalidData(f"{value!r} is too short to be looked for: give at least {SHORTEST} characters")
+    inside = canonical(value)[1:-1]
+    return [value] if inside == value else [value, inside]
+
+
+def _has(column: sa.ColumnElement[Any], wanted: Sequence[str]) -> sa.ColumnElement[bool]:
+    return sa.or_(*(column.icontains(one, autoescape=True) for one in wanted))
+
+
+def find(engine: Engine, value: str) -> Iterator[list[UUID]]:
+    """Instances that have the value anywhere, in any case of letters; a list for each part of the table."""
+    wanted, after = spellings(value), None
+    while True:
+        last, found = engine.read(partial(_find, wanted=wanted, after=after))
+        yield found
+        if last is None:
+            return
+        after = last
+
+
+def _find(conn: sa.Connection, wanted: Sequence[str], after: UUID | None) -> tuple[UUID | None, list[UUID]]:
+    query = sa.select(I.c.id).order_by(I.c.id).limit(LOOK)
+    ids = list(conn.execute(query.where(I.c.id > after) if after is not None else query).scalars())
+    if not ids:
+        return None, []
+    own = [_has(I.c[name], wanted) for name in OWN]
+    found = set(conn.execute(sa.select(I.c.id).where(I.c.id.in_(ids), sa.or_(*own))).scalars())
+    for table, names in TEXTS.items():
+        here = sa.or_(*(_has(table.c[name], wanted) for name in names))
+        found |= set(conn.execute(sa.select(table.c.instance_id).where(table.c.instance_id.in_(ids), here)).scalars())
+    found |= _in_artifacts(conn, ids, wanted)
+    return (ids[-1] if len(ids) == LOOK else None), sorted(found)
+
+
+def _in_artifacts(conn: sa.Connection, ids: Sequence[UUID], wanted: Sequence[str]) -> set[UUID]:
+    """Contents that are text; what lies inside of a PDF or a picture cannot be seen from here."""
+    R, A = t.artifact_ref, t.artifact
+    rows = conn.execute(
+        sa.select(R.c.instance_id, A.c.content).join(A, A.c.hash == R.c.hash).where(R.c.instance_id.in_(ids))
+    )
+    low = [one.lower().encode("utf-8", "surrogatepass") for one in wanted]
+    return {row.instance_id for row in rows if any(one in bytes(row.content).lower() for one in low)}
+
+
+# -- erasing
+
+
+def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: str | None = None) -> Erased:
+    """Empty all that the instance keeps; its key only where the value is in it. StillAtWork while it has not ended."""
+    if not reason.strip():
+        raise InvalidData("say why it is erased; the history keeps the reason")
+    if value is not None and value.casefold() in reason.casefold():
+        raise InvalidData("the reason has the value in it that is to be erased; say it in other words")
+    instance = unit.lock(instance_id)
+    if instance.finished_at is None:
+        raise StillAtWork(
+            f"instance {instance_id} is in {instance.state!r} and has not ended; cancel it or wait, then erase it"
+        )
+    report = Erased(instances=[instance_id])
+    conn = unit.conn
+    permit(unit, "payloads", [(instance_id, instance.seq, instance.head, None)], actor, reason)
+    here = H.c.instance_id == instance_id
+    report.what["history"] = conn.execute(
+        sa.update(H).where(here, H.c.payload.is_not(None)).values(payload=None)
+    ).rowcount
+    note = f"{moment(unit.now):%Y-%m-%d} by {actor}: {reason}"
+    _empty_beside(unit, instance_id, note, report)
+    _artifacts(conn, instance_id, report)
+    _effects(conn, instance_id, spellings(value) if value is not None else [])
+    data = {ERASED: note}
+    instance.set_data(data)
+    instance.labels, instance.last_error = None, None
+    if value is not None and instance.key is not None and _inside(instance.key, value):
+        _hide_key(unit, instance)
+    # What the emptied rows said is said again, as it is from here on: identity, data, and the rows beside it.
+    text = told({"reason": reason, "what": dict(report.what), "set": data})
+    unit.record(instance, ERASED, actor, text=joined(identity(instance), text))
+    for table in proof.TABLES:
+        unit.cover_stored(table, table.c.instance_id == instance_id)
+    actions.record(unit, actor, "erase", str(instance_id), workspace=instance.workspace, details={"reason": reason})
+    return report
+
+
+def _inside(text: str, value: str) -> bool:
+    return value.casefold() in text.casefold()
+
+
+def _hide_key(unit: Unit, instance: Instance) -> None:
+    """The key goes; where it was to stay taken for ever, its hash does that."""
+    assert instance.key is not None
+    if instance.unique_key is not None:
+        keep_keys(unit, [(instance.workspace, instance.machine, hidden(instance.key), instance.id)])
+    instance.key, instance.unique_key = hidden(instance.key), None
+    unit.touch(instance)
+
+
+def _empty_beside(unit: Unit, instance_id: UUID, note: str, report: Erased) -> None:
+    conn = unit.conn
+    O, D = t.outbox, t.dead_letter  # noqa: E741
+    emptied: list[tuple[sa.Table, dict[str, Any]]] = [
+        (t.review, {"evidence": canonical({ERASED: note}), "answer": None}),
+        (D, {"error": canonical(deadletters.GONE), "data": "{}", "note": None}),
+        (O, {"recipient": ERASED, "subject": ERASED, "body": "{}", "last_error": None}),
+        (ai_call, {"for_user": None, "error": None}),
+    ]
+    messages = sa.select(O.c.id).where(O.c.instance_id == instance_id)
+    conn.execute(sa.update(s.delivery).where(s.delivery.c.outbox_id.in_(messages)).values(detail=ERASED))
+    conn.execute(
+        sa.update(O)
+        .where(O.c.instance_id == instance_id, O.c.status.in_(("waiting", "dead")))
+        .values(status="discarded", settled_at=unit.now)
+    )
+    calls = sa.select(ai_call.c.id).where(ai_call.c.instance_id == instance_id)
+    report.what["ai_answer"] = conn.execute(sa.delete(ai_answer).where(ai_answer.c.call_id.in_(calls))).rowcount
+    for table, values in emptied:
+        done = conn.execute(sa.update(table).where(table.c.instance_id == instance_id).values(values))
+        report.what[table.name] = done.rowcount
+    for table in (t.progress, job_index, job_tag):
+        done = conn.execute(sa.delete(table).where(table.c.instance_id == instance_id))
+        report.what[table.name] = done.rowcount
+    report.what = +report.what
+
+
+def _artifacts(conn: sa.Connection, instance_id: UUID, report: Erased) -> None:
+    R, A = t.artifact_ref, t.artifact
+    hashes = set(conn.execute(sa.select(R.c.hash).where(R.c.instance_id == instance_id)).scalars())
+    if not hashes:
+        return
+    conn.execute(sa.select(A.c.hash).where(A.c.hash.in_(hashes)).order_by(A.c.hash).with_for_update()).all()
+    report.what["artifact_ref"] = conn.execute(sa.delete(R).where(R.c.instance_id == instance_id)).rowcount
+    used = set(conn.execute(sa.select(R.c.hash).where(R.c.hash.in_(hashes))).scalars())
+    report.shared = sorted(used)
+    if gone := hashes - used:
+        report.what["artifact"] = conn.execute(sa.delete(A).where(A.c.hash.in_(gone))).rowcount
+
+
+def _effects(conn: sa.Connection, instance_id: UUID, wanted: Sequence[str]) -> None:
+    """The answers go, the keys stay: they keep a thing from being done twice. One with the value in it stays hashed."""
+    E = t.effect
+    conn.execute(sa.update(E).where(E.c.instance_id == instance_id).values(answer=None, error=None))
+    for row in conn.execute(sa.select(E.c.id, E.c.key).where(E.c.instance_id == instance_id)).all():
+        if any(_inside(row.key, one) for one in wanted):
+            conn.execute(sa.update(E).where(E.c.id == row.id).values(key=hidden(row.key)))
+
+
+# -- a person's data, wherever it is
+
+
+class Erasing:
+    """Finds and erases all that has a value in it, such as a mail address or a user's name."""
+
+    def __init__(self, engine: Engine, actor: Actor, reason: str, *, archives: Path | None = None) -> None:
+        self._engine, self._actor, self._reason, self._archives = engine, actor, reason, archives
+
+    def one(self, instance_id: UUID, *, dry_run: bool = False) -> Erased:
+        """Erase one instance."""
+        if dry_run:
+            self._engine.get(instance_id)
+            return Erased(instances=[instance_id])
+        return self._engine.write(lambda unit: erase(unit, instance_id, self._actor, self._reason), name="erase")
+
+    def every(self, value: str, *, dry_run: bool = False) -> Iterator[Erased]:
+        """Erase every instance that has the value; the report so far after each part, whole at the end."""
+        report = Erased()
+        for found in find(self._engine, value):
+            for instance_id in found:
+                self._take(instance_id, value, report, dry_run=dry_run)
+            yield report
+        wanted = spellings(value)
+        if not dry_run:
+            gone = sa.delete(ai_answer).where(_has(ai_answer.c.output, wanted))
+            report.what["ai_answer"] += self._engine.store.write(lambda conn: conn.execute(gone).rowcount, name="erase")
+            report.what = +report.what
+        self._engine.read(partial(_left, wanted=wanted, report=report))
+        if self._archives is not None:
+            report.archives = in_archives(self._archives, wanted)
+        yield report
+
+    def _take(self, instance_id: UUID, value: str, report: Erased, *, dry_run: bool) -> None:
+        if dry_run:
+            ended = self._engine.get(instance_id).finished_at is not None
+            (report.instances if ended else report.at_work).append(instance_id)
+            return
+        try:
+            done = self._engine.write(
+                lambda unit: erase(unit, instance_id, self._actor, self._reason, value=value), name="erase"
+            )
+        except StillAtWork:
+            report.at_work.append(instance_id)
+            return
+        report.instances.append(instance_id)
+        report.what.update(done.what)
+        report.shared += done.shared
+
+
+def _left(conn: sa.Connection, wanted: Sequence[str], report: Erased) -> None:
+    """Where else it is, or still is: to be looked at by a person."""
+    for table, names in ELSEWHERE.items():
+        here = sa.or_(*(_has(table.c[name], wanted) for name in names))
+        report.stays[table.name] = conn.execute(sa.select(sa.func.count()).select_from(table).where(here)).scalar_one()
+    by = sa.select(sa.func.count()).select_from(H).where(_has(H.c.actor, wanted))
+    report.stays["history.actor"] = conn.execute(by).scalar_one()
+    report.stays = +report.stays
+    # What the last of several that were erased had with the others is gone by now.
+    contents = sa.select(t.artifact.c.hash).where(t.artifact.c.hash.in_(report.shared))
+    report.shared = sorted(conn.execute(contents).scalars()) if report.shared else []
+
+
+def in_archives(folder: Path, wanted: Sequence[str]) -> dict[str, list[str]]:
+    """Archives with the value in them: they are files, and whoever keeps them has to deal with them."""
+    found: dict[str, list[str]] = {}
+    wanted = [*wanted, *(canonical(one)[1:-1] for one in wanted)]  # a payload lies in a line as JSON in JSON
+    for path in sorted(folder.glob("*.jsonl.gz")) if folder.is_dir() else ():
+        for line in archive.lines(path):
+            if archive.has(line.text, wanted):
+                found.setdefault(str(path), []).append(archive.whose(line.text))
+    return found

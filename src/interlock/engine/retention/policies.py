@@ -1,0 +1,403 @@
+"""Retention: what ended long ago is written to an archive, then removed, a little at a time beside the load.
+
+A run looks through each machine's states by id. Ids grow with time, so it ends where everything began after the limit:
+what is young is never read. Each batch is on the disk before it is removed; a crash in between writes it twice and
+loses nothing. One process does it at a time, by a named lease; a second one would do no harm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from uuid_utils.compat import uuid7
+
+from interlock.config import Settings
+from interlock.config.settings import length
+from interlock.engine import artifacts
+from interlock.engine.errors import LeaseTaken, items_own
+from interlock.engine.purges import NOBODY, START, permit
+from interlock.engine.retention import archive, removing
+from interlock.engine.text import canonical, shortened
+from interlock.engine.unit import Unit
+from interlock.engine.versions import adapting
+from interlock.machine import SYSTEM, Actor, Kind
+from interlock.store import Micros, StoreBusy, failpoints, partitions, retention_tables, span
+from interlock.store import service_tables as s
+from interlock.store import tables as t
+from interlock.store.columns import metadata
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
+
+I, H = t.instance, t.history  # noqa: E741
+ACTOR = Actor(SYSTEM, "retention")
+LEASE = "interlock/retention"
+HOLD = timedelta(minutes=5)
+LOOK = 500
+"""Instances that one read looks at."""
+BATCH, MOST_ROWS = 100, 10_000
+"""Instances that go in one transaction, and history rows that they may have together."""
+BROKEN = "its chain does not verify: look into it first"
+UNREADABLE = "it cannot be read: look into it first"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How long what is over is kept; None is for ever."""
+
+    folder: Path
+    default: Micros | None = None
+    machines: Mapping[str, Micros | None] = field(default_factory=dict)
+    rows: Mapping[str, Micros] = field(default_factory=dict)
+    """By the name of a table whose rows are kept by their age alone."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Policy:
+        wanted = settings.retention
+        ages = {
+            "delivery": wanted.messages,
+            "outbox": wanted.messages,
+            "alert": wanted.alerts,
+            "action": wanted.actions,
+            "ai_answer": wanted.answers,
+        }
+        return cls(
+            wanted.folder or settings.data / "retention",
+            _micros(wanted.default),
+            {name: _micros(age) for name, age in wanted.machines.items()},
+            {name: found for name, age in ages.items() if (found := _micros(age)) is not None},
+        )
+
+    def of_machine(self, name: str) -> Micros | None:
+        return self.machines.get(name, self.default)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is ever removed."""
+        return bool(self.rows) or any(age is not None for age in (self.default, *self.machines.values()))
+
+
+def _micros(age: str) -> Micros | None:
+    found = length(age)
+    return span(found) if found is not None else None
+
+
+class Scope(NamedTuple):
+    """A machine's state, and the moment before which whatever ended there goes."""
+
+    machine: str
+    state: str
+    before: Micros
+
+
+def scopes(conn: sa.Connection, policy: Policy, now: Micros) -> list[Scope]:
+    """Every machine and state that has an instance, found by skipping through the index, and in which one may end.
+
+    Millions that wait or work are not looked through: no version of their machine ends where they are.
+    """
+    found: list[Scope] = []
+    machine = _next(conn, I.c.machine)
+    while machine is not None:
+        age = policy.of_machine(machine)
+        goes_on = _goes_on(conn, machine) if age is not None else set()
+        state = _next(conn, I.c.state, I.c.machine == machine) if age is not None else None
+        while state is not None:
+            assert age is not None
+            if state not in goes_on:
+                found.append(Scope(machine, state, now - age))
+            state = _next(conn, I.c.state, I.c.machine == machine, I.c.state > state)
+        machine = _next(conn, I.c.machine, I.c.machine > machine)
+    return found
+
+
+def _goes_on(conn: sa.Connection, machine: str) -> set[str]:
+    """States in which instances work or wait, in every version that has them."""
+    kinds = [kind for version in adapting.versions(conn, machine).values() for kind in version.kinds.items()]
+    ends = {state for state, kind in kinds if kind not in (Kind.WORK, Kind.WAITING)}
+    return {state for state, _ in kinds} - ends
+
+
+def _next(conn: sa.Connection, column: sa.Column[Any], *where: sa.ColumnElement[bool]) -> str | None:
+    order = (I.c.machine, I.c.state)
+    row = conn.execute(sa.select(column).where(*where).order_by(*order).limit(1)).first()
+    return row[0] if row is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one read found: those that may go with their number of rows, and why others may not."""
+
+    ready: tuple[tuple[UUID, int], ...]
+    held_back: Mapping[UUID, str]
+    last: UUID | None
+    """Where the next look begins; None: there is no more."""
+
+
+def look(conn: sa.Connection, scope: Scope, after: UUID | None, limit: int = LOOK) -> Look:
+    columns = (I.c.id, I.c.root, I.c.seq, I.c.created_at, I.c.finished_at, removing.STILL.label("still"))
+    # In the order of the index: asked for one state and the lowest ids, PostgreSQL may walk through all ids.
+    query = sa.select(*columns).where(I.c.machine == scope.machine, I.c.state.between(scope.state, scope.state))
+    if after is not None:
+        query = query.where(I.c.id > after)
+    rows = conn.execute(query.order_by(I.c.state, I.c.id).limit(limit)).all()
+    old = [row for row in rows if row.finished_at is not None and row.finished_at <= scope.before]
+    back = removing.held_back(conn, {row.id: row.root for row in old})
+    back |= {row.id: "something is due by itself" for row in old if not row.still and row.id not in back}
+    young = all(row.created_at > scope.before for row in rows)
+    return Look(
+        tuple((row.id, row.seq) for row in old if row.id not in back),
+        back,
+        None if young or len(rows) < limit else rows[-1].id,
+    )
+
+
+def batches(ready: Sequence[tuple[UUID, int]]) -> Iterator[list[UUID]]:
+    """Small ones, so that nobody waits for long."""
+    batch: list[UUID] = []
+    rows = 0
+    for one, its_rows in ready:
+        if batch and (len(batch) >= BATCH or rows + its_rows > MOST_ROWS):
+            yield batch
+            batch, rows = [], 0
+        batch.append(one)
+        rows += its_rows
+    if batch:
+        yield batch
+
+
+@dataclass
+class Report:
+    """What a run did, or would do."""
+
+    instances: Counter[str] = field(default_factory=Counter)
+    """Removed, by machine."""
+    rows: Counter[str] = field(default_factory=Counter)
+    """Removed by age alone, by table."""
+    held_back: Counter[str] = field(default_factory=Counter)
+    """Old enough, and kept; by reason."""
+    files: list[Path] = field(default_factory=list)
+    months: list[str] = field(default_factory=list)
+    """Partitions of the history that went as a whole."""
+    busy: str = ""
+    """Who is at it; then nothing was done."""
+    stopped: bool = False
+    """Whether somebody stopped it before the end."""
+
+    @property
+    def total(self) -> int:
+        return self.instances.total() + self.rows.total()
+
+
+class Retention:
+    """Removes what ended long ago."""
+
+    def __init__(self, engine: Engine, policy: Policy, *, actor: Actor = ACTOR) -> None:
+        self._engine, self._policy, self._actor = engine, policy, actor
+        self._more = False
+        """Whether the last step left something for another one like it."""
+        self._holder = f"{platform.node()}/{os.getpid()}/{uuid7().hex[-8:]}"
+
+    def plan(self, told: Callable[[Report], None] = lambda _: None) -> Report:
+        """What a run would do now; nothing is written."""
+        report = Report()
+        now = self._engine.clock.now()
+        for scope, found in self._looks(now):
+            report.instances[scope.machine] += len(found.ready)
+            report.held_back.update(found.held_back.values())
+            told(report)
+        for name, condition in _by_age(self._policy, now):
+            table = metadata.tables[name]
+            query = sa.select(sa.func.count()).select_from(table).where(condition)
+            report.rows[name] = self._engine.read(partial(_number, query=query))
+        return report
+
+    def run(
+        self,
+        told: Callable[[Report], None] = lambda _: None,
+        *,
+        stopping: Callable[[], bool] = lambda: False,
+        rest: Callable[[float], object] = lambda _: None,
+    ) -> Report:
+        """Archive and remove all that is old enough; `rest` is called between batches with how long the last took."""
+        report, engine = Report(), self._engine
+        try:
+            held = engine.leases.take(LEASE, self._holder, HOLD)
+        except LeaseTaken as taken:
+            report.busy = str(taken)
+            return report
+        begun, error = engine.clock.now(), None
+        archives: dict[str, archive.Archive] = {}
+        try:
+            for step in self._steps(begun, report, archives):
+                before = engine.clock.steady()
+                step()
+                told(report)
+                if stopping():
+                    report.stopped = True
+                    break
+                rest(engine.clock.steady() - before)
+                held = engine.leases.renew(held, HOLD)
+        except Exception as failure:
+            error = shortened(f"{type(failure).__name__}: {failure}", 1000)
+            raise
+        finally:
+            report.files = [path for one in archives.values() for path in one.files]
+            if report.total or error:
+                written = partial(_write_down, actor=self._actor, report=report, begun=begun, error=error)
+                engine.write(written, name="retain")
+            engine.leases.release(held)
+        return report
+
+    def _steps(self, now: Micros, report: Report, archives: dict[str, archive.Archive]) -> Iterator[Callable[[], None]]:
+        """What is to be done, a small step at a time."""
+        going = self._months_that_go(now)
+        for scope, found in self._looks(now):
+            report.held_back.update(found.held_back.values())
+            file = self._file(archives, scope.machine, now)
+            for batch in batches(found.ready):
+                yield partial(self._batch, scope, batch, file, report, going)
+        for month in going:
+            yield partial(self._drop, month, report)
+        for name, condition in _by_age(self._policy, now):
+            self._more = True
+            while self._more:
+                yield partial(self._rows, name, condition, self._file(archives, name, now), report)
+        # Looked for each time: who was stopped or killed after the last removal has left contents behind.
+        self._more = self._engine.read(artifacts.unused)
+        while self._more:
+            yield self._contents
+
+    def _file(self, archives: dict[str, archive.Archive], name: str, now: Micros) -> archive.Archive:
+        return archives.setdefault(name, archive.Archive(self._policy.folder, name, now))
+
+    def _looks(self, now: Micros) -> Iterator[tuple[Scope, Look]]:
+        for scope in self._engine.read(partial(scopes, policy=self._policy, now=now)):
+            after: UUID | None = None
+            while True:
+                found = self._engine.read(partial(look, scope=scope, after=after))
+                yield scope, found
+                if found.last is None:
+                    break
+                after = found.last
+
+    def _batch(
+        self, scope: Scope, batch: list[UUID], file: archive.Archive, report: Report, going: list[partitions.Month]
+    ) -> None:
+        engine = self._engine
+        records = []
+        for record in engine.read(partial(archive.describe, ids=batch)):
+            why = _held_as_evidence(record)
+            if why is None:
+                records.append(record)
+            else:
+                report.held_back[why] += 1
+        # A history in a month that goes as a whole is not deleted row by row.
+        whole = [r for r in records if any(month.has(r.id) for month in going)]
+        single = [r for r in records if r not in whole]
+        for some, leave in ((single, False), (whole, True)):
+            if not some:
+                continue
+            path = file.add(record.line for record in some)
+            failpoints.reach("retain:archived")
+            reason = f"ended before the limit of the machine; archived in {path.name}"
+            go = partial(removing.remove, records=some, actor=self._actor, reason=reason, leave_history=leave)
+            gone = engine.write(go, name="retain")
+            report.instances[scope.machine] += len(gone)
+
+    def _rows(self, name: str, condition: sa.ColumnElement[bool], file: archive.Archive, report: Report) -> None:
+        table = metadata.tables[name]
+        key = list(table.primary_key.columns)
+        query = sa.select(table).where(condition).order_by(*key).limit(LOOK)
+        rows = self._engine.read(lambda conn: conn.execute(query).all())
+        self._more = len(rows) == LOOK
+        if not rows:
+            return
+        lines = [archive.line_of({"table": name, "row": archive.plain(row)}) for row in rows]
+        if name != "ai_answer":  # a copy of what can be asked again is not worth a file
+            file.add(lines)
+        failpoints.reach("retain:archived")
+        keys = [tuple(row._mapping[column.name] for column in key) for row in rows]
+        old = sa.delete(table).where(sa.tuple_(*key).in_(keys), condition)
+
+        def go(unit: Unit) -> int:
+            # What is proven by checkpoints is removed with a row of its own; the rest proves nothing.
+            if name == "action":
+                digest = hashlib.sha256(b"\n".join(lines)).digest()
+                newest = max(row.at for row in rows)
+                permit(unit, f"age:{name}", [(NOBODY, newest, START, digest)], self._actor, "older than its limit")
+            return unit.conn.execute(old).rowcount
+
+        report.rows[name] += self._engine.write(go, name="retain")
+
+    def _contents(self) -> None:
+        self._more = self._engine.write(artifacts.collect, name="retain") > 0
+
+    # -- months of a partitioned history
+
+    def _months_that_go(self, now: Micros) -> list[partitions.Month]:
+        return self._engine.read(lambda conn: partitions.ended(conn, self._policy.of_machine, now))
+
+    def _drop(self, month: partitions.Month, report: Report) -> None:
+        try:
+            if self._engine.store.schema(lambda conn: partitions.drop(conn, month)):
+                report.months.append(month.name)
+        except StoreBusy:
+            return  # it would have made others wait; the next round tries again
+
+
+def _held_as_evidence(record: archive.Record) -> str | None:
+    """Why it must stay: somebody may have tampered with it. One that cannot be read keeps nobody else."""
+    try:
+        return BROKEN if archive.problems(record) else None
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        return UNREADABLE
+
+
+def _number(conn: sa.Connection, query: sa.Select[int]) -> int:
+    return int(conn.execute(query).scalar_one())
+
+
+def _by_age(policy: Policy, now: Micros) -> Iterator[tuple[str, sa.ColumnElement[bool]]]:
+    """Tables that are kept by age alone, in an order in which nothing is left without what it belongs to."""
+    for name, age in policy.rows.items():
+        before = now - age
+        match name:
+            case "delivery":
+                # What belongs to an instance goes with it.
+                own = sa.exists().where(t.outbox.c.id == s.delivery.c.outbox_id, t.outbox.c.instance_id.is_not(None))
+                yield name, sa.and_(s.delivery.c.at <= before, ~own)
+            case "outbox":
+                o = t.outbox.c
+                done = o.status.in_(("delivered", "discarded"))
+                yield name, sa.and_(o.instance_id.is_(None), done, sa.func.coalesce(o.settled_at, o.at) <= before)
+            case "alert":
+                yield name, sa.and_(s.alert.c.status == "closed", s.alert.c.closed_at <= before)
+            case _:
+                yield name, metadata.tables[name].c.at <= before
+
+
+def _write_down(unit: Unit, actor: Actor, report: Report, begun: Micros, error: str | None) -> None:
+    unit.insert(
+        retention_tables.retention_run,
+        actor=str(actor),
+        instances=report.instances.total(),
+        rows=canonical(dict(report.rows)),
+        kept_back=canonical(dict(report.held_back)),
+        files=canonical([path.name for path in report.files]),
+        error=error,
+        started_at=begun,
+        ended_at=unit.now,
+    )

@@ -1,0 +1,210 @@
+"""How the work is: what waits for too long, who works, which versions nobody has code for. Looking writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from interlock.config import Settings
+from interlock.engine import Engine, checkpoints, workers
+from interlock.engine.feed import Position, settled
+from interlock.engine.signing import Keys
+from interlock.store import SECOND, Micros, moment, retention_tables
+from interlock.store import service_tables as s
+from interlock.store import tables as t
+from interlock.store.health import Finding, Level, graded, lasting, patiently
+from interlock.watch import rollups
+
+I, H, O = t.instance, t.history, t.outbox  # noqa: E741
+MANY = 1_000
+"""Counting ends here."""
+
+
+def look(engine: Engine, settings: Settings | None = None) -> list[Finding]:
+    """Everything about the work that can be seen in the database; with settings, where else checkpoints are kept."""
+    now = engine.clock.now()
+
+    def read(conn: sa.Connection) -> Iterator[Finding]:
+        yield from [
+            *_workers(conn, now),
+            *_lag(conn, now),
+            *_versions(conn, engine),
+            *_sums(conn, now),
+            *_messages(conn, now),
+            *_letters(conn),
+            *_retention(conn),
+            *_checkpoints(conn, now, settings, engine.core.audit_keys),
+        ]
+
+    return patiently(engine.store, read)
+
+
+def _workers(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
+    found = workers.alive(conn)
+    living = [worker for worker in found if worker.until > now]
+    if not living:
+        waits = conn.execute(_ready(now).limit(1)).first() is not None
+        do = "start one: interlock up, or interlock worker"
+        level = Level.PROBLEM if waits else Level.WARNING
+        yield Finding(level, "workers", "no worker is alive" + (", and work is ready" if waits else ""), do)
+    else:
+        yield Finding(Level.OK, "workers", f"{len(living)} alive on {len({w.host for w in living})} machines")
+    silent = [worker for worker in found if worker.until <= now]
+    if silent and living:
+        one = min(silent, key=lambda worker: worker.beat_at)
+        yield Finding(
+            Level.WARNING,
+            "heartbeat",
+            f"{len(silent)} have not said that they live, the first for "
+            f"{lasting((now - one.beat_at) / SECOND)} ({one.host}, process {one.pid})",
+            "others take their work over; look into their logs",
+        )
+    offset = max((abs(worker.clock_offset) for worker in living), default=0) / SECOND
+    yield graded(
+        "clocks of workers",
+        offset,
+        1.0,
+        30.0,
+        f"the worst is {offset:.2f} seconds away from the database's",
+        "let a time service set the clocks of the machines with workers",
+    )
+
+
+def _ready(now: Micros) -> sa.Select[tuple[str, Micros]]:
+    return sa.select(I.c.queue, I.c.due_at).where(sa.text("wake = 'work'"), I.c.due_at <= now)
+
+
+def _lag(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
+    ready = _ready(now).subquery()
+    rows = conn.execute(
+        sa.select(ready.c.queue, sa.func.min(ready.c.due_at), sa.func.count()).group_by(ready.c.queue)
+    ).all()
+    held = list(conn.execute(sa.select(s.hold.c.machine)).scalars())
+    if held:
+        do = "let it go on where that is not wanted any more: the switch on the dashboard"
+        yield Finding(Level.WARNING, "held", f"the work of {', '.join(sorted(held))} stands still", do)
+    if not rows:
+        yield Finding(Level.OK, "lag", "nothing is ready and waits")
+    for queue, first, number in sorted(rows, key=lambda row: row[1])[:5]:
+        seconds = (now - first) / SECOND
+        yield graded(
+            "lag",
+            seconds,
+            300,
+            3600,
+            f"{number:,} ready in the queue {queue}, the oldest for {lasting(seconds)}",
+            "start more workers or give them more hands (worker.hands); see whether one serves this queue: "
+            "interlock worker list",
+        )
+
+
+def _versions(conn: sa.Connection, engine: Engine) -> Iterator[Finding]:
+    core = engine.core
+    rows = conn.execute(sa.select(t.definition.c.machine, t.definition.c.version)).all()
+    known = True
+    for machine, version in sorted(map(tuple, rows)):
+        if (machine, version) in core.served:
+            continue
+        some = sa.select(I.c.id).where(I.c.machine == machine, I.c.version == version, I.c.finished_at.is_(None))
+        number = conn.execute(sa.select(sa.func.count()).select_from(some.limit(MANY).subquery())).scalar_one()
+        if not number:
+            continue
+        known = False
+        why = "; ".join(core.stranded.get((machine, version), ["no machine here has that name"]))
+        count = f"{number:,}" if number < MANY else f"{MANY:,} or more"
+        yield Finding(
+            Level.WARNING,
+            "versions",
+            f"{count} instances of {machine} version {version} wait for code: {why}",
+            f"run the code that has it, or take them along: interlock machine migrate {machine} --plan; machines of "
+            "your own are named with --app",
+        )
+    if known:
+        yield Finding(Level.OK, "versions", "this code serves everything that is under way")
+
+
+def _sums(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
+    used = sa.select(s.cursor.c.xact, s.cursor.c.pos).where(s.cursor.c.name == rollups.CURSOR)
+    at = conn.execute(used).first()
+    if at is None:
+        return
+    behind = sa.select(H.c.at).where(*settled(conn.dialect.name, Position(at.xact, at.pos)))
+    first = conn.execute(behind.order_by(H.c.xact, H.c.pos).limit(1)).scalar()
+    seconds = (now - first) / SECOND if first is not None else 0.0
+    yield graded(
+        "sums",
+        seconds,
+        300,
+        86_400,
+        f"the counts on the pages are {lasting(seconds)} behind the history",
+        "a server or a worker adds them up: see whether one runs, and its log",
+    )
+
+
+def _messages(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
+    first = conn.execute(sa.select(sa.func.min(O.c.due_at)).where(sa.text("status = 'waiting'"))).scalar()
+    seconds = max((now - first) / SECOND, 0) if first is not None else 0.0
+    yield graded(
+        "outbox",
+        seconds,
+        900,
+        86_400,
+        f"the oldest message is due for {lasting(seconds)}",
+        "see whether its channel is configured (mail, webhooks) and a worker runs",
+    )
+    dead = sa.select(O.c.id).where(O.c.status == "dead").limit(MANY)
+    number = conn.execute(sa.select(sa.func.count()).select_from(dead.subquery())).scalar_one()
+    if number:
+        do = "deliver them again or discard them: the outbox on the dashboard"
+        yield Finding(Level.WARNING, "outbox", f"{number:,} messages could not be delivered", do)
+
+
+def _letters(conn: sa.Connection) -> Iterator[Finding]:
+    some = sa.select(t.dead_letter.c.id).where(sa.text("status = 'open'")).limit(MANY)
+    number = conn.execute(sa.select(sa.func.count()).select_from(some.subquery())).scalar_one()
+    level = Level.WARNING if number else Level.OK
+    count = f"{number:,}" if number < MANY else f"{MANY:,} or more"
+    yield Finding(level, "dead letters", f"{count} are open", "see: interlock dead-letter list" if number else "")
+
+
+def _retention(conn: sa.Connection) -> Iterator[Finding]:
+    R = retention_tables.retention_run
+    row = conn.execute(sa.select(R.c.error).order_by(R.c.id.desc()).limit(1)).first()
+    if row is not None and row.error:
+        yield Finding(
+            Level.WARNING, "retention", f"its last run failed: {row.error}", "see: interlock retention status"
+        )
+
+
+def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None, keys: Keys | None) -> Iterator[Finding]:
+    stands = checkpoints.standing(conn)
+    kept = checkpoints.kept_last(settings.audit.file if settings is not None else None)
+    if why := checkpoints.doubt(conn, keys, kept):
+        yield Finding(Level.PROBLEM, "checkpoints", why, "see: interlock audit verify")
+    if stands.last is None:
+        if stands.waiting:
+            yield Finding(
+                Level.WARNING,
+                "checkpoints",
+                "the history was never signed: what is removed with its whole history is not found",
+                "a server or a worker signs it where the audit key is: interlock audit key; by hand: interlock audit "
+                "checkpoint",
+            )
+        return
+    seconds = (now - stands.since) / SECOND if stands.since is not None else 0.0
+    count = f"{stands.waiting:,}{' or more' if stands.waiting >= MANY else ''}"
+    yield graded(
+        "checkpoints",
+        seconds,
+        3600,
+        86_400,
+        f"number {stands.last.no} was signed at {moment(stands.last.at):%Y-%m-%d %H:%M} UTC; {count} history rows are "
+        "newer",
+        "see whether a server or a worker runs that has the audit key; by hand: interlock audit checkpoint",
+    )
+    if settings is not None:
+        file = settings.audit.file
+        where = f"they are written to {file}, too" if file else "they are in this database and in the log alone"
+        do = "" if file else "name a file that whoever can change the database cannot change: audit.file"
+        yield Finding(Level.OK, "checkpoints", where, do)
