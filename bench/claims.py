@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from bench.service import TOKEN, _answer, _connect, free_port
-from interlock.apps.jobs.claims import registry
+from interlock.apps.jobs import registry
 from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.redis_mirror import RedisMirror

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import awa
 
 PACKAGE = "awa-pg"
-HANDS = 500
-SETTINGS = f"queue storage, {HANDS} workers on one queue, coroutines, its other defaults"
+CONCURRENCY = 500
+SETTINGS = f"queue storage, {CONCURRENCY} workers on one queue, coroutines, its other defaults"
 # Its view awa.jobs says the same, and takes seconds for it.
 FINISHED = (
     "SELECT (SELECT coalesce(sum(completed_count), 0) FROM awa.receipt_completion_batches) + "
@@ -54,7 +54,7 @@ def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
             tick()
 
         go()
-        await client.start([("bench", HANDS)])
+        await client.start([("bench", CONCURRENCY)])
         await asyncio.Event().wait()
 
     asyncio.run(run())

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import dbos
 
 PACKAGE = "dbos"
-HANDS = 100
-SETTINGS = f"a workflow without steps, {HANDS} at once a process, looks every 10 ms, a pool of 20 connections"
+CONCURRENCY = 100
+SETTINGS = f"a workflow without steps, {CONCURRENCY} at once a process, looks every 10 ms, a pool of 20 connections"
 FINISHED = "SELECT count(*) FROM dbos.workflow_status WHERE status = 'SUCCESS'"
 
 
@@ -59,4 +59,4 @@ def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
     _start(url, tick)
     dbos.DBOS.launch()
     go()  # it begins with the queue, and not before it knows it
-    dbos.DBOS.register_queue("bench", worker_concurrency=HANDS, polling_interval_sec=0.01)
+    dbos.DBOS.register_queue("bench", worker_concurrency=CONCURRENCY, polling_interval_sec=0.01)

@@ -9,8 +9,8 @@ from interlock.engine import Engine
 from interlock.worker import Worker, gc_tuning
 
 PACKAGE = "interlock"
-HANDS = 400
-SETTINGS = f"{HANDS} hands, a chained history row for each, its other defaults"
+CONCURRENCY = 400
+SETTINGS = f"concurrency {CONCURRENCY}, a chained history row for each, its other defaults"
 FINISHED = "SELECT count(*) FROM instance WHERE machine = 'trivial' AND state = 'done'"
 
 
@@ -42,7 +42,7 @@ def verify(url: str) -> None:
 
 
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
-    worker = Worker(Engine(url, [machine(tick)]), hands=HANDS)
+    worker = Worker(Engine(url, [machine(tick)]), concurrency=CONCURRENCY)
     gc_tuning.settle()  # as `interlock worker` does
     go()
     worker.start()

@@ -9,13 +9,13 @@ from typing import Any
 import procrastinate
 
 PACKAGE = "procrastinate"
-HANDS = 20
-SETTINGS = f"concurrency {HANDS}, a pool of {HANDS} connections, its other defaults"
+CONCURRENCY = 20
+SETTINGS = f"concurrency {CONCURRENCY}, a pool of {CONCURRENCY} connections, its other defaults"
 FINISHED = "SELECT count(*) FROM procrastinate_jobs WHERE status = 'succeeded'"
 
 
 def _app(url: str, tick: Callable[[], None]) -> tuple[procrastinate.App, Any]:
-    app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url, min_size=4, max_size=HANDS))
+    app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url, min_size=4, max_size=CONCURRENCY))
 
     @app.task(name="nothing", queue="bench")
     async def nothing(n: int) -> None:
@@ -59,6 +59,6 @@ def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
         app, _ = _app(url, tick)
         async with app.open_async():
             go()
-            await app.run_worker_async(queues=["bench"], concurrency=HANDS, install_signal_handlers=False)
+            await app.run_worker_async(queues=["bench"], concurrency=CONCURRENCY, install_signal_handlers=False)
 
     asyncio.run(run())

@@ -163,7 +163,7 @@ def test_two_servers_and_three_workers_are_restarted_one_by_one_under_load(
     environment = {**shop, "INTERLOCK_DATABASE": postgres_url}
     ports = [free_port(), free_port()]
     servers = [Running(["server", "--port", str(p), *APP], tmp_path, environment) for p in ports]
-    workers = [Running(["worker", "--hands", "4", *APP], tmp_path, environment) for _ in range(3)]
+    workers = [Running(["worker", "--concurrency", "4", *APP], tmp_path, environment) for _ in range(3)]
     made: list[str] = []
 
     def sell(number: int) -> None:
@@ -199,7 +199,7 @@ def test_two_servers_and_three_workers_are_restarted_one_by_one_under_load(
             for _ in range(6):
                 sell(number := number + 1)
             assert group[place].wait() == 0, group[place].said
-            again = ["server", "--port", str(ports[place])] if which < 2 else ["worker", "--hands", "4"]
+            again = ["server", "--port", str(ports[place])] if which < 2 else ["worker", "--concurrency", "4"]
             group[place] = Running([*again, *APP], tmp_path, environment)
         with Engine(postgres_url, registry, register=False) as engine:
             wait(

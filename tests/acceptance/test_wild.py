@@ -245,7 +245,7 @@ def test_a_machine_that_raises_everywhere_never_delays_a_sound_one(
     engine = Engine(store, [wild(chance), sound()])
     slowest, made = 0, 0
     caplog.set_level(logging.WARNING, "interlock.worker")
-    with Worker(engine, hands=8) as worker:
+    with Worker(engine, concurrency=8) as worker:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             for _ in range(4):

@@ -15,7 +15,8 @@ import httpx2
 import redis as redis_client
 import sqlalchemy as sa
 
-from interlock.apps.jobs.claims import job, registry, run
+from interlock.apps.jobs import registry
+from interlock.apps.jobs.claims import job, run
 from interlock.engine import Engine, Instance, OpenReview
 from interlock.engine.unit import load
 from interlock.store.tables import instance as I

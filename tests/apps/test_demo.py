@@ -171,7 +171,7 @@ def test_what_an_application_looks_after_and_shows_is_there_in_the_demo_too() ->
 
 def test_an_applications_own_view_wins() -> None:
     own, plain = View(), installed()
-    plain.views["application"] = own
+    plain.include(Registry(views={"application": own}))
     assert played(plain).views["application"] is own
     assert played(installed()).views["application"] is not own
 
@@ -527,7 +527,7 @@ def test_in_the_present_acts_take_their_time_and_say_how_far_they_are(store: Sto
         seen.update(engine.read(lambda conn: list(conn.execute(said).scalars())))
         return engine.get(it).state in {"requires_review", "failed", "skipped"}
 
-    with Worker(engine, hands=16):
+    with Worker(engine, concurrency=16):
         eventually(in_review, within=60)
     assert seen & {"reading the posting", "writing the letter", "checking it"}
     assert broken_laws(engine) == []
@@ -538,7 +538,7 @@ def test_in_the_present_contracts_are_read_by_the_applications_own_steps(store: 
     engine = world.engine
     made = [contracts.begin(engine, random.Random(3), fate) for fate in (contracts.SURE, agreements.BLANK)]
     states = {"completed", "review_required"}
-    with Worker(engine, queues=["contract"], hands=4):
+    with Worker(engine, queues=["contract"], concurrency=4):
         eventually(lambda: all(engine.get(one).state in states for one in made), within=60)
     assert engine.get(made[1]).state == "review_required"
     contracts.react(engine, engine.get(made[1]), Kindly())

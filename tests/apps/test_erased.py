@@ -18,9 +18,9 @@ import sqlalchemy as sa
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+from interlock.apps import jobs
 from interlock.apps.contracts.review import links
 from interlock.apps.contracts.workflow.answers import open_review
-from interlock.apps.jobs import claims
 from interlock.config import Settings
 from interlock.dashboard.app import dashboard
 from interlock.dashboard.pages.instance import TABS
@@ -260,7 +260,7 @@ def test_nothing_that_shows_what_was_erased_fails(erased: Erased, path: str) -> 
 
 
 def test_whoever_meets_an_erased_job_or_run_again_changes_nothing(sqlite_url: str) -> None:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=[claims.registry]) as desk:
+    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=[jobs.registry]) as desk:
         known, place = {"board": "ramp", "job_id": "1"}, "/api/crawler/jobs"
         desk.post(place, {"action": "add", "jobs": [{**known, "title": "A job"}]})
         desk.post(place, {"action": "run", "run_id": "r1", **known})

@@ -9,8 +9,7 @@ import pytest
 from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
-from interlock.apps import contracts
-from interlock.apps.jobs import claims
+from interlock.apps import contracts, jobs
 from interlock.dashboard.app import dashboard
 from interlock.dashboard.site import static
 from interlock.http.app import ROUTERS
@@ -35,7 +34,7 @@ def site(sqlite_url: str) -> Iterator[Site]:
 
 def every_path() -> list[str]:
     """One address for each route that can be looked at; most of them about something that is not there."""
-    routers = (*ROUTERS, *claims.registry.routers, *contracts.registry.routers, *dashboard().routers)
+    routers = (*ROUTERS, *jobs.registry.routers, *contracts.registry.routers, *dashboard().routers)
     found = {
         route.path
         for router in routers

@@ -73,7 +73,7 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
     good, bad = house.taken(DOUBTFUL), taken(house, hostile())
     service = house.desk.service
     assert house.desk.get(f"/workflows/{good}/pages/1", "owner").status_code == 200
-    service.heavy = Heavy(seconds=4.0, hands=2, waiting=0)
+    service.heavy = Heavy(seconds=4.0, concurrency=2, waiting=0)
     answers: list[httpx2.Response] = []
 
     def attack(client: httpx2.Client) -> None:
@@ -133,7 +133,7 @@ def until_told(stop: Stop) -> None:
 
 
 async def test_one_caller_has_one_hand_and_a_few_places() -> None:
-    heavy, gone = Heavy(hands=2, waiting=1), asyncio.Event()
+    heavy, gone = Heavy(concurrency=2, waiting=1), asyncio.Event()
     mine = [asyncio.ensure_future(heavy.run(request(gone), "a", until_told)) for _ in range(3)]
     other = asyncio.ensure_future(heavy.run(request(asyncio.Event()), "b", lambda _: 7))
     assert await other == 7
@@ -150,7 +150,7 @@ async def test_one_caller_has_one_hand_and_a_few_places() -> None:
 
 
 async def test_all_together_have_a_bound_too() -> None:
-    heavy, gone = Heavy(hands=1, places=2), asyncio.Event()
+    heavy, gone = Heavy(concurrency=1, places=2), asyncio.Event()
     tasks = [asyncio.ensure_future(heavy.run(request(gone), name, until_told)) for name in "abc"]
     with pytest.raises(TooBusy) as refused:
         await tasks[2]
@@ -162,7 +162,7 @@ async def test_all_together_have_a_bound_too() -> None:
 
 
 async def test_what_takes_too_long_is_told_to_stop_and_its_hand_is_free_again() -> None:
-    heavy = Heavy(hands=1, seconds=0.05)
+    heavy = Heavy(concurrency=1, seconds=0.05)
     with pytest.raises(TookTooLong):
         await heavy.run(request(asyncio.Event()), "a", until_told)
     assert await heavy.run(request(asyncio.Event()), "a", lambda _: 7) == 7

@@ -34,7 +34,7 @@ def listed(home: Path) -> list[dict[str, object]]:
 
 def test_machines_of_the_command_line_come_beside_those_of_the_configuration(home: Path) -> None:
     port = free_port()
-    (home / "interlock.toml").write_text(f'apps = ["mine:sale"]\n[http]\nport = {port}\n[worker]\nhands = 2\n')
+    (home / "interlock.toml").write_text(f'apps = ["mine:sale"]\n[http]\nport = {port}\n[worker]\nconcurrency = 2\n')
     with run("up", "--no-demo", "--app", "mine:gift", folder=home, PYTHONPATH=str(home)) as up:
         client = ready(port, up)
         for machine in ("sale", "gift"):
@@ -93,7 +93,7 @@ def test_wrong_settings_are_told_before_anything_is_made(
 
 
 def test_options_out_of_range_are_exit_code_2(home: Path) -> None:
-    for arguments in (("up", "--port", "65536"), ("worker", "--hands", "0"), ("nothing",)):
+    for arguments in (("up", "--port", "65536"), ("worker", "--concurrency", "0"), ("nothing",)):
         done = command(*arguments, cwd=home)
         assert (done.code, done.out) == (2, ""), arguments
 

@@ -162,14 +162,14 @@ def test_what_comes_afterwards_comes_after_the_commit_and_not_after_a_refusal(ho
     done: list[str] = []
 
     def write(unit: Unit) -> None:
-        unit.afterwards.append(lambda: done.append("told"))
+        unit.after_commit.append(lambda: done.append("told"))
         assert done == []
 
     house.engine.write(write)
     assert done == ["told"]
 
     def refuse(unit: Unit) -> None:
-        unit.afterwards.append(lambda: done.append("never"))
+        unit.after_commit.append(lambda: done.append("never"))
         raise Refused("no")
 
     with pytest.raises(Refused):

@@ -14,8 +14,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from interlock.apps import contracts
-from interlock.apps.jobs import claims
+from interlock.apps import contracts, jobs
 from interlock.cli import app as command_line
 from interlock.config import Settings
 from interlock.http import problems
@@ -151,7 +150,7 @@ def test_the_page_has_no_command_that_does_not_exist() -> None:
 
 def endpoints() -> list[tuple[str, str]]:
     app = FastAPI()
-    for router in (*ROUTERS, *claims.registry.routers, *contracts.registry.routers):
+    for router in (*ROUTERS, *jobs.registry.routers, *contracts.registry.routers):
         app.include_router(router)
     return sorted((m.upper(), path) for path, methods in app.openapi()["paths"].items() for m in methods)
 

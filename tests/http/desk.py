@@ -14,8 +14,7 @@ from argon2 import PasswordHasher
 from pydantic import BaseModel
 from starlette.testclient import TestClient
 
-from interlock.apps import contracts
-from interlock.apps.jobs import claims
+from interlock.apps import contracts, jobs
 from interlock.config import Settings
 from interlock.engine import Engine, Instance, Result
 from interlock.engine.leases import Mirror
@@ -54,7 +53,7 @@ QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """The tests are not about how long a password takes to guess."""
 
 
-EVERY = (claims.registry, contracts.registry)
+EVERY = (jobs.registry, contracts.registry)
 """The applications with endpoints of their own."""
 
 

@@ -153,12 +153,12 @@ def test_a_slow_channel_does_not_stop_the_others(engine: Engine, deliverer: Open
     eventually(is_all(engine, "delivered"))
 
 
-def test_no_more_are_under_way_at_once_than_there_are_hands(engine: Engine, deliverer: Opener) -> None:
+def test_no_more_are_under_way_at_once_than_its_concurrency(engine: Engine, deliverer: Opener) -> None:
     everybody = [f"{n}@example.org" for n in range(12)]
     gate = Gate(*everybody)
     for address in everybody:
         engine.outbox.put("mail", address)
-    loop = deliverer(engine, {"mail": Noted(gate)}, hands=3)
+    loop = deliverer(engine, {"mail": Noted(gate)}, concurrency=3)
     eventually(lambda: len(gate.inside) == 3)
     rounds = loop.rounds
     loop.wake()
@@ -168,11 +168,11 @@ def test_no_more_are_under_way_at_once_than_there_are_hands(engine: Engine, deli
     eventually(is_all(engine, "delivered"))
 
 
-def test_that_holds_with_more_channels_than_hands(engine: Engine, deliverer: Opener) -> None:
+def test_that_holds_with_more_channels_than_concurrency(engine: Engine, deliverer: Opener) -> None:
     gate = Gate("ann", "bob")
     engine.outbox.put("mail", "ann")
     engine.outbox.put("webhook", "bob")
-    loop = deliverer(engine, {"mail": Noted(gate), "webhook": Noted(gate)}, hands=1)
+    loop = deliverer(engine, {"mail": Noted(gate), "webhook": Noted(gate)}, concurrency=1)
     eventually(lambda: gate.inside)
     rounds = loop.rounds
     loop.wake()
@@ -185,7 +185,7 @@ def test_that_holds_with_more_channels_than_hands(engine: Engine, deliverer: Ope
 def test_a_channel_that_never_returns_is_given_up_and_its_hand_is_free_again(engine: Engine, deliverer: Opener) -> None:
     gate = Gate("stuck@example.org")
     stuck = engine.outbox.put("mail", "stuck@example.org")
-    loop = deliverer(engine, {"mail": Noted(gate)}, hands=1, limit=timedelta(seconds=0.2))
+    loop = deliverer(engine, {"mail": Noted(gate)}, concurrency=1, limit=timedelta(seconds=0.2))
     eventually(lambda: gate.inside)
     engine.outbox.put("mail", "ann@example.org")
     eventually(lambda: "delivered" in statuses(engine))

@@ -35,7 +35,7 @@ def test_more_effects_than_a_pool_has_threads_can_be_on_their_way_and_still_use_
 
     shop = workshop(errand(todo=post))
     ids = shop.engine.create_many("errand", [{} for _ in range(MANY)])
-    shop.open(hands=MANY)
+    shop.open(concurrency=MANY)
     eventually(lambda: all(shop.get(it).state == "done" for it in ids), what=lambda: f"{len(sending)} are on their way")
     assert shop.get(ids[0]).data == {"answer": "ARRIVED"}
 
@@ -50,7 +50,7 @@ def test_a_handler_that_is_cancelled_before_it_began_gives_its_hand_back(worksho
         return Go("done")
 
     shop = workshop(errand(todo=post))
-    worker = shop.open(hands=4, loop_patience=60.0)
+    worker = shop.open(concurrency=4, loop_patience=60.0)
     blocker = shop.create({"block": True})
     assert blocking.wait(10)
     behind = [shop.create() for _ in range(3)]

@@ -170,7 +170,7 @@ def test_a_plain_handler_that_never_returns_is_given_up_and_its_thread_replaced(
         never.wait(60)
 
     shop = workshop(errand(todo=Work(handler(hang), BRIEF)))
-    worker = shop.open(hands=1)
+    worker = shop.open(concurrency=1)
     it = shop.create()
     assert shop.fails(it).error_type == "HandlerTimeout"
     goes_on(shop)  # there is only one hand, so it was replaced
@@ -191,7 +191,7 @@ def test_a_coroutine_that_never_returns_is_cancelled_at_its_time_limit(workshop:
         return Go("done")
 
     shop = workshop(errand(todo=Work(hang, BRIEF)))
-    shop.open(hands=1)
+    shop.open(concurrency=1)
     it = shop.create()
     assert shop.fails(it).error_type == "HandlerTimeout"
     assert cancelled.wait(10)

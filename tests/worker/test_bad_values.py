@@ -160,7 +160,7 @@ def test_a_model_that_breaks_fails_the_step_and_not_the_worker(workshop: Opener,
 def batch(shop: Workshop, count: int, release: threading.Event) -> list[Any]:
     """Instances whose handlers all wait, so that their results come in together."""
     ids = [shop.create({"poison": n == 1}) for n in range(count)]
-    shop.open(hands=count)
+    shop.open(concurrency=count)
     eventually(lambda: all(shop.get(it).holder for it in ids))
     release.set()
     return ids
@@ -245,6 +245,6 @@ def test_an_instance_whose_limit_cannot_be_worked_out_does_not_hold_up_the_other
     shop = workshop(shared(pick_up=pick_up))
     bad = shop.create({"nobody": True})
     good = shop.create({"user": "ada"})
-    shop.open(hands=2)
+    shop.open(concurrency=2)
     shop.reaches(good, "done", within=10)
     assert shop.fails(bad).error_type == "LimitReached"

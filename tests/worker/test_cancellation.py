@@ -202,7 +202,7 @@ def test_a_handler_that_ignores_its_withdrawal_frees_its_hand_at_its_time_limit(
         return Go("done")
 
     shop = workshop(errand(todo=Work(work, timedelta(seconds=1))))
-    shop.open(hands=1)
+    shop.open(concurrency=1)
     it = shop.create({"deaf": True})
     assert begun.wait(10)
     withdraw(shop, it)

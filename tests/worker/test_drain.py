@@ -64,7 +64,7 @@ def test_a_worker_that_stops_waits_for_its_handlers_and_writes_their_results(wor
 def test_a_worker_that_stops_claims_nothing_more(workshop: Opener) -> None:
     gate = Gate()
     shop = workshop(errand(todo=gate.plain))
-    worker = shop.open(hands=2)
+    worker = shop.open(concurrency=2)
     shop.create()
     assert gate.begun.wait(10)
     stopping = threading.Thread(target=worker.stop)

@@ -172,7 +172,7 @@ def process_in(started: Path) -> int:
 
 def test_a_bounded_handler_that_does_not_listen_is_ended_when_it_is_withdrawn(workshop: Opener, tmp_path: Path) -> None:
     shop = workshop(errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)))
-    shop.open(hands=1)
+    shop.open(concurrency=1)
     it = shop.create({"file": str(tmp_path / "started")})
     process = process_in(tmp_path / "started")
     shop.engine.fire(it, "withdraw", actor=ADA)
@@ -183,7 +183,7 @@ def test_a_bounded_handler_that_does_not_listen_is_ended_when_it_is_withdrawn(wo
 def test_a_bounded_handler_is_ended_at_its_time_limit(workshop: Opener, tmp_path: Path) -> None:
     clock = VirtualClock()
     shop = workshop(errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)), clock=clock)
-    shop.open(hands=1, lives=timedelta(hours=1))
+    shop.open(concurrency=1, lives=timedelta(hours=1))
     it = shop.create({"file": str(tmp_path / "started")})
     process = process_in(tmp_path / "started")
     clock.advance(MINUTE)

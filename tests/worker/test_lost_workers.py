@@ -21,11 +21,11 @@ from tests.worker.conftest import Opener
 from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
 
-LIVES = timedelta(seconds=20)
+WORKER_LEASE = timedelta(seconds=20)
 HOUR = timedelta(hours=1)
 
 
-def sign_up(shop: Workshop, *, lives: timedelta = LIVES, lock_file: str | None = None) -> UUID:
+def sign_up(shop: Workshop, *, lives: timedelta = WORKER_LEASE, lock_file: str | None = None) -> UUID:
     """A worker's row and nothing behind it: a process that was killed after it had said that it lives."""
     worker = uuid4()
     shop.store.write(
@@ -44,7 +44,7 @@ def sign_up(shop: Workshop, *, lives: timedelta = LIVES, lock_file: str | None =
 
 
 def beat(shop: Workshop, worker: UUID) -> None:
-    shop.store.write(lambda conn: workers.beat(conn, shop.engine.clock.now(), worker, lives=LIVES))
+    shop.store.write(lambda conn: workers.beat(conn, shop.engine.clock.now(), worker, lives=WORKER_LEASE))
 
 
 def claimed_by(shop: Workshop, worker: UUID) -> UUID:
@@ -79,7 +79,7 @@ def test_a_worker_whose_heartbeat_ended_is_given_up_and_its_work_done_by_another
     seen = survivor.sweeper.rounds
     eventually(lambda: survivor.sweeper.rounds > seen + 2)
     assert shop.get(it).holder == lost
-    clock.advance(LIVES + timedelta(seconds=1))
+    clock.advance(WORKER_LEASE + timedelta(seconds=1))
     shop.reaches(it, "done")
     assert crashes(shop, it) == [1]
     assert attempts == [1]
@@ -93,7 +93,7 @@ def test_a_worker_that_goes_on_beating_is_left_alone(workshop: Opener) -> None:
     it = claimed_by(shop, other)
     survivor = shop.open(lives=HOUR)
     for _ in range(5):
-        clock.advance(LIVES * 0.9)
+        clock.advance(WORKER_LEASE * 0.9)
         beat(shop, other)
         seen = survivor.sweeper.rounds
         eventually(lambda seen=seen: survivor.sweeper.rounds > seen + 2)
@@ -112,7 +112,7 @@ def test_a_silent_worker_is_found_although_the_clock_stepped_back(workshop: Open
     seen = survivor.sweeper.rounds
     eventually(lambda: survivor.sweeper.rounds > seen + 2)
     assert shop.get(it).holder == lost
-    clock.advance(LIVES + timedelta(seconds=1))
+    clock.advance(WORKER_LEASE + timedelta(seconds=1))
     shop.reaches(it, "done")
     assert crashes(shop, it) == [1]
 
@@ -231,11 +231,11 @@ def test_a_worker_that_cannot_beat_stops_writing_before_it_can_be_given_up(works
         return Go("done")
 
     shop = workshop(errand(todo=work), clock=clock)
-    worker = shop.open(lives=LIVES)
+    worker = shop.open(lives=WORKER_LEASE)
     it = shop.create()
     assert begun.wait(10)
     shop.refuse("worker", "NEW.beats > OLD.beats", verb="UPDATE")
-    clock.advance(LIVES * 0.95)
+    clock.advance(WORKER_LEASE * 0.95)
     until = next(row.until for row in shop.engine.read(workers.every) if row.id == worker.id)
     assert clock.now() < until  # nobody may take its work away yet
     assert not worker.heartbeat.trusted()
@@ -286,7 +286,7 @@ def test_a_worker_that_was_given_up_begins_anew_under_another_id(workshop: Opene
 def test_a_claim_whose_answer_was_lost_is_given_back(workshop: Opener) -> None:
     """It was committed in the worker's name, and the worker never heard of it."""
     shop = workshop(errand())
-    worker = shop.open(queues=["nothing", "errand"], hands=1)
+    worker = shop.open(queues=["nothing", "errand"], concurrency=1)
     worker.claimer.draining = True  # so that the claim below is not its own
     rounds = worker.claimer.rounds
     worker.claimer.wake()

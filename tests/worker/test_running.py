@@ -89,7 +89,7 @@ def test_a_handler_of_any_kind_can_do_all_that_a_task_offers(workshop: Opener, w
     assert shop.rows(it, "moved")[-1].payload["reason"] == "in doing"
 
 
-def test_plain_handlers_run_side_by_side_on_as_many_threads_as_there_are_hands(workshop: Opener) -> None:
+def test_plain_handlers_run_side_by_side_on_as_many_threads_as_its_concurrency(workshop: Opener) -> None:
     together = threading.Barrier(4)
 
     def meet(_: Task[Any]) -> Go:
@@ -98,7 +98,7 @@ def test_plain_handlers_run_side_by_side_on_as_many_threads_as_there_are_hands(w
 
     shop = workshop(errand(todo=meet))
     ids = [shop.create() for _ in range(4)]
-    shop.open(hands=4)
+    shop.open(concurrency=4)
     for it in ids:
         shop.reaches(it, "done")
 
@@ -114,7 +114,7 @@ def test_work_does_not_wait_behind_a_long_handler_while_a_hand_is_free(workshop:
         return Go("done")
 
     shop = workshop(errand(todo=work))
-    shop.open(hands=4)
+    shop.open(concurrency=4)
     shop.reaches(shop.create(), "done")  # leaves one thread idle
     long, *short = shop.engine.create_many("errand", [{"long": True}, {}, {}])
     for it in short:
@@ -125,7 +125,7 @@ def test_work_does_not_wait_behind_a_long_handler_while_a_hand_is_free(workshop:
     shop.reaches(long, "done")
 
 
-def test_a_worker_claims_no_more_than_it_has_hands(workshop: Opener) -> None:
+def test_a_worker_claims_no_more_than_its_concurrency(workshop: Opener) -> None:
     release = threading.Event()
     running: list[str] = []
 
@@ -136,7 +136,7 @@ def test_a_worker_claims_no_more_than_it_has_hands(workshop: Opener) -> None:
 
     shop = workshop(errand(todo=work))
     ids = [shop.create() for _ in range(5)]
-    worker = shop.open(hands=2)
+    worker = shop.open(concurrency=2)
     eventually(lambda: len(running) == 2)
     assert len([it for it in ids if shop.get(it).holder is not None]) == 2
     release.set()
@@ -159,7 +159,7 @@ def test_a_coroutine_does_not_hold_up_the_others_on_its_loop(workshop: Opener) -
 
     shop = workshop(errand(todo=meet))
     ids = [shop.create() for _ in range(3)]
-    shop.open(hands=3)
+    shop.open(concurrency=3)
     for it in ids:
         shop.reaches(it, "done")
 

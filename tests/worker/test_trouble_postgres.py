@@ -114,7 +114,7 @@ def test_handlers_that_use_up_every_connection_do_not_make_the_worker_miss_a_bea
 
     with shop_on(open_store(postgres_url, wakeup="poll"), errand(todo=work)) as shop:
         ids = shop.engine.create_many("errand", [None] * 32)
-        worker = shop.open(hands=32, lives=timedelta(seconds=2))
+        worker = shop.open(concurrency=32, lives=timedelta(seconds=2))
         for _ in ids:
             assert held.acquire(timeout=20)
         beats = worker.heartbeat.rounds

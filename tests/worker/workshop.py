@@ -94,7 +94,7 @@ class Workshop:
 
     def open(self, **options: Any) -> Worker:
         """Start a worker; it looks for lost ones more often than in real life."""
-        chosen = {"hands": 4, "sweep_every": 0.05, "lives": timedelta(seconds=20), **options}
+        chosen = {"concurrency": 4, "sweep_every": 0.05, "lives": timedelta(seconds=20), **options}
         worker = Worker(self.engine, **chosen).start()
         self.workers.append(worker)
         return worker

@@ -26,8 +26,8 @@ Port = Annotated[
 Host = Annotated[str | None, typer.Option("--host", help="The address to listen on.", show_default="127.0.0.1")]
 Data = Annotated[Path | None, typer.Option("--data", help="The folder for the embedded database.", show_default="data")]
 Queues = Annotated[list[str] | None, typer.Option("--queue", help="Only this queue; may be given several times.")]
-Hands = Annotated[
-    int | None, typer.Option("--hands", min=1, max=512, help="Handlers that run at once.", show_default="16")
+Concurrency = Annotated[
+    int | None, typer.Option("--concurrency", min=1, max=512, help="Handlers that run at once.", show_default="16")
 ]
 
 
@@ -150,13 +150,15 @@ def server(
 
 def worker(
     queues: Queues = None,
-    hands: Hands = None,
+    concurrency: Concurrency = None,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
     config: Config = None,
 ) -> None:
     """Run a worker; start as many as you like, on as many machines."""
-    settings = _settings(config, worker__queues=queues, worker__hands=hands, database=database, apps=apps or [])
+    settings = _settings(
+        config, worker__queues=queues, worker__concurrency=concurrency, database=database, apps=apps or []
+    )
     from interlock.http.process import Process
     from interlock.machine import InterlockError
 

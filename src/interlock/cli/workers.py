@@ -8,7 +8,7 @@ import typer
 
 from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, opened
 from interlock.cli.printing import Json, as_json, table, when
-from interlock.cli.serving import Hands, Queues, worker
+from interlock.cli.serving import Concurrency, Queues, worker
 
 app = typer.Typer(rich_markup_mode=None, help="Run a worker, or list those that run.")
 
@@ -17,14 +17,14 @@ app = typer.Typer(rich_markup_mode=None, help="Run a worker, or list those that 
 def run(
     context: typer.Context,
     queues: Queues = None,
-    hands: Hands = None,
+    concurrency: Concurrency = None,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
     config: Config = None,
 ) -> None:
     """Run a worker; start as many as you like, on as many machines."""
     if context.invoked_subcommand is None:
-        worker(queues, hands, database, apps, config)
+        worker(queues, concurrency, database, apps, config)
 
 
 @app.command("list")

@@ -105,7 +105,7 @@ class HttpSettings(Table):
 class WorkerSettings(Table):
     """How this process works."""
 
-    hands: int = Field(16, ge=1, le=512, description="Handlers that run at once.")
+    concurrency: int = Field(16, ge=1, le=512, description="Handlers that run at once.")
     queues: list[str] | None = Field(None, description="Only these queues; without it all whose code is here.")
     drain: float = Field(
         30.0, ge=0, le=86_400, description="Seconds that running handlers get when the process is told to stop."

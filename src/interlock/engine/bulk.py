@@ -357,7 +357,7 @@ def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -
     do = ACTIONS[found.target][found.action]
     reason = f"{found.reason} (bulk action {found.id})".strip()
     try:
-        with unit.alone() as inner:
+        with unit.savepoint() as inner:
             do(inner, item_id, _actor(found), reason, found.arguments)
     except BaseException as error:  # a refusal, or a guard of the application's own
         if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):

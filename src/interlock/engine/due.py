@@ -13,7 +13,7 @@ from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
 from interlock.engine.instance import PLACES, Instance
 from interlock.engine.text import shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
-from interlock.engine.workers import LIVES
+from interlock.engine.workers import WORKER_LEASE
 from interlock.machine import Message, Reminder, WorkError
 from interlock.store import Micros, last_set
 from interlock.store import tables as t
@@ -50,7 +50,7 @@ def _overdue(unit: Unit) -> sa.Select[Any]:
     """
     alive = sa.select(W.c.id).where(sa.text("worker.status IN ('alive', 'draining')"), W.c.beats > 0)
     clock = unit.core.clock
-    if clock.steady() - last_set(clock) > LIVES.total_seconds():
+    if clock.steady() - last_set(clock) > WORKER_LEASE.total_seconds():
         alive = alive.where(W.c.until >= unit.now)
     return _waking("lease")(unit).where(I.c.holder.not_in(alive))
 

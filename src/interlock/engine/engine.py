@@ -57,17 +57,17 @@ class Created:
     new: bool
 
 
-class _Told:
-    """What a transaction leaves to be done after its commit."""
+class AfterCommit:
+    """Queues to wake and callbacks to run after the commit."""
 
-    __slots__ = ("afterwards", "queues")
+    __slots__ = ("callbacks", "queues")
 
     def __init__(self) -> None:
         self.queues: set[str] = set()
-        self.afterwards: list[Callable[[], None]] = []
+        self.callbacks: list[Callable[[], None]] = []
 
-    def do(self) -> None:
-        for step in self.afterwards:
+    def run(self) -> None:
+        for step in self.callbacks:
             step()
 
 
@@ -128,42 +128,42 @@ class Engine:
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
         """Run several of the engine's functions in one transaction of their own."""
-        told = _Told()
-        result = self.store.write(self._in_unit(job, told), name)
-        self._tell(told)
+        after = AfterCommit()
+        result = self.store.write(self._in_unit(job, after), name)
+        self._after_commit(after)
         return result
 
     def submit(self, job: Callable[[Unit], T], name: str = "write") -> Future[T]:
         """The same without waiting: the future is done after the commit."""
-        told = _Told()
-        future = self.store.submit(self._in_unit(job, told), name)
+        after = AfterCommit()
+        future = self.store.submit(self._in_unit(job, after), name)
 
         def tell(done: Future[T]) -> None:
             if not done.cancelled() and done.exception() is None:
-                self._tell(told, aside=True)
+                self._after_commit(after, aside=True)
 
         future.add_done_callback(tell)
         return future
 
-    def _in_unit(self, job: Callable[[Unit], T], told: _Told) -> Callable[[sa.Connection], T]:
+    def _in_unit(self, job: Callable[[Unit], T], after: AfterCommit) -> Callable[[sa.Connection], T]:
         def run(conn: sa.Connection) -> T:
             unit = Unit(self.core, conn, self.clock.now())
             result = job(unit)
             unit.flush()
-            # It may run a second time, after a conflict: what is told is what the last run said.
-            told.queues = unit.ready | {HISTORY} if unit.recorded else unit.ready
-            told.afterwards = unit.afterwards
+            # It may run a second time, after a conflict: the last run counts.
+            after.queues = unit.ready | {HISTORY} if unit.recorded else unit.ready
+            after.callbacks = unit.after_commit
             return result
 
         return run
 
-    def _tell(self, told: _Told, *, aside: bool = False) -> None:
-        if told.queues:
-            self.store.hint(told.queues)
-        if told.afterwards and aside:  # this is the store's own thread, which must not wait for other servers
-            threading.Thread(target=told.do, name="interlock-afterwards", daemon=True).start()
+    def _after_commit(self, after: AfterCommit, *, aside: bool = False) -> None:
+        if after.queues:
+            self.store.hint(after.queues)
+        if after.callbacks and aside:  # this is the store's own thread, which must not wait for other servers
+            threading.Thread(target=after.run, name="interlock-after-commit", daemon=True).start()
         else:
-            told.do()
+            after.run()
 
     def read(self, job: Callable[[sa.Connection], T]) -> T:
         return self.store.read(job)

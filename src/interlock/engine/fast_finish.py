@@ -15,7 +15,7 @@ from uuid import UUID
 from interlock.engine import chain
 from interlock.engine.claiming import acting
 from interlock.engine.instance import columns
-from interlock.engine.unit import Unit, told
+from interlock.engine.unit import Unit, payload_text
 from interlock.engine.values import text as text_
 from interlock.machine import WORKER, Edge, Go, KeyScope, Kind, Machine
 from interlock.store import Micros
@@ -73,7 +73,9 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
         said = outcome.reason, state, now - claimed
         if said not in texts:
             try:
-                text = told({"reason": text_(outcome.reason, "the reason"), "step": state, "took": now - claimed})
+                text = payload_text(
+                    {"reason": text_(outcome.reason, "the reason"), "step": state, "took": now - claimed}
+                )
             except Exception:  # the long way says so to the one whose reason it is, and to nobody beside it
                 others.append(number)
                 continue

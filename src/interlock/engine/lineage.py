@@ -15,7 +15,7 @@ from interlock.engine import chain, moves, values
 from interlock.engine.errors import CreatedElsewhere, InvalidData, KeyTaken
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, joined
-from interlock.engine.unit import Unit, told
+from interlock.engine.unit import Unit, payload_text
 from interlock.machine import Actor, Edge, Kind, Machine, Patch, Spawn
 from interlock.store import Micros, tables
 
@@ -103,7 +103,7 @@ def create(
     # Most have nothing to tell but their data, which is spelled already.
     text = f'{{"set":{instance.stored_data}}}' if valid else None
     if payload:
-        text = told({**payload, "set": valid})
+        text = payload_text({**payload, "set": valid})
     unit.record(instance, "created", actor, to_state=instance.state, text=joined(identity(instance), text))
     moves.enter(unit, instance, machine, hold=hold, at=at)
     if instance.state in machine.followers:

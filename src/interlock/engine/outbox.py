@@ -131,7 +131,7 @@ def take(
     """Claim up to `count` messages that are due, the longest waiting first, for as long as the lease.
 
     `channels` are those configured here, each with how many it may have at once where that matters. Of one recipient
-    (`each`) no more than so many are taken, together with those `busy`: a slow one must not use up all hands.
+    (`each`) no more than so many are taken, together with those `busy`: a slow one must not use up all threads.
     """
     room = dict(channels) if isinstance(channels, Mapping) else dict.fromkeys(channels, count)
     used = dict(busy or {})

@@ -283,7 +283,7 @@ def _run(unit: Unit, found: Schedule) -> None:
             told["last_error"] = f"the run of {_iso(at)} was skipped: instance {before} is not finished"
             continue
         try:
-            with unit.alone() as inner:
+            with unit.savepoint() as inner:
                 last = _create(inner, found, at, Actor(SYSTEM, f"schedule {found.name}")).id
         except BaseException as error:  # the data, the machine, or a validator of the application's own
             if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):

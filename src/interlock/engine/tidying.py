@@ -144,7 +144,7 @@ def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bo
     held = sa.exists().where(picking.waking("lease"), I.c.holder == W.c.id)
     ended = sa.and_(W.c.status.in_(("stopped", "lost")), W.c.until <= unit.now - span(WORKERS), ~held)
     files = unit.conn.execute(sa.select(W.c.lock_file).where(ended, W.c.lock_file.is_not(None)).limit(batch)).scalars()
-    unit.afterwards += [partial(unit.core.store.remove_lock, path) for path in files]
+    unit.after_commit += [partial(unit.core.store.remove_lock, path) for path in files]
     return _some(unit, W, ended, batch, removed)
 
 
@@ -167,4 +167,4 @@ def _some(unit: Unit, table: sa.Table, where: sa.ColumnElement[bool], batch: int
 
 def _count(unit: Unit, removed: Counter[str], gone: Counter[str]) -> None:
     """Once it is committed: the transaction may run a second time."""
-    unit.afterwards.append(lambda: removed.update({name: n for name, n in gone.items() if n}))
+    unit.after_commit.append(lambda: removed.update({name: n for name, n in gone.items() if n}))

@@ -104,7 +104,7 @@ class Unit:
         """Those under way, the innermost last."""
         self.following = False
         """Whether a follower runs that has not used the connection yet."""
-        self.afterwards: list[Callable[[], None]] = []
+        self.after_commit: list[Callable[[], None]] = []
         """What is to be done once it is committed; it may be lost in a crash, so nothing may depend on it."""
         self.leases: dict[str, Lease] = {}
         """Named leases that this transaction has taken."""
@@ -115,7 +115,7 @@ class Unit:
         self.locked: set[str] = set()
         """Keys of limits that this transaction holds."""
         self.plain: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        """Rows of moves that were worked out without their instances (see `fast_finish`), by the columns that they set."""
+        """Rows of moves made without loading their instances (see `fast_finish`), by the columns they set."""
 
     @property
     def conn(self) -> sa.Connection:
@@ -236,7 +236,7 @@ class Unit:
         """Append a row to the instance's history; nothing changes without one. `text` is a payload in its spelling."""
         at = max(self.now, instance.updated_at)  # a clock that stepped back does not turn the past around
         if payload:
-            text = told(payload)
+            text = payload_text(payload)
         seq, who, digest = instance.seq + 1, str(actor), chain.digest(text)
         head = chain.link(instance.head, instance.id, seq, kind, from_state, to_state, event, who, at, digest)
         self.history.append(
@@ -257,7 +257,7 @@ class Unit:
         return Attempt(self, instance)
 
     @contextmanager
-    def alone(self) -> Iterator[Unit]:
+    def savepoint(self) -> Iterator[Unit]:
         """A unit inside this one: written at its end, or undone whole, in the database too, when it raises."""
         conn = self.conn
         inner = Unit(self.core, conn, self.now)
@@ -265,7 +265,7 @@ class Unit:
             yield inner
             inner.flush()
         self.ready |= inner.ready
-        self.afterwards += inner.afterwards
+        self.after_commit += inner.after_commit
         self.recorded = self.recorded or inner.recorded
 
     # -- writing
@@ -425,7 +425,7 @@ class Attempt:
             unit.closed_reviews,
             unit.freed,
             unit.journal,
-            unit.afterwards,
+            unit.after_commit,
         )
 
     def _revert(self) -> None:
@@ -449,7 +449,7 @@ class Attempt:
         unit.ready = self._ready
 
 
-def told(payload: Mapping[str, Any]) -> str | None:
+def payload_text(payload: Mapping[str, Any]) -> str | None:
     """A payload as history keeps it, without what says nothing."""
     kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
     return canonical(kept, "payload", deepest=values.DEEPEST + values.WRAPPED) if kept else None

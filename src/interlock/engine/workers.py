@@ -17,7 +17,7 @@ from interlock.engine.values import anything
 from interlock.store import Micros, span
 from interlock.store.tables import worker as W
 
-LIVES = timedelta(seconds=20)
+WORKER_LEASE = timedelta(seconds=20)
 """How long a heartbeat counts; one comes every quarter of it."""
 
 
@@ -54,7 +54,7 @@ def start(
     pid: int,
     queues: Sequence[str],
     lock_file: str | None,
-    lives: timedelta = LIVES,
+    lives: timedelta = WORKER_LEASE,
 ) -> None:
     conn.execute(
         sa.insert(W).values(
@@ -71,7 +71,9 @@ def start(
     )
 
 
-def beat(conn: sa.Connection, now: Micros, worker: UUID, *, offset: Micros = 0, lives: timedelta = LIVES) -> Micros:
+def beat(
+    conn: sa.Connection, now: Micros, worker: UUID, *, offset: Micros = 0, lives: timedelta = WORKER_LEASE
+) -> Micros:
     """Say that the process lives; until when that counts. Fenced when others gave it up already."""
     until = now + span(lives)
     done = conn.execute(

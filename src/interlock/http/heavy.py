@@ -20,7 +20,7 @@ from interlock.machine import InterlockError
 
 T = TypeVar("T")
 Stop = threading.Event
-HANDS = 3
+CONCURRENCY = 3
 WAITING = 8
 """Of one caller, beside the one that runs."""
 PLACES = 48
@@ -56,11 +56,11 @@ class Heavy:
     """The place for heavy reading of one service."""
 
     def __init__(
-        self, *, hands: int = HANDS, waiting: int = WAITING, places: int = PLACES, seconds: float = SECONDS
+        self, *, concurrency: int = CONCURRENCY, waiting: int = WAITING, places: int = PLACES, seconds: float = SECONDS
     ) -> None:
         self._waiting, self._most, self.seconds = waiting, places, seconds
-        self._threads = ThreadPoolExecutor(hands, thread_name_prefix="interlock-heavy")
-        self._hands = asyncio.Semaphore(hands)
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="interlock-heavy")
+        self._concurrency = asyncio.Semaphore(concurrency)
         self._callers: dict[str, _Caller] = {}
         self._running: set[Stop] = set()
 
@@ -104,7 +104,7 @@ class Heavy:
         return mine
 
     async def _turn(self, mine: _Caller, job: Callable[[Stop], T], stop: Stop) -> T:
-        async with mine.turn, self._hands:
+        async with mine.turn, self._concurrency:
             self._running.add(stop)
             done = asyncio.get_running_loop().run_in_executor(self._threads, job, stop)
             try:

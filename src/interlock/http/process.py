@@ -101,7 +101,7 @@ class Process:
                     f"no machine here has the queue {', '.join(unknown)}; there are {', '.join(found)}"
                 )
             found = sorted(wanted)
-        return Worker(self.engine, queues=found, hands=self.settings.worker.hands) if found else None
+        return Worker(self.engine, queues=found, concurrency=self.settings.worker.concurrency) if found else None
 
     def own(self) -> Person:
         """Make sure that somebody owns the installation."""

@@ -14,6 +14,7 @@ Declaring it checks it. A state is one of four kinds: *work* (a worker acts), *w
 event acts), *failed* (a failure rule or a person acts), *final* (nobody acts by himself).
 """
 
+from interlock.machine.application import Application, Duty, Personal, Scope, attribute
 from interlock.machine.definition import KeyScope, Machine, Work, compatible
 from interlock.machine.drawing import as_json, as_mermaid, as_table
 from interlock.machine.errors import (
@@ -34,7 +35,7 @@ from interlock.machine.errors import (
 from interlock.machine.failures import Backoff, Failures, Pause, Rule, exponential, fixed
 from interlock.machine.limits import Concurrent, Limit, Window
 from interlock.machine.outcome import Again, Ask, Fail, Go, Message, Outcome, Patch, Spawn, Stay
-from interlock.machine.registry import Duty, Registry, UnknownMachine, installed, load
+from interlock.machine.registry import Registry, UnknownMachine, installed, load
 from interlock.machine.states import FAILED, FINAL, WAITING, WORK, Kind, Reminder, Review, State, Timer
 from interlock.machine.transitions import (
     AGENT,
@@ -65,6 +66,7 @@ __all__ = [
     "WORKER",
     "Actor",
     "Again",
+    "Application",
     "Arm",
     "Ask",
     "Backoff",
@@ -96,10 +98,12 @@ __all__ = [
     "Outcome",
     "Patch",
     "Pause",
+    "Personal",
     "Registry",
     "Reminder",
     "Review",
     "Rule",
+    "Scope",
     "Spawn",
     "State",
     "Stay",
@@ -113,6 +117,7 @@ __all__ = [
     "as_json",
     "as_mermaid",
     "as_table",
+    "attribute",
     "came_from",
     "compatible",
     "exponential",

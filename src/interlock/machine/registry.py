@@ -1,14 +1,12 @@
-"""A registry: the machines that a program serves. An application exports one; so does a user's package."""
+"""A registry: the machines and applications that a program serves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from importlib import import_module
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
+from interlock.machine.application import Application, Duty, attribute
 from interlock.machine.definition import Machine
 from interlock.machine.errors import InterlockError, MachineError
 from interlock.machine.states import Kind
@@ -20,63 +18,79 @@ class UnknownMachine(InterlockError):
     """No machine has that name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Duty:
-    """Something that an application's workers look after now and then, beside handlers: any of them, never twice."""
-
-    name: str
-    every: timedelta
-    do: Callable[[Any], bool]
-    """Given the engine; True asks for the next round at once."""
-
-
 class Registry:
-    """Machines by name, with what their application brings for people and for other programs."""
+    """The machines and applications that a program serves."""
 
     def __init__(
         self,
-        machines: Iterable[Machine] = (),
+        parts: Iterable[Machine | Application] = (),
         *,
         views: Mapping[str, Any] | None = None,
         routers: Sequence[Any] = (),
         duties: Sequence[Duty] = (),
-        shows: Callable[[], tuple[Mapping[str, Any], Sequence[Any]]] | None = None,
     ) -> None:
         self._machines: dict[str, Machine] = {}
+        self.applications: dict[str, Application] = {}
         self._views: dict[str, Any] = dict(views or {})
         self._routers: list[Any] = list(routers)
-        self._shows = [shows] if shows is not None else []
-        """Give views and routers when they are asked for: a command that shows nothing loads neither."""
-        self.duties: list[Duty] = list(duties)
-        for machine in machines:
-            self.add(machine)
+        self._duties: list[Duty] = list(duties)
+        for part in parts:
+            if isinstance(part, Application):
+                self._include(part)
+            else:
+                self.add(part)
 
-    def include(self, other: Registry) -> None:
-        """Take in all that another registry has."""
+    def include(self, other: Registry | Application) -> None:
+        """Take in everything that another registry, or an application, has."""
+        if isinstance(other, Application):
+            self._include(other)
+            return
+        for application in other.applications.values():
+            self._include(application)
         for machine in other:
             self.add(machine)
-        self._shows += [one for one in other._shows if one not in self._shows]
         self._views |= other._views
-        self.duties += [duty for duty in other.duties if duty not in self.duties]
+        self._duties += [duty for duty in other._duties if duty not in self._duties]
         self._routers += [router for router in other._routers if router not in self._routers]
+
+    def _include(self, application: Application) -> None:
+        if self.applications.setdefault(application.name, application) is not application:
+            raise InterlockError(f"two applications are named {application.name!r}; leave one of them out")
+        for machine in application.machines:
+            self.add(machine)
+
+    def playing(self, machines: Iterable[Machine], views: Mapping[str, Any]) -> Registry:
+        """The same applications with other machines of the same names, and views for those that have none."""
+        made = Registry(machines, views=views, routers=self._routers, duties=self._duties)
+        made.applications = dict(self.applications)
+        return made
 
     @property
     def views(self) -> dict[str, Any]:
         """How a machine's instances look to people: machine → a `View` of the dashboard."""
-        self._show()
-        return self._views
+        found: dict[str, Any] = {}
+        for one in self.applications.values():
+            found |= attribute(one.views) if one.views else {}
+        return found | self._views
 
     @property
     def routers(self) -> list[Any]:
-        """Endpoints of the application's own, as FastAPI routers."""
-        self._show()
-        return self._routers
+        """Endpoints and pages of the applications, as FastAPI routers."""
+        found = list(self._routers)
+        for one in self.applications.values():
+            for spec in one.routers:
+                named = attribute(spec)
+                given = named if isinstance(named, Sequence) else [named]
+                found += [router for router in given if router not in found]
+        return found
 
-    def _show(self) -> None:
-        while self._shows:
-            views, routers = self._shows.pop(0)()
-            self._views |= views
-            self._routers += [router for router in routers if router not in self._routers]
+    @property
+    def duties(self) -> list[Duty]:
+        """Periodic jobs of the applications."""
+        found = list(self._duties)
+        for one in self.applications.values():
+            found += [duty for duty in one.duties if duty not in found]
+        return found
 
     def add(self, machine: Machine) -> Machine:
         if machine.name in self._machines and self._machines[machine.name] is not machine:
@@ -131,20 +145,12 @@ class Registry:
 
 
 def load(spec: str) -> Registry:
-    """The registry, or the single machine, that `package.module:name` points at."""
-    module_name, _, attribute = spec.partition(":")
-    if not module_name or not attribute:
-        raise InterlockError(f"{spec!r} does not name a registry; write it as package.module:registry")
-    try:
-        found = getattr(import_module(module_name), attribute)
-    except ModuleNotFoundError as error:
-        raise InterlockError(f"{spec!r} cannot be loaded: {error}; is the package installed?") from error
-    except AttributeError as error:
-        raise InterlockError(f"{spec!r} cannot be loaded: {error}") from error
-    if isinstance(found, Machine):
+    """The registry, application or machine that `package.module:name` names, as a registry."""
+    found = attribute(spec, "a registry", "registry")
+    if isinstance(found, Machine | Application):
         return Registry([found])
     if not isinstance(found, Registry):
-        raise InterlockError(f"{spec!r} is a {type(found).__name__}, not a Registry or a Machine")
+        raise InterlockError(f"{spec!r} is a {type(found).__name__}, not an Application, a Registry or a Machine")
     return found
 
 

@@ -30,7 +30,7 @@ from interlock.store.service_tables import person as P
 if TYPE_CHECKING:
     from interlock.people.accounts import Person
 
-LIVES = span(timedelta(days=14))
+SESSION_LIFETIME = span(timedelta(days=14))
 IDLE = span(timedelta(hours=24))
 NOTED_EVERY = 60 * SECOND
 LINK_LIVES = span(timedelta(hours=1))
@@ -77,7 +77,7 @@ class Seen:
 
 def begin(unit: Unit, person_id: UUID, name: str, *, address: str, browser: str, how: str) -> tuple[str, Micros]:
     """A new session: its secret and its end. The caller has made sure that the person may come in."""
-    secret, until = new_secret(), unit.now + LIVES
+    secret, until = new_secret(), unit.now + SESSION_LIFETIME
     where = {"address": shortened(address, 100), "browser": shortened(browser, 200)}
     unit.conn.execute(
         sa.insert(S).values(

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from interlock.apps.jobs import claims
+from interlock.apps.jobs import claims, registry
 from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.http.app import create_app
@@ -37,12 +37,12 @@ class Practice:
         with ExitStack() as opening:
             folder = opening.enter_context(TemporaryDirectory(prefix="interlock-"))
             store = opening.enter_context(open_store(f"sqlite:///{Path(folder) / 'practice.db'}", durability="normal"))
-            self.engine = Engine(store, claims.registry, clock=self.clock)
+            self.engine = Engine(store, registry, clock=self.clock)
             service = Service(self.engine, Settings())
             opening.callback(service.close)
             service.people.setup()
             self.token = self.new_token("practice")
-            app = create_app(service, routers=claims.registry.routers)
+            app = create_app(service, routers=registry.routers)
             self.url = opening.enter_context(InThread(app, service)).url
             self._open = opening.pop_all()
         return self

@@ -94,8 +94,7 @@ def _lag(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
             300,
             3600,
             f"{number:,} ready in the queue {queue}, the oldest for {lasting(seconds)}",
-            "start more workers or give them more hands (worker.hands); see whether one serves this queue: "
-            "interlock worker list",
+            "start more workers or raise worker.concurrency; see whether one serves this queue: interlock worker list",
         )
 
 

@@ -1,7 +1,7 @@
 """The claimer: writes down results and claims new work, in one transaction a round.
 
 A round takes whatever results came in while the last one was committed, so there is no second timer and a busy
-worker needs one commit for a whole batch. It claims only as much as it has hands free.
+worker needs one commit for a whole batch. It claims only as much as it has free slots.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Claimer(Loop):
     pause = 0.05
 
     def __init__(
-        self, engine: Engine, me: Identity, queues: Sequence[str], hands: int, trusted: Callable[[], bool]
+        self, engine: Engine, me: Identity, queues: Sequence[str], concurrency: int, trusted: Callable[[], bool]
     ) -> None:
         super().__init__()
-        self._engine, self._me, self._queues, self._hands = engine, me, list(queues), hands
+        self._engine, self._me, self._queues, self._concurrency = engine, me, list(queues), concurrency
         self._trusted = trusted
-        self.runner = Runner(engine, hands, self._came)
+        self.runner = Runner(engine, concurrency, self._came)
         self._lock = threading.Lock()
         self._results: list[tuple[Running, Outcome]] = []
         self.running: set[Running] = set()
@@ -79,7 +79,7 @@ class Claimer(Loop):
             # Others may have these instances by now: what we hold is void, and nothing of it is written.
             self._drop()
             raise Fenced(f"worker {self._me.id} could not say that it lives; it lets go of what it held")
-        free = 0 if self.draining or self.stopping else self._hands - len(self.running) + len(batch)
+        free = 0 if self.draining or self.stopping else self._concurrency - len(self.running) + len(batch)
         done: Sequence[bool | None]
         try:
             done, claims = self._commit(batch, free)

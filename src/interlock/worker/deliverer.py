@@ -22,7 +22,7 @@ from interlock.worker.handler_threads import Place, Threads
 from interlock.worker.hinted import HintedLoop
 
 log = logging.getLogger("interlock.worker")
-HANDS = 8
+CONCURRENCY = 8
 LIMIT = timedelta(seconds=60)
 IDLE = 2.0
 SPARE = timedelta(seconds=60)
@@ -65,9 +65,9 @@ class _Attempt:
 
 
 class Deliverer(HintedLoop):
-    """Delivers up to `hands` messages at once, each with a time limit.
+    """Delivers up to `concurrency` messages at once, each with a time limit.
 
-    Channels share the hands, and of its channel's share one recipient gets half: who is slow keeps nobody else
+    Channels share the threads, and of its channel's share one recipient gets half: who is slow keeps nobody else
     waiting. Stopped, it takes nothing more and sees to the end what is under way.
     """
 
@@ -76,13 +76,18 @@ class Deliverer(HintedLoop):
     hint = outbox.HINT
 
     def __init__(
-        self, engine: Engine, channels: Mapping[str, Channel], *, hands: int = HANDS, limit: timedelta = LIMIT
+        self,
+        engine: Engine,
+        channels: Mapping[str, Channel],
+        *,
+        concurrency: int = CONCURRENCY,
+        limit: timedelta = LIMIT,
     ) -> None:
         super().__init__(engine)
         self._channels = dict(channels)
-        self._hands, self._limit = hands, limit
-        self._share = max(1, hands // max(1, len(self._channels)))
-        self._threads = Threads(hands)
+        self._concurrency, self._limit = concurrency, limit
+        self._share = max(1, concurrency // max(1, len(self._channels)))
+        self._threads = Threads(concurrency)
         self._lock = threading.Lock()
         self._running: dict[UUID, _Attempt] = {}
         self._ended: list[_Attempt] = []
@@ -114,7 +119,7 @@ class Deliverer(HintedLoop):
     def _take(self) -> int:
         with self._lock:
             under_way = [one.message for one in self._running.values()]
-        free = self._hands - len(under_way)
+        free = self._concurrency - len(under_way)
         clock, channels = self._engine.clock, self._channels
         self._next = self._engine.read(lambda conn: outbox.next_due(conn, channels)) if channels else None
         if free <= 0 or self._next is None or self._next > clock.now():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.outbox import OutboxMessage
-from interlock.machine.registry import Duty
+from interlock.machine import Duty
 from interlock.people import People
 from interlock.store import SystemClock
 from interlock.worker.alerter import Alerter

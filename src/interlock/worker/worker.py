@@ -36,9 +36,9 @@ class Worker:
         engine: Engine,
         *,
         queues: Sequence[str] | None = None,
-        hands: int = 16,
+        concurrency: int = 16,
         host: str | None = None,
-        lives: timedelta = workers.LIVES,
+        lives: timedelta = workers.WORKER_LEASE,
         sweep_every: float = 1.0,
         loop_patience: float = 5.0,
     ) -> None:
@@ -49,7 +49,7 @@ class Worker:
             raise InterlockError("a worker needs at least one queue; the registry has no machine")
         engine.registry.check_handlers(named)
         self.queues = [*named, *(route(queue, self.host) for queue in named)]
-        self._hands, self._lives = hands, lives
+        self._concurrency, self._lives = concurrency, lives
         self._sweep_every, self._loop_patience = sweep_every, loop_patience
         self._me = Identity(uuid4())
         self._lock_file: str | None = None
@@ -63,7 +63,7 @@ class Worker:
         engine = self.engine
         self._enter()
         self.heartbeat = Heartbeat(engine, self._me, self._lives, self._enter)
-        self.claimer = Claimer(engine, self._me, self.queues, self._hands, self.heartbeat.trusted)
+        self.claimer = Claimer(engine, self._me, self.queues, self._concurrency, self.heartbeat.trusted)
         self.watcher = Watcher(engine, self._me, self.claimer, loop_patience=self._loop_patience)
         self.sweeper = Sweeper(engine, self._me, self._sweep_every)
         self._loops: list[Loop] = [self.heartbeat, self.sweeper, self.watcher, self.claimer]

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from interlock.apps.jobs.claims import followers, registry
+from interlock.apps.jobs import registry
+from interlock.apps.jobs.claims import followers
 from interlock.store import Store, open_store
 from tests.http.desk import BY, Desk, opened
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 import redis as redis_client
 
-from interlock.apps.jobs.claims import registry
+from interlock.apps.jobs import registry
 from interlock.engine.redis_mirror import RedisMirror
 from interlock.store import open_store
 from tests.apps.jobs.test_claims_api import Crawled

@@ -12,7 +12,8 @@ import pytest
 import redis as redis_client
 import sqlalchemy as sa
 
-from interlock.apps.jobs.claims import job, registry, steps
+from interlock.apps.jobs import registry
+from interlock.apps.jobs.claims import job, steps
 from interlock.apps.jobs.claims.batching import Gathering
 from interlock.apps.jobs.claims.bodies import ClaimedOut, LeaseOut, claimed
 from interlock.config import Settings

@@ -42,7 +42,7 @@ HOOK = '[webhooks.shop]\nurl = "https://shop.org"\n'
         ("[http]\nmax_body = 1", "http.max_body"),
         ('[http]\nurl = "a.org"', "must begin with http:// or https://, not 'a.org'"),
         ("http = 5", "http (INTERLOCK_HTTP, or interlock.toml)"),
-        ("[worker]\nhands = 0", "worker.hands"),
+        ("[worker]\nconcurrency = 0", "worker.concurrency"),
         ("[worker]\ndrain = -1", "worker.drain"),
         ("[worker]\ndrain = inf", "worker.drain"),
         ("[worker]\ndrain = nan", "worker.drain"),

@@ -38,7 +38,7 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("http", "head_seconds", "3", "4", 3.0, 4.0),
     ("http", "body_seconds", "3", "4", 3.0, 4.0),
     ("http", "idle_seconds", "3", "4", 3.0, 4.0),
-    ("worker", "hands", "3", "4", 3, 4),
+    ("worker", "concurrency", "3", "4", 3, 4),
     ("worker", "queues", '["a"]', '["b"]', ["a"], ["b"]),
     ("worker", "drain", "1.5", "2", 1.5, 2.0),
     ("mail", "host", '"a.org"', "b.org", "a.org", "b.org"),
@@ -157,9 +157,9 @@ def test_a_variable_alone_is_enough_and_the_rest_of_the_file_stays(
 ) -> None:
     monkeypatch.setenv("INTERLOCK_HTTP__PORT", "9000")
     assert load().http.port == 9000
-    write('[http]\nhost = "0.0.0.0"\nport = 1\n[worker]\nhands = 3\n')
+    write('[http]\nhost = "0.0.0.0"\nport = 1\n[worker]\nconcurrency = 3\n')
     found = load()
-    assert (found.http.port, found.http.host, found.worker.hands) == (9000, "0.0.0.0", 3)
+    assert (found.http.port, found.http.host, found.worker.concurrency) == (9000, "0.0.0.0", 3)
 
 
 def test_a_variables_case_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_load_takes_a_registry_or_one_machine() -> None:
         ("shop_under_test:", "'shop_under_test:' does not name a registry"),
         ("no_such_shop:registry", "'no_such_shop:registry' cannot be loaded: No module named 'no_such_shop'; is the"),
         ("shop_under_test:till", "'shop_under_test:till' cannot be loaded: module 'shop_under_test' has no attribute"),
-        ("shop_under_test:price", "'shop_under_test:price' is a int, not a Registry or a Machine"),
+        ("shop_under_test:price", "'shop_under_test:price' is a int, not an Application, a Registry or a Machine"),
     ],
 )
 def test_load_says_what_is_wrong(spec: str, message: str) -> None:

@@ -27,7 +27,7 @@ def played(registry: Registry) -> Registry:
         there.append(parcel)
     shown = {name: view for name, view in views.VIEWS.items() if name in registry} | registry.views
     machines = [_with_acts(registry, one) for one in there]
-    return Registry(machines, views=shown, routers=registry.routers, duties=registry.duties)
+    return registry.playing(machines, views=shown)
 
 
 def _with_acts(registry: Registry, machine: Machine) -> Machine:

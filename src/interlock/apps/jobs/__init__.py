@@ -4,11 +4,6 @@ The finder saves postings, rules turn matches into applications, and every appli
 through a claim, so that nobody applies twice.
 """
 
-from interlock.apps.jobs import autoapply, claims, finder
-from interlock.machine import Registry
-
-registry = Registry()
-for application in (finder, claims, autoapply):
-    registry.include(application.registry)
+from interlock.apps.jobs.application import registry
 
 __all__ = ["registry"]

@@ -6,9 +6,7 @@ never overwritten and ends only in `returned`, or in `stuck`, where somebody mus
 moves an archived session.
 """
 
+from interlock.apps.sessions.application import registry
 from interlock.apps.sessions.machine import loan, session
-from interlock.machine import Registry
-
-registry = Registry([session, loan])
 
 __all__ = ["loan", "registry", "session"]

@@ -176,7 +176,7 @@ def _some(unit: Unit, form: Form, action: Action, ids: Sequence[UUID], arguments
         require(form.v.who, permission, it.workspace, f"instance {one}", machine=it.machine)
         actor = form.v.who.actor_in(it.workspace)
         try:
-            with unit.alone() as inner:
+            with unit.savepoint() as inner:
                 bulk.ACTIONS["instances"][action.name](inner, one, actor, form.get("reason")[:2000], arguments)
         except StoreError:
             raise

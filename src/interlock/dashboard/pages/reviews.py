@@ -243,7 +243,7 @@ async def together(request: Request) -> Response:
                 may_decide(v.who, found)
                 if found.form:
                     raise BadRequest("it has a form; decide it by itself")
-                with unit.alone() as inner:
+                with unit.savepoint() as inner:
                     reviews.decide(
                         inner, found.id, decision, v.who.actor_in(found.workspace), reason=form.get("reason")
                     )

@@ -27,7 +27,7 @@ from interlock.engine.purges import permit
 from interlock.engine.retention import archive
 from interlock.engine.retention.removing import keep_keys
 from interlock.engine.text import canonical, hidden, joined
-from interlock.engine.unit import Unit, told
+from interlock.engine.unit import Unit, payload_text
 from interlock.machine import Actor
 from interlock.store import moment
 from interlock.store import service_tables as s
@@ -169,7 +169,7 @@ def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: st
     if value is not None and instance.key is not None and _inside(instance.key, value):
         _hide_key(unit, instance)
     # What the emptied rows said is said again, as it is from here on: identity, data, and the rows beside it.
-    text = told({"reason": reason, "what": dict(report.what), "set": data})
+    text = payload_text({"reason": reason, "what": dict(report.what), "set": data})
     unit.record(instance, ERASED, actor, text=joined(identity(instance), text))
     for table in proof.TABLES:
         unit.cover_stored(table, table.c.instance_id == instance_id)

@@ -6,8 +6,5 @@ wanted; and nothing is submitted twice: an unknown outcome rests in `requires_re
 
 from interlock.apps.jobs.autoapply import claiming  # noqa: F401 - it registers
 from interlock.apps.jobs.autoapply.machine import application
-from interlock.machine import Registry
 
-registry = Registry([application])
-
-__all__ = ["application", "registry"]
+__all__ = ["application"]

@@ -134,7 +134,7 @@ def _let_go(unit: Unit, found: Instance, actor: Actor) -> None:
     if late and freed != 1:
         raise steps.Conflict(f"run {found.key!r} does not hold the lease {name!r} any more; nothing was changed")
     if mirror := unit.core.mirror:
-        unit.afterwards += [partial(mirror.release, name, holder) for holder in holders]
+        unit.after_commit += [partial(mirror.release, name, holder) for holder in holders]
 
 
 def _ask(unit: Unit, found: Instance) -> None:
@@ -146,8 +146,8 @@ def _ask(unit: Unit, found: Instance) -> None:
         .values(holder=verifier, fence=L.c.fence + 1, until=unit.now + span(VERIFYING))
     )
     if mirror := unit.core.mirror:
-        unit.afterwards.append(partial(mirror.release, name, str(found.key)))
-        unit.afterwards.append(partial(_show, mirror, name, verifier))
+        unit.after_commit.append(partial(mirror.release, name, str(found.key)))
+        unit.after_commit.append(partial(_show, mirror, name, verifier))
     if found.data["requires_verification"]:
         return
     change = moves.change_data(run, found, {"requires_verification": True})

@@ -333,4 +333,4 @@ def heartbeat(unit: Unit, found: Instance) -> None:
     if RENEW.count(unit.conn, name_=name, holder_=holder, now=unit.now, until=unit.now + span(LEASE)) != 1:
         raise Conflict(f"run {holder!r} does not hold the lease {name!r} any more; nothing was changed")
     if mirror := unit.core.mirror:
-        unit.afterwards.append(partial(mirror.renew, name, holder, LEASE))
+        unit.after_commit.append(partial(mirror.renew, name, holder, LEASE))

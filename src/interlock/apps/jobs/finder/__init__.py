@@ -5,8 +5,5 @@ the last go on SUCCESS → PENDING in the same transaction, with the next stage 
 """
 
 from interlock.apps.jobs.finder.machine import company, listing, source
-from interlock.machine import Registry
 
-registry = Registry([company, source, listing])
-
-__all__ = ["company", "listing", "registry", "source"]
+__all__ = ["company", "listing", "source"]

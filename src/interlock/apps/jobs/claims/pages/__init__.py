@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from interlock.apps.jobs.claims.machine import job, run
 from interlock.dashboard.views import Block, Looking, View, facts
 from interlock.engine import Instance, OpenReview
 
@@ -40,3 +41,6 @@ class RunView(View):
         if rows := facts(data["artifacts"]):
             found.append(Block("What it sent", rows=rows))
         return found
+
+
+views = {job.name: JobView(), run.name: RunView()}

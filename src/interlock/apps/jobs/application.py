@@ -1,0 +1,17 @@
+"""The application as it plugs in: the machines of finder, claims and auto-apply, with endpoints, pages and duties."""
+
+from datetime import timedelta
+
+from interlock.apps.jobs.autoapply import application as application_machine
+from interlock.apps.jobs.claims import followers, job, run
+from interlock.apps.jobs.finder import company, listing, source
+from interlock.machine import Application, Duty, Registry
+
+application = Application(
+    "jobs",
+    machines=[company, source, listing, job, run, application_machine],
+    duties=[Duty("claims", timedelta(seconds=2), followers.sweep)],
+    views="interlock.apps.jobs.claims.pages:views",
+    routers=["interlock.apps.jobs.claims.api:router"],
+)
+registry = Registry([application])

@@ -1,0 +1,102 @@
+"""An application: everything that one package brings, in one value. Ours and a user's own plug in the same way.
+
+What is heavy, or belongs to a layer above, is named as `package.module:attribute` and imported when it is used: a
+worker loads no pages, `interlock --help` loads no commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib import import_module
+from typing import Any, Literal
+
+from interlock.machine.definition import Machine
+from interlock.machine.errors import InterlockError
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """A periodic job of an application. Any worker process may run it; never two at the same time."""
+
+    name: str
+    every: timedelta
+    do: Callable[[Any], bool]
+    """Called with the engine; returns True to be called again at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A scope for tokens, checked by the application's endpoints."""
+
+    name: str
+    meaning: str
+    """Shown where a token is made: what its holder may do."""
+    role: str = "member"
+    """People with this role, or a higher one, have it without a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """A table of the application with personal data of instances; it has a column `instance_id`."""
+
+    table: str
+    columns: Sequence[str]
+    """Columns with text that erasure searches for a value."""
+    erase: Literal["delete", "empty"] = "delete"
+    """What erasure and retention do with an instance's rows."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """A package's machines, with everything around them."""
+
+    name: str
+    """Its section in the configuration, its group of commands, its branch of migrations."""
+    machines: Sequence[Machine] = ()
+    settings: type[Any] | None = None
+    """A Pydantic model: the section `[name]` of the configuration. `task.setting(name)` returns it."""
+    duties: Sequence[Duty] = ()
+    scopes: Sequence[Scope] = ()
+    tables: str | None = None
+    """Its SQLAlchemy `MetaData`, as `package.module:metadata`."""
+    migrations: str | None = None
+    """The package with its Alembic revisions: `package.migrations`."""
+    personal: Sequence[Personal] = ()
+    views: str | None = None
+    """Machine name → `View`: how the dashboard shows its instances."""
+    routers: Sequence[str] = ()
+    """FastAPI routers with its endpoints and pages: each names one, or a list of them."""
+    commands: str | None = None
+    """A Typer app: the commands `interlock NAME …`."""
+    demo: str | None = None
+    """A function that returns the parts it plays in the demo."""
+    alerts: str | None = None
+    """Alert rules that everybody has who has the application."""
+    metrics: str | None = None
+    """A function of the engine that returns its own metrics."""
+    docs: str | None = None
+    """The package with its documentation, as Markdown files."""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise InterlockError(
+                f"{self.name!r} cannot name an application; use up to 31 small letters, digits and _, a letter first"
+            )
+
+
+def attribute(spec: str, what: str = "an object", like: str = "attribute") -> Any:
+    """The object that `package.module:attribute` names."""
+    module_name, _, name = spec.partition(":")
+    if not module_name or not name:
+        raise InterlockError(f"{spec!r} does not name {what}; write it as package.module:{like}")
+    try:
+        return getattr(import_module(module_name), name)
+    except ModuleNotFoundError as error:
+        raise InterlockError(f"{spec!r} cannot be loaded: {error}; is the package installed?") from error
+    except AttributeError as error:
+        raise InterlockError(f"{spec!r} cannot be loaded: {error}") from error
