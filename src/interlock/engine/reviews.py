@@ -194,11 +194,15 @@ def decide(
         )
     )
     unit.cover_stored(R, R.c.id == review_id)
-    _follow(unit, instance, machine, found, decision, kept, actor, reason)
-    return get(unit.conn, review_id)
+    _carry_out(unit, instance, machine, found, decision, kept, actor, reason)
+    done = get(unit.conn, review_id)
+    if found.state is None:
+        for follower in machine.decision_followers.get(found.name, ()):
+            follower(unit, instance, done, actor)
+    return done
 
 
-def _follow(
+def _carry_out(
     unit: Unit,
     instance: Instance,
     machine: Machine,

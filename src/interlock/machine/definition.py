@@ -26,6 +26,9 @@ H = TypeVar("H", bound=Handler)
 Follower = Callable[[Any, Any, Edge, Actor], None]
 """What else happens when an instance enters a state: of a unit of work, the instance, the transition, the actor."""
 F = TypeVar("F", bound=Follower)
+DecisionFollower = Callable[[Any, Any, Any, Actor], None]
+"""What else happens when a review is decided: of a unit of work, the instance, the decided review, the actor."""
+DF = TypeVar("DF", bound=DecisionFollower)
 Upgrade = Callable[[dict[str, Any]], Mapping[str, Any]]
 """Makes, of the data of an older version, data that fits this one."""
 
@@ -101,6 +104,8 @@ class Machine:
         because the life of an instance is the same however it began."""
         self.handlers: dict[tuple[str, str | None], Work] = {}
         self.followers: dict[str, list[Follower]] = {}
+        self.decision_followers: dict[str, list[DecisionFollower]] = {}
+        """By the name of a review that stands beside a state."""
         check(self, states, transitions, limits)
         self._between: dict[tuple[str, str], tuple[Edge, ...]] = {}
         for edge in self.edges:
@@ -162,6 +167,29 @@ class Machine:
         def register(follower: F) -> F:
             for state in states:
                 self.followers.setdefault(state, []).append(follower)
+            return follower
+
+        return register
+
+    def decided(self, *names: str) -> Callable[[DF], DF]:
+        """Declares a function that runs in the transaction of every decision of a review with one of these names.
+
+        It is for reviews that stand beside a state (`Ask`, `task.ask`). The decision of a state's own review is a
+        transition, which `entering` follows.
+
+        It is given the unit of work, the instance, the decided review and the actor, after the event of the decision
+        was fired, if it has one. What it raises undoes the decision, and whoever decided is told why.
+        """
+        for name in names:
+            if name in self.states:
+                raise ValueError(
+                    f"{name!r} is a state of machine {self.name!r}: follow the transitions that its review fires "
+                    "with entering()"
+                )
+
+        def register(follower: DF) -> DF:
+            for name in names:
+                self.decision_followers.setdefault(name, []).append(follower)
             return follower
 
         return register
