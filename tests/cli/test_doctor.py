@@ -105,7 +105,7 @@ def test_dead_letters_and_versions_without_code_are_told(alive: str, tmp_path: P
         engine.finish([Result(claim, Fail(ValueError("no ink")))])
     found = told(alive, tmp_path)
     assert (found["dead letters"]["level"], found["dead letters"]["says"]) == ("warning", "1 are open")
-    assert "1 instances of letter version 1 wait for code: no machine here has that name" in found["versions"]["says"]
+    assert "1 instances of letter version 1 have no code here: no machine has that name" in found["versions"]["says"]
     assert told(alive, tmp_path, "--app", PROGRAM)["versions"]["level"] == "ok"
 
 

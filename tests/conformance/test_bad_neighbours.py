@@ -121,7 +121,7 @@ def test_the_retention_keeps_what_it_cannot_read_and_removes_the_rest(trial: Tri
 def alerting(trial: Trial) -> list[tuple[str | None, float]]:
     """The machines whose dead letters an alert is about, with how many."""
     now, built_in = trial.clock.now(), rules.built_in()
-    found = trial.engine.read(lambda conn: alerts.look(conn, trial.engine.registry, built_in, now))
+    found = trial.engine.read(lambda conn: alerts.evaluate_rules(conn, trial.engine.registry, built_in, now))
     return [(one.machine, one.value) for one in found if one.rule.name == "dead_letters" and one.holds]
 
 

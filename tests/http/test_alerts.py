@@ -104,7 +104,11 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
         ("crowd", {"state": "nowhere"}, "there is no state 'nowhere'; there are: asked"),
         ("crowd", {"state": None}, "state_count needs a state"),
         ("crowd", {"metric": "dead_letters"}, "no other metric takes one"),
-        ("crowd", {"metric": "failure_rate", "state": None, "threshold": 20}, "failure_rate is a part of one: 0.2"),
+        (
+            "crowd",
+            {"metric": "failure_rate", "state": None, "threshold": 20},
+            "is a ratio between 0 and 1: 0.2",
+        ),
         ("crowd", {"metric": "workers_alive", "state": None}, "workers_alive is about all machines"),
         ("crowd", {"notify": ["ann"]}, "'ann' is neither mail:ADDRESS nor webhook:NAME"),
         ("crowd", {"notify": ["mail:"]}, "'mail:' is neither"),
@@ -116,7 +120,7 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
         ("crowd", {"min_count": -1}, "body.min_count"),
         ("crowd", {"colour": "red"}, "body.colour"),
         ("queue_lag", {}, "the rule 'queue_lag' is built in; change it in the configuration"),
-        ("Crowd", {}, "name: use up to 60 small letters"),
+        ("Crowd", {}, "name: use up to 60 lower-case letters"),
         ("x" * 61, {}, "path.name"),
     ],
 )

@@ -61,9 +61,9 @@ def test_while_all_is_well_nothing_opens(trial: Trial) -> None:
     trial.create("parcel")
     assert evaluate(trial, *rules.built_in()) == Changes()
     findings = trial.engine.read(
-        lambda conn: alerts.look(conn, trial.engine.registry, rules.built_in(), trial.clock.now())
+        lambda conn: alerts.evaluate_rules(conn, trial.engine.registry, rules.built_in(), trial.clock.now())
     )
-    assert not trial.engine.read(lambda conn: alerts.anything_to_do(conn, findings))
+    assert not trial.engine.read(lambda conn: alerts.has_changes(conn, findings))
 
 
 def test_an_alert_opens_once_and_is_kept_fresh(trial: Trial) -> None:

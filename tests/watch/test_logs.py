@@ -100,7 +100,7 @@ def test_an_error_is_told_with_its_place_and_cause_and_without_variables(said: i
     if format == "console":
         assert "| ValueError: bad\\nnews at test_logs.py:" in text
         assert "in failing" in text
-        assert "; because of KeyError: 19" in text
+        assert "; caused by KeyError: 19" in text
         return
     [event] = events(said)
     assert (event["error"]["type"], event["error"]["message"]) == ("ValueError", "bad\\nnews")

@@ -16,13 +16,13 @@ from interlock.machine import KeyScope, Machine
 from interlock.store import SECOND, Micros, Store, open_store, span
 from interlock.testing import Trial
 from interlock.watch import measures, stragglers
-from interlock.watch.histogram import MINUTE, Lengths
+from interlock.watch.histogram import MINUTE, DurationSummary
 from tests.conformance.gates import shared_database
 from tests.conformance.machines import BOSS, PARCEL, parcel, pass_time
 from tests.conformance.test_query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
 from tests.watch.adding import JOB, roll_all
 
-USUAL = Lengths(n=10, mean=SECOND, median=SECOND, p90=40 * SECOND, worst=MINUTE)
+USUAL = DurationSummary(n=10, mean=SECOND, median=SECOND, p90=40 * SECOND, worst=MINUTE)
 STATES = tuple(PARCEL.states)
 
 
@@ -32,7 +32,7 @@ def trial(store: Store) -> Iterator[Trial]:
         yield made
 
 
-def found(trial: Trial, *states: str, workspaces: set[str] | None = None) -> dict[str, stragglers.Resting]:
+def found(trial: Trial, *states: str, workspaces: set[str] | None = None) -> dict[str, stragglers.Straggler]:
     return trial.engine.read(lambda conn: stragglers.longest(conn, PARCEL, states or STATES, workspaces))
 
 
@@ -65,18 +65,18 @@ def test_other_workspaces_are_not_seen(trial: Trial) -> None:
     [
         (121 * SECOND, USUAL, False, True),
         (119 * SECOND, USUAL, False, False),
-        (59 * SECOND, Lengths(n=1, p90=1), False, False),
-        (61 * SECOND, Lengths(n=1, p90=1), False, True),
+        (59 * SECOND, DurationSummary(n=1, p90=1), False, False),
+        (61 * SECOND, DurationSummary(n=1, p90=1), False, True),
         (3600 * SECOND, None, False, False),
-        (3600 * SECOND, Lengths(), False, False),
+        (3600 * SECOND, DurationSummary(), False, False),
         (3600 * SECOND, USUAL, True, False),
     ],
     ids=["three times", "not yet", "under a minute", "over a minute", "never seen", "no lengths", "paused"],
 )
 def test_unusual_is_three_times_what_nine_in_ten_need_and_at_least_a_minute(
-    there: Micros, usual: Lengths | None, paused: bool, expected: bool
+    there: Micros, usual: DurationSummary | None, paused: bool, expected: bool
 ) -> None:
-    one = stragglers.Resting(uuid4(), "parcel", "ordered", None, 0, paused)
+    one = stragglers.Straggler(uuid4(), "parcel", "ordered", None, 0, paused)
     assert stragglers.unusual(one, usual, there) is expected
 
 
@@ -162,4 +162,4 @@ def test_the_oldest_of_a_state_are_read_by_the_index_and_no_more_than_a_few(crow
 
         [read] = [node for node in nodes(crowded.read(planned)) if node.get("Relation Name") == "instance"]
         assert read["Index Name"] == "ix_instance_state", read
-        assert read["Actual Rows"] <= stragglers.LOOK_AMONG_OTHERS, read
+        assert read["Actual Rows"] <= stragglers.WORKSPACE_CANDIDATES, read

@@ -18,7 +18,7 @@ from interlock.store import SECOND, Store, micros
 from interlock.store import service_tables as s
 from interlock.testing import START, Trial
 from interlock.watch import measures
-from interlock.watch.histogram import DAY, HOUR, LADDER, MILLI, MINUTE, Step, lengths, lower_bound, size_of
+from interlock.watch.histogram import BUCKET_BOUNDS, DAY, HOUR, MILLI, MINUTE, Bucket, bucket_of, lower_bound, summarize
 from tests.conformance.gates import visit
 from tests.conformance.machines import ANN, BOSS, PARCEL, Unreachable, do, pass_time
 from tests.watch.adding import JOB, STUBBORN, STUCK, roll_all
@@ -214,7 +214,7 @@ def test_dwell_is_as_long_as_instances_stayed(store: Store) -> None:
     assert (told.n, told.worst, told.mean) == (40, max(waits), sum(waits) // 40)
     for part, seen in ((0.5, told.median), (0.9, told.p90)):
         true = sorted(waits)[ceil(part * len(waits)) - 1]
-        bound = next(b for b in LADDER if true <= b)
+        bound = next(b for b in BUCKET_BOUNDS if true <= b)
         assert lower_bound(bound) <= seen <= bound, "right to its class"
 
 
@@ -224,29 +224,29 @@ def test_nothing_happened_so_there_are_no_lengths(trial: Trial, measure: str) ->
 
 
 def test_other_measures_have_no_lengths(trial: Trial) -> None:
-    with pytest.raises(InvalidData, match="'created' has no lengths"):
+    with pytest.raises(InvalidData, match="'created' has no durations"):
         trial.engine.read(lambda conn: measures.dwell(conn, "parcel", 0, measure="created"))
 
 
 def test_the_class_of_a_length_is_the_same_in_sql(store: Store) -> None:
-    edges = [length + shift for length in LADDER for shift in (-1, 0, 1)]
+    edges = [length + shift for length in BUCKET_BOUNDS for shift in (-1, 0, 1)]
 
     def ask(conn: sa.Connection) -> list[int]:
-        return [conn.execute(sa.select(size_of(sa.literal(length, sa.BigInteger)))).scalar_one() for length in edges]
+        return [conn.execute(sa.select(bucket_of(sa.literal(length, sa.BigInteger)))).scalar_one() for length in edges]
 
-    assert store.read(ask) == [next((b for b in LADDER if length <= b), LADDER[-1]) for length in edges]
+    assert store.read(ask) == [next((b for b in BUCKET_BOUNDS if length <= b), BUCKET_BOUNDS[-1]) for length in edges]
 
 
 def test_the_ladder_climbs_from_a_millisecond_past_a_month() -> None:
-    assert LADDER[0] == MILLI
-    assert 30 * DAY in LADDER
-    assert list(LADDER) == sorted(set(LADDER))
+    assert BUCKET_BOUNDS[0] == MILLI
+    assert 30 * DAY in BUCKET_BOUNDS
+    assert list(BUCKET_BOUNDS) == sorted(set(BUCKET_BOUNDS))
 
 
 def test_a_quantile_lies_within_its_class_and_never_beyond_the_longest() -> None:
-    one = lengths({SECOND: Step(1, 700_000, 700_000)})
+    one = summarize({SECOND: Bucket(1, 700_000, 700_000)})
     assert one.median <= one.p90 <= one.worst == 700_000
-    two = lengths({SECOND: Step(9, 9 * 600_000, 900_000), DAY: Step(1, 15 * HOUR, 15 * HOUR)})
+    two = summarize({SECOND: Bucket(9, 9 * 600_000, 900_000), DAY: Bucket(1, 15 * HOUR, 15 * HOUR)})
     assert 500 * MILLI < two.median <= 900_000
     assert two.p90 <= 900_000 < two.worst == 15 * HOUR
 

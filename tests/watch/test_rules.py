@@ -99,7 +99,7 @@ def test_a_wrong_metric_is_told_with_the_right_ones(engine: Engine) -> None:
     ("change", "why"),
     [
         ({"name": "queue_lag"}, "built in"),
-        ({"name": "No Good"}, "name: use up to 60 small letters"),
+        ({"name": "No Good"}, "name: use up to 60 lower-case letters"),
         ({"op": "=="}, "op: "),
         ({"threshold": float("nan")}, "threshold: must be a finite number"),
         ({"metric": "failure_rate", "threshold": 20}, "0.2 means 20 %"),

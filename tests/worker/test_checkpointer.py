@@ -74,7 +74,7 @@ def test_without_the_key_or_with_another_it_signs_nothing(trial: Trial, caplog: 
 
 def test_the_doctor_says_how_far_it_is_signed_and_where_that_is_kept(trial: Trial, tmp_path: Path) -> None:
     def told(settings: Settings) -> list[str]:
-        return [one.says for one in work_health.look(trial.engine, settings) if one.name == "checkpoints"]
+        return [one.says for one in work_health.check(trial.engine, settings) if one.name == "checkpoints"]
 
     assert told(Settings()) == []
     trial.create("note")
@@ -84,7 +84,7 @@ def test_the_doctor_says_how_far_it_is_signed_and_where_that_is_kept(trial: Tria
     first, where = told(Settings())
     assert "number 1 was signed at" in first
     assert "1 history rows are newer" in first
-    assert where == "they are in this database and in the log alone"
+    assert where == "they are only in this database and in the log"
     assert told(Settings(audit=AuditSettings(file=tmp_path / "c")))[1] == f"they are written to {tmp_path / 'c'}, too"
 
 
@@ -100,7 +100,7 @@ def test_it_signs_nothing_in_a_database_that_does_not_have_what_its_file_has(
     loop.once()
     assert newest(trial) == 0
     assert "the history is not signed: checkpoint 1 of " in caplog.text
-    found = [one.says for one in work_health.look(trial.engine, settings) if one.level is Level.PROBLEM]
+    found = [one.says for one in work_health.check(trial.engine, settings) if one.level is Level.PROBLEM]
     assert any("is not in the database" in says for says in found)
 
 

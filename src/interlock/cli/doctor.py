@@ -54,7 +54,7 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
             findings = list(health.findings)
             if migrate.status(store).ready:
                 engine = Engine(store, with_demo(store, registry_of(apps)), migrate_schema=False, register=False)
-                findings += work_health.look(engine, audit_settings(database))
+                findings += work_health.check(engine, audit_settings(database))
             return Health(tuple(findings), health.sizes)
     except StoreError as error:
         do = "see that it runs, and what the configuration says: interlock config check"

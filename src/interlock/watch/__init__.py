@@ -1,19 +1,23 @@
-"""Watching: what is going on, how well it goes, and who should be told.
+"""Observability: metrics, alerts, logs and traces.
 
-rollups     add up the history, by the order of the feed, into counts by state and sums by minute and hour
-measures    read them: counts, lag, rates, reviews, dwell times, series, and all of it at a glance
-rules       alert rules as data, built-in ones and a user's own; `rule_values` is what they look at
-alerts      open, repeat and close by the rules, and put their messages into the outbox
-prometheus  the same numbers for Prometheus, and what this process counts of its requests and handlers
-logs        one line an event, with what it is about and without secrets
-tracing     OpenTelemetry spans under the trace id of their instance, where it is configured
+rollups      add up the history into counts by state and sums by minute and hour
+activity     totals and rates over a time window
+measures     counts, lag, rates, reviews, durations, series and the overview
+histogram    durations in buckets that add up
+stragglers   the instances that have been in their state the longest
+rules        alert rules as data, built-in and user-defined; `rule_values` reads the metrics they need
+alerts       opens, repeats and closes alerts, and puts their messages into the outbox
+prometheus   the same figures for Prometheus, and this process's counters
+logs         structured logs with context and without secrets
+tracing      OpenTelemetry spans
+work_health  the checks of `interlock doctor` about work in progress
 
-No page and no rule scans instances or history. The roller and the alerter (in `worker`) run in every process; a row in
-the table `cursor` lets one of them work at a time.
+No page and no rule scans instances or history. The roller and the alerter (in `worker`) run in every process; a lock
+on a row of the table `cursor` lets one of them work at a time.
 """
 
 from interlock.watch.alerts import Alert, AlertPage
-from interlock.watch.histogram import Lengths
+from interlock.watch.histogram import DurationSummary
 from interlock.watch.measures import Activity, Backlog, Ends, MachineView, Overview, Point, Totals, overview
 from interlock.watch.rules import METRICS, Rule
 
@@ -23,8 +27,8 @@ __all__ = [
     "Alert",
     "AlertPage",
     "Backlog",
+    "DurationSummary",
     "Ends",
-    "Lengths",
     "MachineView",
     "Overview",
     "Point",

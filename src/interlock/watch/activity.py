@@ -1,4 +1,4 @@
-"""What happened in a window of time, added up from the roll-ups, and the rates that follow from it."""
+"""Totals and rates of what happened in a time window, read from the roll-ups."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from interlock.watch.histogram import HOUR, MINUTE
 
 R = s.rollup
 FINE = 3 * HOUR
-"""Windows up to this long are read from minutes, longer ones from hours."""
+"""Windows up to this length are read from the minute roll-ups, longer ones from the hour roll-ups."""
 SPANS = {"minute": MINUTE, "hour": HOUR}
 Workspaces = Collection[str] | None
-"""Those that are asked for; None for all."""
+"""The workspaces to read; None reads all of them."""
 
 
 @dataclass(slots=True)
 class Activity:
-    """What happened to a machine's instances in a window; each mapping is by state."""
+    """Totals for one machine's instances in a time window. Each mapping is keyed by state."""
 
     created: int = 0
     ended: dict[str, int] = field(default_factory=dict)
     lived: Micros = 0
-    """How long those that ended had lived, added up."""
+    """The summed lifetimes of the instances that ended."""
     retried: int = 0
     given_up: int = 0
     passed: dict[str, int] = field(default_factory=dict)
@@ -40,31 +40,31 @@ class Activity:
 
     @property
     def throughput(self) -> int:
-        """How many came to rest."""
+        """How many instances finished."""
         return sum(self.ended.values())
 
     @property
     def attempts(self) -> int:
-        """Attempts at a step that ended, well or not."""
+        """Finished attempts at a step, successful or failed."""
         return sum(self.passed.values()) + sum(self.failed.values())
 
     @property
     def failure_rate(self) -> float | None:
-        """The part of the attempts that failed; None without any."""
+        """The share of attempts that failed; None if there were no attempts."""
         return sum(self.failed.values()) / self.attempts if self.attempts else None
 
     @property
     def retry_rate(self) -> float | None:
-        """The part of those that ended which needed more than one attempt."""
+        """The share of finished instances that needed more than one attempt."""
         return self.retried / self.throughput if self.throughput else None
 
     @property
     def average_lag(self) -> Micros | None:
-        """How long a ready step waited for a worker, on average."""
+        """The average time that a ready step waited for a worker."""
         return self.waited_total // self.waited if self.waited else None
 
     def add(self, other: Activity) -> None:
-        """Take in what happened to other instances."""
+        """Add another machine's totals to these."""
         for name in ("created", "lived", "retried", "given_up", "waited", "waited_total"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("ended", "passed", "failed"):
@@ -75,7 +75,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """How instances ended: well, badly (also those that rest as failed or were given up), or as neither."""
+    """How instances ended: good, bad (including failed and given-up instances), or neither."""
 
     good: int = 0
     bad: int = 0
@@ -83,7 +83,7 @@ class Ends:
 
     @property
     def success_rate(self) -> float | None:
-        """Good ends among good and bad ones; what was withdrawn says nothing about success."""
+        """Good ends divided by good and bad ends. Neutral ends, such as a withdrawal, do not count."""
         judged = self.good + self.bad
         return self.good / judged if judged else None
 
@@ -94,7 +94,7 @@ class Ends:
 def activity(
     conn: sa.Connection, now: Micros, window: timedelta = timedelta(hours=24), workspaces: Workspaces = None
 ) -> dict[str, Activity]:
-    """What happened in the last so many minutes (or, beyond three hours, hours), by machine."""
+    """Totals by machine over the window, at minute resolution up to three hours and hour resolution beyond."""
     name, since = _since(now, span(window))
     r = R.c
     query = (
@@ -131,10 +131,10 @@ def _since(now: Micros, window: Micros) -> tuple[str, Micros]:
     return name, first - first % SPANS[name]
 
 
-def ends(machine: Machine | None, happened: Activity) -> Ends:
-    """Good and bad ends, as the machine declares its final states."""
+def ends(machine: Machine | None, totals: Activity) -> Ends:
+    """Classify ends as good or bad, as the machine declares its final states."""
     good = bad = neither = 0
-    for name, n in happened.ended.items():
+    for name, n in totals.ended.items():
         state = machine.states.get(name) if machine else None
         if state is not None and (state.kind is Kind.FAILED or state.good is False):
             bad += n
@@ -142,9 +142,9 @@ def ends(machine: Machine | None, happened: Activity) -> Ends:
             good += n
         else:
             neither += n
-    return Ends(good, bad + happened.given_up, neither)
+    return Ends(good, bad + totals.given_up, neither)
 
 
 def within(query: sa.Select[Any], column: Any, workspaces: Workspaces) -> sa.Select[Any]:
-    """The query, for these workspaces only."""
+    """Restrict the query to these workspaces."""
     return query if workspaces is None else query.where(column.in_(list(workspaces)))

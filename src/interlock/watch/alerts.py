@@ -1,11 +1,11 @@
-"""Alerts: a rule that holds opens one, once; while it is open it is told again now and then; it closes by itself.
+"""Alerts: opened when a rule's condition is met, repeated while it lasts, closed when it has passed.
 
-The rules are looked at every few seconds by whichever process is first. A row named `alerts` in the table `cursor` is
-its lock, and keeps when they were looked at last. An alert's `seen_at` is when its rule held last, so a rule that did
-not hold at two looks in a row is one whose `seen_at` lies before the last look: then the alert closes. A rule with
-`for` first leaves a row with the status `pending`, which nobody is told of.
+One process at a time evaluates the rules, every few seconds. The row `alerts` in the table `cursor` is its lock and
+stores the time of the last evaluation. `seen_at` of an alert is the last time its condition was met. An alert closes
+when its condition was not met in two evaluations in a row, that is, when `seen_at` is older than the last evaluation.
 
-An acknowledged alert is not told again until it closes: somebody is at it.
+A rule with `for` first creates a row with the status `pending`, which notifies nobody. An acknowledged alert is not
+repeated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from interlock.machine import Actor, Registry
 from interlock.store import Micros, moment, span
 from interlock.store import service_tables as s
 from interlock.watch.rollups import lock
-from interlock.watch.rule_values import Finding, Sight
+from interlock.watch.rule_values import RuleResult, RuleValues
 from interlock.watch.rules import Rule
 
 L = s.alert
@@ -36,7 +36,7 @@ OPEN, PENDING = sa.text("status = 'open'"), L.c.status == "pending"
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something that somebody should look at, or should have."""
+    """An alert that is open or was open."""
 
     id: UUID
     rule: str
@@ -47,7 +47,7 @@ class Alert:
     value: float
     threshold: float
     opened_at: Micros
-    """Since when the rule holds."""
+    """When the condition was first met."""
     seen_at: Micros
     notified_at: Micros | None
     notices: int
@@ -62,95 +62,95 @@ class AlertPage:
 
     alerts: list[Alert]
     next: UUID | None
-    """The cursor of the next page; None on the last."""
+    """The cursor of the next page; None on the last page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a look at the rules came to."""
+    """The alerts that an evaluation opened, repeated and closed."""
 
     opened: tuple[Alert, ...] = ()
     repeated: tuple[Alert, ...] = ()
     closed: tuple[Alert, ...] = ()
 
 
-# -- looking
+# -- evaluation
 
 
-def look(conn: sa.Connection, registry: Registry, rules: Iterable[Rule], now: Micros) -> list[Finding]:
-    """What each rule says at this moment; changes nothing."""
-    return Sight(conn, registry, now).findings(rules)
+def evaluate_rules(conn: sa.Connection, registry: Registry, rules: Iterable[Rule], now: Micros) -> list[RuleResult]:
+    """Evaluate each rule without changing anything."""
+    return RuleValues(conn, registry, now).results(rules)
 
 
-def anything_to_do(conn: sa.Connection, findings: Iterable[Finding]) -> bool:
-    """Whether `settle` would change something: a rule holds, or an alert is open."""
-    if any(finding.holds for finding in findings):
+def has_changes(conn: sa.Connection, results: Iterable[RuleResult]) -> bool:
+    """Whether `apply` would change something: a condition is met, or an alert is open."""
+    if any(result.breached for result in results):
         return True
     return any(conn.execute(sa.select(L.c.id).where(which).limit(1)).first() for which in (OPEN, PENDING))
 
 
-def looked_at(conn: sa.Connection) -> Micros:
-    """When alerts were changed last, by any process; 0 if never."""
+def last_evaluated(conn: sa.Connection) -> Micros:
+    """When any process last evaluated the rules and changed alerts; 0 if never."""
     return conn.execute(sa.select(s.cursor.c.pos).where(s.cursor.c.name == CURSOR)).scalar() or 0
 
 
 def evaluate(unit: Unit, registry: Registry, rules: Sequence[Rule], notify: Sequence[str] = ()) -> Changes:
-    """Look at the rules, and open, repeat and close alerts by what they say."""
-    return settle(unit, look(unit.conn, registry, rules, unit.now), notify)
+    """Evaluate the rules, and open, repeat and close alerts accordingly."""
+    return apply(unit, evaluate_rules(unit.conn, registry, rules, unit.now), notify)
 
 
-def settle(unit: Unit, findings: Iterable[Finding], notify: Sequence[str] = ()) -> Changes:
-    """Open, repeat and close alerts; nothing happens while another process does."""
+def apply(unit: Unit, results: Iterable[RuleResult], notify: Sequence[str] = ()) -> Changes:
+    """Open, repeat and close alerts. Does nothing while another process holds the lock."""
     row = lock(unit.conn, CURSOR)
     if row is None:
         return Changes()
     known = {(a.rule, a.machine): a for a in _read(unit.conn, sa.select(L).where(sa.or_(OPEN, PENDING)))}
-    every = {(f.rule.name, f.machine): f for f in findings}
+    every = {(f.rule.name, f.machine): f for f in results}
     opened, repeated, closed = [], [], []
-    for key, finding in every.items():
-        if not finding.holds:
+    for key, result in every.items():
+        if not result.breached:
             continue
         alert = known.pop(key, None)
-        if alert is None and finding.rule.for_:
-            _add(unit, finding, "pending", notices=0)
+        if alert is None and result.rule.for_:
+            _add(unit, result, "pending", notices=0)
         elif alert is None:
-            opened.append(_told(unit, _add(unit, finding, "open"), "opened", finding.rule.notify or notify))
-        elif alert.status == "pending" and unit.now - alert.opened_at < span(finding.rule.for_):
-            _seen(unit, alert, finding)
+            opened.append(_notify(unit, _add(unit, result, "open"), "opened", result.rule.notify or notify))
+        elif alert.status == "pending" and unit.now - alert.opened_at < span(result.rule.for_):
+            _update(unit, alert, result)
         elif alert.status == "pending":
-            fresh = _seen(unit, alert, finding, status="open", notified_at=unit.now, notices=1)
-            opened.append(_told(unit, fresh, "opened", finding.rule.notify or notify))
-        elif _again(unit, alert, finding.rule):
-            fresh = _seen(unit, alert, finding, notified_at=unit.now, notices=alert.notices + 1)
-            repeated.append(_told(unit, fresh, "still open", finding.rule.notify or notify))
+            fresh = _update(unit, alert, result, status="open", notified_at=unit.now, notices=1)
+            opened.append(_notify(unit, fresh, "opened", result.rule.notify or notify))
+        elif _again(unit, alert, result.rule):
+            fresh = _update(unit, alert, result, notified_at=unit.now, notices=alert.notices + 1)
+            repeated.append(_notify(unit, fresh, "still open", result.rule.notify or notify))
         else:
-            _seen(unit, alert, finding)
-    for key, alert in known.items():  # what is left does not hold, or its rule is gone
+            _update(unit, alert, result)
+    for key, alert in known.items():  # the condition is not met any more, or the rule was deleted
         if alert.status == "pending":
             unit.conn.execute(sa.delete(L).where(L.c.id == alert.id))
         elif alert.seen_at < row.pos:
             over = _change(unit, alert, status="closed", closed_at=unit.now)
             found = every.get(key)
-            closed.append(_told(unit, over, "closed", (found.rule.notify if found else ()) or notify))
+            closed.append(_notify(unit, over, "closed", (found.rule.notify if found else ()) or notify))
     unit.conn.execute(sa.update(s.cursor).where(s.cursor.c.name == CURSOR).values(pos=unit.now))
     return Changes(tuple(opened), tuple(repeated), tuple(closed))
 
 
 def _again(unit: Unit, alert: Alert, rule: Rule) -> bool:
-    told = alert.notified_at if alert.notified_at is not None else alert.opened_at
-    return alert.acknowledged_at is None and unit.now - told >= span(rule.repeat_every)
+    last = alert.notified_at if alert.notified_at is not None else alert.opened_at
+    return alert.acknowledged_at is None and unit.now - last >= span(rule.repeat_every)
 
 
-def _add(unit: Unit, finding: Finding, status: str, *, notices: int = 1) -> Alert:
+def _add(unit: Unit, result: RuleResult, status: str, *, notices: int = 1) -> Alert:
     alert = Alert(
         id=uuid7(),
-        rule=finding.rule.name,
+        rule=result.rule.name,
         workspace=None,
-        machine=finding.machine,
+        machine=result.machine,
         status=status,
-        sentence=finding.sentence,
-        value=finding.value,
-        threshold=finding.rule.threshold,
+        sentence=result.sentence,
+        value=result.value,
+        threshold=result.rule.threshold,
         opened_at=unit.now,
         seen_at=unit.now,
         notified_at=unit.now if notices else None,
@@ -163,14 +163,14 @@ def _add(unit: Unit, finding: Finding, status: str, *, notices: int = 1) -> Aler
     return alert
 
 
-def _seen(unit: Unit, alert: Alert, finding: Finding, **values: Any) -> Alert:
+def _update(unit: Unit, alert: Alert, result: RuleResult, **values: Any) -> Alert:
     return _change(
         unit,
         alert,
         seen_at=unit.now,
-        value=finding.value,
-        threshold=finding.rule.threshold,
-        sentence=finding.sentence,
+        value=result.value,
+        threshold=result.rule.threshold,
+        sentence=result.sentence,
         **values,
     )
 
@@ -180,7 +180,7 @@ def _change(unit: Unit, alert: Alert, **values: Any) -> Alert:
     return _read(unit.conn, sa.select(L).where(L.c.id == alert.id))[0]
 
 
-def _told(unit: Unit, alert: Alert, what: str, notify: Sequence[str]) -> Alert:
+def _notify(unit: Unit, alert: Alert, what: str, notify: Sequence[str]) -> Alert:
     body = {
         "alert": str(alert.id),
         "rule": alert.rule,
@@ -202,10 +202,10 @@ def _told(unit: Unit, alert: Alert, what: str, notify: Sequence[str]) -> Alert:
 
 
 def acknowledge(unit: Unit, alert_id: UUID, actor: Actor) -> Alert:
-    """Somebody looks after it: it is not told again. Who was first stays."""
+    """Record that somebody handles the alert, and stop repeating it. The first acknowledgement stays."""
     alert = get(unit.conn, alert_id, locked=True)
     if alert.status != "open":
-        raise Refused(f"alert {alert_id} is {alert.status}, so there is nothing to acknowledge")
+        raise Refused(f"alert {alert_id} is {alert.status}, so it cannot be acknowledged; only open alerts can")
     if alert.acknowledged_at is not None:
         return alert
     actions.record(unit, actor, "alert.acknowledge", str(alert_id), details={"rule": alert.rule})
@@ -221,12 +221,12 @@ def get(conn: sa.Connection, alert_id: UUID, *, locked: bool = False) -> Alert:
 
 
 def open_alerts(conn: sa.Connection, limit: int = 100) -> list[Alert]:
-    """Those that are open, the newest first."""
+    """The open alerts, newest first."""
     return _read(conn, sa.select(L).where(OPEN).order_by(L.c.opened_at.desc(), L.c.id.desc()).limit(limit))
 
 
 def page(conn: sa.Connection, *, status: str | None = None, after: UUID | None = None, limit: int = 50) -> AlertPage:
-    """Open and closed ones, the newest first."""
+    """A page of open and closed alerts, newest first."""
     if status not in {None, "open", "closed"}:
         raise InvalidData(f"an alert is open or closed, not {status!r}")
     if not 1 <= limit <= BIGGEST_PAGE:

@@ -1,7 +1,7 @@
-"""Where instances rest: which states end a life, and which hold what was given up.
+"""The states in which instances end or stay as failed.
 
-Taken from the definitions in the database, not from this process's code: whoever adds up the history adds up that
-of every machine, also of those that only other processes serve.
+Read from the definitions in the database, not from this process's code: the roller adds up the history of every
+machine, including those that only other processes serve.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from interlock.store.tables import definition as D
 
 @dataclass(frozen=True, slots=True)
 class Endings:
-    """States as `machine/state`."""
+    """Sets of states, each written `machine/state`."""
 
     final: frozenset[str]
     failed: frozenset[str]
     quiet: frozenset[str]
-    """States for failures that nothing leaves by itself: whatever is sent there by hand rests."""
+    """Failure states that the system never leaves: an instance moved there by hand stays."""
 
 
-_KNOWN: dict[str, Mapping[str, tuple[str, bool]]] = {}  # by the digest of a definition, so it never gets old
+_KNOWN: dict[str, Mapping[str, tuple[str, bool]]] = {}  # by the definition's digest, so never stale
 
 
 def endings(conn: sa.Connection) -> Endings:
@@ -36,7 +36,7 @@ def endings(conn: sa.Connection) -> Endings:
         for digest, spec in conn.execute(sa.select(D.c.digest, D.c.spec).where(D.c.digest.in_(new))):
             _KNOWN[digest] = _read(readable(spec))
     kinds: dict[str, tuple[str, bool]] = {}
-    for row in rows:  # a later version knows better
+    for row in rows:  # a later version overrides an earlier one
         kinds.update({f"{row.machine}/{state}": kind for state, kind in _KNOWN.get(row.digest, {}).items()})
     return Endings(
         frozenset(name for name, (kind, _) in kinds.items() if kind == "final"),
@@ -46,7 +46,7 @@ def endings(conn: sa.Connection) -> Endings:
 
 
 def _read(spec: Mapping[str, Any]) -> dict[str, tuple[str, bool]]:
-    """The kind of each state, and whether the system tries again what is sent there."""
+    """The kind of each state, and whether the system retries instances in it."""
     try:
         failures = spec["failures"]
         retried = {
@@ -55,5 +55,5 @@ def _read(spec: Mapping[str, Any]) -> dict[str, tuple[str, bool]]:
             if way["from"] == failures["state"] and way["event"] == failures["retry"] and "system" in way["by"]
         }
         return {state["name"]: (state["kind"], state["name"] in retried) for state in spec["states"]}
-    except (KeyError, TypeError):  # a row that somebody edited; the other versions are known all the same
+    except (KeyError, TypeError):  # an edited row; the other versions are still usable
         return {}

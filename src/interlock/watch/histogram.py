@@ -1,7 +1,7 @@
-"""Lengths of time in classes: a histogram that adds up, from a millisecond to a month.
+"""A histogram of durations from a millisecond to a month, whose buckets can be added up.
 
-A class is named by its upper bound in microseconds, so that a row can be read without this list, and the list may
-change. What is longer than the last bound is counted in the last class.
+A bucket is named by its upper bound in microseconds, so that a row can be read without this list, and the list may
+change. Durations beyond the last bound are counted in the last bucket.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MILLI = SECOND // 1000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
-LADDER: tuple[Micros, ...] = (
+BUCKET_BOUNDS: tuple[Micros, ...] = (
     *(n * MILLI for n in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
     *(n * SECOND for n in (1, 2, 5, 10, 20, 30)),
     *(n * MINUTE for n in (1, 2, 5, 10, 20, 30)),
@@ -27,20 +27,20 @@ LADDER: tuple[Micros, ...] = (
     *(n * DAY for n in (1, 2, 7, 30)),
     3650 * DAY,
 )
-_BELOW = dict(zip(LADDER, (0, *LADDER), strict=False))
+_BELOW = dict(zip(BUCKET_BOUNDS, (0, *BUCKET_BOUNDS), strict=False))
 
 
-def size_of(length: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
-    """The class of a length, in SQL."""
+def bucket_of(length: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
+    """The bucket of a duration, in SQL."""
     steps: list[Any] = [
-        (length <= sa.literal_column(str(bound)), sa.literal_column(str(bound))) for bound in LADDER[:-1]
+        (length <= sa.literal_column(str(bound)), sa.literal_column(str(bound))) for bound in BUCKET_BOUNDS[:-1]
     ]
-    return sa.case(*steps, else_=sa.literal_column(str(LADDER[-1])))
+    return sa.case(*steps, else_=sa.literal_column(str(BUCKET_BOUNDS[-1])))
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """How long something took: the middle, what nine in ten stay below, and the longest, in microseconds."""
+class DurationSummary:
+    """Summary of a histogram, in microseconds."""
 
     n: int = 0
     mean: Micros = 0
@@ -50,36 +50,36 @@ class Lengths:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """How many lengths fell into a class, what they add up to, and the longest of them."""
+class Bucket:
+    """The number of durations in a bucket, their sum, and the longest of them."""
 
     n: int
     total: Micros
     worst: Micros
 
 
-def lengths(classes: Mapping[Micros, Step]) -> Lengths:
-    """What a histogram says. A quantile is as fine as its class, and never more than the longest length in it."""
-    n = sum(step.n for step in classes.values())
+def summarize(buckets: Mapping[Micros, Bucket]) -> DurationSummary:
+    """Summarise a histogram. A quantile is interpolated in its bucket and never exceeds the longest duration in it."""
+    n = sum(bucket.n for bucket in buckets.values())
     if n <= 0:
-        return Lengths()
-    total, worst = sum(step.total for step in classes.values()), max(step.worst for step in classes.values())
-    return Lengths(n, total // n, _quantile(classes, n, 0.5), _quantile(classes, n, 0.9), worst)
+        return DurationSummary()
+    total, worst = sum(bucket.total for bucket in buckets.values()), max(bucket.worst for bucket in buckets.values())
+    return DurationSummary(n, total // n, _quantile(buckets, n, 0.5), _quantile(buckets, n, 0.9), worst)
 
 
-def _quantile(classes: Mapping[Micros, Step], n: int, part: float) -> Micros:
+def _quantile(buckets: Mapping[Micros, Bucket], n: int, part: float) -> Micros:
     wanted, passed = part * n, 0
-    for bound in sorted(classes):
-        step = classes[bound]
-        if step.n > 0 and passed + step.n >= wanted:
-            low = min(lower_bound(bound), step.worst)
-            high = max(low, min(bound, step.worst)) if bound != LADDER[-1] else step.worst
-            return round(low + (high - low) * (wanted - passed) / step.n)
-        passed += step.n
-    return max(step.worst for step in classes.values())
+    for bound in sorted(buckets):
+        bucket = buckets[bound]
+        if bucket.n > 0 and passed + bucket.n >= wanted:
+            low = min(lower_bound(bound), bucket.worst)
+            high = max(low, min(bound, bucket.worst)) if bound != BUCKET_BOUNDS[-1] else bucket.worst
+            return round(low + (high - low) * (wanted - passed) / bucket.n)
+        passed += bucket.n
+    return max(bucket.worst for bucket in buckets.values())
 
 
 def lower_bound(bound: Micros) -> Micros:
-    """Where the class with this upper bound begins; also for a bound that an older list had."""
+    """The lower bound of the bucket with this upper bound, also for a bound of an older list."""
     known = _BELOW.get(bound)
-    return known if known is not None else (0, *LADDER)[bisect_left(LADDER, bound)]
+    return known if known is not None else (0, *BUCKET_BOUNDS)[bisect_left(BUCKET_BOUNDS, bound)]

@@ -1,7 +1,7 @@
-"""Logs: one line an event, for people or for machines, with what it is about and without secrets.
+"""Structured logs: one line per event, with its context and without secrets.
 
-Code logs with the standard library, `logging.getLogger("interlock.…")`. What it is about (`trace_id`, `instance`,
-`machine`, `step`, `worker`) is said once, with `about(…)`, and stands in every line that is logged inside.
+Code logs with the standard library, `logging.getLogger("interlock.…")`. The context (`trace_id`, `instance`, `machine`,
+`step`, `worker`) is set once with `about(…)` and added to every line logged inside.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from interlock.machine import InterlockError
 
 LEVELS = ("debug", "info", "warning", "error")
 FRAMES = 20
-# Everything that moves a cursor, colours a terminal or begins a line: an event must not be able to fake another one.
+# Characters that move a cursor, colour a terminal or start a line. Escaped, so that an event cannot fake another one.
 _CONTROL = {n: f"\\x{n:02x}" for n in (*range(32), *range(127, 160))} | {0x2028: "\\u2028", 0x2029: "\\u2029"}
 _CONTROL |= {9: " ", 10: "\\n", 13: "\\r"} | {
     n: f"\\u{n:04x}" for n in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -30,7 +30,7 @@ _CONTROL |= {9: " ", 10: "\\n", 13: "\\r"} | {
 
 
 class _Ours(logging.StreamHandler[TextIO]):
-    """Known by its type, so that it is replaced and not doubled."""
+    """Our handler. Its type lets `configure` replace it instead of adding a second one."""
 
 
 def configure(
@@ -40,7 +40,7 @@ def configure(
     redact: Callable[[str], str] | None = None,
     stream: TextIO | None = None,
 ) -> None:
-    """Let the process log in this format from this level on; calling it again changes it."""
+    """Configure the format and the level of this process's logs. Calling it again replaces the configuration."""
     if format not in {"console", "json"}:
         raise InterlockError(f"the log format {format!r} is unknown; use console or json")
     if level not in LEVELS:
@@ -50,17 +50,17 @@ def configure(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
                 structlog.contextvars.merge_contextvars,
-                _inside,
+                _add_running,
                 structlog.stdlib.add_logger_name,
                 structlog.stdlib.add_log_level,
                 structlog.stdlib.ExtraAdder(),
-                _left_by_others,
+                _drop_formatted,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
             ],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 _errors,
-                _cleaning(redact),
+                _redactor(redact),
                 _json if format == "json" else _console,
             ],
         )
@@ -73,28 +73,28 @@ def configure(
 
 
 def about(**names: Any) -> AbstractContextManager[None]:
-    """What the lines logged inside are about: `trace_id`, `instance`, `machine`, `step`, `worker`, and so on."""
+    """Add context to the lines logged inside: `trace_id`, `instance`, `machine`, `step`, `worker`, and so on."""
     return structlog.contextvars.bound_contextvars(**{k: v for k, v in names.items() if v is not None})
 
 
 running: ContextVar[Callable[[], Mapping[str, Any]] | None] = ContextVar("running", default=None)
-"""What runs here, told when a line is logged: most handlers log none, and to put it into words takes 10 µs."""
+"""Builds the context of the running handler, called only when a line is logged: building it takes 10 µs."""
 
 
-def _inside(_: Any, __: str, event: EventDict) -> EventDict:
-    told = running.get()
-    return event if told is None else {**told(), **event}
+def _add_running(_: Any, __: str, event: EventDict) -> EventDict:
+    context = running.get()
+    return event if context is None else {**context(), **event}
 
 
-def _left_by_others(_: Any, __: str, event: EventDict) -> EventDict:
-    """What another handler's formatter has put on the record is no news."""
+def _drop_formatted(_: Any, __: str, event: EventDict) -> EventDict:
+    """Remove what another handler's formatter stored on the record."""
     event.pop("message", None)
     event.pop("asctime", None)
     return event
 
 
 def _errors(_: Any, __: str, event: EventDict) -> EventDict:
-    """An exception as its type, its message and where it was raised; never with the values of variables."""
+    """Render an exception as type, message and frames, never with the values of variables."""
     info = event.pop("exc_info", None)
     if info is True:
         info = sys.exc_info()
@@ -110,19 +110,19 @@ def _described(error: BaseException, depth: int = 3) -> dict[str, Any]:
         message = str(error)
     except Exception:
         message = "(its message could not be read)"
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "type": type(error).__name__,
         "message": message,
         "where": [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} in {frame.name}" for frame in frames],
     }
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None and depth > 0:
-        told["cause"] = _described(cause, depth - 1)
-    return told
+        described["cause"] = _described(cause, depth - 1)
+    return described
 
 
-def _cleaning(redact: Callable[[str], str] | None) -> Processor:
-    """Secrets out, then control characters: what is hidden may span lines."""
+def _redactor(redact: Callable[[str], str] | None) -> Processor:
+    """Remove secrets, then control characters, because a secret may span lines."""
 
     def clean(value: Any) -> Any:
         match value:
@@ -156,5 +156,5 @@ def _console(_: Any, __: str, event: EventDict) -> str:
 
 def _in_words(error: Mapping[str, Any]) -> str:
     where = " < ".join(reversed(error["where"]))
-    told = f"{error['type']}: {error['message']}" + (f" at {where}" if where else "")
-    return told + (f"; because of {_in_words(error['cause'])}" if "cause" in error else "")
+    text = f"{error['type']}: {error['message']}" + (f" at {where}" if where else "")
+    return text + (f"; caused by {_in_words(error['cause'])}" if "cause" in error else "")

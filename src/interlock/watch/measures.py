@@ -1,7 +1,7 @@
-"""Reads for pages, the API and alerts. None of them scans instances or history: a million of them cost the same.
+"""Reads for pages, the API and alerts. None scans instances or history, so their cost does not grow with them.
 
-Counts by state and sums over time come from the roll-ups, so they are as old as the last round of the roller. Lag,
-reviews, dead letters and workers are looked up now, through their indexes.
+Counts by state and sums over time come from the roll-ups, so they are as old as the roller's last run. Lag, reviews,
+dead letters and workers are read live, through their indexes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from interlock.store import Micros, span
 from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.watch.activity import SPANS, Activity, Ends, Workspaces, activity, ends, within
-from interlock.watch.histogram import HOUR, Lengths, Step, lengths
+from interlock.watch.histogram import HOUR, Bucket, DurationSummary, summarize
 
 I, R, V, D, W = t.instance, s.rollup, t.review, t.dead_letter, t.worker  # noqa: E741
 MOST = 10_000
@@ -29,11 +29,11 @@ LONGEST_SERIES = 3_000
 MOST_NAMED = 200
 
 
-# -- now
+# -- present values
 
 
 def counts(conn: sa.Connection, workspaces: Workspaces = None) -> dict[str, dict[str, int]]:
-    """How many instances are in each state, by machine."""
+    """The number of instances in each state, by machine."""
     c = s.state_count.c
     n = sa.func.sum(c.n)
     query = sa.select(c.machine, c.state, n.label("n")).group_by(c.machine, c.state).having(n != 0)
@@ -45,7 +45,7 @@ def counts(conn: sa.Connection, workspaces: Workspaces = None) -> dict[str, dict
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The oldest ready row of a queue and priority."""
+    """The oldest ready step of a queue and priority."""
 
     queue: str
     priority: int
@@ -55,7 +55,7 @@ class Waiting:
 
 _FIRST = """(SELECT {} FROM instance WHERE wake = 'work' AND queue = q.queue AND priority = p.priority
    AND due_at <= :now ORDER BY due_at LIMIT 1)"""
-# Hops from queue to queue, so that pinned and own queues are found too, and probes each priority by its oldest row.
+# Walks from queue to queue, so that pinned and custom queues are found too, and probes each priority.
 OLDEST_READY = sa.text(
     f"""
 WITH RECURSIVE q (queue) AS (
@@ -71,7 +71,7 @@ FROM q CROSS JOIN p WHERE q.queue IS NOT NULL
 
 
 def oldest_ready(conn: sa.Connection, now: Micros) -> list[Waiting]:
-    """What waits longest in each queue and priority; a probe of an index for each."""
+    """The oldest ready step of each queue and priority, by one index probe each."""
     return [Waiting(*row) for row in conn.execute(OLDEST_READY, {"now": now}) if row[3] is not None]
 
 
@@ -87,7 +87,7 @@ class Backlog:
 
 
 def reviews(conn: sa.Connection, now: Micros, workspaces: Workspaces = None) -> dict[str, Backlog]:
-    """Open reviews by machine."""
+    """The review backlog of each machine."""
     late = sa.func.sum(sa.case((V.c.opened_at < now - BACKLOG, 1), else_=0))
     query = sa.select(V.c.machine, sa.func.count(), late, sa.func.min(V.c.opened_at)).where(sa.text("status = 'open'"))
     rows = conn.execute(within(query, V.c.workspace, workspaces).group_by(V.c.machine))
@@ -95,7 +95,7 @@ def reviews(conn: sa.Connection, now: Micros, workspaces: Workspaces = None) -> 
 
 
 def dead_letters(conn: sa.Connection, machine: str, workspaces: Workspaces = None, *, most: int = MOST) -> int:
-    """Open dead letters of a machine; `most + 1` means more than `most`."""
+    """The number of open dead letters of a machine; `most + 1` means more than `most`."""
     query: sa.Select[Any] = (
         sa.select(sa.literal_column("1")).select_from(D).where(sa.text("status = 'open'"), D.c.machine == machine)
     )
@@ -105,7 +105,7 @@ def dead_letters(conn: sa.Connection, machine: str, workspaces: Workspaces = Non
 
 
 def workers_alive(conn: sa.Connection, now: Micros) -> int:
-    """Workers whose last heartbeat still counts."""
+    """The number of workers whose last heartbeat has not expired."""
     query = sa.select(sa.func.count()).select_from(W).where(sa.text("status IN ('alive', 'draining')"), W.c.until > now)
     total: int = conn.execute(query).scalar_one()
     return total
@@ -122,27 +122,28 @@ def dwell(
     workspaces: Workspaces = None,
     *,
     measure: str = "dwell",
-) -> dict[str, Lengths]:
-    """How long instances stayed in each state that they left (`waited`: how long its step waited for a worker)."""
+) -> dict[str, DurationSummary]:
+    """How long instances stayed in each state. With `waited`: how long each step waited for a worker."""
     if measure not in {"dwell", "waited"}:
-        raise InvalidData(f"{measure!r} has no lengths of time; dwell and waited have")
+        raise InvalidData(f"{measure!r} has no durations; use dwell or waited")
     r, first = R.c, now - span(window)
     query = (
         sa.select(r.state, r.size, sa.func.sum(r.n), sa.func.sum(r.total), sa.func.max(r.worst))
         .where(r.span == "hour", _during(first - first % HOUR, now, HOUR), r.machine == machine, r.measure == measure)
         .group_by(r.state, r.size)
     )
-    found: dict[str, dict[Micros, Step]] = defaultdict(dict)
+    found: dict[str, dict[Micros, Bucket]] = defaultdict(dict)
     for state, size, n, total, worst in conn.execute(within(query, r.workspace, workspaces)):
-        found[state][size] = Step(int(n), int(total), int(worst))
-    return {state: lengths(classes) for state, classes in found.items()}
+        found[state][size] = Bucket(int(n), int(total), int(worst))
+    return {state: summarize(classes) for state, classes in found.items()}
 
 
 def _during(first: Micros, last: Micros, step: Micros) -> sa.ColumnElement[bool]:
-    """The spans that begin between two moments.
+    """Select the spans that begin between two moments.
 
-    A moment comes before the machine in the key of the table. Where the moments are named, each is looked up with its
-    machine; between two bounds, every machine's rows are read (a week of one: 45 ms, and 6 by name).
+    The time comes before the machine in the table's key. A list of moments is looked up together with the machine,
+    while
+    a range reads the rows of every machine (one week: 45 ms by range, 6 ms by list).
     """
     if (last - first) // step > MOST_NAMED:
         return sa.and_(R.c.at >= first, R.c.at <= last)
@@ -151,7 +152,7 @@ def _during(first: Micros, last: Micros, step: Micros) -> sa.ColumnElement[bool]
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """How often something happened in the minute or hour that begins at a moment."""
+    """How often something happened in the minute or hour that begins at `at`."""
 
     at: Micros
     n: int
@@ -168,17 +169,17 @@ def series(
     state: str | None = None,
     workspaces: Workspaces = None,
 ) -> list[Point]:
-    """A measure over time for a plot, with zeros where nothing happened; the last point is the present one."""
+    """One measure over time for a plot, with zeros filled in. The last point is the current, unfinished one."""
     from interlock.watch.rollups import BY_MINUTE
 
     if measure not in BY_MINUTE:
-        raise InvalidData(f"there is no series of {measure!r}; there are {', '.join(BY_MINUTE)}")
+        raise InvalidData(f"there is no series of {measure!r}; use one of: {', '.join(BY_MINUTE)}")
     if by not in SPANS:
-        raise InvalidData(f"a series is by minute or by hour, not by {by!r}")
+        raise InvalidData(f"a series is by 'minute' or by 'hour', not by {by!r}")
     step, last = SPANS[by], now - now % SPANS[by]
     points = max(1, span(window) // step)
     if points > LONGEST_SERIES:
-        raise InvalidData(f"a series has at most {LONGEST_SERIES} points, not {points}; ask by hour, or for less time")
+        raise InvalidData(f"a series has at most {LONGEST_SERIES} points, not {points}; use hours or a shorter window")
     first = last - (points - 1) * step
     r = R.c
     query = sa.select(r.at, sa.func.sum(r.n)).where(r.span == by, r.at >= first, r.at <= last, r.measure == measure)
@@ -199,9 +200,9 @@ def series_of_each(
     machine: str | None = None,
     workspaces: Workspaces = None,
 ) -> dict[tuple[str, str], list[Point]]:
-    """Several measures of all machines in one read, by machine and measure; what never happened is not in it.
+    """Several measures in one read, keyed by machine and measure. Measures without any event are left out.
 
-    It begins with the hour (or minute) in which the window begins, so its sums are those of `activity`.
+    The series begins with the hour or minute that contains the window's start, so its sums equal those of `activity`.
     """
     step, last = SPANS[by], now - now % SPANS[by]
     first = now - span(window)
@@ -221,20 +222,20 @@ def series_of_each(
     return {key: [Point(at, known.get(at, 0)) for at in moments] for key, known in found.items()}
 
 
-# -- all of it
+# -- overview
 
 
 @dataclass(frozen=True, slots=True)
 class MachineView:
-    """One machine at a glance. Rates are None while there is nothing to judge by."""
+    """The figures of one machine. A rate is None if there is nothing to calculate it from."""
 
     machine: str
     title: str
     states: Mapping[str, int]
     live: int
-    """Instances that have not come to rest in a final state."""
+    """Instances that are not in a final state."""
     queue_lag: Micros
-    """How long the oldest ready step has waited; 0 when none is ready."""
+    """How long the oldest ready step has waited; 0 if no step is ready."""
     average_lag: Micros | None
     ends: Ends
     success_rate: float | None
@@ -249,7 +250,7 @@ class MachineView:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Everything together."""
+    """The figures of all machines together."""
 
     instances: int
     live: int
@@ -269,7 +270,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What is going on, with one entry a machine."""
+    """The figures of every machine and their totals."""
 
     at: Micros
     window: timedelta
@@ -288,23 +289,23 @@ def overview(
     *,
     window: timedelta = timedelta(hours=24),
 ) -> Overview:
-    """Every machine at a glance; rates over the window, the rest as it is now. Lag is that of the queues, whosoever."""
+    """The figures of every machine. Rates cover the window, the rest is current. Lag covers all workspaces."""
     by_state, waits = counts(conn, workspaces), lags(oldest_ready(conn, now), now)
-    happened, asked = activity(conn, now, window, workspaces), reviews(conn, now, workspaces)
+    totals_by_machine, backlogs = activity(conn, now, window, workspaces), reviews(conn, now, workspaces)
     views = tuple(
         _view(
             machine,
             by_state.get(machine.name, {}),
             waits.get(machine.name, 0),
-            happened.get(machine.name) or Activity(),
-            asked.get(machine.name) or Backlog(),
+            totals_by_machine.get(machine.name) or Activity(),
+            backlogs.get(machine.name) or Backlog(),
             dead_letters(conn, machine.name, workspaces),
         )
         for machine in registry
     )
     everything = Activity()
     for machine in registry:
-        everything.add(happened.get(machine.name) or Activity())
+        everything.add(totals_by_machine.get(machine.name) or Activity())
     total_ends = sum((view.ends for view in views), Ends())
     totals = Totals(
         instances=sum(sum(view.states.values()) for view in views),
@@ -318,7 +319,7 @@ def overview(
         throughput=everything.throughput,
         failures=sum(everything.failed.values()),
         created=everything.created,
-        reviews=together(view.reviews for view in views),
+        reviews=combine(view.reviews for view in views),
         dead_letters=sum(view.dead_letters for view in views),
         workers_alive=workers_alive(conn, now),
     )
@@ -326,39 +327,39 @@ def overview(
 
 
 def _view(
-    machine: Machine, states: Mapping[str, int], lag: Micros, happened: Activity, asked: Backlog, letters: int
+    machine: Machine, states: Mapping[str, int], lag: Micros, totals: Activity, backlog: Backlog, letters: int
 ) -> MachineView:
     final = {name for name, state in machine.states.items() if state.kind is Kind.FINAL}
-    ended = ends(machine, happened)
+    ended = ends(machine, totals)
     return MachineView(
         machine=machine.name,
         title=machine.title,
         states=dict(states),
         live=sum(n for state, n in states.items() if state not in final),
         queue_lag=lag,
-        average_lag=happened.average_lag,
+        average_lag=totals.average_lag,
         ends=ended,
         success_rate=ended.success_rate,
-        failure_rate=happened.failure_rate,
-        retry_rate=happened.retry_rate,
-        throughput=happened.throughput,
-        failures=sum(happened.failed.values()),
-        created=happened.created,
-        reviews=asked,
+        failure_rate=totals.failure_rate,
+        retry_rate=totals.retry_rate,
+        throughput=totals.throughput,
+        failures=sum(totals.failed.values()),
+        created=totals.created,
+        reviews=backlog,
         dead_letters=letters,
     )
 
 
 def lags(ready: Iterable[Waiting], now: Micros) -> dict[str, Micros]:
-    """How long the oldest ready step of each machine has waited, by the rows at the heads of the queues."""
+    """How long the oldest ready step of each machine has waited."""
     found: dict[str, Micros] = {}
     for one in ready:
         found[one.machine] = max(found.get(one.machine, 0), now - one.since)
     return found
 
 
-def together(backlogs: Iterable[Backlog]) -> Backlog:
-    """Several machines' reviews as one."""
+def combine(backlogs: Iterable[Backlog]) -> Backlog:
+    """Combine the backlogs of several machines."""
     known = list(backlogs)
     oldest = [one.oldest for one in known if one.oldest is not None]
     return Backlog(sum(b.open for b in known), sum(b.late for b in known), min(oldest) if oldest else None)
@@ -367,8 +368,8 @@ def together(backlogs: Iterable[Backlog]) -> Backlog:
 __all__ = [
     "Activity",
     "Backlog",
+    "DurationSummary",
     "Ends",
-    "Lengths",
     "MachineView",
     "Overview",
     "Point",

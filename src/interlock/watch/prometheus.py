@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: what the measures say of all machines, and what this process has counted itself."""
+"""Prometheus metrics: the measures of all machines, and counters of this process."""
 
 from __future__ import annotations
 
@@ -25,51 +25,51 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SLOW = (0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
 
-# Our own, not the library's: what another library counts in this process is not ours to tell.
+# A registry of our own, so that metrics of other libraries in this process are not exposed.
 _process = CollectorRegistry()
 _requests = Counter(
     "interlock_http_requests", "Requests answered by this process.", ["method", "route", "status"], registry=_process
 )
 _request_seconds = Histogram(
-    "interlock_http_request_seconds", "How long answers took.", ["method", "route"], buckets=QUICK, registry=_process
+    "interlock_http_request_seconds", "Response times.", ["method", "route"], buckets=QUICK, registry=_process
 )
 _runs = Counter(
     "interlock_handler_runs",
-    "Handlers run by this process, by how they ended.",
+    "Handler runs in this process, by outcome.",
     ["machine", "step", "outcome"],
     registry=_process,
 )
 _run_seconds = Histogram(
-    "interlock_handler_seconds", "How long handlers ran.", ["machine", "step"], buckets=SLOW, registry=_process
+    "interlock_handler_seconds", "Handler run times.", ["machine", "step"], buckets=SLOW, registry=_process
 )
 _model_calls = Counter(
     "interlock_model_calls",
-    "Questions to models by this process, by how they ended.",
+    "Model calls by this process, by outcome.",
     ["task", "model", "outcome"],
     registry=_process,
 )
 _model_tokens = Counter(
     "interlock_model_tokens",
-    "Tokens that models used for this process.",
+    "Tokens used by model calls of this process.",
     ["task", "model", "direction"],
     registry=_process,
 )
 _model_dollars = Counter(
-    "interlock_model_dollars", "What models cost, where it is known.", ["task", "model"], registry=_process
+    "interlock_model_dollars", "Cost of model calls, where the price is known.", ["task", "model"], registry=_process
 )
 
 
 def observe_model(
     task: str, model: str, outcome: str, tokens_in: int | None, tokens_out: int | None, cost: int | None
 ) -> None:
-    """Count a question; the outcome is `answered`, `cached` or the type of the error, the cost in billionths."""
+    """Count a model call. The outcome is `answered`, `cached` or the error type; the cost is in nano-dollars."""
     _model_calls.labels(task, model, outcome).inc()
     _model_tokens.labels(task, model, "in").inc(tokens_in or 0)
     _model_tokens.labels(task, model, "out").inc(tokens_out or 0)
     _model_dollars.labels(task, model).inc((cost or 0) / 1_000_000_000)
 
 
-# To find a measure by its labels takes longer than to count.
+# Cached, because looking up a metric by its labels takes longer than counting.
 @lru_cache(10_000)
 def _of_request(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
     return _requests.labels(method, route, str(status)), _request_seconds.labels(method, route)
@@ -81,52 +81,52 @@ def _of_handler(machine: str, step: str, outcome: str) -> tuple[Counter, Histogr
 
 
 def observe_request(method: str, route: str, status: int, seconds: float) -> None:
-    """Count an answer. The route is the pattern (`/api/instances/{id}`), never the path: paths have no end."""
+    """Count a response. Pass the route pattern (`/api/instances/{id}`), not the path, to bound the number of labels."""
     count, time = _of_request(method if method in METHODS else "other", route, status)
     count.inc()
     time.observe(seconds)
 
 
 def observe_handler(machine: str, step: str, outcome: str, seconds: float) -> None:
-    """Count a run of a handler; the outcome is what it returned, in small letters: go, stay, again, fail."""
+    """Count a handler run. The outcome is what the handler returned, in lower case: go, stay, again, fail."""
     count, time = _of_handler(machine, step, outcome)
     count.inc()
     time.observe(seconds)
 
 
 def exposition(conn: sa.Connection, registry: Registry, now: Micros) -> bytes:
-    """The text for /metrics; its type is `CONTENT_TYPE`."""
-    seen = measures.overview(conn, registry, now, window=WINDOW)
+    """Return the text for /metrics. Its content type is `CONTENT_TYPE`."""
+    overview = measures.overview(conn, registry, now, window=WINDOW)
     once = CollectorRegistry(auto_describe=False)
-    once.register(_Once(seen, len(alerts.open_alerts(conn, 1000))))
+    once.register(_Exposition(overview, len(alerts.open_alerts(conn, 1000))))
     return generate_latest(once)
 
 
-class _Once(Collector):
-    def __init__(self, seen: Overview, open_alerts: int) -> None:
-        self._seen, self._alerts = seen, open_alerts
+class _Exposition(Collector):
+    def __init__(self, overview: Overview, open_alerts: int) -> None:
+        self._overview, self._alerts = overview, open_alerts
 
     def collect(self) -> Iterator[Metric]:
-        instances = GaugeMetricFamily("interlock_instances", "Instances in a state.", labels=["machine", "state"])
-        for view in self._seen.machines:
+        instances = GaugeMetricFamily("interlock_instances", "Instances by state.", labels=["machine", "state"])
+        for view in self._overview.machines:
             for state, n in view.states.items():
                 instances.add_metric([view.machine, state], n)
         yield instances
         for name, text, read in GAUGES:
             gauge = GaugeMetricFamily(f"interlock_{name}", text, labels=["machine"])
-            for view in self._seen.machines:
-                value = read(view, self._seen.at)
+            for view in self._overview.machines:
+                value = read(view, self._overview.at)
                 if value is not None:
                     gauge.add_metric([view.machine], value)
             yield gauge
         ended = GaugeMetricFamily(
-            "interlock_ended_last_hour", "Instances that came to rest in the last hour.", labels=["machine", "how"]
+            "interlock_ended_last_hour", "Instances that finished in the last hour.", labels=["machine", "how"]
         )
-        for view in self._seen.machines:
+        for view in self._overview.machines:
             for how in ("good", "bad", "neither"):
                 ended.add_metric([view.machine, how], getattr(view.ends, how))
         yield ended
-        yield GaugeMetricFamily("interlock_workers_alive", "Workers alive.", self._seen.totals.workers_alive)
+        yield GaugeMetricFamily("interlock_workers_alive", "Workers alive.", self._overview.totals.workers_alive)
         yield GaugeMetricFamily("interlock_alerts_open", "Open alerts.", self._alerts)
         yield from _process.collect()
 
@@ -140,15 +140,15 @@ def _oldest(view: MachineView, now: Micros) -> float:
 
 
 GAUGES: tuple[tuple[str, str, Callable[[MachineView, Micros], float | None]], ...] = (
-    ("queue_lag_seconds", "How long the oldest ready step waits.", lambda v, _: _seconds(v.queue_lag)),
-    ("queue_lag_average_seconds", "How long steps waited on average, last hour.", lambda v, _: _seconds(v.average_lag)),
-    ("success_ratio", "Good ends among good and bad ones, last hour.", lambda v, _: v.success_rate),
-    ("failure_ratio", "Failed attempts among all, last hour.", lambda v, _: v.failure_rate),
-    ("retry_ratio", "Ended instances that had a failed attempt, last hour.", lambda v, _: v.retry_rate),
+    ("queue_lag_seconds", "Waiting time of the oldest ready step.", lambda v, _: _seconds(v.queue_lag)),
+    ("queue_lag_average_seconds", "Average waiting time of steps, last hour.", lambda v, _: _seconds(v.average_lag)),
+    ("success_ratio", "Good ends divided by good and bad ends, last hour.", lambda v, _: v.success_rate),
+    ("failure_ratio", "Failed attempts divided by all attempts, last hour.", lambda v, _: v.failure_rate),
+    ("retry_ratio", "Share of finished instances with a failed attempt, last hour.", lambda v, _: v.retry_rate),
     ("created_last_hour", "Instances created in the last hour.", lambda v, _: v.created),
     ("failures_last_hour", "Failed attempts in the last hour.", lambda v, _: v.failures),
     ("reviews_open", "Open reviews.", lambda v, _: v.reviews.open),
     ("reviews_late", "Open reviews older than 24 hours.", lambda v, _: v.reviews.late),
-    ("review_oldest_seconds", "How long the oldest review has been open.", _oldest),
+    ("review_oldest_seconds", "Age of the oldest open review.", _oldest),
     ("dead_letters_open", "Open dead letters, counted up to 10,001.", lambda v, _: v.dead_letters),
 )

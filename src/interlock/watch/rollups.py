@@ -1,21 +1,21 @@
-"""Adding up: the history, in the order of the feed, becomes counts by state and sums by minute and hour.
+"""Add up the history into counts by state and sums by minute and hour, in the order of the feed.
 
-A row named `rollup` in the table `cursor` says how far. Whoever looks first locks it, adds up the rows behind it in the
-database itself and moves it on, in one transaction: so any process may do it, and each row is counted once.
+The row `rollup` in the table `cursor` is the position. A process locks it, adds up the rows behind it in SQL and moves
+it on, all in one transaction. So any process can do it, and each row is counted once.
 
-Each history row is counted by what it alone says, never by what came after it, so it does not matter where a batch
-ends. One thing needs care: an instance may pass through a final state inside a chain of moves. It is counted as ended
-when it enters, and taken out again by the row with which it leaves in no time.
+Each history row is counted by its own content, never by later rows, so the boundaries of batches do not matter. One
+case needs care: an instance may pass through a final state within a chain of moves. It is counted as finished when it
+enters the state, and subtracted again by the row that leaves it at the same moment.
 
-measure    of what                                                                     state
+measure    counts                                                                      state
 created    instances                                                                   the first
-finished   instances that came to rest (total: how long they had lived)                 where they rest
-retried    those of them with at least one failed attempt                              where they rest
-passed     attempts at a step that ended well                                          the step's
-failed     attempts at a step that failed                                              the step's
-given_up   attempts after which it stays in its step, for a person to look at          the step's
-dwell      times spent in a state, by class of length                                  the one that was left
-waited     times from a ready step to its claim, by class of length                    the step's
+finished   instances that finished (total: their lifetimes)                            the final one
+retried    finished instances with at least one failed attempt                         the final one
+passed     successful attempts at a step                                               the step's
+failed     failed attempts at a step                                                   the step's
+given_up   failed attempts after which the instance stays, for a person to handle      the step's
+dwell      times spent in a state, by bucket                                           the one that was left
+waited     times from a ready step to its claim, by bucket                             the step's
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from interlock.store import Micros
 from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.watch.endings import endings
-from interlock.watch.histogram import DAY, HOUR, MINUTE, size_of
+from interlock.watch.histogram import DAY, HOUR, MINUTE, bucket_of
 
 H, I, R = t.history, t.instance, s.rollup  # noqa: E741
 CURSOR = "rollup"
@@ -42,13 +42,13 @@ BATCH = 20_000
 KEEP_MINUTES = 48 * HOUR
 KEEP_HOURS = 400 * DAY
 BY_MINUTE = ("created", "finished", "retried", "passed", "failed", "given_up", "waited")
-# History is canonical JSON with sorted keys, and inside a string every quote is escaped: so a key can be told by its
-# text, which costs a tenth of reading the JSON (and PostgreSQL cannot read JSON with \u0000 in it at all).
+# History is canonical JSON with sorted keys and escaped quotes, so a key can be found by a text match. That costs a
+# tenth of parsing the JSON, and PostgreSQL cannot parse JSON that contains \u0000.
 ERRED = ('{"error":{%', '{"crash":_,"error":{%', '{"crash":__,"error":{%', '{"crash":___,"error":{%')
 SPENT = '%]},"exhausted":true,%'
 TOOK = '%","took":%'
-# PostgreSQL cannot know that a batch is small beside the tables: for ten rows it read all instances, and compiled that
-# first (50 ms; by the indexes 6 ms, and 20,000 rows take no longer than before).
+# PostgreSQL cannot know that a batch is small compared with the tables. For ten rows it read all instances, and
+# compiled the query first (50 ms; through the indexes 6 ms, and 20,000 rows take no longer than before).
 BY_INDEX = "SELECT " + ", ".join(
     f"set_config('{name}', 'off', true)" for name in ("jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin")
 )
@@ -59,14 +59,14 @@ Column = sa.ColumnElement[Any]
 
 
 def behind(conn: sa.Connection) -> bool:
-    """Whether there is anything to add up; needs no lock."""
+    """Whether there are rows to add up. Takes no lock."""
     after = position(conn)
-    look = sa.select(sa.literal(1)).select_from(H).where(*feed.settled(conn.dialect.name, after))
-    return conn.execute(look.order_by(*feed.order(conn.dialect.name)).limit(1)).first() is not None
+    query = sa.select(sa.literal(1)).select_from(H).where(*feed.settled(conn.dialect.name, after))
+    return conn.execute(query.order_by(*feed.order(conn.dialect.name)).limit(1)).first() is not None
 
 
 def roll(unit: Unit, limit: int = BATCH) -> bool:
-    """Add up the next rows of the history; True when there are more. Nothing to do while another process is at it."""
+    """Add up the next rows of the history. True if there are more. Skipped while another process holds the lock."""
     conn, dialect = unit.conn, unit.conn.dialect.name
     after = _take(conn)
     if after is None:
@@ -94,7 +94,7 @@ def roll(unit: Unit, limit: int = BATCH) -> bool:
 
 
 def prune(unit: Unit, limit: int = 5_000) -> bool:
-    """Remove sums that are too old; True when there may be more."""
+    """Delete expired sums. True if there may be more."""
     key = [R.c[column.name] for column in R.primary_key]
     removed = 0
     for name, kept in (("minute", KEEP_MINUTES), ("hour", KEEP_HOURS)):
@@ -104,7 +104,7 @@ def prune(unit: Unit, limit: int = 5_000) -> bool:
 
 
 def anything_old(conn: sa.Connection, now: Micros) -> bool:
-    """Whether `prune` would find something; needs no lock."""
+    """Whether `prune` would delete something. Takes no lock."""
     for name, kept in (("minute", KEEP_MINUTES), ("hour", KEEP_HOURS)):
         oldest = conn.execute(sa.select(sa.func.min(R.c.at)).where(R.c.span == name)).scalar()
         if oldest is not None and oldest < now - kept:
@@ -112,26 +112,26 @@ def anything_old(conn: sa.Connection, now: Micros) -> bool:
     return False
 
 
-# -- how far
+# -- position
 
 
 def position(conn: sa.Connection) -> Position:
-    """Up to where the history is added up."""
+    """The position up to which the history is added up."""
     row = conn.execute(sa.select(s.cursor.c.xact, s.cursor.c.pos).where(s.cursor.c.name == CURSOR)).first()
     return Position(row.xact, row.pos) if row else feed.START
 
 
 def _take(conn: sa.Connection) -> Position | None:
-    """The position, locked; None while another process has it."""
+    """Lock and return the position; None while another process holds the lock."""
     row = lock(conn, CURSOR)
     return Position(row.xact, row.pos) if row else None
 
 
 def lock(conn: sa.Connection, name: str) -> sa.Row[Any] | None:
-    """A row of the table `cursor`, made on first use; None while another process holds it."""
+    """Lock a row of the table `cursor`, created on first use. None while another process holds the lock."""
     mine = sa.select(s.cursor).where(s.cursor.c.name == name).with_for_update(skip_locked=True)
     row = conn.execute(mine).first()
-    # Looked up before it is made: where it is there and held, PostgreSQL would wait for its holder.
+    # Select before inserting: with an existing, locked row, PostgreSQL's insert would wait for the lock.
     if row is None and conn.execute(sa.select(s.cursor.c.name).where(s.cursor.c.name == name)).first() is None:
         made = dialect_insert(conn.dialect.name, s.cursor).values(name=name, xact=0, pos=0)
         conn.execute(made.on_conflict_do_nothing())
@@ -151,12 +151,12 @@ def _end(conn: sa.Connection, after: Position, limit: int) -> tuple[Position | N
     return (Position(row.xact, row.pos), False) if row is not None else (None, False)
 
 
-# -- what the rows say
+# -- reading the rows
 
 
 @cache
 def _statements(dialect: str) -> tuple[sa.Insert, sa.Insert]:
-    """Made once: making them takes 7 ms, for which SQLite's only writer would stand still."""
+    """Build the statements once: it takes 7 ms, during which SQLite's only writer would wait."""
     rows = _rows(dialect)
     return (
         _adding(dialect, s.state_count, ("n",), _present(rows)),
@@ -165,7 +165,7 @@ def _statements(dialect: str) -> tuple[sa.Insert, sa.Insert]:
 
 
 def _rows(dialect: str) -> sa.CTE:
-    """The rows of the batch with whose they are, and what their payloads tell."""
+    """The rows of the batch, with their instances and the facts in their payloads."""
     after_xact, after_pos, end_xact, end_pos = (
         sa.bindparam(name, type_=sa.BigInteger) for name in ("after_xact", "after_pos", "end_xact", "end_pos")
     )
@@ -211,26 +211,26 @@ def _flag(condition: Column, name: str) -> sa.Label[int]:
 
 
 def _erred(h: Any) -> Column:
-    """Whether the row is a failed attempt: one that stayed, or a move that carries its error."""
-    payload = sa.func.coalesce(h.c.payload, "")  # else the answer to "is it not?" would be neither yes nor no
-    told = [payload.like(sa.literal_column(f"'{pattern}'")) for pattern in ERRED]
-    return sa.or_(h.c.kind == "failed", sa.and_(h.c.from_state.is_not(None), sa.or_(*told)))
+    """Whether the row is a failed attempt: one that stayed in its state, or a move that carries an error."""
+    payload = sa.func.coalesce(h.c.payload, "")  # NULL would make the negated condition NULL
+    patterns = [payload.like(sa.literal_column(f"'{pattern}'")) for pattern in ERRED]
+    return sa.or_(h.c.kind == "failed", sa.and_(h.c.from_state.is_not(None), sa.or_(*patterns)))
 
 
 def _spent(h: Any) -> Column:
-    """Whether no retry was left after it."""
+    """Whether no retry was left afterwards."""
     return sa.func.coalesce(h.c.payload.like(sa.literal_column(f"'{SPENT}'")), sa.false())
 
 
 def _entered(row: Any, what: Any) -> Column:
-    """What is true of the row with which the instance had entered the state it was in before this row."""
+    """Evaluate an expression on the row with which the instance had entered its previous state."""
     p = H.alias("entry")
     found = sa.select(what(p)).where(p.c.instance_id == row.c.instance_id, p.c.seq < row.c.seq)
     return found.where(p.c.to_state.is_not(None)).order_by(p.c.seq.desc()).limit(1).correlate(row).scalar_subquery()
 
 
 def _present(rows: sa.CTE) -> sa.Select[Any]:
-    """By how much the number of instances in each state changes."""
+    """The change in the number of instances in each state."""
     moves = sa.union_all(
         sa.select(
             rows.c.workspace, rows.c.machine, rows.c.to_state.label("state"), sa.literal_column("1").label("n")
@@ -244,13 +244,13 @@ def _present(rows: sa.CTE) -> sa.Select[Any]:
 
 
 def _rests(h: Any, key: Column) -> Column:
-    """Whether a row that leads into a state for failures lets the instance rest there."""
+    """Whether the instance stays in the failure state that the row leads to."""
     by_hand = sa.or_(h.c.kind == "forced", key.in_(QUIET))
     return sa.or_(sa.and_(_erred(h), _spent(h)), sa.and_(~_erred(h), by_hand))
 
 
 def _endings(rows: sa.CTE) -> sa.CTE:
-    """Every coming to rest (1), and every passing through that was none (-1)."""
+    """+1 for each finished instance, -1 for each that left the final state at the same moment."""
     to, source = rows.c.machine + "/" + rows.c.to_state, rows.c.machine + "/" + rows.c.from_state
     by_hand = sa.and_(rows.c.erred == 0, sa.or_(rows.c.kind == "forced", to.in_(QUIET)))
     given_up = sa.and_(to.in_(FAILED), sa.or_(rows.c.spent == 1, by_hand))
@@ -268,11 +268,11 @@ def _endings(rows: sa.CTE) -> sa.CTE:
 
 
 def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
-    """What is added to the table `rollup`."""
+    """The sums to add to the table `rollup`."""
     zero: Column = sa.literal_column("0")
     one: Column = sa.literal_column("1")
 
-    def told(
+    def measured(
         source: sa.CTE,
         measure: str,
         state: Column,
@@ -294,18 +294,18 @@ def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
         )
 
     def length(measure: str, of: Column, state: Column) -> sa.Select[Any]:
-        return told(rows, measure, state, total=of, size=size_of(of), worst=of).where(of.is_not(None))
+        return measured(rows, measure, state, total=of, size=bucket_of(of), worst=of).where(of.is_not(None))
 
     ends = _endings(rows)
     p = H.alias("attempt")
     troubled = sa.exists().where(p.c.instance_id == ends.c.instance_id, p.c.seq <= ends.c.seq, _erred(p))
     happened = sa.union_all(
-        told(rows, "created", rows.c.to_state).where(rows.c.kind == "created"),
-        told(ends, "finished", ends.c.state, n=ends.c.n, total=ends.c.n * ends.c.life),
-        told(ends, "retried", ends.c.state, n=ends.c.n).where(troubled),
-        told(rows, "passed", rows.c.there).where(rows.c.passed == 1),
-        told(rows, "failed", rows.c.there).where(rows.c.erred == 1),
-        told(rows, "given_up", rows.c.there).where(rows.c.kind == "failed", rows.c.spent == 1),
+        measured(rows, "created", rows.c.to_state).where(rows.c.kind == "created"),
+        measured(ends, "finished", ends.c.state, n=ends.c.n, total=ends.c.n * ends.c.life),
+        measured(ends, "retried", ends.c.state, n=ends.c.n).where(troubled),
+        measured(rows, "passed", rows.c.there).where(rows.c.passed == 1),
+        measured(rows, "failed", rows.c.there).where(rows.c.erred == 1),
+        measured(rows, "given_up", rows.c.there).where(rows.c.kind == "failed", rows.c.spent == 1),
         length("dwell", rows.c.dwell, rows.c.there),
         length("waited", rows.c.waited, rows.c.there),
     ).cte("happened")
@@ -316,7 +316,7 @@ def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
         key = (begins, e.workspace, e.machine, e.measure, e.state, size)
         n, total = sa.func.sum(e.n), sa.func.sum(e.total)
         chosen = sa.select(sa.literal_column(f"'{name}'"), *key, n, total, sa.func.max(e.worst))
-        # Bound values would be other parameters here and there: PostgreSQL would not see that the keys are grouped by.
+        # Literals instead of bound values: with parameters PostgreSQL does not recognise the grouping keys.
         return chosen.group_by(*(k for k in key if k is not zero)).having(sa.or_(n != 0, total != 0))
 
     recent = happened.c.at >= sa.bindparam("recent", type_=sa.BigInteger)
@@ -326,7 +326,7 @@ def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
     )
 
 
-# -- writing it down
+# -- writing the sums
 
 
 def dialect_insert(dialect: str, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
@@ -334,7 +334,7 @@ def dialect_insert(dialect: str, table: sa.Table) -> postgresql.Insert | sqlite.
 
 
 def _adding(dialect: str, table: sa.Table, sums: Sequence[str], query: Any, *, worst: str | None = None) -> sa.Insert:
-    """The statement that adds the query's rows to those that have the same key."""
+    """An upsert that adds the query's rows to the existing rows with the same key."""
     insert = dialect_insert(dialect, table).from_select([column.name for column in table.c], query)
     new = insert.excluded
     values: dict[str, Any] = {name: table.c[name] + new[name] for name in sums}

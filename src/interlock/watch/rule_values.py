@@ -1,4 +1,4 @@
-"""What the alert rules see at one moment: each metric's value, read once however many rules ask for it."""
+"""Metric values that alert rules are evaluated against, read once per evaluation."""
 
 from __future__ import annotations
 
@@ -26,75 +26,75 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 WORDS = {">": "more than", ">=": "at least", "<": "less than", "<=": "at most"}
 
 
-class Seen(NamedTuple):
-    """A metric's value, None where there is nothing to judge by; and by how many things it is judged."""
+class MetricValue(NamedTuple):
+    """A metric's value, None if there is no data, and the number of samples behind it."""
 
     value: float | None
-    of: int = 0
+    samples: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A rule at one machine (or all of them): whether it is so, and in words."""
+class RuleResult:
+    """The result of a rule for one machine, or for all of them together."""
 
     rule: Rule
     machine: str | None
     value: float
-    holds: bool
+    breached: bool
     sentence: str
 
 
-class Sight:
-    """The present, for rules."""
+class RuleValues:
+    """Reads the metrics that rules need, each at most once."""
 
     def __init__(self, conn: sa.Connection, registry: Registry, now: Micros) -> None:
         self._conn, self._registry, self._now = conn, registry, now
         self._activity: dict[timedelta, dict[str, Activity]] = {}
         self._letters: dict[str, int] = {}
 
-    def findings(self, rules: Iterable[Rule]) -> list[Finding]:
-        return [self._finding(rule, machine) for rule in rules for machine in self._scopes(rule)]
+    def results(self, rules: Iterable[Rule]) -> list[RuleResult]:
+        return [self._result(rule, machine) for rule in rules for machine in self._scopes(rule)]
 
     def _scopes(self, rule: Rule) -> list[str | None]:
         if rule.machine != EACH:
             return [rule.machine]
         return [m.name for m in self._registry if rule.state is None or rule.state in m.states]
 
-    def _finding(self, rule: Rule, machine: str | None) -> Finding:
-        value, of = self.see(rule, machine)
+    def _result(self, rule: Rule, machine: str | None) -> RuleResult:
+        value, samples = self.value_of(rule, machine)
         if value is None:
-            return Finding(rule, machine, 0.0, False, "")
-        holds = of >= rule.min_count and COMPARE[rule.op](value, rule.threshold)
-        return Finding(rule, machine, value, holds, sentence(rule, machine, value))
+            return RuleResult(rule, machine, 0.0, False, "")
+        breached = samples >= rule.min_count and COMPARE[rule.op](value, rule.threshold)
+        return RuleResult(rule, machine, value, breached, sentence(rule, machine, value))
 
-    def see(self, rule: Rule, machine: str | None) -> Seen:
-        """The rule's metric for a machine, or for all of them."""
+    def value_of(self, rule: Rule, machine: str | None) -> MetricValue:
+        """The value of the rule's metric for one machine, or for all of them."""
         names = [machine] if machine is not None else [m.name for m in self._registry]
         match rule.metric:
             case "queue_lag":
-                return Seen(max((self._lags.get(name, 0) for name in names), default=0) / SECOND)
+                return MetricValue(max((self._lags.get(name, 0) for name in names), default=0) / SECOND)
             case "review_age":
-                oldest = measures.together(self._reviews.get(name, Backlog()) for name in names).oldest
-                return Seen(None if oldest is None else (self._now - oldest) / SECOND)
+                oldest = measures.combine(self._reviews.get(name, Backlog()) for name in names).oldest
+                return MetricValue(None if oldest is None else (self._now - oldest) / SECOND)
             case "review_backlog":
-                return Seen(sum(self._reviews.get(name, Backlog()).late for name in names))
+                return MetricValue(sum(self._reviews.get(name, Backlog()).late for name in names))
             case "dead_letters":
-                return Seen(sum(map(self._dead_letters, names)))
+                return MetricValue(sum(map(self._dead_letters, names)))
             case "workers_alive":
-                return Seen(self._workers if self._is_work else None)
+                return MetricValue(self._workers if self._is_work else None)
             case "state_count":
-                return Seen(sum(self._counts.get(name, {}).get(rule.state or "", 0) for name in names))
-        happened = self._happened(rule.window, names)
+                return MetricValue(sum(self._counts.get(name, {}).get(rule.state or "", 0) for name in names))
+        totals = self._totals(rule.window, names)
         if rule.metric == "failure_rate":
-            return Seen(happened.failure_rate, happened.attempts)
+            return MetricValue(totals.failure_rate, totals.attempts)
         if rule.metric == "retry_rate":
-            return Seen(happened.retry_rate, happened.throughput)
+            return MetricValue(totals.retry_rate, totals.throughput)
         if rule.metric == "success_rate":
             ended = self._ends(rule.window, names)
-            return Seen(ended.success_rate, ended.good + ended.bad)
-        return Seen(happened.throughput)
+            return MetricValue(ended.success_rate, ended.good + ended.bad)
+        return MetricValue(totals.throughput)
 
-    def _happened(self, window: timedelta, names: Iterable[str]) -> Activity:
+    def _totals(self, window: timedelta, names: Iterable[str]) -> Activity:
         if window not in self._activity:
             self._activity[window] = measures.activity(self._conn, self._now, window)
         total = Activity()
@@ -104,7 +104,7 @@ class Sight:
 
     def _ends(self, window: timedelta, names: Iterable[str]) -> Ends:
         known = {m.name: m for m in self._registry}
-        return sum((measures.ends(known.get(name), self._happened(window, [name])) for name in names), Ends())
+        return sum((measures.ends(known.get(name), self._totals(window, [name])) for name in names), Ends())
 
     def _dead_letters(self, machine: str) -> int:
         if machine not in self._letters:
@@ -129,24 +129,24 @@ class Sight:
 
     @property
     def _is_work(self) -> bool:
-        """Without a handler and without ready work, nobody misses a worker."""
+        """Whether there is work for a worker: a handler, or a ready step."""
         return any(machine.handlers for machine in self._registry) or bool(self._lags)
 
 
 def sentence(rule: Rule, machine: str | None, value: float) -> str:
-    """What is wrong, in words."""
+    """Describe the condition that was met."""
     whose = f"{machine}: " if machine else ""
     if rule.metric == "workers_alive" and value == 0:
         return f"{whose}no worker is alive"
     if rule.metric == "dead_letters" and (rule.op, rule.threshold) == (">", 0):
-        return f"{whose}{told('count', value)} dead letter{' is' if value == 1 else 's are'} open"
+        return f"{whose}{format_value('count', value)} dead letter{' is' if value == 1 else 's are'} open"
     what = rule.metric.replace("_", " ") if rule.state is None else f"the number in {rule.state!r}"
     kind = METRICS[rule.metric]
-    return f"{whose}{what} is {told(kind, value)}, {WORDS[rule.op]} {told(kind, rule.threshold)}"
+    return f"{whose}{what} is {format_value(kind, value)}, {WORDS[rule.op]} {format_value(kind, rule.threshold)}"
 
 
-def told(kind: str, value: float) -> str:
-    """A value as people read it."""
+def format_value(kind: str, value: float) -> str:
+    """Format a value with its unit."""
     if kind == "part":
         return f"{value * 100:.3g} %"
     if kind == "count":

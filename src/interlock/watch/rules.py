@@ -1,4 +1,7 @@
-"""Alert rules as data: a metric, a comparison, a threshold. Some are built in; a user's own lie in the database."""
+"""Alert rules as data: a metric, a comparison and a threshold.
+
+Some rules are built in. Users store their own in the database.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +42,17 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "throughput": "count",
     }
 )
-"""What a rule can look at, and whether it is in seconds, a part of one, or a count."""
+"""The metrics a rule can use, with their unit: seconds, a ratio (`part`) or a count."""
 BUILT_IN = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
 CHANNELS = ("mail", "webhook")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,59}")
 
 
 class Rule(BaseModel):
-    """When an alert opens. Times are seconds or ISO 8601 (`PT30M`); thresholds are seconds, parts of one, or counts."""
+    """The condition under which an alert opens.
+
+    Times are seconds or ISO 8601 durations (`PT30M`). Thresholds are seconds, ratios or counts.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -55,24 +61,24 @@ class Rule(BaseModel):
     op: Literal[">", ">=", "<", "<="] = ">"
     threshold: float
     machine: str | None = None
-    """A machine, `each` for one alert a machine, or None for all machines together."""
+    """One machine, `each` for a separate alert per machine, or None for all machines together."""
     state: str | None = None
-    """For `state_count`: which state."""
+    """The state that `state_count` counts."""
     window: timedelta = timedelta(hours=1)
-    """For rates and throughput: over how long."""
+    """The time window of rates and throughput."""
     for_: timedelta = Field(default=timedelta(0), alias="for")
-    """How long it must be so before the alert opens."""
+    """How long the condition must last before the alert opens."""
     min_count: int = Field(default=0, ge=0)
-    """For rates: of at least so many attempts, or ends."""
+    """The minimum number of attempts or ends before a rate is judged."""
     notify: tuple[str, ...] = ()
-    """Who is told: `mail:ADDRESS` or `webhook:NAME`; nobody named: those whom the configuration names."""
+    """Recipients: `mail:ADDRESS` or `webhook:NAME`. Without any, the recipients of the configuration are notified."""
     repeat_every: timedelta = timedelta(hours=4)
 
     @field_validator("name")
     @classmethod
     def _named(cls, value: str) -> str:
         if not NAME.fullmatch(value):
-            raise ValueError("use up to 60 small letters, digits, _ and -, a letter first")
+            raise ValueError("use up to 60 lower-case letters, digits, _ and -, starting with a letter")
         return value
 
     @field_validator("metric")
@@ -103,20 +109,20 @@ class Rule(BaseModel):
         if (self.metric == "state_count") != (self.state is not None):
             raise ValueError("state_count needs a state, and no other metric takes one")
         if METRICS[self.metric] == "part" and not 0 <= self.threshold <= 1:
-            raise ValueError(f"{self.metric} is a part of one: 0.2 means 20 %")
+            raise ValueError(f"{self.metric} is a ratio between 0 and 1: 0.2 means 20 %")
         if self.metric == "workers_alive" and self.machine is not None:
             raise ValueError("workers_alive is about all machines; leave machine out")
         if not timedelta(minutes=1) <= self.window <= timedelta(days=30):
             raise ValueError("window must be between one minute and 30 days")
         if not timedelta(0) <= self.for_ <= timedelta(days=30):
-            raise ValueError("for must be between nothing and 30 days")
+            raise ValueError("for must be between 0 and 30 days")
         if self.repeat_every < timedelta(minutes=1):
             raise ValueError("repeat_every must be at least one minute")
         return self
 
 
 def built_in(settings: AlertSettings | None = None) -> list[Rule]:
-    """The rules that everybody has, with the thresholds of the configuration and without those switched off."""
+    """The built-in rules that are switched on, with the thresholds of the configuration."""
     if settings is None:
         from interlock.config import AlertSettings
 
@@ -165,7 +171,7 @@ def built_in(settings: AlertSettings | None = None) -> list[Rule]:
 
 
 def checked(given: Rule | Mapping[str, Any], registry: Registry) -> Rule:
-    """The rule, if it means something here; InvalidData names each field that does not."""
+    """Return the rule if it is valid for this registry. InvalidData names each invalid field."""
     try:
         rule = given if isinstance(given, Rule) else Rule.model_validate(given)
     except pydantic.ValidationError as error:
@@ -173,7 +179,7 @@ def checked(given: Rule | Mapping[str, Any], registry: Registry) -> Rule:
             f"{'.'.join(map(str, e['loc'])) or 'rule'}: {e['msg'].removeprefix('Value error, ')}"
             for e in error.errors()
         )
-        raise InvalidData(f"the alert rule does not fit: {wrong}") from error
+        raise InvalidData(f"the alert rule is invalid: {wrong}") from error
     if rule.name in BUILT_IN:
         raise InvalidData(f"the rule {rule.name!r} is built in; change it in the configuration, or take another name")
     of = list(registry)
@@ -189,7 +195,7 @@ def checked(given: Rule | Mapping[str, Any], registry: Registry) -> Rule:
 
 
 def put(unit: Unit, given: Rule | Mapping[str, Any], actor: Actor) -> Rule:
-    """Keep a rule of one's own; one of the same name is replaced."""
+    """Store a user's rule. A rule with the same name is replaced."""
     rule = checked(given, unit.core.registry)
     replaced = unit.conn.execute(sa.delete(A).where(A.c.name == rule.name)).rowcount
     spec = canonical(rule.model_dump(mode="json", by_alias=True, exclude_defaults=True))
@@ -200,7 +206,7 @@ def put(unit: Unit, given: Rule | Mapping[str, Any], actor: Actor) -> Rule:
 
 
 def remove(unit: Unit, name: str, actor: Actor) -> None:
-    """Forget a rule of one's own; its alerts close by themselves."""
+    """Delete a user's rule. Its alerts close at the next evaluations."""
     if unit.conn.execute(sa.delete(A).where(A.c.name == name)).rowcount == 0:
         hint = "; it is built in: switch it off in the configuration" if name in BUILT_IN else ""
         raise NotFound(f"there is no alert rule {name!r} of your own{hint}")
@@ -208,12 +214,12 @@ def remove(unit: Unit, name: str, actor: Actor) -> None:
 
 
 def own(conn: sa.Connection) -> list[Rule]:
-    """The rules that users have added, by name. One that cannot be read is left out: see `unreadable`."""
+    """The rules that users added, by name. Unreadable rules are left out; see `unreadable`."""
     return [found for _, found in _stored(conn) if isinstance(found, Rule)]
 
 
 def unreadable(conn: sa.Connection) -> dict[str, str]:
-    """Rules of users that are not in force because their rows cannot be read, with why."""
+    """Rules of users that are not in force because their rows cannot be read, with the reason."""
     return {name: found for name, found in _stored(conn) if isinstance(found, str)}
 
 
@@ -222,9 +228,12 @@ def _stored(conn: sa.Connection) -> Iterator[tuple[str, Rule | str]]:
         try:
             yield name, Rule.model_validate_json(spec)
         except pydantic.ValidationError as error:
-            yield name, f"{error.error_count()} mistakes in its row, first: {error.errors()[0]['msg']}; put it anew"
+            yield (
+                name,
+                f"{error.error_count()} errors, first: {error.errors()[0]['msg']}; store it again",
+            )
 
 
 def every(conn: sa.Connection, settings: AlertSettings | None = None) -> Sequence[Rule]:
-    """All rules that are in force."""
+    """All rules in force, built-in ones and users' own."""
     return [*built_in(settings), *own(conn)]

@@ -1,4 +1,4 @@
-"""How the work is: what waits for too long, who works, which versions nobody has code for. Looking writes nothing."""
+"""Health checks of the work: overdue steps, missing workers, versions without code. The checks write nothing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from interlock.watch import rollups
 
 I, H, O = t.instance, t.history, t.outbox  # noqa: E741
 MANY = 1_000
-"""Counting ends here."""
+"""Rows are counted up to this number."""
 
 
-def look(engine: Engine, settings: Settings | None = None) -> list[Finding]:
-    """Everything about the work that can be seen in the database; with settings, where else checkpoints are kept."""
+def check(engine: Engine, settings: Settings | None = None) -> list[Finding]:
+    """Run all checks on the database. With settings, also check where checkpoints are copied to."""
     now = engine.clock.now()
 
     def read(conn: sa.Connection) -> Iterator[Finding]:
@@ -49,16 +49,16 @@ def _workers(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
         level = Level.PROBLEM if waits else Level.WARNING
         yield Finding(level, "workers", "no worker is alive" + (", and work is ready" if waits else ""), do)
     else:
-        yield Finding(Level.OK, "workers", f"{len(living)} alive on {len({w.host for w in living})} machines")
+        yield Finding(Level.OK, "workers", f"{len(living)} alive on {len({w.host for w in living})} hosts")
     silent = [worker for worker in found if worker.until <= now]
     if silent and living:
         one = min(silent, key=lambda worker: worker.beat_at)
         yield Finding(
             Level.WARNING,
             "heartbeat",
-            f"{len(silent)} have not said that they live, the first for "
+            f"{len(silent)} workers missed their heartbeat, the first for "
             f"{lasting((now - one.beat_at) / SECOND)} ({one.host}, process {one.pid})",
-            "others take their work over; look into their logs",
+            "other workers take over their work; check the logs of these processes",
         )
     offset = max((abs(worker.clock_offset) for worker in living), default=0) / SECOND
     yield graded(
@@ -66,8 +66,8 @@ def _workers(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
         offset,
         1.0,
         30.0,
-        f"the worst is {offset:.2f} seconds away from the database's",
-        "let a time service set the clocks of the machines with workers",
+        f"the largest offset from the database's clock is {offset:.2f} seconds",
+        "synchronise the clocks of the workers' hosts with NTP",
     )
 
 
@@ -80,12 +80,12 @@ def _lag(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
     rows = conn.execute(
         sa.select(ready.c.queue, sa.func.min(ready.c.due_at), sa.func.count()).group_by(ready.c.queue)
     ).all()
-    held = list(conn.execute(sa.select(s.hold.c.machine)).scalars())
-    if held:
-        do = "let it go on where that is not wanted any more: the switch on the dashboard"
-        yield Finding(Level.WARNING, "held", f"the work of {', '.join(sorted(held))} stands still", do)
+    halted = list(conn.execute(sa.select(s.hold.c.machine)).scalars())
+    if halted:
+        do = "resume it on the dashboard's Halt page if that is no longer wanted"
+        yield Finding(Level.WARNING, "halted", f"these machines are halted: {', '.join(sorted(halted))}", do)
     if not rows:
-        yield Finding(Level.OK, "lag", "nothing is ready and waits")
+        yield Finding(Level.OK, "lag", "no step is waiting for a worker")
     for queue, first, number in sorted(rows, key=lambda row: row[1])[:5]:
         seconds = (now - first) / SECOND
         yield graded(
@@ -94,7 +94,7 @@ def _lag(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
             300,
             3600,
             f"{number:,} ready in the queue {queue}, the oldest for {lasting(seconds)}",
-            "start more workers or raise worker.concurrency; see whether one serves this queue: interlock worker list",
+            "start more workers or raise worker.concurrency; check that one serves this queue: interlock worker list",
         )
 
 
@@ -110,17 +110,17 @@ def _versions(conn: sa.Connection, engine: Engine) -> Iterator[Finding]:
         if not number:
             continue
         known = False
-        why = "; ".join(core.stranded.get((machine, version), ["no machine here has that name"]))
+        why = "; ".join(core.stranded.get((machine, version), ["no machine has that name"]))
         count = f"{number:,}" if number < MANY else f"{MANY:,} or more"
         yield Finding(
             Level.WARNING,
             "versions",
-            f"{count} instances of {machine} version {version} wait for code: {why}",
-            f"run the code that has it, or take them along: interlock machine migrate {machine} --plan; machines of "
-            "your own are named with --app",
+            f"{count} instances of {machine} version {version} have no code here: {why}",
+            f"run the code that has it, or migrate them: interlock machine migrate {machine} --plan; load machines of "
+            "your own with --app",
         )
     if known:
-        yield Finding(Level.OK, "versions", "this code serves everything that is under way")
+        yield Finding(Level.OK, "versions", "this code serves every unfinished instance")
 
 
 def _sums(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _sums(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
         300,
         86_400,
         f"the counts on the pages are {lasting(seconds)} behind the history",
-        "a server or a worker adds them up: see whether one runs, and its log",
+        "check that a server or a worker runs, and its log; it keeps the counts up to date",
     )
 
 
@@ -149,13 +149,13 @@ def _messages(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
         seconds,
         900,
         86_400,
-        f"the oldest message is due for {lasting(seconds)}",
-        "see whether its channel is configured (mail, webhooks) and a worker runs",
+        f"the oldest message has been due for {lasting(seconds)}",
+        "check that its channel (mail, webhook) is configured and a worker runs",
     )
     dead = sa.select(O.c.id).where(O.c.status == "dead").limit(MANY)
     number = conn.execute(sa.select(sa.func.count()).select_from(dead.subquery())).scalar_one()
     if number:
-        do = "deliver them again or discard them: the outbox on the dashboard"
+        do = "retry or discard them on the dashboard's Outbox page"
         yield Finding(Level.WARNING, "outbox", f"{number:,} messages could not be delivered", do)
 
 
@@ -186,8 +186,8 @@ def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None, ke
             yield Finding(
                 Level.WARNING,
                 "checkpoints",
-                "the history was never signed: what is removed with its whole history is not found",
-                "a server or a worker signs it where the audit key is: interlock audit key; by hand: interlock audit "
+                "the history was never signed, so the removal of a whole instance cannot be detected",
+                "give a server or a worker the audit key: interlock audit key; or sign it now: interlock audit "
                 "checkpoint",
             )
         return
@@ -200,10 +200,10 @@ def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None, ke
         86_400,
         f"number {stands.last.no} was signed at {moment(stands.last.at):%Y-%m-%d %H:%M} UTC; {count} history rows are "
         "newer",
-        "see whether a server or a worker runs that has the audit key; by hand: interlock audit checkpoint",
+        "check that a server or a worker with the audit key runs; or sign now: interlock audit checkpoint",
     )
     if settings is not None:
         file = settings.audit.file
-        where = f"they are written to {file}, too" if file else "they are in this database and in the log alone"
-        do = "" if file else "name a file that whoever can change the database cannot change: audit.file"
+        where = f"they are also written to {file}" if file else "they are only in this database and in the log"
+        do = "" if file else "set audit.file to a file that nobody with access to the database can change"
         yield Finding(Level.OK, "checkpoints", where, do)

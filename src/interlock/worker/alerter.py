@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from interlock.engine import Engine
 from interlock.store import SECOND
 from interlock.watch import alerts, rules
-from interlock.watch.rule_values import Finding
+from interlock.watch.rule_values import RuleResult
 from interlock.worker.loop import Loop
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ class Alerter(Loop):
         self.pause = pause
 
     def once(self) -> bool:
-        findings = self._engine.read(self._look)
-        if findings is not None:
-            self._engine.write(lambda unit: alerts.settle(unit, findings, self._notify), name="alert")
+        results = self._engine.read(self._look)
+        if results is not None:
+            self._engine.write(lambda unit: alerts.apply(unit, results, self._notify), name="alert")
         return False
 
-    def _look(self, conn: sa.Connection) -> list[Finding] | None:
+    def _look(self, conn: sa.Connection) -> list[RuleResult] | None:
         """What the rules say, if anything has to be done about it and nobody else just did."""
         now = self._engine.clock.now()
-        if 0 <= now - alerts.looked_at(conn) < self.pause / 2 * SECOND:
+        if 0 <= now - alerts.last_evaluated(conn) < self.pause / 2 * SECOND:
             return None
-        findings = alerts.look(conn, self._engine.registry, [*self._built_in, *rules.own(conn)], now)
-        return findings if alerts.anything_to_do(conn, findings) else None
+        results = alerts.evaluate_rules(conn, self._engine.registry, [*self._built_in, *rules.own(conn)], now)
+        return results if alerts.has_changes(conn, results) else None

@@ -17,9 +17,9 @@ from interlock.machine import Kind, Machine
 from interlock.machine.diagram import lay_out
 from interlock.store import Micros
 from interlock.watch import measures
-from interlock.watch.histogram import Lengths
+from interlock.watch.histogram import DurationSummary
 from interlock.watch.measures import Point
-from interlock.watch.stragglers import Resting, Versions, longest, open_states, unusual, versions
+from interlock.watch.stragglers import Straggler, Versions, longest, open_states, unusual, versions
 
 router = APIRouter(include_in_schema=False)
 
@@ -31,8 +31,8 @@ class Row:
     name: str
     n: int
     final: bool
-    usual: Lengths | None
-    oldest: Resting | None
+    usual: DurationSummary | None
+    oldest: Straggler | None
     stuck: bool
 
 
@@ -40,8 +40,8 @@ class Row:
 class Seen:
     """What the page shows beside the numbers of its frame."""
 
-    dwell: Mapping[str, Lengths]
-    longest: Mapping[str, Resting]
+    dwell: Mapping[str, DurationSummary]
+    longest: Mapping[str, Straggler]
     versions: Versions
     finished: Sequence[Point]
     failed: Sequence[Point]

@@ -15,7 +15,7 @@ from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.machine import Machine
 from interlock.watch import alerts, measures
 from interlock.watch.alerts import Alert
-from interlock.watch.stragglers import Resting, longest, open_states
+from interlock.watch.stragglers import Straggler, longest, open_states
 
 router = APIRouter(include_in_schema=False)
 SHOWN_ALERTS = 5
@@ -31,9 +31,9 @@ class Seen:
     """What the page shows beside the numbers of its frame."""
 
     alerts: Sequence[Alert]
-    long: Mapping[str, Resting]
+    long: Mapping[str, Straggler]
     """By machine: whatever is in its state the longest."""
-    longest: Sequence[Resting]
+    longest: Sequence[Straggler]
     chosen: Series
     day: Series
 
@@ -74,12 +74,12 @@ async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
 def look(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plots.Span) -> Seen:
     """Everything in one read."""
     registry = v.service.engine.registry
-    every: list[Resting] = []
+    every: list[Straggler] = []
     for view in numbers.machines:
         machine = registry[view.machine]
         every += longest(conn, machine, open_states(machine, view.states), v.workspaces).values()
     every.sort(key=lambda one: one.since)
-    long: dict[str, Resting] = {}
+    long: dict[str, Straggler] = {}
     for one in every:
         long.setdefault(one.machine, one)
     chosen = _series(conn, v, span)
