@@ -20,6 +20,7 @@ from interlock.cli import (
     exporting,
     instances,
     machines,
+    new,
     retention,
     reviews,
     sample,
@@ -59,6 +60,7 @@ app.command("export")(exporting.export)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.command("sample")(sample.run)
+app.command("new")(new.new)
 
 
 def main() -> None:

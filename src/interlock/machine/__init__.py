@@ -14,7 +14,7 @@ Declaring it checks it. A state is one of four kinds: *work* (a worker acts), *w
 event acts), *failed* (a failure rule or a person acts), *final* (nobody acts by himself).
 """
 
-from interlock.machine.application import Application, Duty, Personal, Scope, attribute
+from interlock.machine.application import NAME, Application, Duty, Personal, Scope, attribute
 from interlock.machine.definition import KeyScope, Machine, Work, compatible
 from interlock.machine.drawing import as_json, as_mermaid, as_table
 from interlock.machine.errors import (
@@ -58,6 +58,7 @@ __all__ = [
     "AGENT",
     "FAILED",
     "FINAL",
+    "NAME",
     "OWNER",
     "SYSTEM",
     "USER",

@@ -1,0 +1,76 @@
+"""`interlock new`: a working skeleton of an application, as a package of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.resources.abc import Traversable
+
+PLACEHOLDER = "yourapp"
+"""The name of the application in the templates."""
+RENAMED = {"gitignore": ".gitignore"}
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The name of the application and of its Python package.")],
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where to write it.", show_default="a folder of that name")
+    ] = None,
+) -> None:
+    """Write the skeleton of an application: machine, steps, models, endpoints, pages and tests that work."""
+    from importlib.resources import files
+
+    from interlock.machine import InterlockError
+
+    _check(name)
+    target = folder or Path(name)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InterlockError(f"{target} exists and is not empty; name another folder with --folder")
+    written = sorted(_write(files("interlock.cli") / "skeleton", target, name))
+    for path in written:
+        typer.echo(f"wrote {path}")
+    typer.echo(f"next: cd {target} && pip install --editable . --group dev && pytest && interlock up --no-demo")
+
+
+def _check(name: str) -> None:
+    """Refuse a name that could not be installed beside what is there."""
+    import keyword
+    import sys
+    from importlib.metadata import packages_distributions
+
+    from interlock.machine import NAME, InterlockError, installed
+
+    if not NAME.fullmatch(name) or keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        raise InterlockError(
+            f"{name!r} cannot name a Python package; use up to 31 small letters, digits and _, a letter first, "
+            "and no word of the language"
+        )
+    registry = installed()
+    if name in registry.applications:
+        raise InterlockError(f"an application named {name!r} is installed; choose another name, or uninstall it first")
+    if name in registry:
+        raise InterlockError(f"a machine named {name!r} is installed; choose another name for the application")
+    if name in sys.stdlib_module_names:
+        raise InterlockError(f"{name!r} is a module of Python's standard library; choose another name")
+    owners = packages_distributions().get(name)
+    if owners or name in {"tests", PLACEHOLDER}:
+        brings = f"the installed distribution {owners[0]}" if owners else "this skeleton"
+        raise InterlockError(f"{name!r} is a package of {brings}; choose another name")
+
+
+def _write(source: Traversable, target: Path, name: str) -> Iterator[Path]:
+    """Write every template below `source`, with the name in its place."""
+    target.mkdir(parents=True, exist_ok=True)
+    for one in source.iterdir():
+        if one.is_dir():
+            yield from _write(one, target / one.name.replace(PLACEHOLDER, name), name)
+        elif one.name.endswith(".txt"):
+            plain = one.name.removesuffix(".txt")
+            path = target / RENAMED.get(plain, plain)
+            path.write_text(one.read_text(encoding="utf-8").replace(PLACEHOLDER, name), encoding="utf-8")
+            yield path
