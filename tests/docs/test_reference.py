@@ -16,10 +16,11 @@ from pydantic.fields import FieldInfo
 
 from interlock.apps import contracts, jobs
 from interlock.cli import app as command_line
-from interlock.config import Settings
+from interlock.config.sections import with_sections
 from interlock.http import problems
 from interlock.http.app import ROUTERS
 from interlock.http.description import OPEN
+from interlock.machine import installed
 from interlock.store import service_tables  # noqa: F401 - so that the metadata has its tables
 from interlock.store.columns import metadata
 
@@ -77,7 +78,7 @@ def default_of(field: FieldInfo) -> str:
     return f"`{json.dumps(str(value) if isinstance(value, Path) else value)}`"
 
 
-EXPECTED = list(settings(Settings))
+EXPECTED = list(settings(with_sections(installed().applications.values())))
 
 
 @pytest.mark.parametrize("row", EXPECTED, ids=lambda row: row[0].strip("`"))

@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from interlock.config import ContractSettings
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.store import migrate, open_store
 from tests.http.desk import EVERY, TOKENS, Desk, opened
 from tests.http.test_who_may import TABLE

@@ -54,7 +54,7 @@ def _sources(wanted: Sequence[str], database: str, settings: Settings) -> list[S
     from interlock.apps.contracts.fields.vertical import load_verticals
     from interlock.machine import InterlockError
 
-    verticals = load_verticals(settings.contracts.verticals)
+    verticals = load_verticals(settings.section("contracts").verticals)
     found = []
     for one in wanted:
         path = Path(one)

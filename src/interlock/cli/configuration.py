@@ -17,12 +17,10 @@ def check(config: Config = None) -> None:
 
     from interlock.config import load
     from interlock.machine import installed
-    from interlock.machine import load as load_machines
     from interlock.store import migrate, open_store
 
     settings = load(config)
-    machines = len(installed()) + sum(len(load_machines(spec)) for spec in settings.apps)
-    typer.echo(f"settings  fine, {machines} machines")
+    typer.echo(f"settings  fine, {len(installed(settings.apps))} machines")
     url = sa.make_url(settings.database_url)
     shown = url.render_as_string(hide_password=True)
     if url.get_backend_name() == "sqlite" and url.database and not _exists(url.database):

@@ -82,7 +82,7 @@ def _intakes(files: Sequence[Path], vertical: str, settings: Settings) -> list[I
             content = path.read_bytes()
         except OSError as error:
             raise InterlockError(f"{path} cannot be read: {error.strerror}") from None
-        found.append(intake.inspect(content, path.name, vertical, settings.contracts))
+        found.append(intake.inspect(content, path.name, vertical, settings.section("contracts")))
     return found
 
 
@@ -99,7 +99,7 @@ def _engine(database: str, apps: list[str] | None, settings: Settings) -> Iterat
         migrate.upgrade(store)
         engine = Engine(store, with_demo(store, registry_of(apps)))
         ai.configure(engine, settings.ai)
-        engine.core.settings["contracts"] = settings.contracts
+        engine.core.settings["contracts"] = settings.section("contracts")
         yield engine
 
 
@@ -112,7 +112,7 @@ def _taken(
 
     def take(unit: Unit) -> list[UUID]:
         if compare_with:
-            comparable(unit.conn, compare_with, "default", settings.contracts)
+            comparable(unit.conn, compare_with, "default", settings.section("contracts"))
         return [intake.take_in(unit, one, actor, compare_with=compare_with).id for one in files]
 
     return engine.write(take, name="create")
@@ -190,7 +190,7 @@ def _table(names: Sequence[str], found: Sequence[Mapping[str, Any]], settings: S
 
     required = {
         name: [field.name for field in one.required]
-        for name, one in load_verticals(settings.contracts.verticals).items()
+        for name, one in load_verticals(settings.section("contracts").verticals).items()
     }
     rows = []
     for name, one in zip(names, found, strict=True):
@@ -231,7 +231,7 @@ def verticals(
         except (OSError, UnicodeDecodeError) as error:
             raise InterlockError(f"{check} cannot be read: {error}") from None
     else:
-        found = list(load_verticals(settings.contracts.verticals).values())
+        found = list(load_verticals(settings.section("contracts").verticals).values())
     if in_json:
         as_json([one.model_dump(mode="json") for one in found])
         return

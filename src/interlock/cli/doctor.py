@@ -49,12 +49,12 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
     from interlock.watch import work_health
 
     try:
-        with store_of(database) as store:
+        with store_of(database, apps) as store:
             health = look(store, fast=fast)
             findings = list(health.findings)
             if migrate.status(store).ready:
                 engine = Engine(store, with_demo(store, registry_of(apps)), migrate_schema=False, register=False)
-                findings += work_health.check(engine, audit_settings(database))
+                findings += work_health.check(engine, audit_settings(database, apps=apps))
             return Health(tuple(findings), health.sizes)
     except StoreError as error:
         do = "see that it runs, and what the configuration says: interlock config check"

@@ -39,7 +39,7 @@ def evaluate(
         def said(number: int, of: int, name: str) -> None:
             progress.update(bar, completed=number, total=of, description=short(name or "done"))
 
-        kind = vertical_of(vertical, settings.contracts)
+        kind = vertical_of(vertical, settings.section("contracts"))
         report = measure(pdfs, _limited(labels, limit, pdfs, stack, kind), said, vertical=kind)
     if not report.documents:
         raise InterlockError(f"none of the files that {labels} names is in {pdfs}")

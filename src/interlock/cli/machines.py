@@ -51,18 +51,18 @@ def show(
     if format is Format.MERMAID:
         typer.echo(as_mermaid(machine), nl=False)
     elif format is Format.JSON:
-        typer.echo(json.dumps(as_json(machine, _version(database, machine.name, machine.digest())), indent=2))
+        typer.echo(json.dumps(as_json(machine, _version(database, apps, machine.name, machine.digest())), indent=2))
     else:
-        typer.echo(as_table(machine, _version(database, machine.name, machine.digest())), nl=False)
+        typer.echo(as_table(machine, _version(database, apps, machine.name, machine.digest())), nl=False)
 
 
-def _version(database: str, name: str, digest: str) -> int:
+def _version(database: str, apps: list[str] | None, name: str, digest: str) -> int:
     """The version that the database knows this life cycle by; 1 where there is no database yet."""
     from pathlib import Path
 
     import sqlalchemy as sa
 
-    where = address(database)
+    where = address(database, apps)
     url = sa.make_url(where)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
         return 1

@@ -38,13 +38,13 @@ DEFAULT_DATABASE = ""
 """Not named on the command line: the configuration says it."""
 
 
-def address(database: str) -> str:
+def address(database: str, apps: list[str] | None = None) -> str:
     """The database that is meant."""
     if database:
         return database
     from interlock.config import load
 
-    return load().database_url
+    return load(apps=apps or ()).database_url
 
 
 def contract_settings(config: Path | None) -> Settings:
@@ -77,12 +77,9 @@ def parsed(where: str) -> URL:
 def registry_of(apps: list[str] | None) -> Registry:
     """The installed machines, those of the configuration, and those of `--app`."""
     from interlock.config import load as load_settings
-    from interlock.machine import installed, load
+    from interlock.machine import installed
 
-    everything = installed()
-    for spec in dict.fromkeys([*load_settings().apps, *(apps or ())]):
-        everything.include(load(spec))
-    return everything
+    return installed(load_settings(apps=apps or ()).apps)
 
 
 @contextmanager
@@ -90,30 +87,31 @@ def opened(database: str, apps: list[str] | None, config: Path | None = None) ->
     """An engine on a database that is there and has our schema; nothing is created by looking."""
     from interlock.engine import Engine
 
-    with store_of(database) as store:
+    with store_of(database, apps) as store:
         registry = with_demo(store, registry_of(apps))
-        yield Engine(store, registry, migrate_schema=False, register=False, audit_keys=audit_keys(database, config))
+        keys = audit_keys(database, config, apps)
+        yield Engine(store, registry, migrate_schema=False, register=False, audit_keys=keys)
 
 
-def audit_settings(database: str, config: Path | None = None) -> Settings:
+def audit_settings(database: str, config: Path | None = None, apps: list[str] | None = None) -> Settings:
     """The settings, with the database that was named on the command line: its audit key may lie beside it."""
     from interlock.config import load
 
-    return load(config, {"database": database} if database else None)
+    return load(config, {"database": database} if database else None, apps=apps or ())
 
 
-def audit_keys(database: str, config: Path | None = None) -> Keys | None:
+def audit_keys(database: str, config: Path | None = None, apps: list[str] | None = None) -> Keys | None:
     from interlock.engine import signing
 
-    return signing.find(audit_settings(database, config))
+    return signing.find(audit_settings(database, config, apps))
 
 
 @contextmanager
-def store_of(database: str) -> Iterator[Store]:
+def store_of(database: str, apps: list[str] | None = None) -> Iterator[Store]:
     """A database that is there."""
     from interlock.store import StoreError, open_store
 
-    where = address(database)
+    where = address(database, apps)
     url = parsed(where)
     if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
         raise StoreError(

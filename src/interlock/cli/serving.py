@@ -35,9 +35,8 @@ def _settings(config: Path | None, **given: Any) -> Settings:
     """The settings, with what the command line says on top."""
     from interlock.config import load
 
-    known = load(config)
-    if given.get("apps"):  # beside those of the configuration, not instead of them
-        given["apps"] = [*known.apps, *given["apps"]]
+    apps = given.pop("apps", [])  # beside those of the configuration, not instead of them
+    known = load(config, apps=apps)
     overrides: dict[str, Any] = {}
     for name, value in given.items():
         table, _, field = name.partition("__")
@@ -47,16 +46,13 @@ def _settings(config: Path | None, **given: Any) -> Settings:
             overrides.setdefault(table, getattr(known, table).model_dump())[field] = value
         else:
             overrides[name] = value
-    return load(config, overrides) if overrides else known
+    return load(config, overrides, apps=apps) if overrides else known
 
 
 def _registry(settings: Settings) -> Registry:
-    from interlock.machine import installed, load
+    from interlock.machine import installed
 
-    everything = installed()
-    for spec in dict.fromkeys(settings.apps):
-        everything.include(load(spec))
-    return everything
+    return installed(settings.apps)
 
 
 def up(

@@ -240,11 +240,11 @@ def list_workspaces(in_json: Json = False, database: Database = DEFAULT_DATABASE
         table(("name", "title", "added (UTC)"), [(w.name, w.title, when(w.created_at)) for w in found])
 
 
-def _address() -> str:
+def _address(apps: list[str] | None) -> str:
     """Where the service is, by the configuration."""
     from interlock.config import load
 
-    return load().http.address()
+    return load(apps=apps or ()).http.address()
 
 
 def login_link(
@@ -267,7 +267,7 @@ def login_link(
         person = people.find(name) if name is not None else people.first_owner()
         if person is None:
             raise NotFound("nobody owns this installation yet; start it once with: interlock up")
-        link = link_address(url or _address(), people.login_link(person.id, by=by(user)))
+        link = link_address(url or _address(apps), people.login_link(person.id, by=by(user)))
     if in_json:
         as_json({"name": person.name, "link": link})
     else:

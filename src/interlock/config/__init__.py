@@ -2,6 +2,9 @@
 
 `INTERLOCK_HTTP__PORT=9000` is `port` in the table `[http]`; a variable wins over the file. A key or a variable that
 does not exist is refused by name, because a setting that is silently ignored is worse than an error.
+
+An application brings a section of its own, derived from `Table`. So loading the settings loads the applications: those
+that are installed, and those that `apps` names.
 """
 
 from interlock.config.loading import ConfigError, load, shown
@@ -9,13 +12,13 @@ from interlock.config.settings import (
     AiSettings,
     AlertSettings,
     AuditSettings,
-    ContractSettings,
     HttpSettings,
     LogSettings,
     MailSettings,
     PriceSettings,
     RetentionSettings,
     Settings,
+    Table,
     TelemetrySettings,
     WebhookSettings,
     WorkerSettings,
@@ -26,13 +29,13 @@ __all__ = [
     "AlertSettings",
     "AuditSettings",
     "ConfigError",
-    "ContractSettings",
     "HttpSettings",
     "LogSettings",
     "MailSettings",
     "PriceSettings",
     "RetentionSettings",
     "Settings",
+    "Table",
     "TelemetrySettings",
     "WebhookSettings",
     "WorkerSettings",

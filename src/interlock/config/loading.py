@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr, ValidationError
+from pydantic import SecretBytes, SecretStr, ValidationError
+from pydantic_core import to_jsonable_python
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
 from interlock.config.addresses import origin, secret_parts
+from interlock.config.sections import OTHER_VARIABLES, is_secret, with_sections
 from interlock.config.settings import Settings
-from interlock.machine import InterlockError
+from interlock.machine import InterlockError, installed
 
 DEFAULT_FILE = Path("interlock.toml")
-OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_URL", "INTERLOCK_SOAK"}
-"""Variables of ours that are not settings: the file itself, whoever is at the command line, where an agent finds the
-service, long tests."""
 HIDDEN = "********"
 SECRET = re.compile(r"secret|password|token$|headers|redis_url|api_key|^webhooks\.|^audit\.key$")
 IN_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^/\s]+(?=@)|([?&]\w*password=)[^&\s]+")
@@ -30,14 +30,26 @@ class ConfigError(InterlockError):
     """The configuration is wrong; the message names each place."""
 
 
-def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
-    """The settings from the command line, the environment and the file, in this order."""
+def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None, *, apps: Sequence[str] = ()) -> Settings:
+    """The settings from the command line, the environment and the file, in this order.
+
+    They have the sections of the installed applications, of those that `apps` of the configuration names, and of those
+    named here.
+    """
     named = file or (Path(os.environ["INTERLOCK_CONFIG"]) if os.environ.get("INTERLOCK_CONFIG") else None)
     path = named or DEFAULT_FILE
     from_file = _read(path, must_exist=named is not None)
-    _known_variables()
+    given = dict(overrides or {})
+    named_apps = list(dict.fromkeys([*_apps(given, from_file), *apps]))
+    if apps:
+        given["apps"] = named_apps
+    try:
+        whole: Any = with_sections(installed(named_apps).applications.values())
+    except InterlockError as error:
+        raise ConfigError(f"an application cannot be used: {error}") from error
+    _known_variables(whole)
 
-    class Sourced(Settings):
+    class Sourced(whole):  # type: ignore[misc]
         @classmethod
         def settings_customise_sources(
             cls,
@@ -50,9 +62,10 @@ def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -
             return init_settings, env_settings, InitSettingsSource(settings_cls, from_file)
 
     try:
-        return Sourced(**dict(overrides or {}))
+        made: Settings = Sourced(**given)
+        return made
     except ValidationError as error:
-        problems = "; ".join(sorted({_told(e, path if from_file else None) for e in error.errors()}))
+        problems = "; ".join(sorted({_told(e, path if from_file else None, whole) for e in error.errors()}))
         raise ConfigError(problems) from None
     except ValueError as error:  # a variable that should hold JSON and does not
         raise ConfigError(f"{error}; lists and tables in variables are written as JSON") from None
@@ -71,27 +84,48 @@ def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
         raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
-def _known_variables() -> None:
+def _apps(given: Mapping[str, Any], from_file: Mapping[str, Any]) -> list[str]:
+    """The applications that are named; what is no list of names is refused with all the rest."""
+    found = given.get("apps")
+    if found is None:
+        texts = [text for name, text in os.environ.items() if name.upper() == "INTERLOCK_APPS"]
+        try:
+            found = json.loads(texts[0]) if texts else from_file.get("apps")
+        except ValueError:
+            found = None
+    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else []
+
+
+def _known_variables(whole: type[Settings]) -> None:
     """pydantic-settings passes over variables that it does not know; a misspelt one must not go unnoticed."""
     for name in sorted(os.environ):
         if name.startswith("INTERLOCK_") and name not in OTHER_VARIABLES:
             first = name.removeprefix("INTERLOCK_").partition("__")[0].lower()
-            if first not in Settings.model_fields:
-                known = ", ".join(f"INTERLOCK_{field.upper()}" for field in Settings.model_fields)
-                raise ConfigError(f"the variable {name} is no setting; there are {known}")
+            if first not in whole.model_fields:
+                known = ", ".join(f"INTERLOCK_{field.upper()}" for field in whole.model_fields)
+                more = f"; {_not_loaded(first)}" if "__" in name else ""
+                raise ConfigError(f"the variable {name} is no setting; there are {known}{more}")
 
 
-def _told(error: Any, path: Path | None) -> str:
+def _not_loaded(name: str) -> str:
+    return (
+        f"no application {name!r} is loaded: install its package, or name it in apps (or with --app) as "
+        "package.module:application"
+    )
+
+
+def _told(error: Any, path: Path | None, whole: type[Settings]) -> str:
     place = ".".join(map(str, error["loc"]))
     variable = "INTERLOCK_" + "__".join(map(str, error["loc"])).upper()
     where = f"{place} ({variable}{f', or {path}' if path else ''})"
     if error["type"] == "extra_forbidden":
-        return f"{where}: there is no such setting"
+        section = len(error["loc"]) == 1 and isinstance(error["input"], dict)
+        return f"{where}: there is no such setting" + (f", and {_not_loaded(place)}" if section else "")
     if error["type"] == "missing":
         return f"{where}: it must be given"
     got = error["input"]
     table = error["type"].startswith(("model", "dict"))  # as a text it may have a password in it
-    hidden = table or isinstance(got, dict | list) or SECRET.search(place)
+    hidden = table or isinstance(got, dict | list) or SECRET.search(place) or is_secret(whole, error["loc"])
     told = error["msg"].removeprefix("Value error, ")
     return f"{where}: {told}" + ("" if hidden else f", not {_plain(got)!r}")
 
@@ -108,14 +142,14 @@ def shown(settings: Settings) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     match value:
-        case SecretStr():
+        case SecretStr() | SecretBytes():
             return HIDDEN if value.get_secret_value() else ""
         case dict():
             return {name: _plain(one) for name, one in value.items()}
-        case list() | tuple():
+        case list() | tuple() | set() | frozenset():
             return [_plain(one) for one in value]
         case str():
             return IN_ADDRESS.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}", value)
         case Path():
             return str(value)
-    return value
+    return to_jsonable_python(value, fallback=str)

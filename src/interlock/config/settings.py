@@ -6,7 +6,7 @@ import ipaddress
 import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -34,7 +34,7 @@ Age = Annotated[str, AfterValidator(_age)]
 
 
 class Table(BaseModel):
-    """A table of the file: no key but those declared."""
+    """A table of the file: no key but those declared. Applications derive their settings from it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -248,23 +248,6 @@ class TelemetrySettings(Table):
     service: str = Field("interlock", description="The service's name in the spans.")
 
 
-class ContractSettings(Table):
-    """How contracts are processed."""
-
-    verticals: Path | None = Field(None, description="A folder with verticals of your own, as YAML files.")
-    templates: Path | None = Field(None, description="A folder with templates and offers of your own, as YAML files.")
-    review_uncalibrated: bool = Field(
-        True, description="Contracts of a vertical with too few known answers go to a person, however sure."
-    )
-    blind_share: float = Field(
-        0.05, ge=0, le=1, description="The share of contracts approved by themselves that a person reads all the same."
-    )
-    notify: list[str] = Field(
-        default_factory=list, description="Who is told when one waits for a review, as mail:who@example.org."
-    )
-    wait: float = Field(110.0, ge=0, le=3600, description="Seconds that a step's endpoint waits before it answers 202.")
-
-
 class RetentionSettings(Table):
     """How long what is over is kept: `90d`, `12h`, `26w`, `7y` or `never` to remove it."""
 
@@ -292,7 +275,7 @@ class AuditSettings(Table):
 
 
 class Settings(BaseSettings):
-    """All of it."""
+    """All of it, but for the sections of applications: see `with_sections`."""
 
     model_config = SettingsConfigDict(env_prefix="INTERLOCK_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
@@ -314,11 +297,17 @@ class Settings(BaseSettings):
     webhooks: dict[str, WebhookSettings] = Field(default_factory=dict)
     alerts: AlertSettings = AlertSettings()
     ai: AiSettings = AiSettings()
-    contracts: ContractSettings = ContractSettings()
     retention: RetentionSettings = RetentionSettings()
     audit: AuditSettings = AuditSettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+
+    section_names: ClassVar[tuple[str, ...]] = ()
+    """Applications whose sections are part of it."""
+
+    def section(self, application: str) -> Any:
+        """The settings of an application; None where it has none."""
+        return getattr(self, application) if application in self.section_names else None
 
     @field_validator("database", "listen_url")
     @classmethod

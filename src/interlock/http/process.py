@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from interlock import ai
 from interlock.config import Settings
 from interlock.config.addresses import secret_parts
+from interlock.config.sections import secret_values
 from interlock.engine import Engine, checkpoints, secrets, signing
 from interlock.engine.leases import Mirror
 from interlock.http.app import Pages, create_app
@@ -76,7 +77,7 @@ class Process:
             audit_keys=_audit_keys(settings, store),
         )
         ai.configure(self.engine, settings.ai)
-        self.engine.core.settings["contracts"] = settings.contracts
+        self._take_sections()
         self.people = People(self.engine)
         self.service = Service(self.engine, settings) if serve else None
         self.worker = self._make_worker() if work else None
@@ -89,6 +90,13 @@ class Process:
             loops += beside(self.engine)
         self.duties = Duties(loops)
         self._told = threading.Event()
+
+    def _take_sections(self) -> None:
+        """Handlers and endpoints of an application get its settings by its name."""
+        for name, application in self.engine.registry.applications.items():
+            if application.settings is not None:
+                found = self.settings.section(name)
+                self.engine.core.settings[name] = application.settings() if found is None else found
 
     def _make_worker(self) -> Worker | None:
         """Works for the machines whose code is here, in the queues that were asked for."""
@@ -208,6 +216,8 @@ def _secrets(settings: Settings) -> list[str]:
     for address in filter(None, (settings.database_url, settings.listen_url)):
         url = sa.make_url(address)
         known += [str(found) for found in (url.password, url.query.get("password")) if found]
+    for name in settings.section_names:
+        known += secret_values(settings.section(name))
     return known
 
 

@@ -59,7 +59,8 @@ class Application:
     """Its section in the configuration, its group of commands, its branch of migrations."""
     machines: Sequence[Machine] = ()
     settings: type[Any] | None = None
-    """A Pydantic model: the section `[name]` of the configuration. `task.setting(name)` returns it."""
+    """A Pydantic model, derived from `interlock.config.Table`: the section `[name]` of the configuration.
+    `task.setting(name)` returns it."""
     duties: Sequence[Duty] = ()
     scopes: Sequence[Scope] = ()
     tables: str | None = None

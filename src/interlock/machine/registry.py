@@ -154,9 +154,11 @@ def load(spec: str) -> Registry:
     return found
 
 
-def installed() -> Registry:
-    """Every machine that the installed packages offer through the entry point group `interlock.registry`."""
+def installed(apps: Iterable[str] = ()) -> Registry:
+    """What the installed packages offer through the entry point group `interlock.registry`, and what these name."""
     everything = Registry()
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         everything.include(load(entry.value))
+    for spec in dict.fromkeys(apps):
+        everything.include(load(spec))
     return everything

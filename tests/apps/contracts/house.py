@@ -15,7 +15,7 @@ import uvicorn
 
 from interlock.apps.contracts import registry
 from interlock.apps.contracts.ingest import stored
-from interlock.config import ContractSettings
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.engine import Engine, Result, due, workers
 from interlock.store import Store
 from interlock.worker.runner import invoke

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 
-from interlock.config import ContractSettings
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.store.tables import outbox
 from tests.apps.contracts.house import CLEAR, DOUBTFUL, ENERGY, House, served
 from tests.apps.contracts.reading.files import pdf, word
@@ -321,7 +321,7 @@ def test_without_waiting_it_says_202_and_what_is_known(house: House) -> None:
 
 
 def test_how_long_a_call_waits_is_a_setting(house: House) -> None:
-    from interlock.config import ContractSettings
+    from interlock.apps.contracts.settings import ContractSettings
 
     house.engine.core.settings["contracts"] = ContractSettings(wait=0)
     assert house.upload(pdf(CLEAR)).status_code == 202

@@ -10,7 +10,7 @@ import pytest
 
 from interlock.apps.contracts.fields.calibration import Row, Table
 from interlock.apps.contracts.machine import contract
-from interlock.config import ContractSettings
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.engine import artifacts, lineage
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.store.contracts import contract_calibration as C

@@ -6,6 +6,7 @@ from datetime import timedelta
 from importlib.util import find_spec
 
 from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.engine import Engine
 from interlock.machine import Application, Duty, Registry
 
@@ -24,6 +25,7 @@ if all(find_spec(name) for name in NEEDED):
     application = Application(
         "contracts",
         machines=[contract],
+        settings=ContractSettings,
         duties=[Duty("calibration", timedelta(hours=1), _calibrate)],
         views="interlock.apps.contracts.pages:views",
         routers=[
@@ -33,6 +35,6 @@ if all(find_spec(name) for name in NEEDED):
         ],
     )
 else:
-    application = Application("contracts", machines=[contract])
+    application = Application("contracts", machines=[contract], settings=ContractSettings)
 
 registry = Registry([application])

@@ -41,7 +41,7 @@ from interlock.apps.contracts.machine import (
 )
 from interlock.apps.contracts.models import Contract
 from interlock.apps.contracts.review import blind_sample
-from interlock.config import ContractSettings
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.engine import Instance, artifacts
 from interlock.engine.unit import load
 from interlock.machine import Go, Message, Outcome, WorkError

@@ -9,8 +9,8 @@ from uuid import UUID
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.models import Contract
 from interlock.apps.contracts.reading.file import media_type
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import vertical_of
-from interlock.config import ContractSettings
 from interlock.engine import KeyTaken, artifacts, lineage
 from interlock.engine.unit import Unit
 from interlock.machine import Actor

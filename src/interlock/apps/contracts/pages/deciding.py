@@ -11,8 +11,8 @@ from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.pages import given as entering
 from interlock.apps.contracts.pages.given import Given
 from interlock.apps.contracts.pages.sheet import sheet
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.workflow.bodies import ReviewBody
-from interlock.config import ContractSettings
 from interlock.engine import Instance, OutOfDate, ReviewHeld
 from interlock.machine import InterlockError
 

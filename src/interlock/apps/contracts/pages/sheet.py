@@ -18,9 +18,9 @@ from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
 from interlock.apps.contracts.pages.given import Given
 from interlock.apps.contracts.reading import Span
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import DEFAULTS, vertical_of
 from interlock.apps.contracts.workflow.answers import open_review
-from interlock.config import ContractSettings
 from interlock.engine import Instance, artifacts, reviews
 from interlock.store import moment
 

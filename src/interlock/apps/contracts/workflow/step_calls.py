@@ -28,9 +28,9 @@ from interlock.apps.contracts.machine import (
     VALIDATING,
     contract,
 )
+from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import DEFAULTS, comparable
 from interlock.apps.contracts.workflow.answers import envelope, failure, given_up, workflow
-from interlock.config import ContractSettings
 from interlock.engine import Instance, NotFound, firing, moves
 from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
 from interlock.http.caller import credentials, require, still_known

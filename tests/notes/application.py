@@ -1,0 +1,15 @@
+"""The application as it plugs in."""
+
+from __future__ import annotations
+
+from interlock.machine import FINAL, USER, WAITING, Application, Machine, State, Transition
+from tests.notes.settings import NotesSettings
+
+note = Machine(
+    "note",
+    initial="open",
+    states=[State("open", WAITING, waits_for="the porter"), State("done", FINAL)],
+    transitions=[Transition("open", "done", on="finish", by=USER)],
+)
+
+application = Application("notes", machines=[note], settings=NotesSettings)
