@@ -85,12 +85,14 @@ def registry_of(apps: list[str] | None) -> Registry:
 @contextmanager
 def opened(database: str, apps: list[str] | None, config: Path | None = None) -> Iterator[Engine]:
     """An engine on a database that is there and has our schema; nothing is created by looking."""
-    from interlock.engine import Engine
+    from interlock.engine import Engine, signing
 
     with store_of(database, apps) as store:
         registry = with_demo(store, registry_of(apps))
-        keys = audit_keys(database, config, apps)
-        yield Engine(store, registry, migrate_schema=False, register=False, audit_keys=keys)
+        settings = audit_settings(database, config, apps)
+        engine = Engine(store, registry, migrate_schema=False, register=False, audit_keys=signing.find(settings))
+        engine.core.settings |= settings.sections
+        yield engine
 
 
 def audit_settings(database: str, config: Path | None = None, apps: list[str] | None = None) -> Settings:

@@ -309,6 +309,11 @@ class Settings(BaseSettings):
         """The settings of an application; None where it has none."""
         return getattr(self, application) if application in self.section_names else None
 
+    @property
+    def sections(self) -> dict[str, Any]:
+        """The settings of every application, by its name."""
+        return {name: getattr(self, name) for name in self.section_names}
+
     @field_validator("database", "listen_url")
     @classmethod
     def _address(cls, value: str | None) -> str | None:

@@ -29,6 +29,16 @@ def _problems(stored: str, spec: dict[str, Any]) -> list[str]:
         return ["its specification in the database cannot be read; mend its row, or migrate its instances"]
 
 
+def _defaults(registry: Registry) -> dict[str, Any]:
+    """The settings of applications, where all of them have a default; a process reads them from its configuration."""
+    models = {name: one.settings for name, one in registry.applications.items() if one.settings is not None}
+    return {
+        name: model()
+        for name, model in models.items()
+        if not any(field.is_required() for field in model.model_fields.values())
+    }
+
+
 class Core:
     """The engine's surroundings. `served` is filled by `register`."""
 
@@ -39,7 +49,7 @@ class Core:
         self.chance = random.Random(seed)  # noqa: S311 - spreads retries; nothing secret
         self.secrets: Mapping[str, str] = {}
         """Values that handlers ask for by name."""
-        self.settings: dict[str, Any] = {}
+        self.settings: dict[str, Any] = _defaults(registry)
         """What layers above keep here for handlers, by name; it can be pickled, for those in processes of their own."""
         self.mirror: Mirror | None = None
         """Where else named leases are shown."""

@@ -124,6 +124,10 @@ class Engine:
     def registry(self) -> Registry:
         return self.core.registry
 
+    def setting(self, name: str) -> Any:
+        """The settings of an application, as `task.setting` gives them to its handlers; None if it has none."""
+        return self.core.settings.get(name)
+
     # -- one transaction
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:

@@ -77,7 +77,7 @@ class Process:
             audit_keys=_audit_keys(settings, store),
         )
         ai.configure(self.engine, settings.ai)
-        self._take_sections()
+        self.engine.core.settings |= settings.sections
         self.people = People(self.engine)
         self.service = Service(self.engine, settings) if serve else None
         self.worker = self._make_worker() if work else None
@@ -90,13 +90,6 @@ class Process:
             loops += beside(self.engine)
         self.duties = Duties(loops)
         self._told = threading.Event()
-
-    def _take_sections(self) -> None:
-        """Handlers and endpoints of an application get its settings by its name."""
-        for name, application in self.engine.registry.applications.items():
-            if application.settings is not None:
-                found = self.settings.section(name)
-                self.engine.core.settings[name] = application.settings() if found is None else found
 
     def _make_worker(self) -> Worker | None:
         """Works for the machines whose code is here, in the queues that were asked for."""

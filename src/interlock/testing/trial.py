@@ -39,13 +39,16 @@ class Trial:
         store: Store | str | None = None,
         start: datetime = START,
         seed: int = 1,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
+        """`settings` are those of applications, by name; what is not given has its defaults."""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if store is None:
             self._folder = tempfile.TemporaryDirectory(prefix="interlock-trial-")
             store = f"sqlite:///{self._folder.name}/trial.db"
         self.clock = VirtualClock(start)
         self.engine = Engine(store, machines, clock=self.clock, seed=seed)
+        self.engine.core.settings |= settings or {}
         self.queues = sorted({machine.queue for machine in self.engine.registry})
         self._turn = 0
         self.worker = self.new_worker()
