@@ -20,6 +20,7 @@ from interlock.store import SchemaMismatch, Store, StoreError, migrate, open_sto
 from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.backup import Backup, BackupDamaged, Manifest, check, write
+from interlock.store.positions import START
 from interlock.store.restoring import restore
 from interlock.testing import Trial, broken_laws
 from interlock.watch import rollups
@@ -199,13 +200,13 @@ def test_a_backup_made_under_load_is_of_one_moment(place: Place, tmp_path: Path,
 def test_the_feed_and_the_sums_go_on_where_they_were(place: Place, tmp_path: Path, source: str, target: str) -> None:
     old, new, file = place(source), place(target), tmp_path / "backup"
     trial = filled(old)
-    seen = trial.engine.read(lambda conn: [(h.instance_id, h.seq) for h in feed.read(conn, feed.START)])
+    seen = trial.engine.read(lambda conn: [(h.instance_id, h.seq) for h in feed.read(conn, START)])
     write(old, file)
     restore(new, file)
     after = Trial([MACHINE], store=new)
-    assert after.engine.read(lambda conn: [(h.instance_id, h.seq) for h in feed.read(conn, feed.START)]) == seen
+    assert after.engine.read(lambda conn: [(h.instance_id, h.seq) for h in feed.read(conn, START)]) == seen
     made = after.create("parcel", {"user": "new"})
-    last = after.engine.read(lambda conn: feed.read(conn, feed.START))[-1]
+    last = after.engine.read(lambda conn: feed.read(conn, START))[-1]
     assert last.instance_id == made
     after.engine.write(rollups.roll)
     counts = after.engine.read(lambda conn: {r.state: r.n for r in conn.execute(sa.select(s.state_count))})

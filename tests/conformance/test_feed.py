@@ -11,11 +11,11 @@ import sqlalchemy as sa
 
 from interlock.apps.sample import parcel as sample
 from interlock.engine import Engine, InvalidData, Result, feed
-from interlock.engine.feed import START, Position
 from interlock.machine import Go
 from interlock.store import Store, open_store
 from interlock.store import service_tables as s
 from interlock.store import tables as t
+from interlock.store.positions import START, Position
 from interlock.testing import VirtualClock
 from tests.conformance.gates import DEADLINE, parcel
 
@@ -103,13 +103,13 @@ def test_a_database_restored_from_a_dump_goes_on_telling(postgres_url: str) -> N
 
 
 def test_a_position_is_read_back_as_it_was_written() -> None:
-    assert Position.parse(str(Position(7, 42))) == Position(7, 42)
+    assert feed.parse(str(Position(7, 42))) == Position(7, 42)
 
 
 @pytest.mark.parametrize("text", ["", "7", "7-", "-7", "a-b", "7-1.5", "1-" + "9" * 60])
 def test_a_position_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidData, match="no position in the feed"):
-        Position.parse(text)
+        feed.parse(text)
 
 
 def test_a_row_says_how_long_it_was_there_and_how_long_its_step_had_waited(store: Store) -> None:

@@ -12,12 +12,12 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import feed
 from interlock.engine.retention import archive
 from interlock.engine.retention.policies import Policy, Report, Retention
 from interlock.machine import Go, KeyScope
 from interlock.store import Store, StoreError, micros, open_store, partitions, span
 from interlock.store import tables as t
+from interlock.store.positions import START
 from interlock.testing import Trial
 from interlock.watch import rollups
 from tests.conformance.machines import do, page, race, trial_of
@@ -191,7 +191,7 @@ def test_the_feed_and_the_sums_are_in_order_over_all_months(store: Store) -> Non
         first = read_page(trial)
         partitions.apply(store, micros(datetime.now(UTC)))
         second = read_page(trial)
-        seen = trial.engine.feed(feed.START)
+        seen = trial.engine.feed(START)
         assert [one.instance_id for one in seen] == [first, first, second, second]
         assert [one.position for one in seen] == sorted(one.position for one in seen)
         assert trial.write(rollups.roll) is False

@@ -13,10 +13,10 @@ from interlock.apps.contracts.machine import contract
 from interlock.apps.jobs.autoapply.machine import application
 from interlock.apps.jobs.finder.machine import listing
 from interlock.engine import Engine
-from interlock.engine.feed import START
 from interlock.machine import Failures, Machine, Rule, fixed
 from interlock.store import open_store
 from interlock.store import tables as t
+from interlock.store.positions import START
 from interlock.testing import VirtualClock
 from interlock.watch import rollups
 from tests.conformance.machines import LETTER, PARCEL, job

@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from interlock.config import AlertSettings
 from interlock.engine import Engine
-from interlock.engine.feed import START
 from interlock.store import Store, failpoints, micros
 from interlock.store import service_tables as s
 from interlock.store import tables as t
+from interlock.store.positions import START
 from interlock.testing import START as BEGUN
 from interlock.testing import Trial, VirtualClock
 from interlock.watch import alerts, rollups, rules

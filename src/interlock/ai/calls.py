@@ -15,7 +15,6 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
 from interlock.ai import prices
@@ -27,6 +26,7 @@ from interlock.machine import WORKER, Actor, EffectUnknown
 from interlock.store import Micros, moment, span
 from interlock.store.ai import ai_answer as A
 from interlock.store.ai import ai_call as C
+from interlock.store.sql import upsert
 
 KIND = "ai_call"
 """The kind of the effects."""
@@ -229,10 +229,9 @@ def record(unit: Unit, asked: Question, told: Ended, effect_id: UUID | None, cal
 
 
 def _keep(unit: Unit, asked: Question, told: Ended, call_id: UUID) -> None:
-    insert: Any = postgresql.insert if unit.conn.dialect.name == "postgresql" else sqlite.insert
     # Whoever is first: what somebody was told already stays what everybody is told.
     unit.conn.execute(
-        insert(A)
+        upsert(A)
         .values(
             workspace=asked.workspace,
             hash=asked.hash,

@@ -80,9 +80,9 @@ def _telling() -> Iterator[Callable[[str, int, int], None]]:
 def _opened(where: str) -> Iterator[Store]:
     """The database; a file that was made for nothing is removed again."""
     from interlock.store import open_store
+    from interlock.store.database import file_of
 
-    url = parsed(where)
-    file = Path(url.database or "") if url.get_backend_name() == "sqlite" else None
+    file = file_of(parsed(where))
     new = file is not None and not file.exists()
     try:
         with open_store(where, wakeup="poll") as store:

@@ -18,24 +18,20 @@ def check(config: Config = None) -> None:
     from interlock.config import load
     from interlock.machine import installed
     from interlock.store import migrate, open_store
+    from interlock.store.database import file_of
 
     settings = load(config)
     typer.echo(f"settings  fine, {len(installed(settings.apps))} machines")
     url = sa.make_url(settings.database_url)
     shown = url.render_as_string(hide_password=True)
-    if url.get_backend_name() == "sqlite" and url.database and not _exists(url.database):
+    file = file_of(url)
+    if file is not None and not file.exists():
         typer.echo(f"database  {shown} is not there yet; it is made at the first start")
         return
     with open_store(settings.database_url, wakeup="poll") as store:
         found = migrate.status(store)
     typer.echo(f"database  {shown}, schema {found.current or 'none'}{'' if found.ready else f', needs {found.wanted}'}")
     raise typer.Exit(0 if found.ready else 1)
-
-
-def _exists(path: str) -> bool:
-    from pathlib import Path
-
-    return Path(path).exists()
 
 
 @app.command()

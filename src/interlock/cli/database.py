@@ -30,14 +30,13 @@ def migrate_(database: Database = DEFAULT_DATABASE) -> None:
 @app.command()
 def status(database: Database = DEFAULT_DATABASE) -> None:
     """Show the schema of the database and of this code; exit code 1 when they differ."""
-    from pathlib import Path
-
     from interlock.store import StoreError, migrate, open_store
+    from interlock.store.database import file_of
 
     where = address(database)
-    url = parsed(where)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        raise StoreError(f"there is no database {url.database}; run: interlock db migrate")
+    file = file_of(parsed(where))
+    if file is not None and not file.exists():
+        raise StoreError(f"there is no database {file}; run: interlock db migrate")
     with open_store(where, wakeup="poll") as store:
         found = migrate.status(store)
     typer.echo(f"database  {found.current or 'empty'}\ncode      {found.wanted}")

@@ -58,15 +58,15 @@ def show(
 
 def _version(database: str, apps: list[str] | None, name: str, digest: str) -> int:
     """The version that the database knows this life cycle by; 1 where there is no database yet."""
-    from pathlib import Path
-
     import sqlalchemy as sa
 
-    where = address(database, apps)
-    url = sa.make_url(where)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        return 1
     from interlock.store import migrate, open_store
+    from interlock.store.database import file_of
+
+    where = address(database, apps)
+    file = file_of(sa.make_url(where))
+    if file is not None and not file.exists():
+        return 1
     from interlock.store.tables import definition
 
     with open_store(where, wakeup="poll") as store:

@@ -112,13 +112,12 @@ def audit_keys(database: str, config: Path | None = None, apps: list[str] | None
 def store_of(database: str, apps: list[str] | None = None) -> Iterator[Store]:
     """A database that is there."""
     from interlock.store import StoreError, open_store
+    from interlock.store.database import file_of
 
     where = address(database, apps)
-    url = parsed(where)
-    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
-        raise StoreError(
-            f"there is no database {url.database}; start one with: interlock up, or name another with --database"
-        )
+    file = file_of(parsed(where))
+    if file is not None and not file.exists():
+        raise StoreError(f"there is no database {file}; start one with: interlock up, or name another with --database")
     with open_store(where) as store:
         yield store
 

@@ -19,10 +19,10 @@ import sqlalchemy as sa
 from interlock.engine import checkpoints, purges
 from interlock.engine.audit import Verdict, guarded
 from interlock.engine.checkpoints import Checkpoint
-from interlock.engine.feed import START as FEED_START
-from interlock.engine.feed import Position
 from interlock.engine.signing import Keys
-from interlock.store import SECOND, Micros, Store, moment
+from interlock.store import SECOND, Micros, Store, moment, positions
+from interlock.store.positions import START as FEED_START
+from interlock.store.positions import Position
 from interlock.store.retention_tables import checkpoint as C
 from interlock.store.service_tables import action
 from interlock.store.tables import history as H
@@ -246,9 +246,7 @@ def _uncovered(store: Store, covered: _Covered, newest: Any, named: Position | N
 
 def _tops(conn: sa.Connection, upto: Position, after: UUID | None) -> list[tuple[UUID, int]]:
     """The highest seq of each instance before a place in the feed, those with the next ids."""
-    here = H.c.pos <= upto.pos
-    if conn.dialect.name != "sqlite":
-        here = sa.tuple_(H.c.xact, H.c.pos) <= sa.tuple_(sa.literal(upto.xact), sa.literal(upto.pos))
+    here = positions.order(conn).upto(upto)
     query = sa.select(H.c.instance_id, sa.func.max(H.c.seq)).where(here).group_by(H.c.instance_id)
     if after is not None:
         query = query.where(H.c.instance_id > after)

@@ -27,16 +27,16 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine import purges
 from interlock.engine.errors import EngineError
-from interlock.engine.feed import START as FEED_START
-from interlock.engine.feed import Position, order, settled
 from interlock.engine.signing import BadKey, Keys
-from interlock.store import SECOND, Micros, Store, moment, private
+from interlock.store import SECOND, Micros, Store, moment, positions, private
+from interlock.store.positions import START as FEED_START
+from interlock.store.positions import Position
 from interlock.store.retention_tables import checkpoint as C
 from interlock.store.service_tables import action, cursor
+from interlock.store.sql import upsert
 from interlock.store.tables import history as H
 
 FIRST = b""
@@ -263,9 +263,9 @@ def write(
 
 def _look(conn: sa.Connection, now: Micros, sweep: bool = True) -> _New:
     named, before = moved(conn), newest(conn)
-    after, dialect = place(before, named), conn.dialect.name
+    after, order = place(before, named), positions.order(conn)
     columns = (H.c.instance_id, H.c.seq, H.c.hash, H.c.xact, H.c.pos)
-    query = sa.select(*columns).where(*settled(dialect, after)).order_by(*order(dialect)).limit(MOST)
+    query = sa.select(*columns).where(*order.settled(after)).order_by(*order.columns).limit(MOST)
     rows = conn.execute(query).all()
     heads: dict[UUID, Any] = {}
     for row in rows:
@@ -334,9 +334,8 @@ def action_half(row: Any) -> bytes:
 def _write(
     conn: sa.Connection, new: _New, keys: Keys, now: Micros, new_key: bool = False, kept: Checkpoint | None = None
 ) -> Checkpoint | None:
-    insert = (sqlite if conn.dialect.name == "sqlite" else postgresql).insert(cursor)
     begun = new.after  # else a database that was restored would begin at its start
-    conn.execute(insert.on_conflict_do_nothing(), [{"name": CURSOR, "xact": begun.xact, "pos": begun.pos}])
+    conn.execute(upsert(cursor).on_conflict_do_nothing(), [{"name": CURSOR, "xact": begun.xact, "pos": begun.pos}])
     conn.execute(sa.select(cursor).where(cursor.c.name == CURSOR).with_for_update()).one()
     before = newest(conn)
     if place(before, moved(conn)) != new.after or (before.no if before is not None else 0) != (
@@ -455,8 +454,8 @@ class Standing:
 
 def standing(conn: sa.Connection) -> Standing:
     named = moved(conn)
-    after, dialect = place(newest(conn), named), conn.dialect.name
-    query = sa.select(H.c.at).where(*settled(dialect, after)).order_by(*order(dialect)).limit(1_000)
+    after, order = place(newest(conn), named), positions.order(conn)
+    query = sa.select(H.c.at).where(*order.settled(after)).order_by(*order.columns).limit(1_000)
     moments = list(conn.execute(query).scalars())
     return Standing(last(conn), moments[0] if moments else None, len(moments))
 

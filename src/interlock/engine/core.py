@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from interlock.engine import picking
 from interlock.engine.errors import NotServed
 from interlock.engine.values import readable
 from interlock.machine import Machine, Registry, compatible
 from interlock.store import Clock, Store
+from interlock.store.ready import Probes, probes, serving
 from interlock.store.tables import definition
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ class Core:
         """What checkpoints are signed and removals sealed with; None where this process has no key."""
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
-        self.statements: dict[str, Any] = {}
-        self._without: dict[frozenset[str], dict[str, Any]] = {}
+        self._probes: dict[frozenset[str], Probes] = {}
         self.mine = sa.text("1 = 0")
         """The condition that a row is of a version which this process serves; the others are left to others."""
         self.stranded: dict[tuple[str, int], list[str]] = {}
@@ -111,17 +110,16 @@ class Core:
                     self.stranded[machine.name, row.version] = problems
                 else:
                     self.served[machine.name, row.version] = machine
-        self.statements = picking.statements(sorted(self.served), self.store.dialect)
-        self._without = {frozenset(): self.statements}
-        self.mine = sa.text(f"({picking.serving(sorted(self.served))})")
+        self._probes.clear()
+        self.mine = sa.text(f"({serving(sorted(self.served))})")
 
-    def without(self, held: frozenset[str]) -> dict[str, Any]:
-        """The statements that pick, for what this process serves except these machines; made once for each set."""
-        mine = held.intersection(self.current)
-        found = self._without.get(mine)
+    def probes_without(self, halted: frozenset[str]) -> Probes:
+        """The probes for what this process serves except these machines; made once for each set."""
+        mine = halted.intersection(self.current)
+        found = self._probes.get(mine)
         if found is None:
             rest = sorted(served for served in self.served if served[0] not in mine)
-            found = self._without[mine] = picking.statements(rest, self.store.dialect)
+            found = self._probes[mine] = probes(rest, self.store)
         return found
 
     def machine(self, name: str, version: int) -> Machine:

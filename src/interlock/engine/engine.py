@@ -44,6 +44,7 @@ from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry
 from interlock.store import Clock, RowChanged, Store, SystemClock, micros, migrate, open_store
 from interlock.store import tables as t
 from interlock.store.database import HISTORY
+from interlock.store.positions import Position
 
 T = TypeVar("T")
 SYSTEM_ACTOR = Actor(SYSTEM)
@@ -361,7 +362,7 @@ class Engine:
             pass
         return self.read(checkpoints.last)
 
-    def feed(self, after: feed.Position, *, limit: int = 1000) -> list[feed.Happening]:
+    def feed(self, after: Position, *, limit: int = 1000) -> list[feed.Happening]:
         """What happened after a position, to any instance, in an order that misses nothing."""
         return self.read(lambda conn: feed.read(conn, after, limit=limit))
 

@@ -20,10 +20,10 @@ from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import Micros
 from interlock.store.service_tables import hold as H
+from interlock.store.sql import lock_table
 from interlock.store.tables import definition
 
 EVERYTHING = picking.EVERYTHING
-LOCK = "LOCK TABLE hold IN EXCLUSIVE MODE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,7 @@ def hold(unit: Unit, machine: str, actor: Actor, *, reason: str = "") -> Hold:
     values.text(reason, "the reason")
     if machine != EVERYTHING and not _known(unit, machine):
         raise NotFound(f"there is no machine {machine!r}")
-    if unit.core.store.dialect == "postgresql":
-        unit.conn.execute(sa.text(LOCK))
+    lock_table(unit.conn, H)
     found = one(unit.conn, machine)
     if found is not None:
         return found

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine import values
 from interlock.engine.core import Core
 from interlock.engine.errors import LeaseTaken
 from interlock.store import Micros, moment, span
-from interlock.store.prepared import Prepared, listed, many, one_of
+from interlock.store.prepared import Prepared
+from interlock.store.sql import HELD_LEASES, listed, many, one_of, upsert
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -70,15 +70,14 @@ def floor(conn: sa.Connection) -> tuple[int, Micros | None]:
 
 
 def raise_floor(conn: sa.Connection, now: Micros, fence: int) -> None:
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
-    new = dialect.insert(L).values(name=FLOOR, fence=fence, taken_at=now)
+    new = upsert(L).values(name=FLOOR, fence=fence, taken_at=now)
     higher = {"fence": fence, "taken_at": now}
     conn.execute(new.on_conflict_do_update(index_elements=[L.c.name], set_=higher, where=L.c.fence < fence))
 
 
-def _take(dialect: str) -> Any:
+def _take() -> Any:
     """One statement, so that two who find no row meet at the primary key and one of them waits for the other."""
-    new = (postgresql if dialect == "postgresql" else sqlite).insert(L)
+    new = upsert(L)
     given = {name: new.excluded[name] for name in ("holder", "taken_at", "until", "instance_id")}
     return (
         new.values(
@@ -98,7 +97,7 @@ def _take(dialect: str) -> Any:
     )
 
 
-TAKE = Prepared(_take)
+TAKE = Prepared(_take())
 
 
 def named(name: str, holder: str = "") -> None:
@@ -129,7 +128,7 @@ def _take_many(dialect: str) -> Any:
     now, until = sa.bindparam("now", type_=sa.BigInteger), sa.bindparam("until", type_=sa.BigInteger)
     columns = ["name", "fence", "holder", "taken_at", "until", "instance_id"]
     rows = sa.select(given.c.name, FIRST, given.c.holder, now, until, given.c.instance_id)
-    new = (postgresql if dialect == "postgresql" else sqlite).insert(L)
+    new = upsert(L)
     # The condition is for SQLite, which would else take ON CONFLICT for a part of the FROM.
     new = new.from_select(columns, rows.where(sa.true()).order_by(given.c.name))
     return new.on_conflict_do_update(
@@ -214,23 +213,9 @@ def find(conn: sa.Connection, now: Micros, name: str) -> Lease | None:
     return Lease(*row) if row is not None and row[1] is not None and row[3] > now else None
 
 
-def _find_many(dialect: str) -> Any:
-    if dialect == "postgresql":
-        text = "SELECT name, holder, fence, until FROM lease WHERE name = ANY(CAST(:names AS text[])) AND until > :now"
-    else:
-        text = (
-            "SELECT lease.name, holder, fence, until FROM json_each(:names) AS given "
-            "CROSS JOIN lease ON lease.name = given.value WHERE until > :now"
-        )
-    return sa.text(f"{text} AND holder IS NOT NULL").columns(L.c.name, L.c.holder, L.c.fence, L.c.until)
-
-
-FIND_MANY = Prepared(_find_many)
-
-
 def find_many(conn: sa.Connection, now: Micros, names: Sequence[str]) -> dict[str, Lease]:
     """Those of the leases that somebody holds now."""
-    rows = FIND_MANY.rows(conn, names=one_of(conn, list(names)), now=now)
+    rows = HELD_LEASES.rows(conn, names=one_of(conn, list(names)), now=now)
     return {row[0]: Lease(*row) for row in rows}
 
 

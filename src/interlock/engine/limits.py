@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from interlock.engine import values, visits
 from interlock.engine.instance import Instance
 from interlock.machine import LimitReached, Machine
 from interlock.store import moment, span
 from interlock.store import tables as t
+from interlock.store.sql import upsert
 
 if TYPE_CHECKING:
     from interlock.engine.unit import Unit
@@ -76,14 +76,15 @@ def lock(unit: Unit, keys: Iterable[str]) -> None:
     In the order of the keys, so that two who want the same ones never wait for each other: a deadlock is found only
     after a second, and eight writers with two keys in opposite orders used up their five tries.
     """
-    if unit.core.store.dialect == "postgresql":
-        for key in sorted(set(keys) - unit.locked):
-            held = None
-            while held is None:  # the row that was there may have been tidied away while we waited for its lock
-                unit.conn.execute(postgresql.insert(t.limit_key).values(key=key).on_conflict_do_nothing())
-                one = sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update()
-                held = unit.conn.execute(one).first()
-            unit.locked.add(key)
+    if unit.core.store.one_writer:
+        return
+    for key in sorted(set(keys) - unit.locked):
+        held = None
+        while held is None:  # the row that was there may have been tidied away while we waited for its lock
+            unit.conn.execute(upsert(t.limit_key).values(key=key).on_conflict_do_nothing())
+            one = sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update()
+            held = unit.conn.execute(one).first()
+        unit.locked.add(key)
 
 
 def lock_windows(unit: Unit, wanted: Iterable[tuple[Instance, Machine, Iterable[str]]]) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine import actions, values
 from interlock.engine.errors import InvalidData, NotFound, Refused
@@ -26,6 +25,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import Actor, exponential
 from interlock.store import Micros, span
 from interlock.store.service_tables import delivery as D
+from interlock.store.sql import upsert
 from interlock.store.tables import outbox as O
 
 ATTEMPTS = 12
@@ -242,9 +242,8 @@ def _die(unit: Unit, message_id: UUID, error: str) -> None:
 
 def _log(unit: Unit, message: OutboxMessage, outcome: str, took: Micros, detail: str, attempt: UUID) -> None:
     """A row an attempt; told again because the first answer was lost, it stays one."""
-    insert = sqlite.insert if unit.core.store.dialect == "sqlite" else postgresql.insert
     unit.conn.execute(
-        insert(D)
+        upsert(D)
         .values(
             id=attempt,
             outbox_id=message.id,

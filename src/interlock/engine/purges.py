@@ -20,6 +20,7 @@ from interlock.engine.signing import BadKey, Keys
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store.retention_tables import checkpoint
+from interlock.store.sql import lock_number
 from interlock.store.tables import purge as P
 
 START = b""
@@ -78,8 +79,7 @@ def last(conn: sa.Connection) -> Link:
 
 def lock(conn: sa.Connection) -> None:
     """One at a time, to the end of the transaction: each has the hash of the one before."""
-    if conn.dialect.name == "postgresql":
-        conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+    lock_number(conn, LOCK)
 
 
 def permit(unit: Unit, kind: str, leaves: Sequence[Leave], actor: Actor, reason: str) -> None:

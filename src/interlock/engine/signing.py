@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from interlock.config import Settings
 from interlock.machine import InterlockError
 from interlock.store import private
+from interlock.store.database import file_of
 
 NAME = "audit.key"
 SHAPE = re.compile(r"[0-9a-f]{64,}")
@@ -86,9 +87,8 @@ def place(settings: Settings) -> Path:
     """Where the key file is, or would be: beside the embedded database, else in the data folder."""
     if settings.audit.key_file is not None:
         return settings.audit.key_file
-    url = sa.make_url(settings.database_url)
-    embedded = url.get_backend_name() == "sqlite" and url.database
-    return (Path(url.database or "").parent if embedded else settings.data) / NAME
+    file = file_of(sa.make_url(settings.database_url))
+    return (file.parent if file is not None else settings.data) / NAME
 
 
 def find(settings: Settings) -> Keys | None:

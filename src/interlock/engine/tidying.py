@@ -14,13 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from interlock.engine import leases, limits, picking
 from interlock.engine.unit import Unit
 from interlock.machine import Window
 from interlock.store import Micros, span
 from interlock.store import tables as t
+from interlock.store.sql import upsert
 
 if TYPE_CHECKING:
     from interlock.engine.engine import Engine
@@ -80,10 +80,10 @@ def _keys(unit: Unit, after: str, batch: int) -> Iterator[str]:
 
 def _held(unit: Unit, keys: Sequence[str]) -> list[str]:
     """Those of the keys that nobody else holds, held until the commit; on SQLite the writer is alone anyway."""
-    if not keys or unit.core.store.dialect != "postgresql":
+    if not keys or unit.core.store.one_writer:
         return list(keys)
     # A key may have uses and no row to lock, after a restore from SQLite.
-    unit.conn.execute(postgresql.insert(K).values([{"key": key} for key in keys]).on_conflict_do_nothing())
+    unit.conn.execute(upsert(K).values([{"key": key} for key in keys]).on_conflict_do_nothing())
     query = sa.select(K.c.key).where(K.c.key.in_(keys)).order_by(K.c.key).with_for_update(skip_locked=True)
     return list(unit.conn.execute(query).scalars())
 

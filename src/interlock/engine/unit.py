@@ -27,7 +27,8 @@ from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
 from interlock.store.errors import is_conflict, sort
-from interlock.store.prepared import Prepared, one_of
+from interlock.store.prepared import Prepared
+from interlock.store.sql import LEASE_INSTANCES, LOCK_INSTANCES, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -53,27 +54,6 @@ EACH = range(len(COLUMNS))
 GUARDS = ("seq", "fence", "holder")
 """An instance with the same seq, fence and holder is the same: nothing changes without a history row."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
-
-
-def _lock_many(dialect: str) -> Any:
-    """As many as there are, in one statement that is always the same."""
-    names = ", ".join(f"instance.{name}" for name in COLUMNS)
-    if dialect == "postgresql":
-        text = f"SELECT {names} FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE"
-    else:
-        text = f"SELECT {names} FROM json_each(:ids) AS given CROSS JOIN instance ON instance.id = given.value"
-    return sa.text(text).columns(*t.instance.c)
-
-
-def _lease(dialect: str) -> Any:
-    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
-    return sa.text(
-        "UPDATE instance SET wake = 'lease', due_at = :until, holder = :worker, claimed_at = :now, fence = fence + 1 "
-        f"WHERE id {which}"
-    )
-
-
-LOCK_MANY, LEASE = Prepared(_lock_many), Prepared(_lease)
 BESIDE_DATA = sa.select(t.instance_data).where(t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True)))
 
 
@@ -149,7 +129,7 @@ class Unit:
                     self.journal.append((known, everything(known), known.id in self.changed))
         if wanted:
             given = one_of(self._conn, [found.hex for found in sorted(wanted)])
-            self._know(LOCK_MANY.rows(self._conn, ids=given))
+            self._know(LOCK_INSTANCES.rows(self._conn, ids=given))
         return self.known
 
     def _know(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
@@ -198,7 +178,7 @@ class Unit:
         """Write such leases, for rows that are locked. The same values for all: 4 µs a row, else it would be 12."""
         if ids:
             given = one_of(self.conn, sorted([one.hex for one in ids]))
-            done = LEASE.count(self.conn, ids=given, worker=worker, until=until, now=self.now)
+            done = LEASE_INSTANCES.count(self.conn, ids=given, worker=worker, until=until, now=self.now)
             assert done == len(ids), "the rows are locked"
 
     def insert(self, table: sa.Table, **values: Any) -> UUID:

@@ -15,10 +15,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
 from interlock.engine import Engine, feed
-from interlock.engine.feed import Happening, Position
+from interlock.engine.feed import Happening
 from interlock.machine import InterlockError
 from interlock.store import StoreClosed
 from interlock.store.database import HISTORY
+from interlock.store.positions import Position
 
 KEPT = 10_000
 LOOK_EVERY = 1.0

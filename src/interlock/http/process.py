@@ -24,6 +24,7 @@ from interlock.http.service import Service, UseWriter
 from interlock.machine import InterlockError, Registry
 from interlock.people import People, Person, link_address
 from interlock.store import Store, migrate, open_store, private
+from interlock.store.database import file_of
 from interlock.watch import logs, tracing
 from interlock.worker import Worker, gc_tuning
 from interlock.worker.duties import Duties, serving, working
@@ -185,7 +186,7 @@ def _is_ours(name: str) -> bool:
 def _audit_keys(settings: Settings, store: Store) -> signing.Keys | None:
     """The key that checkpoints are signed with; an embedded database gets one at its first start."""
     found = signing.find(settings)
-    if found is None and store.dialect == "sqlite" and store.read(checkpoints.last) is None:
+    if found is None and file_of(sa.make_url(store.url)) is not None and store.read(checkpoints.last) is None:
         log.info("made the audit key %s; keep a copy elsewhere", signing.make(settings))
         found = signing.find(settings)
     if found is None:

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from uuid_utils.compat import uuid7
 
 from interlock.engine import InvalidData, NotFound
@@ -22,6 +21,7 @@ from interlock.people.roles import PERMISSIONS, Role
 from interlock.store import Micros
 from interlock.store.service_tables import membership as M
 from interlock.store.service_tables import person as P
+from interlock.store.sql import upsert
 
 LONGEST_EMAIL = 254
 
@@ -157,8 +157,7 @@ def set_role(unit: Unit, person_id: UUID, role: Role, workspace: str, by: Actor)
         return person
     if workspace == OPERATORS and role is not Role.OWNER:
         _leaves_an_owner(unit, person, f"made a {role.value}")
-    insert: Any = postgresql.insert if unit.conn.dialect.name == "postgresql" else sqlite.insert
-    made = insert(M).values(workspace=workspace, person_id=person_id, role=role.value, at=unit.now)
+    made = upsert(M).values(workspace=workspace, person_id=person_id, role=role.value, at=unit.now)
     unit.conn.execute(
         made.on_conflict_do_update(index_elements=[M.c.workspace, M.c.person_id], set_={"role": role.value})
     )

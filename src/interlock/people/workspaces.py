@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine import InvalidData, NotFound
 from interlock.engine.unit import Unit
@@ -16,6 +14,7 @@ from interlock.people.errors import NameTaken
 from interlock.people.principal import OPERATORS
 from interlock.store import Micros
 from interlock.store.service_tables import workspace as W
+from interlock.store.sql import upsert
 
 LONGEST_TITLE = 200
 
@@ -39,8 +38,7 @@ def lock(unit: Unit) -> None:
 
 def ensure_first(unit: Unit) -> None:
     """The installation's own workspace is there, and locked, whoever else starts at this moment."""
-    insert: Any = postgresql.insert if unit.conn.dialect.name == "postgresql" else sqlite.insert
-    made = insert(W).values(name=OPERATORS, title="Default", created_at=unit.now).on_conflict_do_nothing()
+    made = upsert(W).values(name=OPERATORS, title="Default", created_at=unit.now).on_conflict_do_nothing()
     unit.conn.execute(made)
     lock(unit)
 

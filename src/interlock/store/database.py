@@ -27,6 +27,9 @@ class Store(ABC):
     """A database with our tables in it."""
 
     dialect: str
+    """For the store alone; code above it asks for what a database can do."""
+    one_writer: bool
+    """Whether at most one transaction writes at a time, so that a writer needs no locks against others."""
     url: str
 
     def __init__(self) -> None:
@@ -142,6 +145,11 @@ class Store(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def file_of(url: sa.URL) -> Path | None:
+    """The file of an embedded database; None where a server has it, or where nothing is kept."""
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 def open_store(url: str, *, durability: str = "full", listen_url: str | None = None, wakeup: str = "listen") -> Store:

@@ -50,6 +50,7 @@ class PostgresStore(Store):
     """A PostgreSQL database."""
 
     dialect = "postgresql"
+    one_writer = False
 
     def __init__(
         self,

@@ -7,43 +7,15 @@ for what runs with every request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-import orjson
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
-from interlock.store.arrays import array
 from interlock.store.columns import read_id, read_reference
 
-ARRAYS: dict[type, Any] = {kind: postgresql.ARRAY(kind) for kind in (sa.Text, sa.Uuid, sa.BigInteger)}
-
 Statement = sa.Select[Any] | sa.TextualSelect | sa.TextClause | sa.sql.dml.UpdateBase
-
-
-def listed(name: str, kinds: Mapping[str, Any], dialect: str) -> Any:
-    """Rows that are given as a value, to select from; `many` binds them. A hundred cost hardly more than one."""
-    if dialect == "postgresql":
-        arrays = [sa.bindparam(f"{name}_{n}", type_=ARRAYS[type(kind)]) for n, kind in enumerate(kinds.values())]
-        return sa.func.unnest(*arrays).table_valued(*kinds).render_derived(name=name)
-    each = sa.func.json_each(sa.bindparam(name)).table_valued("value", name=f"{name}_rows")
-    columns = [sa.func.json_extract(each.c.value, f"$[{n}]").label(column) for n, column in enumerate(kinds)]
-    return sa.select(*columns).subquery(name)
-
-
-def many(conn: sa.Connection, name: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """The values of a `listed`."""
-    if conn.dialect.name == "postgresql":
-        return {f"{name}_{n}": array(column) for n, column in enumerate(zip(*rows, strict=True))}
-    plain = [[value.hex if isinstance(value, UUID) else value for value in row] for row in rows]
-    return {name: orjson.dumps(plain).decode()}
-
-
-def one_of(conn: sa.Connection, values: Sequence[str]) -> Any:
-    """Texts as one value: an array for PostgreSQL's `= ANY`, JSON for SQLite's `json_each`."""
-    return array(values) if conn.dialect.name == "postgresql" else orjson.dumps(values).decode()
 
 
 class Prepared:

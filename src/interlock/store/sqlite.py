@@ -46,6 +46,7 @@ class SqliteStore(Store):
     """A database in one file, for any number of processes on one machine."""
 
     dialect = "sqlite"
+    one_writer = True
 
     def __init__(self, path: Path, *, durability: str = "full", patience: float = PATIENCE) -> None:
         super().__init__()

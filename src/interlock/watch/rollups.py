@@ -25,14 +25,13 @@ from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
-from interlock.engine import feed
-from interlock.engine.feed import Position
 from interlock.engine.unit import Unit
-from interlock.store import Micros
+from interlock.store import Micros, positions
 from interlock.store import service_tables as s
 from interlock.store import tables as t
+from interlock.store.positions import Order, Position
+from interlock.store.sql import prefer_indexes, upsert
 from interlock.watch.endings import endings
 from interlock.watch.histogram import DAY, HOUR, MINUTE, bucket_of
 
@@ -47,11 +46,6 @@ BY_MINUTE = ("created", "finished", "retried", "passed", "failed", "given_up", "
 ERRED = ('{"error":{%', '{"crash":_,"error":{%', '{"crash":__,"error":{%', '{"crash":___,"error":{%')
 SPENT = '%]},"exhausted":true,%'
 TOOK = '%","took":%'
-# PostgreSQL cannot know that a batch is small compared with the tables. For ten rows it read all instances, and
-# compiled the query first (50 ms; through the indexes 6 ms, and 20,000 rows take no longer than before).
-BY_INDEX = "SELECT " + ", ".join(
-    f"set_config('{name}', 'off', true)" for name in ("jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin")
-)
 FINAL: Any = sa.bindparam("final", expanding=True)
 FAILED: Any = sa.bindparam("failed", expanding=True)
 QUIET: Any = sa.bindparam("quiet", expanding=True)
@@ -60,14 +54,14 @@ Column = sa.ColumnElement[Any]
 
 def behind(conn: sa.Connection) -> bool:
     """Whether there are rows to add up. Takes no lock."""
-    after = position(conn)
-    query = sa.select(sa.literal(1)).select_from(H).where(*feed.settled(conn.dialect.name, after))
-    return conn.execute(query.order_by(*feed.order(conn.dialect.name)).limit(1)).first() is not None
+    after, order = position(conn), positions.order(conn)
+    query = sa.select(sa.literal(1)).select_from(H).where(*order.settled(after))
+    return conn.execute(query.order_by(*order.columns).limit(1)).first() is not None
 
 
 def roll(unit: Unit, limit: int = BATCH) -> bool:
     """Add up the next rows of the history. True if there are more. Skipped while another process holds the lock."""
-    conn, dialect = unit.conn, unit.conn.dialect.name
+    conn = unit.conn
     after = _take(conn)
     if after is None:
         return False
@@ -85,9 +79,8 @@ def roll(unit: Unit, limit: int = BATCH) -> bool:
         "quiet": list(known.quiet),
         "recent": unit.now - KEEP_MINUTES,
     }
-    if dialect == "postgresql":
-        conn.exec_driver_sql(BY_INDEX)
-    for statement in _statements(dialect):
+    prefer_indexes(conn)
+    for statement in _statements(positions.order(conn)):
         conn.execute(statement, values)
     conn.execute(sa.update(s.cursor).where(s.cursor.c.name == CURSOR).values(xact=end.xact, pos=end.pos))
     return full
@@ -118,7 +111,7 @@ def anything_old(conn: sa.Connection, now: Micros) -> bool:
 def position(conn: sa.Connection) -> Position:
     """The position up to which the history is added up."""
     row = conn.execute(sa.select(s.cursor.c.xact, s.cursor.c.pos).where(s.cursor.c.name == CURSOR)).first()
-    return Position(row.xact, row.pos) if row else feed.START
+    return Position(row.xact, row.pos) if row else positions.START
 
 
 def _take(conn: sa.Connection) -> Position | None:
@@ -133,7 +126,7 @@ def lock(conn: sa.Connection, name: str) -> sa.Row[Any] | None:
     row = conn.execute(mine).first()
     # Select before inserting: with an existing, locked row, PostgreSQL's insert would wait for the lock.
     if row is None and conn.execute(sa.select(s.cursor.c.name).where(s.cursor.c.name == name)).first() is None:
-        made = dialect_insert(conn.dialect.name, s.cursor).values(name=name, xact=0, pos=0)
+        made = upsert(s.cursor).values(name=name, xact=0, pos=0)
         conn.execute(made.on_conflict_do_nothing())
         row = conn.execute(mine).first()
     return row
@@ -141,13 +134,12 @@ def lock(conn: sa.Connection, name: str) -> sa.Row[Any] | None:
 
 def _end(conn: sa.Connection, after: Position, limit: int) -> tuple[Position | None, bool]:
     """The last row of the batch, and whether there may be more behind it."""
-    dialect = conn.dialect.name
-    some = sa.select(H.c.xact, H.c.pos).where(*feed.settled(dialect, after)).order_by(*feed.order(dialect))
+    order = positions.order(conn)
+    some = sa.select(H.c.xact, H.c.pos).where(*order.settled(after)).order_by(*order.columns)
     row = conn.execute(some.limit(1).offset(limit - 1)).first()
     if row is not None:
         return Position(row.xact, row.pos), True
-    backwards = [column.desc() for column in feed.order(dialect)]
-    row = conn.execute(some.order_by(None).order_by(*backwards).limit(1)).first()
+    row = conn.execute(some.order_by(None).order_by(*order.backwards).limit(1)).first()
     return (Position(row.xact, row.pos), False) if row is not None else (None, False)
 
 
@@ -155,24 +147,22 @@ def _end(conn: sa.Connection, after: Position, limit: int) -> tuple[Position | N
 
 
 @cache
-def _statements(dialect: str) -> tuple[sa.Insert, sa.Insert]:
+def _statements(order: Order) -> tuple[sa.Insert, sa.Insert]:
     """Build the statements once: it takes 7 ms, during which SQLite's only writer would wait."""
-    rows = _rows(dialect)
+    rows = _rows(order)
     return (
-        _adding(dialect, s.state_count, ("n",), _present(rows)),
-        _adding(dialect, R, ("n", "total"), _sums(rows), worst="worst"),
+        _adding(s.state_count, ("n",), _present(rows)),
+        _adding(R, ("n", "total"), _sums(rows), worst="worst"),
     )
 
 
-def _rows(dialect: str) -> sa.CTE:
+def _rows(order: Order) -> sa.CTE:
     """The rows of the batch, with their instances and the facts in their payloads."""
-    after_xact, after_pos, end_xact, end_pos = (
-        sa.bindparam(name, type_=sa.BigInteger) for name in ("after_xact", "after_pos", "end_xact", "end_pos")
-    )
-    inside: list[Column] = [H.c.pos > after_pos, H.c.pos <= end_pos]
-    if dialect != "sqlite":
-        place = sa.tuple_(H.c.xact, H.c.pos)
-        inside = [place > sa.tuple_(after_xact, after_pos), place <= sa.tuple_(end_xact, end_pos)]
+    bound: dict[str, Any] = {
+        name: sa.bindparam(name, type_=sa.BigInteger) for name in ("after_xact", "after_pos", "end_xact", "end_pos")
+    }
+    after, end = Position(bound["after_xact"], bound["after_pos"]), Position(bound["end_xact"], bound["end_pos"])
+    inside = [order.after(after), order.upto(end)]
     erred = _erred(H)
     by_worker = H.c.actor.startswith("worker:", autoescape=True)
     passed = sa.and_(
@@ -329,13 +319,9 @@ def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
 # -- writing the sums
 
 
-def dialect_insert(dialect: str, table: sa.Table) -> postgresql.Insert | sqlite.Insert:
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
-
-
-def _adding(dialect: str, table: sa.Table, sums: Sequence[str], query: Any, *, worst: str | None = None) -> sa.Insert:
+def _adding(table: sa.Table, sums: Sequence[str], query: Any, *, worst: str | None = None) -> sa.Insert:
     """An upsert that adds the query's rows to the existing rows with the same key."""
-    insert = dialect_insert(dialect, table).from_select([column.name for column in table.c], query)
+    insert = upsert(table).from_select([column.name for column in table.c], query)
     new = insert.excluded
     values: dict[str, Any] = {name: table.c[name] + new[name] for name in sums}
     if worst is not None:

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 
 from interlock.config import Settings
 from interlock.engine import Engine, checkpoints, workers
-from interlock.engine.feed import Position, settled
 from interlock.engine.signing import Keys
-from interlock.store import SECOND, Micros, moment, retention_tables
+from interlock.store import SECOND, Micros, moment, positions, retention_tables
 from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.health import Finding, Level, graded, lasting, patiently
+from interlock.store.positions import Position
 from interlock.watch import rollups
 
 I, H, O = t.instance, t.history, t.outbox  # noqa: E741
@@ -128,8 +128,9 @@ def _sums(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
     at = conn.execute(used).first()
     if at is None:
         return
-    behind = sa.select(H.c.at).where(*settled(conn.dialect.name, Position(at.xact, at.pos)))
-    first = conn.execute(behind.order_by(H.c.xact, H.c.pos).limit(1)).scalar()
+    order = positions.order(conn)
+    behind = sa.select(H.c.at).where(*order.settled(Position(at.xact, at.pos)))
+    first = conn.execute(behind.order_by(*order.columns).limit(1)).scalar()
     seconds = (now - first) / SECOND if first is not None else 0.0
     yield graded(
         "sums",

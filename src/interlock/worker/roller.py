@@ -12,8 +12,8 @@ from interlock.worker.loop import Loop
 
 SHORTEST = 0.25
 PRUNE_EVERY = 600.0
-SQLITE_BATCH = 1_000
-"""SQLite has one writer: a batch of a thousand rows keeps it for 10 ms, one of 20,000 for 230."""
+SMALL_BATCH = 1_000
+"""For a database with one writer: a batch of a thousand rows keeps it for 10 ms, one of 20,000 for 230."""
 
 
 class Roller(Loop):
@@ -26,7 +26,7 @@ class Roller(Loop):
         super().__init__()
         self._engine = engine
         self.pause, self._shortest = pause, shortest
-        self._limit = SQLITE_BATCH if engine.store.dialect == "sqlite" else rollups.BATCH
+        self._limit = SMALL_BATCH if engine.store.one_writer else rollups.BATCH
         self._last = -shortest
         self._pruned = time.monotonic()
         self._leave: Callable[[], None] | None = None

@@ -14,16 +14,17 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.engine import visits
 from interlock.engine.purges import permit
-from interlock.engine.retention.archive import Record, among, belongings
+from interlock.engine.retention.archive import Record, belongings
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
-from interlock.store import retention_tables
+from interlock.store import positions, retention_tables
 from interlock.store import service_tables as s
 from interlock.store import tables as t
+from interlock.store.positions import Position
+from interlock.store.sql import among, upsert
 
 H, I, E = t.history, t.instance, t.effect  # noqa: E741
 NOT_SIMPLY = {"history", "purge", "effect"}
@@ -72,9 +73,7 @@ def _not_counted(conn: sa.Connection, ids: Sequence[UUID]) -> list[UUID]:
     at = conn.execute(sa.select(s.cursor.c.xact, s.cursor.c.pos).where(s.cursor.c.name == COUNTED)).first()
     if at is None:
         return []
-    behind = H.c.pos > at.pos
-    if conn.dialect.name != "sqlite":
-        behind = sa.tuple_(H.c.xact, H.c.pos) > sa.tuple_(sa.literal(at.xact), sa.literal(at.pos))
+    behind = positions.order(conn).after(Position(at.xact, at.pos))
     query = sa.select(I.c.id).join(H, sa.and_(H.c.instance_id == I.c.id, H.c.seq == I.c.seq))
     return list(conn.execute(query.where(among(conn, I.c.id, ids), behind)).scalars())
 
@@ -114,11 +113,7 @@ def keep_keys(unit: Unit, keys: Sequence[tuple[str, str, str, UUID]]) -> None:
     names = ("workspace", "machine", "key", "instance_id")
     rows = [dict(zip(names, key, strict=True)) | {"at": unit.now} for key in keys]
     if rows:
-        unit.conn.execute(_insert(unit, retention_tables.kept_key).on_conflict_do_nothing(), rows)
-
-
-def _insert(unit: Unit, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
-    return sqlite.insert(table) if unit.conn.dialect.name == "sqlite" else postgresql.insert(table)
+        unit.conn.execute(upsert(retention_tables.kept_key).on_conflict_do_nothing(), rows)
 
 
 def _delete(unit: Unit, gone: list[UUID], *, leave_history: bool) -> None:

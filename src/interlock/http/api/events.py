@@ -12,12 +12,14 @@ from fastapi.responses import Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 
-from interlock.engine.feed import Happening, Position
+from interlock.engine import feed
+from interlock.engine.feed import Happening
 from interlock.http.api.instances import readable
 from interlock.http.caller import Caller, TheService, credentials, still_known
 from interlock.http.models import Answer
 from interlock.people import NotAllowed, Principal
 from interlock.store import moment
+from interlock.store.positions import START
 
 router = APIRouter(prefix="/api/events", tags=["events"])
 
@@ -79,7 +81,7 @@ class Chosen:
             raise NotAllowed(f"this needs the permission 'read' for a machine, which {who.name} has for none")
         self.shown = credentials(request)
         given = last_event_id or after
-        self.after = Position.parse(given) if given is not None else None
+        self.after = feed.parse(given) if given is not None else None
 
     def becomes(self, who: Principal) -> None:
         """The listener as they are now: a role may have been taken away since."""
@@ -106,7 +108,7 @@ async def _room(service: TheService, chosen: Annotated[Chosen, Depends()]) -> As
 async def list_events(
     service: TheService, chosen: Annotated[Chosen, Depends()], limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Response:
-    start = chosen.after or Position(0, 0)
+    start = chosen.after or START
     found = await service.call(service.engine.feed, start, limit=limit)
     following = found[-1].position if found else start
     return await service.answer(

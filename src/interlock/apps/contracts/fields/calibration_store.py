@@ -29,7 +29,7 @@ from interlock.store import SECOND
 from interlock.store.contracts import contract_calibration as C
 from interlock.store.contracts import contract_label as L
 from interlock.store.contracts import contract_provider as P
-from interlock.watch.rollups import dialect_insert
+from interlock.store.sql import upsert
 
 DAY = 24 * 3600 * SECOND
 FEWEST = 10
@@ -59,7 +59,7 @@ def put_provider(unit: Unit, list_name: str, provider: Provider, actor: Actor) -
         "changed_by": str(actor),
         "changed_at": unit.now,
     }
-    new = dialect_insert(unit.conn.dialect.name, P).values(list=list_name, name=provider.name, **values)
+    new = upsert(P).values(list=list_name, name=provider.name, **values)
     unit.conn.execute(new.on_conflict_do_update(index_elements=[P.c.list, P.c.name], set_=values))
 
 
@@ -106,7 +106,7 @@ def _recount(unit: Unit, vertical: str, count: int) -> None:
     documents = len({row.instance_id for row in rows})
     version = f"{vertical}-{len(rows)}-reviewed"  # the same for two processes that count at once
     made = refit(shipped, labels, version=version, documents=documents)
-    new = dialect_insert(unit.conn.dialect.name, C).values(
+    new = upsert(C).values(
         vertical=vertical,
         version=version,
         counts=made.model_dump_json(),

@@ -21,8 +21,8 @@ from interlock.machine import Actor
 from interlock.people import NotAllowed, Principal, vouchers
 from interlock.store import SECOND, Micros
 from interlock.store.contracts import signing_key
+from interlock.store.sql import upsert
 from interlock.store.tables import instance as I
-from interlock.watch.rollups import dialect_insert
 
 NAME = "contract-review"
 DAY = 24 * 3600 * SECOND
@@ -63,7 +63,7 @@ def _key(conn: sa.Connection) -> bytes | None:
 
 def _new_key(unit: Unit) -> bytes:
     """Two may make the first link at once; the key of one of them counts for both."""
-    new = dialect_insert(unit.conn.dialect.name, signing_key)
+    new = upsert(signing_key)
     made = new.values(name=NAME, key=secrets.token_hex(32), at=unit.now).on_conflict_do_nothing()
     unit.conn.execute(made)
     found = _key(unit.conn)

@@ -19,7 +19,7 @@ from interlock.http.service import Service
 from interlock.store import StoreError
 
 MOST = 32
-AT_ONCE = {"sqlite": 1, "postgresql": 2}
+AT_ONCE = 2
 """Transactions under way in a process: while one waits for the disk, the next is prepared."""
 ENOUGH = 8
 """How many it takes to begin beside another; fewer wait for its end, or one of them would get a commit of its own."""
@@ -36,7 +36,7 @@ class Gathering:
         self._waiting: list[Waiting] = []
         self._under_way: set[asyncio.Future[list[Answer]]] = set()
         self._called = False
-        self._at_once = AT_ONCE[service.engine.store.dialect]
+        self._at_once = 1 if service.engine.store.one_writer else AT_ONCE
 
     async def claim(self, asked: steps.Asked) -> Instance | None:
         """The run that holds the job, after the commit; None when it has to be looked at alone."""

@@ -12,7 +12,6 @@ from functools import partial
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.machine import (
@@ -35,6 +34,7 @@ from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import AGENT, WORKER, Actor, Edge
 from interlock.store import span
 from interlock.store.jobs import job_index, job_tag
+from interlock.store.sql import upsert
 from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 
@@ -222,5 +222,4 @@ def retag(unit: Unit, posting: Instance, tags: list[str]) -> None:
     unit.conn.execute(sa.delete(job_tag).where(job_tag.c.instance_id == posting.id))
     rows = [{"workspace": posting.workspace, "tag": tag, "instance_id": posting.id} for tag in sorted(set(tags))]
     if rows:
-        dialect = postgresql if unit.conn.dialect.name == "postgresql" else sqlite
-        unit.conn.execute(dialect.insert(job_tag).on_conflict_do_nothing(), rows)
+        unit.conn.execute(upsert(job_tag).on_conflict_do_nothing(), rows)

@@ -1,0 +1,114 @@
+"""Ready work: probes of the index that has each queue and priority by due time.
+
+A probe takes the oldest rows of one queue and priority, which the index gives without passing over anything. SQLite
+gets a statement a probe; PostgreSQL gets all of them in one. `wake` is written out in the statements, because a bound
+value would hide the partial index from PostgreSQL's generic plans.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.store.arrays import array
+from interlock.store.clock import Micros
+from interlock.store.database import Store
+from interlock.store.prepared import Prepared
+from interlock.store.tables import instance
+
+Pair = tuple[str, int]
+"""A queue and a priority."""
+Row = tuple[Any, ...]
+NAMES = [column.name for column in instance.c]
+EVERY = ", ".join(NAMES)
+READY = "wake = 'work' AND queue = {queue} AND priority = {priority} AND due_at <= :now AND ({served})"
+ONE = sa.Column("one", sa.BigInteger)
+due_at = itemgetter(NAMES.index("due_at"))
+
+
+class Probes(ABC):
+    """The probes for rows that meet a condition; made once for each."""
+
+    @abstractmethod
+    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+        """So many rows, locked, of one pair after the other."""
+
+    @abstractmethod
+    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+        """So many rows, locked, the oldest of all pairs."""
+
+    @abstractmethod
+    def anything(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros) -> bool:
+        """Whether there is any; locks nothing."""
+
+
+class OneByOne(Probes):
+    """A statement for each pair."""
+
+    def __init__(self, served: str) -> None:
+        ready = READY.format(queue=":queue", priority=":priority", served=served)
+        probe = sa.text(f"SELECT {EVERY} FROM instance WHERE {ready} ORDER BY due_at LIMIT :count")
+        first = sa.text(f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1")
+        self._probe, self._any = Prepared(probe.columns(*instance.c)), Prepared(first.columns(ONE))
+
+    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+        rows: list[Row] = []
+        for queue, priority in pairs:
+            if len(rows) < count:
+                rows += self._probe.rows(conn, queue=queue, priority=priority, now=now, count=count - len(rows))
+        return rows
+
+    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+        rows = [row for pair in pairs for row in self.first(conn, [pair], now, count)]
+        return sorted(rows, key=due_at)[:count]
+
+    def anything(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros) -> bool:
+        return any(self._any.first(conn, queue=queue, priority=priority, now=now) for queue, priority in pairs)
+
+
+class Together(Probes):
+    """One statement for all pairs."""
+
+    def __init__(self, served: str) -> None:
+        ready = READY.format(queue="probe.queue", priority="probe.priority", served=served)
+        probes = "unnest(CAST(:queues AS text[]), CAST(:priorities AS bigint[])) AS probe (queue, priority)"
+        # The probes run in order and stop at the limit, so hardly more rows are locked than taken.
+        lateral = (
+            f"SELECT i.* FROM {probes}, LATERAL (SELECT {EVERY} FROM instance WHERE {ready} "
+            "ORDER BY due_at LIMIT :count FOR UPDATE SKIP LOCKED) AS i"
+        )
+        # In order, or the generic plan hopes to meet a ready row early in the whole table.
+        first = f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1"
+        self._probe = Prepared(sa.text(f"{lateral} LIMIT :count").columns(*instance.c))
+        self._oldest = Prepared(
+            sa.text(f"SELECT * FROM ({lateral}) AS i ORDER BY due_at LIMIT :count").columns(*instance.c)
+        )
+        self._any = Prepared(sa.text(f"SELECT 1 FROM {probes}, LATERAL ({first}) AS i LIMIT 1").columns(ONE))
+
+    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+        return self._probe.rows(conn, **_arrays(pairs), now=now, count=count)
+
+    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+        return self._oldest.rows(conn, **_arrays(pairs), now=now, count=count)
+
+    def anything(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros) -> bool:
+        return self._any.first(conn, **_arrays(pairs), now=now) is not None
+
+
+def _arrays(pairs: Sequence[Pair]) -> dict[str, Any]:
+    return {"queues": array([queue for queue, _ in pairs]), "priorities": array([priority for _, priority in pairs])}
+
+
+def serving(served: Sequence[tuple[str, int]]) -> str:
+    """The condition that a row is of one of these machines and versions."""
+    # Names of machines are identifiers, checked when declared, so they can stand in the text.
+    return " OR ".join(f"(machine = '{name}' AND version = {version})" for name, version in served) or "1 = 0"
+
+
+def probes(served: Sequence[tuple[str, int]], store: Store) -> Probes:
+    """The probes for rows of these machines and versions."""
+    return (OneByOne if store.dialect == "sqlite" else Together)(serving(served))
