@@ -15,23 +15,30 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.contracts import contract, reading
+from interlock.apps.contracts.demo import agreements, papers
+from interlock.apps.contracts.demo import part as contracts
 from interlock.apps.contracts.fields.confidence import assess
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.vertical import shipped
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.reading.errors import CorruptPdf, EncryptedPdf
-from interlock.apps.demo import agreements, claims, contracts, mark, papers, surroundings
-from interlock.apps.demo.loop import Demo
-from interlock.apps.demo.part import MARA, is_played
-from interlock.apps.demo.parts import PARTS, parts_of, played
-from interlock.apps.demo.past import HOURS, RECENT, Past, stories
+from interlock.apps.jobs.application import application as jobs
 from interlock.apps.jobs.autoapply.machine import application
 from interlock.apps.jobs.claims import steps
+from interlock.apps.jobs.demo import claims
+from interlock.apps.jobs.demo.finder import CRAWL, FINDER
+from interlock.apps.jobs.demo.postings import careers_page
 from interlock.apps.sample import parcel
+from interlock.apps.sessions.application import application as sessions
 from interlock.dashboard.views import Looking, View, view_of
+from interlock.demo import MARA, Part, mark, surroundings
+from interlock.demo.loop import Demo
+from interlock.demo.part import is_played
+from interlock.demo.parts import parts_of, played
+from interlock.demo.past import HOURS, RECENT, Past, stories
 from interlock.engine import Engine, Instance, leases
 from interlock.engine.unit import load
-from interlock.machine import FINAL, OWNER, Actor, Go, Machine, Registry, State, Transition, installed
+from interlock.machine import FINAL, OWNER, Actor, Application, Go, Machine, Registry, State, Transition, installed
 from interlock.people import People, Role
 from interlock.store import SECOND, Store, open_store, tables
 from interlock.testing import broken_laws
@@ -130,15 +137,43 @@ def test_work_that_nobody_does_is_played_and_every_machine_can_be_worked() -> No
     registry = played(installed())
     assert [m.name for m in registry if registry.missing(m)] == []
     assert parcel.name in registry
-    assert parts_of(registry) == list(PARTS)
+    names = {part.name for part in parts_of(registry)}
+    assert names == {"parcels", "contracts", "applications", "sessions", "finder", "claims"}
 
 
 def test_an_application_with_handlers_of_its_own_wins() -> None:
     own = contract.with_handlers({state: lambda task: Go("failed") for state in contract.states})
-    registry = played(Registry([own, *(m for m in installed() if m.name != "contract")]))
+    registry = played(Registry([own, jobs, sessions]))
     assert registry["contract"] is own
     assert "contracts" not in {part.name for part in parts_of(registry)}
     assert "sessions" in {part.name for part in parts_of(registry)}
+
+
+def bells() -> list[Part]:
+    def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
+        return engine.create("bell", {}).id
+
+    acts = {"bell": {"swinging": lambda task, luck: Go("silent")}}
+    return [Part("bells", acts=acts, begin=begin, react=lambda *_: None, waiting={}, share=1000)]
+
+
+bell = Machine(
+    "bell",
+    initial="swinging",
+    states=[State("swinging"), State("silent", FINAL)],
+    transitions=[Transition("swinging", "silent", on="stop")],
+)
+
+
+def test_an_application_brings_its_own_part(store: Store) -> None:
+    registry = Registry([Application("tower", machines=[bell], demo="tests.apps.test_demo:bells")])
+    mark.begin(store, registry)
+    engine = Engine(store, played(registry))
+    People(engine).setup()
+    assert {part.name for part in parts_of(engine.registry)} == {"parcels", "bells"}
+    Demo(engine, stories=3, seed=1).once()
+    assert {one.state for one in World(engine, People(engine)).all("bell")} == {"swinging", "silent"}
+    assert broken_laws(engine) == []
 
 
 def test_a_machine_is_the_same_version_whoever_plays_it() -> None:
@@ -157,7 +192,7 @@ def test_contracts_are_worked_by_the_applications_own_steps() -> None:
 def test_without_the_code_that_reads_files_there_are_no_contracts_in_the_demo() -> None:
     bare = contract.with_handlers({})
     assert bare.handlers == {}
-    registry = played(Registry([bare, *(m for m in installed() if m.name != "contract")]))
+    registry = played(Registry([Application("contracts", machines=[bare]), jobs, sessions]))
     assert "contracts" not in {part.name for part in parts_of(registry)}
 
 
@@ -420,7 +455,7 @@ def test_what_was_agreed_on_is_read_from_the_paper_unless_it_is_doubtful(kind: s
 
 
 def test_a_page_from_outside_carries_what_must_not_survive_being_shown() -> None:
-    page = papers.careers_page("Acme", ["Writer"])
+    page = careers_page("Acme", ["Writer"])
     for trap in (b"<script>", b"onload=", b"onerror=", b"javascript:", b"<form"):
         assert trap in page
 
@@ -510,9 +545,9 @@ def test_a_run_whose_lease_ran_out_is_lost_and_its_job_can_be_claimed_again(stor
 
 def test_schedules_that_somebody_changed_stay_changed(store: Store) -> None:
     world = filled(store, count=0)
-    world.engine.schedules.resume(surroundings.CRAWL.name, actor=MARA)
-    surroundings.put_up(world.engine, {"source"})
-    assert world.engine.schedules.get(surroundings.CRAWL.name).paused_at is None
+    world.engine.schedules.resume(CRAWL.name, actor=MARA)
+    surroundings.put_up(world.engine, [FINDER])
+    assert world.engine.schedules.get(CRAWL.name).paused_at is None
 
 
 def test_in_the_present_acts_take_their_time_and_say_how_far_they_are(store: Store) -> None:

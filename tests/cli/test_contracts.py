@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 
 from interlock.apps.contracts import registry
+from interlock.apps.contracts.demo import agreements, papers
 from interlock.apps.contracts.machine import contract
-from interlock.apps.demo import agreements, papers
 from interlock.engine import Engine
 from interlock.worker import Worker
 from tests.cli.calling import Done, command, process

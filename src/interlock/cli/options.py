@@ -124,11 +124,11 @@ def store_of(database: str, apps: list[str] | None = None) -> Iterator[Store]:
 
 def with_demo(store: Store, registry: Registry) -> Registry:
     """The machines; in a database that was filled by the demo the demo's, too, and in nobody else's."""
-    from interlock.apps.demo.mark import is_demo
+    from interlock.demo.mark import is_demo
     from interlock.store import migrate
 
     if not migrate.status(store).ready or not store.read(is_demo):
         return registry
-    from interlock.apps.demo.parts import played
+    from interlock.demo.parts import played
 
     return played(registry)

@@ -66,9 +66,9 @@ def up(
 ) -> None:
     """Run the whole product in one process: API, pages and workers."""
     settings = _settings(config, http__port=port, http__host=host, data=data, database=database, apps=apps or [])
-    from interlock.apps.demo import mark
-    from interlock.apps.demo.loop import Demo
     from interlock.dashboard.app import dashboard
+    from interlock.demo import mark
+    from interlock.demo.loop import Demo
     from interlock.http.process import Process
 
     serving = threading.Event()
@@ -128,8 +128,8 @@ def server(
 ) -> None:
     """Run the API and the pages alone; the work is done by `interlock worker`, here or on other machines."""
     settings = _settings(config, http__port=port, http__host=host, database=database, apps=apps or [])
-    from interlock.apps.demo import mark
     from interlock.dashboard.app import dashboard
+    from interlock.demo import mark
     from interlock.http.process import Process
 
     process = Process(

@@ -75,7 +75,7 @@ class Application:
     commands: str | None = None
     """A Typer app: the commands `interlock NAME …`."""
     demo: str | None = None
-    """A function that returns the parts it plays in the demo."""
+    """A function that returns its parts of the demo, as `interlock.demo.Part`."""
     alerts: str | None = None
     """Alert rules that everybody has who has the application."""
     metrics: str | None = None

@@ -33,6 +33,7 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.contracts.api:flows",
             "interlock.apps.contracts.pages:routers",
         ],
+        demo="interlock.apps.contracts.demo:parts",
     )
 else:
     application = Application("contracts", machines=[contract], settings=ContractSettings)

@@ -13,5 +13,6 @@ application = Application(
     duties=[Duty("claims", timedelta(seconds=2), followers.sweep)],
     views="interlock.apps.jobs.claims.pages:views",
     routers=["interlock.apps.jobs.claims.api:router"],
+    demo="interlock.apps.jobs.demo:parts",
 )
 registry = Registry([application])

@@ -3,5 +3,5 @@
 from interlock.apps.sessions.machine import loan, session
 from interlock.machine import Application, Registry
 
-application = Application("sessions", machines=[session, loan])
+application = Application("sessions", machines=[session, loan], demo="interlock.apps.sessions.demo:parts")
 registry = Registry([application])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from uuid import UUID
 
-from interlock.apps.demo import papers
-from interlock.apps.demo.names import PLACES, company_name, slug, title
-from interlock.apps.demo.part import Pace, Part, Scene
+from interlock.apps.jobs.demo.postings import PLACES, careers_page, title
 from interlock.apps.jobs.finder.machine import (
     FILTERED,
     PENDING,
@@ -19,13 +17,24 @@ from interlock.apps.jobs.finder.machine import (
     source,
 )
 from interlock.apps.jobs.finder.models import Company, CompanyStage, Listing, ListingStage, Source, SourceStage
+from interlock.demo import Pace, Part, Scene
+from interlock.demo.names import company_name, slug
+from interlock.demo.surroundings import BY_DEMO
 from interlock.engine import Engine, Instance
+from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import SYSTEM, Actor, Go, Outcome, Spawn, WorkError
 from interlock.worker import Task
 
 SCOUT = Actor(SYSTEM, "scout")
 ON = (SUCCESS, PENDING)
 """The chain to the next stage."""
+CRAWL = ScheduleSpec(
+    "crawl boards",
+    "source",
+    "0 */6 * * *",
+    overlap="skip",
+    data={"url": "https://boards.example/all", "company_name": "all boards", "stage": "CRAWL"},
+)
 
 
 class SiteAway(WorkError):
@@ -49,7 +58,7 @@ def study_company(task: Task[Company], luck: random.Random) -> Outcome:
         raise SiteAway(f"{data.website} did not answer within 20 s")
     match data.stage:
         case CompanyStage.FETCH:
-            page = papers.careers_page(data.company_name, [title(luck) for _ in range(3)])
+            page = careers_page(data.company_name, [title(luck) for _ in range(3)])
             kept = task.keep("careers.html", page, media_type="text/html")
             return Go(ON, data={"stage": CompanyStage.EXTRACT, "pages": {data.website: kept}})
         case CompanyStage.EXTRACT:
@@ -109,6 +118,12 @@ def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
     """Nothing of the finder waits for anybody."""
 
 
+def set_up(engine: Engine) -> None:
+    if CRAWL.name not in {schedule.name for schedule in engine.schedules.all()}:
+        engine.schedules.put(CRAWL, actor=BY_DEMO)
+        engine.schedules.pause(CRAWL.name, actor=BY_DEMO)
+
+
 QUICK = Pace(0.3, 1.0, ("looking",))
 FINDER = Part(
     "finder",
@@ -120,6 +135,7 @@ FINDER = Part(
     begin=begin,
     react=react,
     waiting={},
+    set_up=set_up,
     share=5,
     scenes=(Scene("teapot", 5),),
     paces={(name, PROCESSING): QUICK for name in (company.name, source.name, listing.name)},

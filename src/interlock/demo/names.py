@@ -27,27 +27,10 @@ FIRST = (
     "Tandem",
 )
 SECOND = ("Analytics", "Bank", "Cloud", "Devices", "Energy", "Foods", "Health", "Labs", "Robotics", "Systems", "Works")
-LEVELS = ("", "Senior ", "Staff ", "Junior ")
-TITLES = (
-    "Backend Engineer",
-    "Data Engineer",
-    "Platform Engineer",
-    "Site Reliability Engineer",
-    "Product Designer",
-    "Machine Learning Engineer",
-    "Security Analyst",
-    "Technical Writer",
-    "QA Engineer",
-)
-PLACES = ("Berlin", "Lisbon", "Oslo", "Porto", "Remote", "Tallinn", "Utrecht", "Wien")
 
 
 def company_name(luck: random.Random) -> str:
     return f"{luck.choice(FIRST)} {luck.choice(SECOND)}"
-
-
-def title(luck: random.Random) -> str:
-    return luck.choice(LEVELS) + luck.choice(TITLES)
 
 
 def slug(name: str) -> str:

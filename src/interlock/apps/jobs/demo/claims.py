@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from interlock.apps.demo.names import PLACES, company_name, slug, title
-from interlock.apps.demo.part import MARA, Part, Scene
 from interlock.apps.jobs.claims import followers, steps
 from interlock.apps.jobs.claims.machine import DISCOVERED, FAILED, PENDING, SUBMITTED, SUCCESS, job, run
-from interlock.engine import Engine, Instance, leases
+from interlock.apps.jobs.demo.postings import PLACES, title
+from interlock.demo import MARA, Part, Scene, oldest
+from interlock.demo.names import company_name, slug
+from interlock.demo.surroundings import BY_DEMO
+from interlock.engine import Engine, EngineError, Instance, leases
 from interlock.machine import AGENT, SYSTEM, Actor
+from interlock.people import People
 from interlock.store import SECOND
 
 AGENTS = tuple(Actor(AGENT, name) for name in ("apply-bot", "night-owl", "second-wind"))
+TOKEN = "apply-bot"  # noqa: S105 - a name
 CLEANER = Actor(SYSTEM, "cleaner")
 ERRORS = ("the form has a question that nobody can answer", "the site asked for a phone call", "a captcha was shown")
 
@@ -94,12 +99,28 @@ def keep_on(engine: Engine, luck: random.Random) -> None:
             engine.leases.renew(leases.Lease(held.name, held.holder, held.fence, held.until), steps.LEASE)
 
 
+def set_up(engine: Engine) -> None:
+    people = People(engine)
+    if TOKEN not in {token.name for token in people.tokens()}:
+        # Nobody ever learns its secret: it is there to be looked at, and to be revoked.
+        people.create_token("default", TOKEN, kind="agent", by=BY_DEMO, scopes=("read", "claims"))
+
+
+def opening(engine: Engine, luck: random.Random) -> None:
+    """Agents at work from the first moment, so that leases are held."""
+    for agent, found in zip(AGENTS, oldest(engine, job.name, DISCOVERED, len(AGENTS)), strict=False):
+        with suppress(EngineError):  # somebody else was first
+            claim(engine, found, agent, f"r{luck.randrange(36**6):010}")
+
+
 CLAIMS = Part(
     "claims",
     acts={job.name: {}, run.name: {}},
     begin=begin,
     react=react,
     each=keep_on,
+    set_up=set_up,
+    opening=opening,
     waiting={(job.name, DISCOVERED): 8, (run.name, PENDING): 3, (run.name, SUBMITTED): 3},
     share=14,
     minutes=3,

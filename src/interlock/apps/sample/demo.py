@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from uuid import UUID
 
-from interlock.apps.demo.part import IVO, MARA, Part, Scene
 from interlock.apps.sample.machine import CUSTOMS, LABELLING, WEIGHING, label, parcel, weigh
+from interlock.demo import IVO, MARA, Part, Scene
 from interlock.engine import Engine, Instance
 from interlock.machine import USER, Actor
 
@@ -35,3 +35,7 @@ PARCELS = Part(
     share=22,
     scenes=(Scene("heavy", 6, left=True), Scene("heavy", 1.5, left=True)),
 )
+
+
+def parts() -> list[Part]:
+    return [PARCELS]

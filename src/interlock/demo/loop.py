@@ -10,17 +10,14 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.demo import claims, mark, surroundings
-from interlock.apps.demo.part import IVO, MARA
-from interlock.apps.demo.parts import parts_of
-from interlock.apps.demo.past import STORIES, Past
-from interlock.apps.jobs.claims.machine import DISCOVERED
-from interlock.engine import Engine, EngineError, Instance
-from interlock.engine.unit import load
+from interlock.demo import mark, surroundings
+from interlock.demo.part import IVO, MARA, oldest
+from interlock.demo.parts import parts_of
+from interlock.demo.past import STORIES, Past
+from interlock.engine import Engine, EngineError
 from interlock.store import StoreClosed, StoreError, tables
 from interlock.worker.loop import Loop
 
-I = tables.instance  # noqa: E741
 AT_FIRST = 1
 """So many of each part begin when the past is told."""
 AT_ONCE = 3
@@ -71,7 +68,7 @@ class Demo(Loop):
         if self._engine.read(mark.is_open):
             self._told = True
             return True
-        surroundings.put_up(self._engine, {name for part in self._parts for name in part.acts})
+        surroundings.put_up(self._engine, self._parts)
         past = Past(self._engine, self._parts, self._stories)
         while not self.stopping and past.tell():
             pass
@@ -80,30 +77,20 @@ class Demo(Loop):
         for part in self._parts:
             for _ in range(AT_FIRST):
                 part.begin(self._engine, self._luck, "")
-        self._claim_some()
+        for part in self._parts:
+            if part.opening is not None:
+                self._try(partial(part.opening, self._engine, self._luck))
         self._engine.store.write(mark.opened)
         return True
-
-    def _claim_some(self) -> None:
-        """Agents at work from the first moment, so that leases are held."""
-        jobs = self._oldest("job", DISCOVERED, len(claims.AGENTS))
-        for agent, found in zip(claims.AGENTS, jobs, strict=False):
-            self._try(partial(claims.claim, self._engine, found, agent, f"r{self._luck.randrange(36**6):010}"))
 
     def _react(self) -> None:
         for part in self._parts:
             if part.each is not None:
                 self._try(partial(part.each, self._engine, self._luck))
             for (machine, state), left in part.waiting.items():
-                waiting = self._oldest(machine, state, left + AT_ONCE)
+                waiting = oldest(self._engine, machine, state, left + AT_ONCE)
                 for found in waiting[: max(0, len(waiting) - left)]:
                     self._try(partial(part.react, self._engine, found, self._luck))
-
-    def _oldest(self, machine: str, state: str, count: int) -> list[Instance]:
-        """Those that have been in the state for longest."""
-        query = sa.select(I).where(I.c.machine == machine, I.c.state == state, I.c.paused_at.is_(None))
-        query = query.order_by(I.c.entered_at).limit(count)
-        return self._engine.read(lambda conn: load(conn, conn.execute(query).all()))
 
     def _tidy(self) -> None:
         """Nothing grows for ever: what is more than a page shows is dealt with."""

@@ -1,4 +1,4 @@
-"""Papers for the demo: small documents of each kind that a page can show."""
+"""Papers for the demo: PDFs with real text, some of which cannot be opened."""
 
 from __future__ import annotations
 
@@ -78,17 +78,3 @@ def _file(objects: Sequence[bytes], more: bytes) -> bytes:
 
 def _escaped(line: str) -> str:
     return line.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
-
-
-def careers_page(company: str, titles: Sequence[str]) -> bytes:
-    """A page as it may come from outside: with scripts and links that must not survive being shown."""
-    jobs = "".join(f"<li><a href='/jobs/{n}'>{title}</a></li>" for n, title in enumerate(titles, 1))
-    return (
-        f"<!doctype html><html><head><title>Careers at {company}</title>"
-        "<script>document.title = 'a script has run'</script></head>"
-        f"<body onload=\"document.body.innerHTML = ''\"><h1>Work at {company}</h1>"
-        f"<p>We are hiring.</p><ul>{jobs}</ul>"
-        "<p><a href=\"javascript:alert('clicked')\">Apply now</a></p>"
-        "<img src='x' onerror=\"alert('an image has run')\">"
-        "<form action='/steal'><input name='password'></form></body></html>"
-    ).encode()

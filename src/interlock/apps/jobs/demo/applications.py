@@ -9,8 +9,6 @@ from uuid import UUID
 
 from interlock.ai.calls import Ended, Question, note
 from interlock.ai.prices import nanos
-from interlock.apps.demo.names import company_name, slug, title
-from interlock.apps.demo.part import MARA, Pace, Part, Scene
 from interlock.apps.jobs.autoapply.errors import (
     GenerationTimeout,
     InvalidJobUrl,
@@ -32,6 +30,10 @@ from interlock.apps.jobs.autoapply.machine import (
 )
 from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.claims.worker_claim import held
+from interlock.apps.jobs.demo.postings import title
+from interlock.apps.jobs.demo.view import ApplicationView
+from interlock.demo import MARA, Pace, Part, Scene
+from interlock.demo.names import company_name, slug
 from interlock.engine import Engine, Instance
 from interlock.machine import SYSTEM, USER, Actor, Go, Message, Outcome
 from interlock.store import SECOND
@@ -173,6 +175,7 @@ APPLICATIONS = Part(
         *(Scene("limit", 5 - n / 4, left=True) for n in range(4)),
         Scene("quota", 0.4, left=True),
         Scene("waiting", 9, left=True),
+        Scene("waiting", 4, left=True),
         Scene("waiting", 1, left=True),
     ),
     paces={
@@ -180,4 +183,5 @@ APPLICATIONS = Part(
         (application.name, READY_TO_SUBMIT): Pace(0.4, 1.2, ("filling in the form",)),
         (application.name, REQUIRES_REVIEW): Pace(0.4, 1.2, ("submitting what was approved",)),
     },
+    views={application.name: ApplicationView()},
 )

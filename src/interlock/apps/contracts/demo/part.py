@@ -16,6 +16,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from interlock.apps.contracts.demo import agreements, papers
+from interlock.apps.contracts.demo.agreements import BLANK, COMMERCIAL, DOUBTS, MISSING, TWICE, Terms
 from interlock.apps.contracts.machine import (
     COMPARING,
     COMPLETED,
@@ -26,10 +28,8 @@ from interlock.apps.contracts.machine import (
     contract,
 )
 from interlock.apps.contracts.models import Contract
-from interlock.apps.demo import agreements, papers
-from interlock.apps.demo.agreements import BLANK, COMMERCIAL, DOUBTS, MISSING, TWICE, Terms
-from interlock.apps.demo.names import slug
-from interlock.apps.demo.part import IVO, MARA, Part, Scene
+from interlock.demo import IVO, MARA, Part, Scene
+from interlock.demo.names import slug
 from interlock.engine import Engine, Instance
 from interlock.engine.unit import Unit, load
 from interlock.machine import USER, Actor, Outcome

@@ -1,8 +1,7 @@
-"""How the demo's applications look to people; an application's own view wins."""
+"""How the demo's applications look to people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from interlock.dashboard.views import Block, Looking, View
@@ -25,6 +24,3 @@ class ApplicationView(View):
         rows = [(name.replace("_", " "), str(data[name]), None) for name in named if data.get(name)]
         kept = [a for a in looking.artifacts if a.name == "cover-letter.txt"]
         return [Block("Posting", rows=rows), *(Block("Letter", kind="artifact", artifact=a.name) for a in kept[-1:])]
-
-
-VIEWS: Mapping[str, View] = {"application": ApplicationView()}

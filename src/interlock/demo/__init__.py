@@ -5,4 +5,10 @@ yet: each `Part` has acts that stand in for the handlers of its machines, a way 
 and agents do about something that waits. The same parts tell the past (`past.py`: a day of histories on a clock that
 is set back, a few at a time beside the service) and the present (`loop.py`: something new every few seconds). A machine
 that has handlers of its own is never played.
+
+An application names a function that returns its parts in `Application.demo`. What it needs for that is here.
 """
+
+from interlock.demo.part import IVO, MARA, Act, Pace, Part, Scene, oldest
+
+__all__ = ["IVO", "MARA", "Act", "Pace", "Part", "Scene", "oldest"]

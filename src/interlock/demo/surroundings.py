@@ -1,9 +1,11 @@
-"""What stands around the instances of the demo: people, an agent's token, schedules."""
+"""What stands around the instances of the demo: people and schedules, and what each part puts up."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
+from interlock.demo.part import Part
 from interlock.engine import Engine
 from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import SYSTEM, Actor
@@ -12,7 +14,6 @@ from interlock.people.errors import NameTaken
 
 BY_DEMO = Actor(SYSTEM, "demo")
 PEOPLE = (("mara", Role.REVIEWER), ("ivo", Role.REVIEWER), ("guest", Role.VIEWER))
-TOKEN = "apply-bot"  # noqa: S105 - a name
 HARBOUR = ScheduleSpec(
     "harbour post",
     "parcel",
@@ -21,29 +22,21 @@ HARBOUR = ScheduleSpec(
     data={"content": "the harbour's post"},
     labels={"shop": "harbour"},
 )
-CRAWL = ScheduleSpec(
-    "crawl boards",
-    "source",
-    "0 */6 * * *",
-    overlap="skip",
-    data={"url": "https://boards.example/all", "company_name": "all boards", "stage": "CRAWL"},
-)
 MARKET = ScheduleSpec("market day", "parcel", "0 8 * * 6", zone="Europe/Berlin", data={"content": "market stalls"})
 
 
-def put_up(engine: Engine, machines: set[str]) -> None:
+def put_up(engine: Engine, parts: Sequence[Part]) -> None:
     """Let people in and set up schedules, as far as they are not there yet."""
     people = People(engine)
     for name, role in PEOPLE:
         with suppress(NameTaken):
             people.add(name, role=role, by=BY_DEMO, email=f"{name}@demo.invalid")
-    if TOKEN not in {token.name for token in people.tokens()}:
-        # Nobody ever learns its secret: it is there to be looked at, and to be revoked.
-        people.create_token("default", TOKEN, kind="agent", by=BY_DEMO, scopes=("read", "claims"))
     there = {schedule.name for schedule in engine.schedules.all()}
-    paused = CRAWL if CRAWL.machine in machines else MARKET
-    for spec in (HARBOUR, paused):
-        if spec.name not in there:
-            engine.schedules.put(spec, actor=BY_DEMO)
-            if spec is paused:
-                engine.schedules.pause(spec.name, actor=BY_DEMO)
+    if HARBOUR.name not in there:
+        engine.schedules.put(HARBOUR, actor=BY_DEMO)
+    for part in parts:
+        if part.set_up is not None:
+            part.set_up(engine)
+    if len(engine.schedules.all()) < 2:  # no part has one that is paused
+        engine.schedules.put(MARKET, actor=BY_DEMO)
+        engine.schedules.pause(MARKET.name, actor=BY_DEMO)

@@ -7,12 +7,21 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import sqlalchemy as sa
+
 from interlock.engine import Engine, Instance
+from interlock.engine.unit import load
 from interlock.machine import USER, Actor, Outcome
+from interlock.store import tables
 from interlock.worker import AsyncTask, Task
+
+if TYPE_CHECKING:
+    from interlock.dashboard.views import View
+
+I = tables.instance  # noqa: E741
 
 Act = Callable[[Task[Any], random.Random], Outcome]
 """What stands in for a handler: it does at once what the step would do, with luck."""
@@ -54,12 +63,25 @@ class Part:
     """Machine and state in which somebody has to act → how many are left for whoever looks."""
     each: Callable[[Engine, random.Random], None] | None = None
     """What goes on in every round beside."""
+    set_up: Callable[[Engine], None] | None = None
+    """Put up what belongs around its instances, as far as it is not there yet: a schedule, a token."""
+    opening: Callable[[Engine, random.Random], None] | None = None
+    """What is already going on when the present begins."""
     share: int = 10
     """How often something of it begins, beside the others."""
     minutes: float = 15.0
     """How long people and agents usually take."""
     scenes: tuple[Scene, ...] = ()
     paces: Mapping[tuple[str, str], Pace] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
+    """Machine → how its instances look in the demo, where the application has no view for it."""
+
+
+def oldest(engine: Engine, machine: str, state: str, count: int) -> list[Instance]:
+    """The instances that have been in a state for longest."""
+    query = sa.select(I).where(I.c.machine == machine, I.c.state == state, I.c.paused_at.is_(None))
+    query = query.order_by(I.c.entered_at).limit(count)
+    return engine.read(lambda conn: load(conn, conn.execute(query).all()))
 
 
 def handler(part: Part, machine: str, state: str) -> Callable[..., Any]:

@@ -135,7 +135,9 @@ def _filled(name: str, agreed: Terms, doubt: str, marks: set[str]) -> list[str]:
 
 @lru_cache
 def _text(name: str) -> tuple[str, ...]:
-    return tuple(files("interlock.apps.demo").joinpath("texts", f"{name}.txt").read_text("utf-8").splitlines())
+    return tuple(
+        files("interlock.apps.contracts.demo").joinpath("texts", f"{name}.txt").read_text("utf-8").splitlines()
+    )
 
 
 def _words(agreed: Terms, doubt: str) -> dict[str, str]:

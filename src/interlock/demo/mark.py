@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.apps.sample import parcel
+from interlock.demo.parts import fits
 from interlock.machine import Registry
 from interlock.store import Store, service_tables, tables
 
@@ -31,7 +31,7 @@ def begin(store: Store, registry: Registry) -> None:
         if is_untouched(conn) and not is_demo(conn):
             conn.execute(sa.insert(C).values(name=NAME, xact=0, pos=0))
 
-    if registry.get(parcel.name) in (None, parcel):
+    if fits(registry):
         store.write(mark)
 
 

@@ -15,8 +15,8 @@ from uuid import UUID, uuid5
 
 import sqlalchemy as sa
 
-from interlock.apps.demo import mark
-from interlock.apps.demo.part import Part
+from interlock.demo import mark
+from interlock.demo.part import Part
 from interlock.engine import Claim, Engine, EngineError, Instance, Result, lineage, workers
 from interlock.engine.unit import load
 from interlock.machine import Fail, Kind, Outcome
@@ -62,6 +62,8 @@ class Story:
 
     part: Part
     hours_ago: float
+    seed: str
+    """Its own, so that the stories of one part do not depend on which other parts there are."""
     fate: str = ""
     left: bool = False
 
@@ -69,11 +71,15 @@ class Story:
 def stories(parts: Sequence[Part], count: int, seed: int = 7) -> list[Story]:
     """The scenes and so many more, the longest ago first; always the same ones."""
     luck = random.Random(seed)  # noqa: S311 - only the demo's
-    found = [Story(part, s.hours_ago, s.fate, s.left) for part in parts for s in part.scenes]
+    found = [
+        Story(part, s.hours_ago, f"{part.name} scene {n}", s.fate, s.left)
+        for part in parts
+        for n, s in enumerate(part.scenes)
+    ]
     shares = [part.share for part in parts]
     found += [
-        Story(part, 0.1 + HOURS * luck.random() ** 1.3, left=luck.random() < 0.06)
-        for part in luck.choices(parts, shares, k=count)
+        Story(part, 0.1 + HOURS * luck.random() ** 1.3, f"{part.name} {n}", left=luck.random() < 0.06)
+        for n, part in enumerate(luck.choices(parts, shares, k=count))
     ]
     return sorted(found, key=lambda story: -story.hours_ago)
 
@@ -100,9 +106,9 @@ class Past:
         if number == 0:
             self._worked(conn)
         now = self._present.now()
-        for n in range(number, min(number + batch, len(self._stories))):
-            # Seeded by its number: the transaction may run twice, and must do the same again.
-            _Telling(self, conn, self._stories[n], random.Random(n), now).run()  # noqa: S311
+        for story in self._stories[number : number + batch]:
+            # Seeded: the transaction may run twice, and must do the same again.
+            _Telling(self, conn, story, random.Random(story.seed), now).run()  # noqa: S311
         mark.tell(conn, max(number, min(number + batch, len(self._stories))))
         return number + batch < len(self._stories)
 

@@ -6,7 +6,6 @@ import random
 from datetime import timedelta
 from uuid import UUID
 
-from interlock.apps.demo.part import IVO, MARA, Pace, Part, Scene
 from interlock.apps.sessions.machine import (
     BORROWING,
     HELD,
@@ -20,6 +19,7 @@ from interlock.apps.sessions.machine import (
     session,
 )
 from interlock.apps.sessions.models import Loan, Resolution, Result, Session
+from interlock.demo import IVO, MARA, Pace, Part, Scene
 from interlock.engine import Engine, Instance
 from interlock.machine import SYSTEM, Actor, Again, Go, Outcome, Spawn, WorkError
 from interlock.worker import Task
@@ -125,7 +125,7 @@ SESSIONS = Part(
     waiting={(session.name, NEEDS_REVIEW): 5, (loan.name, STUCK): 2},
     share=12,
     minutes=25,
-    scenes=(Scene("stuck", 8),),
+    scenes=(Scene("stuck", 8), Scene("", 3, left=True)),
     paces={
         (session.name, PENDING): Pace(0.3, 0.9, ("borrowing a sandbox",)),
         (session.name, IN_PROGRESS): Pace(
@@ -133,3 +133,7 @@ SESSIONS = Part(
         ),
     },
 )
+
+
+def parts() -> list[Part]:
+    return [SESSIONS]

@@ -1,0 +1,72 @@
+"""The parts that the applications bring, and which of them are played with the machines that are here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from interlock.demo.part import Part, handler, is_played
+from interlock.machine import Application, Machine, Registry, attribute
+
+SAMPLE = "interlock.apps.sample.application:application"
+"""The sample takes part in every demo, although nobody installs it."""
+
+
+def sample() -> Application:
+    found = attribute(SAMPLE)
+    assert isinstance(found, Application)
+    return found
+
+
+def fits(registry: Registry) -> bool:
+    """Whether the sample's machines fit beside those that are here: none of them has a name of theirs."""
+    return all(registry.get(machine.name) in (None, machine) for machine in sample().machines)
+
+
+def played(registry: Registry) -> Registry:
+    """The same machines and the sample's, with the demo's acts where nobody brings the code for the work."""
+    whole = Registry()
+    whole.include(registry)
+    if fits(registry):
+        whole.include(sample())
+    parts = list(_parts(whole))
+    by_machine = {name: (application, part) for application, part in parts for name in part.acts}
+    machines = [_with_acts(whole, one, *by_machine.get(one.name, (None, None))) for one in whole]
+    views = {name: view for _, part in parts for name, view in part.views.items() if name in whole}
+    return whole.playing(machines, views=views | whole.views)
+
+
+def parts_of(registry: Registry) -> list[Part]:
+    """The parts whose machines are all here, and played by the demo or worked by their own handlers."""
+    return [
+        part
+        for application, part in _parts(registry)
+        if all(_is_ours(registry, application, name) for name in part.acts)
+    ]
+
+
+def _parts(registry: Registry) -> Iterator[tuple[Application, Part]]:
+    for application in sorted(registry.applications.values(), key=lambda one: one != sample()):
+        if application.demo is not None:
+            for part in attribute(application.demo, "a function that returns parts of the demo", "parts")():
+                yield application, part
+
+
+def _with_acts(registry: Registry, machine: Machine, application: Application | None, part: Part | None) -> Machine:
+    if application is None or part is None or machine.handlers or not registry.missing(machine):
+        return machine
+    if not _is_of(application, machine):
+        return machine  # somebody else's, that happens to have the name
+    return machine.with_handlers({state: handler(part, machine.name, state) for state in part.acts[machine.name]})
+
+
+def _is_ours(registry: Registry, application: Application, name: str) -> bool:
+    machine = registry.get(name)
+    if machine is None:
+        return False
+    if _is_of(application, machine):
+        return not registry.missing(machine)
+    return bool(machine.handlers) and all(is_played(work.handler) for work in machine.handlers.values())
+
+
+def _is_of(application: Application, machine: Machine) -> bool:
+    return any(machine is one for one in application.machines)
