@@ -67,7 +67,7 @@ def test_a_token_gives_nobody_a_way_to_log_in(both: Desk, path: str, body: dict[
     if path.endswith("enable"):
         both.people.disable(person.id, by=BY)
     refused = both.post(where, body)
-    assert (refused.status_code, "in a login, not through a token" in refused.json()["detail"]) == (403, True)
+    assert (refused.status_code, "needs a login; a token cannot do it" in refused.json()["detail"]) == (403, True)
     for name in ("ann", "mal"):
         assert both.client.post("/api/login", json={"name": name, "password": LONG}).status_code == 401
     in_a_login = both.post(where, body, None, headers=both.logged_in("owner"))

@@ -123,7 +123,7 @@ def test_of_many_who_take_a_name_at_once_one_gets_it(people: People, owner: Pers
 
 def test_what_is_no_mail_address_is_refused(people: People, owner: Person) -> None:
     for email in ("", "ann", "@example.org", "ann@", "a b@example.org", "a@b\r\nBcc: c@d", "a@" + "b" * 254):
-        with pytest.raises(InvalidData, match="is no mail address"):
+        with pytest.raises(InvalidData, match="is not a mail address"):
             people.add("ann", email=email, role=Role.VIEWER, by=BY)
 
 

@@ -62,7 +62,7 @@ def test_a_wrong_scope_is_refused_by_name_with_the_right_ones(wrong: str) -> Non
 
 @given(st.text(max_size=30).filter(lambda text: text.partition(":")[0] not in SCOPES))
 def test_whatever_else_is_given_as_a_scope_is_refused_with_a_sentence(text: str) -> None:
-    with pytest.raises(WrongScope, match="is no scope"):
+    with pytest.raises(WrongScope, match="is not a scope"):
         parse_scopes([text])
 
 

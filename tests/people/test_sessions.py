@@ -22,7 +22,7 @@ from tests.conformance.gates import together
 from tests.people.acting import BY, PASSWORD, enter, newest, whats
 from tests.people.conftest import QUICK
 
-NOT_IN = "you are not logged in, or your session has ended; log in again"
+NOT_IN = "you are not logged in or your session has ended; log in again"
 DAY = timedelta(days=1)
 
 

@@ -29,7 +29,7 @@ from interlock.testing import VirtualClock
 from tests.conformance.gates import DEADLINE, together
 from tests.people.acting import BY, newest, whats
 
-REFUSED = "this token opens nothing: it is mistyped, out of date or revoked; ask for a new one"
+REFUSED = "this token is invalid: it is mistyped, expired or revoked; ask for a new one"
 
 
 @pytest.fixture
@@ -159,13 +159,13 @@ def test_of_many_who_make_a_token_of_one_name_at_once_one_does(people: People, o
 
 def test_a_token_that_makes_no_sense_is_refused(people: People, ann: Person, clock: VirtualClock) -> None:
     people.add_workspace("red", "", BY)
-    with pytest.raises(WrongScope, match="give it a scope"):
+    with pytest.raises(WrongScope, match="has no scopes"):
         people.create_token("default", "bot", kind="agent", by=BY)
-    with pytest.raises(WrongScope, match="'write' is no scope"):
+    with pytest.raises(WrongScope, match="'write' is not a scope"):
         people.create_token("default", "bot", kind="agent", scopes=["write"], by=BY)
     with pytest.raises(WrongScope, match="takes no scopes"):
         people.create_token("default", "bot", kind="person", person_id=ann.id, scopes=["read"], by=BY)
-    with pytest.raises(InvalidData, match="say which"):
+    with pytest.raises(InvalidData, match="name the person"):
         people.create_token("default", "bot", kind="person", by=BY)
     with pytest.raises(InvalidData, match="belongs to no person"):
         people.create_token("default", "bot", kind="agent", person_id=ann.id, scopes=["read"], by=BY)

@@ -85,7 +85,7 @@ def test_the_doctor_says_how_far_it_is_signed_and_where_that_is_kept(trial: Tria
     assert "number 1 was signed at" in first
     assert "1 history rows are newer" in first
     assert where == "they are only in this database and in the log"
-    assert told(Settings(audit=AuditSettings(file=tmp_path / "c")))[1] == f"they are written to {tmp_path / 'c'}, too"
+    assert told(Settings(audit=AuditSettings(file=tmp_path / "c")))[1] == f"they are also written to {tmp_path / 'c'}"
 
 
 def test_it_signs_nothing_in_a_database_that_does_not_have_what_its_file_has(

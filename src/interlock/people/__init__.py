@@ -1,13 +1,13 @@
-"""People and agents: who they are, how they show it, and what they may do.
+"""People and agents: accounts, logins, tokens, roles and permissions.
 
-A *workspace* is a room with instances of its own. A *person* has a role in each workspace that they are in, and comes
-in by a password, or by a link that works once; from then on a cookie stands for their session. A *token* opens the API:
-a person's acts as that person, in one workspace, with the role that the person has at that moment; an agent's may do
-what its scopes say, in one workspace. Whatever was shown becomes a `Principal`, and that alone says what is allowed.
+A *workspace* contains instances. A *person* has a role in each of their workspaces and logs in with a password or a
+one-time link; a session cookie identifies them afterwards. A *token* gives access to the API. A person's token acts as
+that person, in one workspace, with the person's current role. An agent's token has scopes in one workspace. Every
+credential resolves to a `Principal`, which alone decides what is allowed.
 
-Secrets are made here, shown once and kept as hashes: SHA-256 for those with 256 random bits, Argon2id for passwords.
-What is changed here is written down as an *action*, in the same transaction. Changes to people and tokens take one lock
-first (the row of the first workspace), so that "the last owner" and "this name is free" stay true until the commit.
+Secrets are created here, shown once and stored as hashes: SHA-256 for secrets with 256 random bits, Argon2id for
+passwords. Every change is recorded as an *action* in the same transaction. Changes to people and tokens first take one
+lock (the row of the first workspace), so that checks such as "is this the last owner" stay valid until the commit.
 """
 
 from interlock.people.accounts import Person

@@ -1,4 +1,4 @@
-"""Accounts: people, and their role in each workspace. There is always somebody who owns the installation."""
+"""Accounts: people and their roles. The installation always has at least one owner."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_EMAIL = 254
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody with an account. Who is disabled cannot come in, and is kept because histories name them."""
+    """A person with an account. A disabled person cannot log in; the account stays because histories name it."""
 
     id: UUID
     name: str
@@ -39,7 +39,7 @@ class Person:
     roles: Mapping[str, Role] = field(hash=False)
 
 
-# -- looking
+# -- reading
 
 
 def get(conn: sa.Connection, person_id: UUID) -> Person:
@@ -50,7 +50,7 @@ def get(conn: sa.Connection, person_id: UUID) -> Person:
 
 
 def find(conn: sa.Connection, name: str) -> Person:
-    """The person of this name, regardless of case."""
+    """The person with this name, ignoring case."""
     found = _read(conn, sa.func.lower(P.c.name) == name.lower()) if names.is_name(name) else []
     if not found:
         raise NotFound(f"there is nobody called {name[:80]!r}; see: interlock user list")
@@ -58,20 +58,20 @@ def find(conn: sa.Connection, name: str) -> Person:
 
 
 def everyone(conn: sa.Connection, workspace: str | None = None) -> list[Person]:
-    """All people, or those of one workspace, by name."""
+    """All people, or the members of one workspace, by name."""
     if workspace is None:
         return _read(conn)
     return _read(conn, P.c.id.in_(sa.select(M.c.person_id).where(M.c.workspace == workspace)))
 
 
 def first_owner(conn: sa.Connection) -> Person | None:
-    """Whoever owns the installation and can come in; the eldest, if there are several."""
+    """The owner of the installation who was added first and is not disabled."""
     owners = _read(conn, P.c.disabled_at.is_(None), P.c.id.in_(_owners()))
     return min(owners, key=lambda person: (person.created_at, person.id), default=None)
 
 
 def kept_password(conn: sa.Connection, name: str) -> tuple[UUID, str, str | None] | None:
-    """The id, the name and the hash of somebody who may log in by this name."""
+    """The id, name and password hash of a person who may log in with this name."""
     if not names.is_name(name):
         return None
     query = sa.select(P.c.id, P.c.name, P.c.password).where(
@@ -98,11 +98,11 @@ def _read(conn: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Person]:
 
 
 def _of(people: Sequence[UUID]) -> sa.ColumnElement[bool]:
-    """Of a few by their ids; of many, all: a statement takes only so many parameters."""
+    """Filter by id for a few people; select all for many, because a statement takes a limited number of parameters."""
     return M.c.person_id.in_(people) if len(people) <= 500 else sa.true()
 
 
-# -- changing
+# -- changes
 
 
 def add(
@@ -115,7 +115,7 @@ def add(
     email: str | None = None,
     workspace: str = OPERATORS,
 ) -> Person:
-    """A new person in a workspace; `password` is its hash. The first of all is the installation's owner."""
+    """Add a person to a workspace; `password` is a hash. The first person must be the installation's owner."""
     names.checked(name, "person")
     _check_email(email)
     workspaces.ensure_first(unit)
@@ -125,7 +125,7 @@ def add(
         raise NameTaken(f"there is a person {taken!r} already; choose another name, or give {taken!r} a role")
     agent = tokens.agent_called(unit.conn, name)
     if agent is not None:
-        raise NameTaken(f"there is an agent {agent!r}; a person is called otherwise, so that nobody mixes them up")
+        raise NameTaken(f"there is an agent {agent!r}; choose another name, so that histories stay clear")
     if first_owner(unit.conn) is None and (workspace, role) != (OPERATORS, Role.OWNER):
         raise NotAllowed(
             f"nobody owns this installation yet, so {name!r} has to be an owner of {OPERATORS!r}, not {role.value} "
@@ -146,9 +146,9 @@ def add(
 
 
 def set_role(unit: Unit, person_id: UUID, role: Role, workspace: str, by: Actor) -> Person:
-    """Give a person a role in a workspace, whether or not they had one there.
+    """Give a person a role in a workspace, replacing their previous role.
 
-    Who may not manage it any more leaves no agents in it: those that were made with their tokens are revoked.
+    If the new role cannot manage, the agents' tokens that they created in the workspace are revoked.
     """
     person = _locked(unit, person_id)
     workspaces.require(unit.conn, workspace)
@@ -170,7 +170,7 @@ def set_role(unit: Unit, person_id: UUID, role: Role, workspace: str, by: Actor)
 
 
 def leave(unit: Unit, person_id: UUID, workspace: str, by: Actor) -> Person:
-    """Take a person out of a workspace; their tokens for it are revoked with that."""
+    """Remove a person from a workspace and revoke their tokens for it."""
     person = _locked(unit, person_id)
     if workspace not in person.roles:
         raise NotFound(f"{person.name} is not in workspace {workspace[:80]!r}")
@@ -184,33 +184,33 @@ def leave(unit: Unit, person_id: UUID, workspace: str, by: Actor) -> Person:
 
 
 def set_password(unit: Unit, person_id: UUID, password: str, by: Actor, *, keep: str | None = None) -> Person:
-    """Set the hash. Whoever came in by the old password, or by a link, is out; `keep` is the hash of a session."""
+    """Set the password hash. All sessions and links end, except the session whose hash is `keep`."""
     person = _locked(unit, person_id)
     unit.conn.execute(sa.update(P).where(P.c.id == person_id).values(password=password))
-    ended = sessions.shut(unit, person_id, keep=keep)
+    ended = sessions.end_sessions(unit, person_id, keep=keep)
     actions.record(unit, by, "password_set", person.name, details={"sessions": ended})
     return get(unit.conn, person_id)
 
 
 def renew_password(unit: Unit, person_id: UUID, before: str, after: str) -> None:
-    """The same password, hashed with today's parameters, unless it was changed meanwhile."""
+    """Replace the hash of an unchanged password with one made with the current parameters."""
     unit.conn.execute(sa.update(P).where(P.c.id == person_id, P.c.password == before).values(password=after))
 
 
 def disable(unit: Unit, person_id: UUID, by: Actor) -> Person:
-    """Shut a person out at once: sessions end, tokens are revoked, links are void."""
+    """Disable a person: sessions end, tokens are revoked and login links become invalid."""
     person = _locked(unit, person_id)
     if person.disabled_at is not None:
         return person
     _leaves_an_owner(unit, person, "disabled")
     unit.conn.execute(sa.update(P).where(P.c.id == person_id).values(disabled_at=unit.now))
-    details = {"sessions": sessions.shut(unit, person_id), "tokens": tokens.revoke_all(unit, person_id, by)}
+    details = {"sessions": sessions.end_sessions(unit, person_id), "tokens": tokens.revoke_all(unit, person_id, by)}
     actions.record(unit, by, "user_disabled", person.name, details=details)
     return get(unit.conn, person_id)
 
 
 def enable(unit: Unit, person_id: UUID, by: Actor) -> Person:
-    """Let a person in again; what was revoked stays revoked."""
+    """Enable a person again. Revoked tokens stay revoked."""
     person = _locked(unit, person_id)
     if person.disabled_at is None:
         return person
@@ -240,4 +240,4 @@ def _check_email(email: str | None) -> None:
         return
     local, at, domain = email.rpartition("@")
     if not (at and local and domain and len(email) <= LONGEST_EMAIL and email.isprintable() and " " not in email):
-        raise InvalidData(f"{email[:80]!r} is no mail address; write it as ann@example.org")
+        raise InvalidData(f"{email[:80]!r} is not a mail address; write it as ann@example.org")

@@ -1,4 +1,4 @@
-"""Actions: what people and tokens did that is in no instance's history, such as logins and changes of roles."""
+"""Actions: a log of what people and tokens did outside instance histories, such as logins and role changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Action", "ActionPage", "page", "record"]
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One thing that somebody did."""
+    """An entry of the action log."""
 
     id: UUID
     workspace: str | None
@@ -33,11 +33,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class ActionPage:
-    """One page of the list."""
+    """One page of the action log."""
 
     actions: list[Action]
     next: UUID | None
-    """The cursor of the next page; None on the last."""
+    """The cursor of the next page; None on the last page."""
 
 
 def page(
@@ -49,7 +49,7 @@ def page(
     after: UUID | None = None,
     limit: int = 50,
 ) -> ActionPage:
-    """The newest first. An actor is `user:ann`, or just `ann` for all that she did, also through her tokens."""
+    """List actions, newest first. An actor is `user:ann`, or `ann` for everything she did, also through her tokens."""
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
     query = sa.select(A).order_by(A.c.id.desc()).limit(limit + 1)

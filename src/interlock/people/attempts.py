@@ -1,7 +1,7 @@
-"""Login attempts: a few failures a name and an address, then nobody looks at the password for a while.
+"""Login attempts: after a few failures for a name or an address, further attempts are refused for a while.
 
-An attempt is written down before the password is checked, and taken away when it was right. So a hundred attempts
-at the same moment count as a hundred, not as none yet.
+An attempt is recorded before the password is checked, and removed when the password was right. So a hundred
+simultaneous attempts count as a hundred.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_BY_ADDRESS = 20
 
 
 def begin(unit: Unit, name: str, address: str) -> None:
-    """Count one more; TooManyAttempts, and nothing is counted, when there were enough."""
+    """Record an attempt. Raises TooManyAttempts, without recording, if the limit is reached."""
     workspaces.lock(unit)
     who, where = _hidden(name), _net(address)
     wait = max(_wait(unit, L.c.name == who, MOST_BY_NAME), _wait(unit, L.c.address == where, MOST_BY_ADDRESS))
@@ -36,24 +36,24 @@ def begin(unit: Unit, name: str, address: str) -> None:
 
 
 def clear(unit: Unit, name: str) -> None:
-    """The password was right: what failed under this name before does not count any more."""
+    """Delete the recorded attempts for this name after a successful login."""
     unit.conn.execute(sa.delete(L).where(L.c.name == _hidden(name)))
 
 
 def _wait(unit: Unit, same: sa.ColumnElement[Any], most: int) -> Micros:
-    """How long until one of the last `most` is old enough not to count."""
+    """The time until one of the last `most` attempts expires."""
     query = sa.select(L.c.at).where(same, L.c.at > unit.now - WINDOW).order_by(L.c.at.desc()).limit(most)
     times = list(unit.conn.execute(query).scalars())
     return min(times[-1] + WINDOW - unit.now, WINDOW) if len(times) == most else 0
 
 
 def _hidden(name: str) -> str:
-    """Names are only compared here, and now and then somebody types a password where the name belongs."""
+    """Hash the name: it is only compared, and people sometimes type their password into the name field."""
     return digest(name.lower())
 
 
 def _net(address: str) -> str:
-    """Whoever has one address of IPv6 has 2^64 of them, so these count together."""
+    """Reduce an IPv6 address to its /64 network, because one subscriber controls all 2^64 addresses of it."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

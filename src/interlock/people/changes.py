@@ -1,9 +1,9 @@
-"""Changes: how other processes hear that somebody may have lost a right."""
+"""The notification that tells other processes about changed permissions."""
 
 from __future__ import annotations
 
 CHANGED = "*people"
-"""Hinted beside the queues when people, roles, tokens or sessions changed; no queue has this name.
+"""The hint sent when people, roles, tokens or sessions change. No queue has this name.
 
-A hint only makes it quick: a caller is asked about anew every two seconds, whatever comes.
+Hints only speed things up: callers are re-checked every two seconds in any case.
 """

@@ -1,4 +1,4 @@
-"""Cleaning up: rows that have had their time go, a bounded number at once, whichever process looks first."""
+"""Deletes expired rows in bounded batches. Any process may run it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWERS_KEPT = span(timedelta(days=7))
 
 
 def clean_up(unit: Unit, batch: int = BATCH) -> int:
-    """Delete old attempts, ended sessions, links and answers; how many. Call it again while it is not 0."""
+    """Delete old attempts, ended sessions, links and idempotent answers. Returns how many; repeat until it is 0."""
     now = unit.now
     over = sa.or_(S.c.ended_at.is_not(None), S.c.until <= now, S.c.seen_at <= now - sessions.IDLE)
     old: list[tuple[sa.Table, sa.ColumnElement[bool]]] = [

@@ -1,4 +1,4 @@
-"""Why somebody was not let in, or a change to people and tokens was refused. Nothing was changed."""
+"""Errors of authentication and of changes to people and tokens. Nothing was changed."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from interlock.engine import EngineError, InvalidData
 
 
 class NotAuthenticated(EngineError):
-    """Nobody is known by what was shown: log in, or use another token."""
+    """The credentials are missing or invalid: log in, or use another token."""
 
 
 class NotAllowed(EngineError):
-    """The person or token is known, and may not do this."""
+    """The person or token is known but not permitted to do this."""
 
 
 class LastOwner(NotAllowed):
-    """Without this person nobody could manage the installation any more."""
+    """The person is the last owner, without whom nobody could manage the installation."""
 
 
 class TooManyAttempts(EngineError):
-    """Too many failed logins; the password was not even looked at."""
+    """Too many failed logins. The password was not checked."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
@@ -26,20 +26,20 @@ class TooManyAttempts(EngineError):
 
 
 class NameTaken(EngineError):
-    """Something of this kind has the name already."""
+    """The name is already in use."""
 
 
 class WrongName(InvalidData):
-    """The name has characters that names do not have, or too many."""
+    """The name contains characters that are not allowed, or is too long."""
 
 
 class WeakPassword(InvalidData):
-    """The password is too short, or longer than any that is typed."""
+    """The password is too short or too long."""
 
 
 class WeakSecret(InvalidData):
-    """A token's secret that was chosen by hand could be guessed, or cannot be sent."""
+    """A token secret chosen by hand is guessable or cannot be sent in a header."""
 
 
 class WrongScope(InvalidData):
-    """There is no such scope, or a token of this kind does not take any."""
+    """The scope does not exist, or this kind of token takes no scopes."""

@@ -1,4 +1,4 @@
-"""Secrets that we make ourselves: 32 random bytes, of which only a hash is kept."""
+"""Generated secrets: 32 random bytes, of which only a hash is stored."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def new_secret(prefix: str = "") -> str:
 
 
 def digest(secret: str) -> str:
-    """A plain SHA-256 is enough for these: nobody guesses 256 random bits, however fast each guess is."""
+    """Hash a generated secret. SHA-256 is enough, because 256 random bits cannot be guessed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,8 @@
-"""Changes to people and tokens as somebody asks for them: every door takes these, so each has the same checks.
+"""Changes to people and tokens on behalf of a caller. Every interface uses these functions, so all share the same
+checks.
 
-Whoever owns a workspace manages those who are in it. Who is in none of their workspaces is not theirs to change, and
-to them not there. A token makes no token that can do more or lives longer than itself, nor one in another's name.
+An owner of a workspace manages its members. People outside the owner's workspaces cannot be changed and are reported
+as not found. A token cannot create a token that may do more, lives longer, or belongs to somebody else.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from interlock.people.tokens import TokenRow
 from interlock.store import Micros, moment
 
 
-def in_a_login(who: Principal, what: str) -> None:
-    """NotAllowed through a token: whoever has stolen one must not come in by another way once it is revoked."""
+def require_login(who: Principal, what: str) -> None:
+    """Raise NotAllowed for a caller with a token. Otherwise a stolen token could give lasting access after its
+    revocation.
+    """
     if who.token_id is not None:
-        raise NotAllowed(f"{what} in a login, not through a token")
+        raise NotAllowed(f"{what} needs a login; a token cannot do it")
 
 
 def change_role(unit: Unit, who: Principal, person_id: UUID, role: Role | None, workspace: str) -> Person:
-    """Give somebody a role in a workspace; None takes them out of it."""
+    """Give a person a role in a workspace; None removes them from it."""
     person = accounts.get(unit.conn, person_id)
     if not who.may("manage", OPERATORS):
         if not who.may("read", OPERATORS) and not who.workspaces & set(person.roles):
@@ -35,7 +38,7 @@ def change_role(unit: Unit, who: Principal, person_id: UUID, role: Role | None, 
         require(who, "manage", workspace, f"workspace {workspace!r}")
         if not any(who.may("manage", theirs) for theirs in person.roles):
             raise NotAllowed(
-                f"{person.name} is in no workspace that {who.name} owns; an owner of {OPERATORS!r} can let them in"
+                f"{person.name} is in no workspace that {who.name} owns; ask an owner of {OPERATORS!r} to add them"
             )
     by = who.actor_in(workspace)
     if role is None:
@@ -54,38 +57,38 @@ def issue_token(
     scopes: Iterable[str] = (),
     until: Micros | None = None,
 ) -> tuple[TokenRow, str]:
-    """A token and its secret: one that acts as whoever asks, or for owners an agent's, or another person's."""
+    """Create a token that acts as the caller; owners may also create tokens for agents and for other people."""
     own = kind == "person" and person is None
     require(who, "read" if own else "manage", workspace, f"workspace {workspace!r}")
     person_id = accounts.find(unit.conn, person).id if person is not None else None
     if own:
         if who.person_id is None:
-            raise InvalidData("an agent has no person to make a token for; name one, or make an agent's token")
+            raise InvalidData("an agent has no person; name one, or create an agent's token")
         person_id = who.person_id
     if who.token_id is not None:
         if kind == "person" and person_id != who.person_id:
-            raise NotAllowed("a token makes no token in another person's name; log in to do that")
+            raise NotAllowed("a token cannot create a token for another person; log in to do that")
         until = _no_longer_than(tokens.get(unit.conn, who.token_id), until)
     by = who.actor_in(workspace)
     return tokens.create(unit, workspace, name, kind=kind, by=by, person_id=person_id, scopes=scopes, until=until)
 
 
 def _no_longer_than(maker: TokenRow, until: Micros | None) -> Micros | None:
-    """When a token ends that was made with another; the maker's end where nothing is said."""
+    """The expiry of a token created with another token: at most, and by default, the expiry of that token."""
     if maker.until is None or (until is not None and until <= maker.until):
         return until
     if until is None:
         return maker.until
     end = moment(maker.until).isoformat()
-    raise NotAllowed(f"a token makes none that outlives it; this one ends {end}, so give that or an earlier time")
+    raise NotAllowed(f"a token cannot create one that outlives it; this one expires {end}, so give an earlier time")
 
 
 def revoke_token(unit: Unit, who: Principal, token_id: UUID) -> TokenRow:
-    """Revoke one's own token, or as an owner any of the workspace; what it made is revoked with it."""
+    """Revoke a token of your own or, as an owner, any token of the workspace, with all tokens created with it."""
     found = tokens.get(unit.conn, token_id)
     mine = found.person_id is not None and found.person_id == who.person_id
     if not mine:
         require(who, "manage", found.workspace, f"token {token_id}")
     elif found.workspace not in who.workspaces:
-        raise NotAllowed(f"this session is not for the workspace {found.workspace!r}")
+        raise NotAllowed(f"this token is not valid for the workspace {found.workspace!r}")
     return tokens.revoke(unit, token_id, who.actor_in(found.workspace))

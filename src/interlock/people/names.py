@@ -1,4 +1,4 @@
-"""What people, workspaces and tokens may be called."""
+"""Valid names for people, workspaces and tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def is_name(text: str) -> bool:
 
 
 def checked(text: str, what: str) -> str:
-    """The name, if it is one: it stands in addresses, in actors and in logs, so it has no other characters."""
+    """Return the name if it is valid. Names appear in URLs, actors and logs, so few characters are allowed."""
     if not is_name(text):
-        raise WrongName(f"{text[:80]!r} is no name for a {what}; use 1 to 64 letters, digits and . _ @ -")
+        raise WrongName(f"{text[:80]!r} is not a valid {what} name; use 1 to 64 letters, digits and . _ @ -")
     return text

@@ -1,4 +1,4 @@
-"""Passwords: Argon2id, in equal time for whoever is not there, and never so many at once that memory runs out."""
+"""Password hashing with Argon2id: constant time for unknown people, and bounded memory."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from interlock.people.hashing import new_secret
 
 SHORTEST, LONGEST = 10, 200
 
-# Each hash takes 64 MiB: a flood of logins waits here instead of taking the process down.
+# Each hash takes 64 MiB. A flood of logins waits here instead of exhausting the memory.
 _AT_ONCE = threading.BoundedSemaphore(4)
 
 
 class Passwords:
-    """Hashes and checks; it knows neither people nor a database, and must not run inside a transaction."""
+    """Hashes and verifies passwords. Knows neither people nor a database; must not run inside a transaction."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
 
     def hashed(self, password: str) -> str:
-        """The hash to keep; WeakPassword when it is too short or too long."""
+        """Hash a password. Raises WeakPassword if it is too short or too long."""
         if not SHORTEST <= len(password) <= LONGEST:
             raise WeakPassword(
                 f"a password has {SHORTEST} to {LONGEST} characters, this one has {len(password)}; "
-                "take a few words that do not belong together"
+                "choose a few unrelated words"
             )
         return self._hash(password)
 
     def fits(self, kept: str | None, given: str) -> bool:
-        """Whether it is the password. Where there is none to compare with, it takes as long and is not."""
-        stand_in = self._stand_in  # made before either way is taken: the first login pays for it in any case
-        # Nobody's password is longer, so nothing that long has to be hashed.
+        """Verify a password. Without a stored hash it takes the same time and returns False."""
+        stand_in = self._stand_in  # computed before the branch: the first login pays for it in any case
+        # No stored password is longer, so longer input is not hashed.
         tried = given if len(given) <= LONGEST else ""
         try:
             with _AT_ONCE:
@@ -45,7 +45,7 @@ class Passwords:
         return kept is not None
 
     def renewed(self, kept: str, given: str) -> str | None:
-        """A new hash of the right password, if the kept one was made with other parameters than today's."""
+        """A new hash of a correct password, if the stored one was made with other parameters."""
         return self._hash(given) if self._hasher.check_needs_rehash(kept) else None
 
     def _hash(self, password: str) -> str:

@@ -1,4 +1,4 @@
-"""People: what a program calls to let people and agents in, and to manage them."""
+"""`People`: the interface for authentication and for managing people and tokens."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ AT_LOGIN = Actor(SYSTEM, "login")
 
 
 class People:
-    """Workspaces, people, tokens and sessions of an engine's database. Safe from any thread."""
+    """The workspaces, people, tokens and sessions of an engine's database. Thread-safe."""
 
     def __init__(self, engine: Engine, *, hasher: PasswordHasher | None = None) -> None:
         self._engine = engine
         self._passwords = Passwords(hasher)
 
     def setup(self, *, owner: str = "owner", token: str | None = None) -> Person:
-        """Make the installation somebody's: at its first start only, later ones change nothing. Its owner."""
+        """Create the installation's owner at the first start; later calls change nothing. Returns the owner."""
 
         def first(unit: Unit) -> Person:
             workspaces.ensure_first(unit)
@@ -48,7 +48,7 @@ class People:
                 tokens.create(unit, OPERATORS, "setup", kind="person", person_id=made.id, by=AT_START, secret=token)
             return made
 
-        # Every start asks; only the first one has to wait for the writer.
+        # Every start calls this; only the first one needs the writer.
         there = self._engine.read(accounts.first_owner)
         return there if there is not None else self._engine.write(first, name="people")
 
@@ -64,7 +64,7 @@ class People:
         email: str | None = None,
         workspace: str = OPERATORS,
     ) -> Person:
-        """A new person; without a password they come in by a login link."""
+        """Add a person. Without a password they log in with a link."""
         names.checked(name, "person")
         hashed = self._passwords.hashed(password) if password is not None else None
         return self._engine.write(
@@ -76,40 +76,41 @@ class People:
         return self._engine.read(lambda conn: accounts.get(conn, person_id))
 
     def find(self, name: str) -> Person:
-        """The person of this name, regardless of case; NotFound when there is nobody."""
+        """The person with this name, ignoring case. Raises NotFound."""
         return self._engine.read(lambda conn: accounts.find(conn, name))
 
     def first_owner(self) -> Person | None:
-        """The eldest owner of the installation; None before its first start."""
+        """The oldest owner of the installation; None before the first start."""
         return self._engine.read(accounts.first_owner)
 
     def everyone(self, workspace: str | None = None) -> list[Person]:
-        """All people, or those of one workspace, by name."""
+        """All people, or the members of one workspace, by name."""
         return self._engine.read(lambda conn: accounts.everyone(conn, workspace))
 
     def set_role(self, person_id: UUID, role: Role, *, by: Actor, workspace: str = OPERATORS) -> Person:
-        """Give a person a role in a workspace, whether or not they had one there."""
+        """Give a person a role in a workspace, replacing their previous role."""
         return self._engine.write(lambda unit: accounts.set_role(unit, person_id, role, workspace, by), name="people")
 
     def leave(self, person_id: UUID, workspace: str, *, by: Actor) -> Person:
-        """Take a person out of a workspace, with their tokens for it."""
+        """Remove a person from a workspace and revoke their tokens for it."""
         return self._engine.write(lambda unit: accounts.leave(unit, person_id, workspace, by), name="people")
 
     def set_password(self, person_id: UUID, password: str, *, by: Actor, keep: str | None = None) -> Person:
-        """Set a password. Sessions and links from before end, except the session whose hash is `keep`."""
+        """Set a password. Earlier sessions and links end, except the session whose hash is `keep`."""
         hashed = self._passwords.hashed(password)
         return self._engine.write(
             lambda unit: accounts.set_password(unit, person_id, hashed, by, keep=keep), name="people"
         )
 
     def hashed(self, password: str) -> str:
-        """A password as it is kept, for `accounts.add` and `accounts.set_password`; takes a tenth of a second."""
+        """Hash a password for `accounts.add` and `accounts.set_password`. Takes a tenth of a second."""
         return self._passwords.hashed(password)
 
     def confirm(self, person_id: UUID, password: str, *, address: str) -> None:
-        """NotAllowed unless it is the person's present password; who has none has nothing to confirm.
+        """Check a person's current password; raises NotAllowed if it is wrong. Without a password there is nothing to
+        check.
 
-        Whoever sits at a browser that somebody left open may guess here as little as at the login: wrong ones count.
+        Failures count as login attempts, so that an unattended browser cannot be used to guess the password.
         """
         person = self.get(person_id)
         if not person.has_password:
@@ -127,15 +128,15 @@ class People:
                 lambda unit: actions.record(unit, AT_LOGIN, "old_password_wrong", person.name, details=where),
                 name="login",
             )
-            raise NotAllowed("the old password is wrong")
+            raise NotAllowed("the current password is wrong")
         self._engine.write(lambda unit: attempts.clear(unit, person.name), name="login")
 
     def disable(self, person_id: UUID, *, by: Actor) -> Person:
-        """Shut a person out at once: sessions end and tokens are revoked."""
+        """Disable a person: their sessions end and their tokens are revoked."""
         return self._engine.write(lambda unit: accounts.disable(unit, person_id, by), name="people")
 
     def enable(self, person_id: UUID, *, by: Actor) -> Person:
-        """Let a person in again; what was revoked stays revoked."""
+        """Enable a person again. Revoked tokens stay revoked."""
         return self._engine.write(lambda unit: accounts.enable(unit, person_id, by), name="people")
 
     # -- workspaces
@@ -159,7 +160,7 @@ class People:
         scopes: Iterable[str] = (),
         until: datetime | None = None,
     ) -> tuple[TokenRow, str]:
-        """A token and its secret, which nobody can see again."""
+        """Create a token. Its secret is returned only here."""
         end, given = micros(until) if until is not None else None, tuple(scopes)
         return self._engine.write(
             lambda unit: tokens.create(
@@ -172,32 +173,32 @@ class People:
         return self._engine.read(lambda conn: tokens.get(conn, token_id))
 
     def tokens(self, workspace: str | None = None) -> list[TokenRow]:
-        """The newest first, revoked ones too."""
+        """List tokens, newest first, including revoked ones."""
         return self._engine.read(lambda conn: tokens.every(conn, workspace))
 
     def revoke(self, token_id: UUID, by: Actor) -> TokenRow:
         return self._engine.write(lambda unit: tokens.revoke(unit, token_id, by), name="people")
 
     def by_token(self, secret: str) -> Principal:
-        """Whoever the token stands for; NotAuthenticated when it is not, or no longer, valid."""
+        """Authenticate a token. Raises NotAuthenticated if it is invalid, expired or revoked."""
         now = self._engine.clock.now()
         return self._engine.read(lambda conn: tokens.by_secret(conn, secret, now))
 
     def note_use(self, token_ids: Iterable[UUID]) -> int:
-        """Write down that these tokens were used; collect them and call this now and then."""
+        """Record that these tokens were used. Callers collect ids and call this from time to time."""
         used = frozenset(token_ids)
         return self._engine.write(lambda unit: tokens.note_use(unit, used), name="people") if used else 0
 
     # -- logging in and out
 
     def login(self, name: str, password: str, *, address: str, browser: str) -> Login:
-        """Log in by password: NotAuthenticated when it is wrong, TooManyAttempts after a few wrong ones."""
+        """Log in with a password. Raises NotAuthenticated if it is wrong, TooManyAttempts after several failures."""
 
         def begin(unit: Unit) -> tuple[UUID, str, str | None] | None:
             attempts.begin(unit, name, address)
             return accounts.kept_password(unit.conn, name)
 
-        # Hashing takes a tenth of a second, so it is done between two transactions and holds up neither.
+        # Hashing takes a tenth of a second, so it runs between two transactions.
         known = self._engine.write(begin, name="login")
         kept = known[2] if known is not None else None
         if not self._passwords.fits(kept, password) or known is None or kept is None:
@@ -207,7 +208,7 @@ class People:
         def succeed(unit: Unit) -> Login | None:
             workspaces.lock(unit)
             if accounts.kept_password(unit.conn, name) != known:
-                return None  # disabled, or given another password, while this one was being checked
+                return None  # disabled, or the password changed, while this one was being checked
             attempts.clear(unit, name)
             if renewed is not None:
                 accounts.renew_password(unit, known[0], kept, renewed)
@@ -219,7 +220,7 @@ class People:
         return done
 
     def _failed(self, name: str | None, address: str, browser: str) -> NotAuthenticated:
-        """Only names that we know are written down: what was typed there may be a password."""
+        """Record a failed login. Unknown names are not recorded, because they may be mistyped passwords."""
         where = {"address": shortened(address, 100), "browser": shortened(browser, 200)}
         self._engine.write(
             lambda unit: actions.record(unit, AT_LOGIN, "login_failed", name or "", details=where), name="login"
@@ -227,7 +228,7 @@ class People:
         return NotAuthenticated("the name or the password is wrong")
 
     def login_link(self, person_id: UUID, *, by: Actor = AT_START) -> str:
-        """The secret of a link that logs this person in, once, within the hour."""
+        """Create a link secret that logs this person in, once, within an hour."""
 
         def make(unit: Unit) -> str:
             workspaces.lock(unit)
@@ -239,7 +240,7 @@ class People:
         return self._engine.write(make, name="login")
 
     def login_by_link(self, secret: str, *, address: str, browser: str) -> Login:
-        """Log in by a link; it is used up with that."""
+        """Log in with a link, which then becomes invalid."""
 
         def use(unit: Unit) -> Login:
             workspaces.lock(unit)
@@ -248,37 +249,37 @@ class People:
         return self._engine.write(use, name="login")
 
     def by_session(self, secret: str) -> Principal:
-        """Whoever is logged in; NotAuthenticated when the session has ended."""
+        """Authenticate a session. Raises NotAuthenticated if it has ended."""
         now = self._engine.clock.now()
-        seen = self._engine.read(lambda conn: sessions.by_secret(conn, secret, now))
-        hashed = seen.principal.session
-        if seen.to_note and hashed is not None:
-            # A disk that is full must not keep people from the pages that say so.
+        found = self._engine.read(lambda conn: sessions.by_secret(conn, secret, now))
+        hashed = found.principal.session
+        if found.to_note and hashed is not None:
+            # A full disk must not lock people out of the pages that report it.
             with contextlib.suppress(StoreError):
                 self._engine.write(lambda unit: sessions.note_seen(unit, hashed), name="login")
-        return seen.principal
+        return found.principal
 
     def csrf(self, secret: str) -> str:
-        """The value that every form of this session carries."""
+        """The CSRF value for the forms of this session."""
         return sessions.csrf_of(secret)
 
     def check_csrf(self, secret: str, given: str) -> bool:
         return sessions.check_csrf(secret, given)
 
     def end_session(self, secret: str) -> bool:
-        """Log out; False when there was nothing to end."""
+        """Log out. False if there was no session."""
         return self._engine.write(lambda unit: sessions.end(unit, secret), name="login")
 
     def sessions(self, person_id: UUID) -> list[LoginSession]:
-        """Where a person is logged in, the newest first."""
+        """A person's sessions, newest first."""
         now = self._engine.clock.now()
         return self._engine.read(lambda conn: sessions.of(conn, person_id, now))
 
     def end_all(self, person_id: UUID, *, by: Actor, keep: str | None = None) -> int:
-        """Log a person out everywhere, except in the session whose hash is `keep`; how many ended."""
+        """Log a person out everywhere, except in the session whose hash is `keep`. Returns how many sessions ended."""
         return self._engine.write(lambda unit: sessions.end_all(unit, person_id, by, keep=keep), name="login")
 
-    # -- looking back, and cleaning up
+    # -- action log and clean-up
 
     def actions(
         self,
@@ -289,13 +290,13 @@ class People:
         after: UUID | None = None,
         limit: int = 50,
     ) -> actions.ActionPage:
-        """What was done, the newest first; `after` is the cursor of the page before."""
+        """List actions, newest first; `after` is the cursor of the previous page."""
         return self._engine.read(
             lambda conn: actions.page(conn, actor=actor, what=what, workspace=workspace, after=after, limit=limit)
         )
 
     def clean_up(self) -> int:
-        """Delete what has had its time, a bounded number at once; call it again while it is not 0."""
+        """Delete expired rows, a bounded number at once. Repeat until it returns 0."""
         return self._engine.write(cleaning.clean_up, name="people")
 
 

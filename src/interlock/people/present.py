@@ -1,7 +1,7 @@
-"""Whoever asks, once more inside the transaction: what was true when the request came may be over when it is done.
+"""Re-checks the caller inside the transaction of a write.
 
-A caller is remembered for a moment, and another process may revoke the token, end the login or take the role meanwhile.
-A write that was begun by then must leave nothing behind, least of all a token that outlives its maker.
+The service caches callers for a moment. Meanwhile another process may revoke the token, end the session or remove the
+role. A write that was already under way must then leave nothing behind, least of all a new token.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from interlock.people.principal import Principal
 
 
 def confirm(unit: Unit, who: Principal, *, alone: bool = False) -> None:
-    """NotAuthenticated where the token or the login is over by now, NotAllowed where a right of theirs was taken away.
+    """Raise NotAuthenticated if the caller's token or session has ended, NotAllowed if they lost a permission.
 
-    `alone` is for changes to people and tokens: none of those comes between this and the commit.
+    With `alone`, also take the lock on people and tokens, so that neither changes before the commit.
     """
     if alone:
         workspaces.lock(unit)
@@ -24,7 +24,7 @@ def confirm(unit: Unit, who: Principal, *, alone: bool = False) -> None:
     elif who.session is not None:
         now = sessions.by_hash(unit.conn, who.session, unit.now).principal
     else:
-        raise NotAuthenticated("this needs a token or a login")
+        raise NotAuthenticated("this needs a token or a session; log in or send a token")
     kept = all((role := now.role_in(w)) is not None and role.includes(had) for w, had in who.roles.items())
     if not kept or not who.scopes <= now.scopes:
-        raise NotAllowed("your rights were changed while this was under way; ask again")
+        raise NotAllowed("your permissions changed during this request; try again")

@@ -1,4 +1,4 @@
-"""Who is asking: a person, directly or through a token of theirs, or an agent."""
+"""The authenticated caller: a person, directly or through a token, or an agent."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from interlock.people.errors import NotAllowed
 from interlock.people.roles import PERMISSIONS, Role
 
 OPERATORS = "default"
-"""The first workspace is the installation's own. Its members see workers, limits, leases and schedules of all;
-its owners manage workspaces and users."""
+"""The first workspace belongs to the installation.
+
+Its members see workers, limits, leases and schedules of all workspaces; its owners manage workspaces and users.
+"""
 
 Kind = Literal["person", "agent"]
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody who has shown who they are, and what they may do at this moment."""
+    """An authenticated caller and their current permissions."""
 
     kind: Kind
     name: str
     person_id: UUID | None = None
     token_id: UUID | None = None
     roles: Mapping[str, Role] = field(default_factory=dict, hash=False)
-    """A person's role in each workspace; through a token only in the token's. Empty for agents."""
+    """A person's role by workspace; with a token only in the token's workspace. Empty for agents."""
     workspace: str | None = None
-    """An agent's only workspace."""
+    """The workspace of an agent."""
     scopes: frozenset[str] = frozenset()
     session: str | None = None
-    """The hash of the login session, if there is one."""
+    """The hash of the login session, if any."""
     through: str | None = None
-    """The name of the token that a person uses."""
+    """The name of the person's token, if one is used."""
 
     @property
     def workspaces(self) -> frozenset[str]:
@@ -43,14 +45,14 @@ class Principal:
 
     @property
     def who(self) -> str:
-        """Unique and stable: the same for a person in each session, another for each token."""
+        """A unique, stable id: the same for all sessions of a person, different for each token."""
         return f"token:{self.token_id}" if self.token_id is not None else f"person:{self.person_id}"
 
     def role_in(self, workspace: str) -> Role | None:
         return self.roles.get(workspace)
 
     def may(self, permission: str, workspace: str, machine: str | None = None) -> bool:
-        """Whether this is allowed there; a scope that is narrowed to a machine allows nothing without it."""
+        """Whether the permission is granted. A scope limited to one machine grants nothing without that machine."""
         if self.kind == "agent":
             allowed = permission in self.scopes or (machine is not None and f"{permission}:{machine}" in self.scopes)
             return allowed and workspace == self.workspace
@@ -58,18 +60,18 @@ class Principal:
         return role is not None and permission in PERMISSIONS[role]
 
     def concerned_with(self, machine: str) -> bool:
-        """Whether anything of this machine is theirs: a person's is all of it, an agent's what a scope is for."""
+        """Whether the caller may know about this machine: people always, agents if a scope covers it."""
         return self.kind == "person" or any(":" not in one or one.endswith(f":{machine}") for one in self.scopes)
 
     @property
     def readable_machines(self) -> frozenset[str] | None:
-        """The machines whose instances they may read somewhere; None: all of them, where they may read at all."""
+        """The machines whose instances the caller may read somewhere; None means all."""
         if self.kind == "person" or "read" in self.scopes:
             return None
         return frozenset(scope.removeprefix("read:") for scope in self.scopes if scope.startswith("read:"))
 
     def actor_in(self, workspace: str) -> Actor:
-        """As the history and the list of actions name them."""
+        """The caller as the history and the action log name them."""
         if self.kind == "agent":
             return Actor(AGENT, self.name, frozenset())
         name = self.name if self.through is None else f"{self.name}/{self.through}"
@@ -77,16 +79,16 @@ class Principal:
 
 
 def person_actor(name: str, role: Role | None) -> Actor:
-    """A person with this role, as the engine judges them."""
-    held = frozenset(one.value for one in Role if role is not None and role.includes(one))
-    return Actor(OWNER if role is Role.OWNER else USER, name, held)
+    """The engine's actor for a person with this role."""
+    roles = frozenset(one.value for one in Role if role is not None and role.includes(one))
+    return Actor(OWNER if role is Role.OWNER else USER, name, roles)
 
 
 def require(who: Principal, permission: str, workspace: str, what: str, *, machine: str | None = None) -> None:
-    """404 for what is in another workspace, 403 for what the caller's role or scope does not cover.
+    """Raise NotFound for another workspace, NotAllowed if the role or scope does not cover the permission.
 
-    `machine` is that of what is there: to an agent without any scope for it, it is not there either, and who may not
-    read it is not told which it is.
+    `machine` is the machine of the object. An agent without any scope for that machine gets NotFound, and a caller who
+    may not read it does not learn its name.
     """
     if workspace not in who.workspaces or (machine is not None and not who.concerned_with(machine)):
         raise NotFound(f"there is no {what}")
@@ -95,13 +97,13 @@ def require(who: Principal, permission: str, workspace: str, what: str, *, machi
 
 
 def in_workspace(who: Principal, workspace: str) -> None:
-    """NotFound for a workspace that they are not in."""
+    """Raise NotFound unless the caller is a member of the workspace."""
     if workspace not in who.workspaces:
         raise NotFound(f"there is no workspace {workspace!r}")
 
 
 def need(who: Principal, permission: str, workspace: str, machine: str | None = None, *, named: bool = True) -> None:
-    """NotAllowed, with what would be needed; the machine only where it is `named` already."""
+    """Raise NotAllowed, naming the missing permission. The machine is only mentioned if `named`."""
     if who.may(permission, workspace, machine):
         return
     if who.kind == "agent":

@@ -1,4 +1,4 @@
-"""What people may do by their role, and agents by the scopes of their token."""
+"""Permissions of roles and scopes of tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interlock.people.errors import WrongScope
 
 
 class Role(StrEnum):
-    """What a person is in a workspace. Each role includes those before it."""
+    """A person's role in a workspace. Each role includes the ones before it."""
 
     VIEWER = "viewer"
     REVIEWER = "reviewer"
@@ -19,7 +19,7 @@ class Role(StrEnum):
     OWNER = "owner"
 
     def includes(self, other: Role) -> bool:
-        """Whether whoever has this role may do all that the other may. (`<` would compare the words.)"""
+        """Whether this role has all permissions of the other. (`<` would compare the words.)"""
         order = list(Role)
         return order.index(self) >= order.index(other)
 
@@ -31,23 +31,26 @@ _OWNER = _MEMBER | {"manage", "force"}
 PERMISSIONS: Mapping[Role, frozenset[str]] = MappingProxyType(
     {Role.VIEWER: _VIEWER, Role.REVIEWER: _REVIEWER, Role.MEMBER: _MEMBER, Role.OWNER: _OWNER}
 )
-"""`operate` is pause, resume, cancel, dead letters, bulk actions, a schedule run now, a message sent again;
-`manage` is people, tokens, schedules and alert rules; `force` is the move outside the table of transitions."""
+"""Permissions by role.
+
+`operate`: pause, resume, cancel, dead letters, bulk actions, run a schedule now, resend a message. `manage`: people,
+tokens, schedules and alert rules. `force`: moves outside the declared transitions.
+"""
 
 SCOPES = ("read", "create", "fire", "claims")
-"""What an agent's token may be good for, everywhere in its workspace or, as `fire:parcel`, for one machine."""
+"""The scopes of agents' tokens, for all machines of the workspace or, as in `fire:parcel`, for one."""
 
 _MACHINE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 def parse_scopes(scopes: Iterable[str]) -> frozenset[str]:
-    """The scopes, if each of them is one."""
+    """Validate scopes."""
     found = frozenset(scopes)
     for scope in sorted(found):
         verb, colon, machine = scope.partition(":")
         if verb not in SCOPES or (colon and not _MACHINE.fullmatch(machine)):
             raise WrongScope(
-                f"{scope[:80]!r} is no scope; there are {', '.join(SCOPES)}, "
-                "each alone or for one machine, as fire:parcel"
+                f"{scope[:80]!r} is not a scope; there are {', '.join(SCOPES)}, "
+                "each for all machines or for one, as in fire:parcel"
             )
     return found

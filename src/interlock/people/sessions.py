@@ -1,4 +1,4 @@
-"""Login sessions: what a browser's cookie stands for. Kept as a hash, for 14 days, or until a day goes by unused."""
+"""Login sessions, identified by a cookie. Stored as a hash; they end after 14 days, or after a day without use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BY_HASH = (
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A session that has just begun; the secret goes into the cookie and is nowhere else."""
+    """A new session. The secret goes into the cookie and is stored nowhere."""
 
     secret: str
     csrf: str
@@ -56,7 +56,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class LoginSession:
-    """A session as its owner sees it."""
+    """A session as shown to its person."""
 
     hash: str
     person_id: UUID
@@ -68,15 +68,15 @@ class LoginSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """Who a session belongs to, and whether it is time to write down that it was used."""
+class SessionUse:
+    """The caller of a session, and whether it is time to record its use."""
 
     principal: Principal
     to_note: bool
 
 
 def begin(unit: Unit, person_id: UUID, name: str, *, address: str, browser: str, how: str) -> tuple[str, Micros]:
-    """A new session: its secret and its end. The caller has made sure that the person may come in."""
+    """Start a session and return its secret and expiry. The caller has checked that the person may log in."""
     secret, until = new_secret(), unit.now + SESSION_LIFETIME
     where = {"address": shortened(address, 100), "browser": shortened(browser, 200)}
     unit.conn.execute(
@@ -88,13 +88,13 @@ def begin(unit: Unit, person_id: UUID, name: str, *, address: str, browser: str,
     return secret, until
 
 
-def by_secret(conn: sa.Connection, secret: str, now: Micros) -> Seen:
-    """Whoever is logged in with it, with the roles of this moment."""
+def by_secret(conn: sa.Connection, secret: str, now: Micros) -> SessionUse:
+    """The caller of a session, with their current roles."""
     return by_hash(conn, digest(secret), now)
 
 
-def by_hash(conn: sa.Connection, hashed: str, now: Micros) -> Seen:
-    """The same for a session that is known by the hash of its secret."""
+def by_hash(conn: sa.Connection, hashed: str, now: Micros) -> SessionUse:
+    """Like `by_secret`, for a known hash of the secret."""
     rows = conn.execute(_BY_HASH, {"hash": hashed}).all()
     first = rows[0] if rows else None
     if (
@@ -104,20 +104,20 @@ def by_hash(conn: sa.Connection, hashed: str, now: Micros) -> Seen:
         or first.until <= now
         or first.seen_at <= now - IDLE
     ):
-        raise NotAuthenticated("you are not logged in, or your session has ended; log in again")
+        raise NotAuthenticated("you are not logged in or your session has ended; log in again")
     roles = {row.workspace: Role(row.role) for row in rows if row.workspace is not None}
     who = Principal("person", first.name, first.person_id, roles=roles, session=hashed)
-    return Seen(who, first.seen_at <= now - NOTED_EVERY)
+    return SessionUse(who, first.seen_at <= now - NOTED_EVERY)
 
 
 def note_seen(unit: Unit, hashed: str) -> None:
-    """Write down that it was used; of many requests at the same moment one does it."""
+    """Record that the session was used. Of simultaneous requests, one does it."""
     old = S.c.seen_at <= unit.now - NOTED_EVERY
     unit.conn.execute(sa.update(S).where(S.c.hash == hashed, S.c.ended_at.is_(None), old).values(seen_at=unit.now))
 
 
 def of(conn: sa.Connection, person_id: UUID, now: Micros) -> list[LoginSession]:
-    """Where a person is logged in, the newest first."""
+    """A person's sessions, newest first."""
     query = (
         sa.select(S.c.hash, S.c.person_id, S.c.created_at, S.c.seen_at, S.c.until, S.c.address, S.c.browser)
         .where(S.c.person_id == person_id, S.c.ended_at.is_(None), S.c.until > now, S.c.seen_at > now - IDLE)
@@ -127,7 +127,7 @@ def of(conn: sa.Connection, person_id: UUID, now: Micros) -> list[LoginSession]:
 
 
 def end(unit: Unit, secret: str) -> bool:
-    """Log out; False when there was nothing to end."""
+    """Log out. False if there was no session."""
     query = (
         sa.update(S)
         .where(S.c.hash == digest(secret), S.c.ended_at.is_(None))
@@ -144,17 +144,19 @@ def end(unit: Unit, secret: str) -> bool:
 
 
 def end_all(unit: Unit, person_id: UUID, by: Actor, *, keep: str | None = None) -> int:
-    """Log a person out everywhere, links included, but not in the session whose hash is `keep`; how many ended."""
+    """Log a person out everywhere and delete their links, except the session whose hash is `keep`. Returns how many
+    ended.
+    """
     workspaces.lock(unit)
-    ended = shut(unit, person_id, keep=keep)
+    ended = end_sessions(unit, person_id, keep=keep)
     if ended:
         name = unit.conn.execute(sa.select(P.c.name).where(P.c.id == person_id)).scalar_one()
         actions.record(unit, by, "sessions_ended", name, details={"sessions": ended})
     return ended
 
 
-def shut(unit: Unit, person_id: UUID, *, keep: str | None = None) -> int:
-    """The same as a part of something else, which writes the action."""
+def end_sessions(unit: Unit, person_id: UUID, *, keep: str | None = None) -> int:
+    """Like `end_all`, but the caller records the action."""
     unit.ready.add(CHANGED)
     unit.conn.execute(sa.delete(K).where(K.c.person_id == person_id))
     theirs = [S.c.person_id == person_id, S.c.ended_at.is_(None)]
@@ -163,16 +165,16 @@ def shut(unit: Unit, person_id: UUID, *, keep: str | None = None) -> int:
     return unit.conn.execute(sa.update(S).where(*theirs).values(ended_at=unit.now)).rowcount
 
 
-# -- against requests that another site makes the browser send
+# -- protection against cross-site request forgery
 
 
 def csrf_of(secret: str) -> str:
-    """Follows from the session's secret, so nothing more has to be stored, and tells nothing about it."""
+    """Derive the CSRF value from the session's secret: nothing needs storing, and it reveals nothing."""
     return hmac.new(_bytes(secret), b"csrf", hashlib.sha256).hexdigest()
 
 
 def check_csrf(secret: str, given: str) -> bool:
-    """Whether a form came from our own page; it takes as long for a wrong value as for the right one."""
+    """Compare a form's CSRF value in constant time."""
     return hmac.compare_digest(_bytes(csrf_of(secret)), _bytes(given))
 
 
@@ -180,11 +182,11 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# -- links that log in once
+# -- one-time login links
 
 
 def make_link(unit: Unit, person_id: UUID, name: str, by: Actor) -> str:
-    """The secret of a link that logs this person in, once, within the hour."""
+    """Create a link secret that logs this person in, once, within an hour."""
     secret = new_secret()
     unit.conn.execute(sa.insert(K).values(hash=digest(secret), person_id=person_id, until=unit.now + LINK_LIVES))
     actions.record(unit, by, "login_link_made", name)
@@ -192,12 +194,12 @@ def make_link(unit: Unit, person_id: UUID, name: str, by: Actor) -> str:
 
 
 def use_link(unit: Unit, secret: str) -> UUID:
-    """Whose link it is; it is used up with that."""
+    """Consume a link and return its person."""
     query = sa.delete(K).where(K.c.hash == digest(secret), K.c.until > unit.now).returning(K.c.person_id)
     person_id = unit.conn.execute(query).scalar()
     if person_id is None:
         raise NotAuthenticated(
-            "this link logs nobody in: it was used, is older than an hour or mistyped; ask for a new one, "
+            "this link is invalid: it was used, is older than an hour or is mistyped; ask for a new one, "
             "or run: interlock login-link"
         )
     found: UUID = person_id
@@ -205,5 +207,5 @@ def use_link(unit: Unit, secret: str) -> UUID:
 
 
 def link_address(url: str, secret: str) -> str:
-    """What to open in a browser."""
+    """The URL to open in a browser."""
     return url.rstrip("/") + LINK_PATH + quote(secret, safe="")

@@ -1,4 +1,4 @@
-"""Tokens: keys to the API. The secret is shown once, when the token is made; only its hash is kept."""
+"""API tokens. A secret is shown once, when the token is created; only its hash is stored."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _BY_ID = _WHO.where(T.c.id == sa.bindparam("token"))
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A token as its owner sees it: never its secret, only the last characters of it."""
+    """A token as shown to people: with the last characters of its secret, never the whole."""
 
     id: UUID
     workspace: str
@@ -99,13 +99,13 @@ def create(
     until: Micros | None = None,
     secret: str | None = None,
 ) -> tuple[TokenRow, str]:
-    """A token and its secret. A person's follows the person's role in the workspace; an agent's has scopes."""
+    """Create a token. A person's token follows that person's role in the workspace; an agent's token has scopes."""
     names.checked(name, "token")
     workspaces.lock(unit)
     workspaces.require(unit.conn, workspace)
     given = parse_scopes(scopes)
     if until is not None and until <= unit.now:
-        raise InvalidData(f"token {name!r} would be out of date at once; give a later time")
+        raise InvalidData(f"token {name!r} would already be expired; give a later time")
     if kind == "person":
         _check_person(unit, name, person_id, given, workspace)
     elif kind == "agent":
@@ -138,7 +138,7 @@ def create(
 
 def _check_person(unit: Unit, name: str, person_id: UUID | None, scopes: frozenset[str], workspace: str) -> None:
     if person_id is None:
-        raise InvalidData(f"token {name!r} is to act as a person; say which, or make it an agent's")
+        raise InvalidData(f"token {name!r} acts as a person; name the person, or create an agent's token")
     if scopes:
         raise WrongScope(f"token {name!r} follows its person's role and takes no scopes; leave them out")
     query = sa.select(P.c.name, P.c.disabled_at, M.c.role).where(P.c.id == person_id)
@@ -146,7 +146,7 @@ def _check_person(unit: Unit, name: str, person_id: UUID | None, scopes: frozens
     if row is None:
         raise NotFound(f"there is no person {person_id}")
     if row.disabled_at is not None:
-        raise NotAllowed(f"{row.name} is disabled and gets no tokens; enable them first")
+        raise NotAllowed(f"{row.name} is disabled and cannot get a token; enable them first")
     if row.role is None:
         raise NotAllowed(f"{row.name} is not in workspace {workspace!r}; give them a role there first")
 
@@ -155,25 +155,25 @@ def _check_agent(name: str, person_id: UUID | None, scopes: frozenset[str]) -> N
     if person_id is not None:
         raise InvalidData(f"token {name!r} is an agent's and belongs to no person; leave the person out")
     if not scopes:
-        raise WrongScope(f"token {name!r} would be good for nothing; give it a scope, such as read")
+        raise WrongScope(f"token {name!r} has no scopes; give it one, such as read")
 
 
 def _check_no_person(unit: Unit, name: str) -> None:
-    """Who reads a history must never take an agent for a person."""
+    """Make sure that a history never confuses an agent with a person."""
     taken = unit.conn.execute(sa.select(P.c.name).where(sa.func.lower(P.c.name) == name.lower())).scalar()
     if taken is not None:
-        raise NameTaken(f"there is a person {taken!r}; an agent is called otherwise, so that nobody mixes them up")
+        raise NameTaken(f"there is a person {taken!r}; choose another name, so that histories stay clear")
 
 
 def agent_called(conn: sa.Connection, name: str) -> str | None:
-    """The agent that has, or had, this name, regardless of case: histories name it."""
+    """The agent that has or had this name, ignoring case. Histories name it."""
     query = sa.select(T.c.name).where(T.c.kind == "agent", sa.func.lower(T.c.name) == name.lower()).limit(1)
     found: str | None = conn.execute(query).scalar()
     return found
 
 
 def _check_free(unit: Unit, workspace: str, name: str, person_id: UUID | None) -> None:
-    """The history names tokens by their name, so two live ones of the same owner must not share one."""
+    """Histories name tokens by name, so two live tokens of one owner must not share a name."""
     same = [T.c.workspace == workspace, sa.func.lower(T.c.name) == name.lower(), T.c.revoked_at.is_(None)]
     same.append(T.c.person_id.is_(None) if person_id is None else T.c.person_id == person_id)
     same.append(sa.or_(T.c.until.is_(None), T.c.until > unit.now))
@@ -183,19 +183,19 @@ def _check_free(unit: Unit, workspace: str, name: str, person_id: UUID | None) -
 
 
 def _chosen(secret: str) -> str:
-    """A secret from outside, such as INTERLOCK_TOKEN: not to be guessed, and fit for a header."""
+    """Check a secret from outside, such as INTERLOCK_TOKEN: hard to guess, and valid in a header."""
     if not SHORTEST_SECRET <= len(secret) <= LONGEST_SECRET:
         raise WeakSecret(
             f"a token's secret has {SHORTEST_SECRET} to {LONGEST_SECRET} characters, this one has {len(secret)}; "
             'make one with: python -c "import secrets; print(secrets.token_urlsafe(32))"'
         )
     if not secret.isascii() or not secret.isprintable() or " " in secret:
-        raise WeakSecret("a token's secret has only letters, digits and signs of ASCII, without spaces")
+        raise WeakSecret("a token's secret may only contain ASCII letters, digits and punctuation, without spaces")
     return secret
 
 
 def revoke(unit: Unit, token_id: UUID, by: Actor) -> TokenRow:
-    """From the commit on the token opens nothing, nor what was made with it; to revoke it again changes nothing."""
+    """Revoke a token and all tokens created with it, effective at the commit. Revoking again changes nothing."""
     workspaces.lock(unit)
     found = get(unit.conn, token_id)
     if found.revoked_at is not None:
@@ -207,7 +207,7 @@ def revoke(unit: Unit, token_id: UUID, by: Actor) -> TokenRow:
 
 
 def revoke_all(unit: Unit, person_id: UUID, by: Actor, *, workspace: str | None = None) -> int:
-    """Revoke what acts as this person; how many. The caller holds the lock and writes the action."""
+    """Revoke all tokens of a person and return how many. The caller holds the lock and records the action."""
     theirs = [T.c.person_id == person_id, T.c.revoked_at.is_(None)]
     if workspace is not None:
         theirs.append(T.c.workspace == workspace)
@@ -215,7 +215,7 @@ def revoke_all(unit: Unit, person_id: UUID, by: Actor, *, workspace: str | None 
 
 
 def revoke_made(unit: Unit, person_id: UUID, workspace: str, by: Actor) -> int:
-    """Revoke the agents' tokens there that were made with this person's tokens; how many. As with `revoke_all`."""
+    """Like `revoke_all`, for the agents' tokens in a workspace that were created with this person's tokens."""
     theirs = sa.select(*_SHOWN).where(T.c.person_id == person_id, T.c.workspace == workspace)
     makers = [_read(row) for row in unit.conn.execute(theirs)]
     made = {heir.id: heir for maker in makers for heir in _made_with(unit, maker) if heir.kind == "agent"}
@@ -223,7 +223,7 @@ def revoke_made(unit: Unit, person_id: UUID, workspace: str, by: Actor) -> int:
 
 
 def _revoke_with_heirs(unit: Unit, first: list[TokenRow], by: Actor) -> int:
-    """Revoke these, and all that was made with them: a token that somebody stole leaves nothing behind."""
+    """Revoke these tokens and all tokens created with them, so that a stolen token leaves nothing behind."""
     known = {one.id for one in first}
     todo = list(first)
     while todo:
@@ -241,9 +241,9 @@ def _revoke_with_heirs(unit: Unit, first: list[TokenRow], by: Actor) -> int:
 
 
 def _made_with(unit: Unit, maker: TokenRow) -> list[TokenRow]:
-    """The live tokens that were made with this one: its name was nobody else's as long as it was good."""
+    """The live tokens created with this one. Its name was unique while it was valid."""
     if maker.person_id is None:
-        return []  # an agent makes none
+        return []  # an agent cannot create tokens
     person = unit.conn.execute(sa.select(P.c.name).where(P.c.id == maker.person_id)).scalar_one()
     names = [str(Actor(kind, f"{person}/{maker.name}")) for kind in (USER, OWNER)]
     query = sa.select(*_SHOWN).where(
@@ -265,7 +265,7 @@ def get(conn: sa.Connection, token_id: UUID) -> TokenRow:
 
 
 def every(conn: sa.Connection, workspace: str | None = None) -> list[TokenRow]:
-    """The tokens of a workspace, or all, the newest first; revoked ones too."""
+    """The tokens of a workspace, or all tokens, newest first, including revoked ones."""
     query = sa.select(*_SHOWN).order_by(T.c.id.desc())
     if workspace is not None:
         query = query.where(T.c.workspace == workspace)
@@ -273,7 +273,7 @@ def every(conn: sa.Connection, workspace: str | None = None) -> list[TokenRow]:
 
 
 def _scopes(stored: str) -> tuple[str, ...]:
-    """What the token may do; nothing where that cannot be read."""
+    """The token's scopes; none if the stored value cannot be read."""
     found = anything(stored)
     return tuple(map(str, found)) if isinstance(found, list) else ()
 
@@ -285,12 +285,12 @@ def _read(row: sa.Row[*tuple[Any, ...]]) -> TokenRow:
 
 
 def by_secret(conn: sa.Connection, secret: str, now: Micros) -> Principal:
-    """Whoever the token stands for, as they are at this moment."""
+    """Authenticate a token and return its caller with their current permissions."""
     return _principal(conn.execute(_BY_HASH, {"hash": digest(secret)}).first(), now)
 
 
 def by_id(conn: sa.Connection, token_id: UUID, now: Micros) -> Principal:
-    """Whoever this token stands for at this moment; NotAuthenticated when it is not good any more."""
+    """The current caller of this token. Raises NotAuthenticated if it is no longer valid."""
     return _principal(conn.execute(_BY_ID, {"token": token_id}).first(), now)
 
 
@@ -301,8 +301,8 @@ def _principal(row: sa.Row[*tuple[Any, ...]] | None, now: Micros) -> Principal:
         or (row.until is not None and row.until <= now)
         or (row.kind == "person" and (row.person is None or row.disabled_at is not None or row.role is None))
     ):
-        # One sentence for all of these: a stranger must not learn which tokens exist.
-        raise NotAuthenticated("this token opens nothing: it is mistyped, out of date or revoked; ask for a new one")
+        # One message for all cases, so that a stranger does not learn which tokens exist.
+        raise NotAuthenticated("this token is invalid: it is mistyped, expired or revoked; ask for a new one")
     if row.kind == "agent":
         return Principal(
             "agent", row.name, token_id=row.id, workspace=row.workspace, scopes=frozenset(_scopes(row.scopes))
@@ -313,7 +313,7 @@ def _principal(row: sa.Row[*tuple[Any, ...]] | None, now: Micros) -> Principal:
 
 
 def note_use(unit: Unit, token_ids: Iterable[UUID]) -> int:
-    """Write down that these were used just now; how many. One that another process is noting is left to it."""
+    """Record that these tokens were just used and return how many. Rows locked by another process are skipped."""
     wanted = sorted(set(token_ids))
     pick = sa.select(T.c.id).where(T.c.id.in_(wanted)).order_by(T.c.id).with_for_update(skip_locked=True)
     found = list(unit.conn.execute(pick).scalars()) if wanted else []

@@ -1,7 +1,7 @@
-"""Vouchers: what somebody hands out in their own name, such as a signed link, is good only as long as they are.
+"""Vouchers: signed links and other grants that are valid only while their maker's permission lasts.
 
-A voucher names the token or the login that it was made with. It is dead when that token is revoked or expired, when
-that login has ended, and when the person is disabled or has lost the permission.
+A voucher names the token or the session that it was made with. It becomes invalid when that token is revoked or
+expires, when that session ends, and when the person is disabled or loses the permission.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from interlock.store import Micros
 
 
 def made_with(who: Principal) -> str:
-    """The token or the login that somebody asks with, as a voucher names it; it opens nothing by itself."""
+    """The caller's token or session as a voucher names it. The name itself gives no access."""
     if who.token_id is not None:
         return f"token:{who.token_id}"
     return f"login:{_mark(who.session or '')}"
@@ -33,16 +33,16 @@ def _mark(session: str) -> str:
 
 
 def good_for(conn: sa.Connection, name: str, made: str, permission: str, workspace: str, now: Micros) -> Actor:
-    """Whoever made the voucher, with the role that they have now; NotAllowed when it is good for nothing any more."""
+    """The maker of a voucher with their current role. Raises NotAllowed if the voucher is no longer valid."""
     try:
         person = accounts.find(conn, name.partition("/")[0])
     except NotFound:
-        raise NotAllowed(f"nobody called {name[:80]!r} is known here any more; ask for a new link") from None
+        raise NotAllowed(f"{name[:80]!r} no longer exists; ask for a new link") from None
     role = person.roles.get(workspace) if person.disabled_at is None else None
     if role is None or permission not in PERMISSIONS[role]:
-        raise NotAllowed(f"{person.name} made this and may not {permission} there any more; ask for a new one")
+        raise NotAllowed(f"{person.name} created this link and may no longer {permission}; ask for a new one")
     if not _lives(conn, person, made, now):
-        raise NotAllowed("the token or the login that this was made with is over; ask for a new one")
+        raise NotAllowed("the token or session that created this link has ended; ask for a new one")
     return person_actor(name, role)
 
 

@@ -1,4 +1,4 @@
-"""Workspaces: every instance belongs to one, and people see only those that they are in."""
+"""Workspaces: every instance belongs to one, and people see only their own workspaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_TITLE = 200
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A room with its own instances and people."""
+    """A workspace, which contains instances and has members."""
 
     name: str
     title: str
@@ -29,25 +29,25 @@ class Workspace:
 
 
 def lock(unit: Unit) -> None:
-    """One change of people at a time: who is the last owner, and which name is free, must stay true until the commit.
+    """Serialise changes to people and tokens, so that checks stay valid until the commit.
 
-    It is taken before any other lock on people and tokens.
+    Take this lock before any other lock on people and tokens.
     """
     unit.conn.execute(sa.select(W.c.name).where(W.c.name == OPERATORS).with_for_update())
 
 
 def ensure_first(unit: Unit) -> None:
-    """The installation's own workspace is there, and locked, whoever else starts at this moment."""
+    """Create and lock the installation's own workspace, also when several processes start at once."""
     made = upsert(W).values(name=OPERATORS, title="Default", created_at=unit.now).on_conflict_do_nothing()
     unit.conn.execute(made)
     lock(unit)
 
 
 def add(unit: Unit, name: str, title: str, by: Actor) -> Workspace:
-    """A new workspace; names are unique regardless of case."""
+    """Add a workspace. Names are unique, ignoring case."""
     names.checked(name, "workspace")
     if len(title) > LONGEST_TITLE or not title.isprintable():
-        raise InvalidData(f"a workspace's title is at most {LONGEST_TITLE} printable characters, not {title[:80]!r}")
+        raise InvalidData(f"a workspace's title has at most {LONGEST_TITLE} printable characters, not {title[:80]!r}")
     ensure_first(unit)
     taken = unit.conn.execute(sa.select(W.c.name).where(sa.func.lower(W.c.name) == name.lower())).scalar()
     if taken is not None:

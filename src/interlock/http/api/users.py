@@ -106,7 +106,7 @@ async def list_users(
 async def add_user(service: TheService, write: Write, body: NewPerson) -> Response:
     require_operator(write.who, "manage")
     if body.password is not None:
-        managing.in_a_login(write.who, "a person with a password is added")
+        managing.require_login(write.who, "adding a person with a password")
     hashed = await service.call(service.people.hashed, body.password) if body.password is not None else None
 
     def add(unit: Unit) -> PersonOut:
@@ -139,7 +139,7 @@ async def set_password(service: TheService, write: Write, id: UUID, body: NewPas
     own = write.who.person_id == id
     if not own:
         require_operator(write.who, "manage")
-    managing.in_a_login(write.who, "a password is changed")
+    managing.require_login(write.who, "changing a password")
     if own:
         address = address_of(write.request)
         await service.call(service.people.confirm, id, body.old or "", address=address)
@@ -162,7 +162,7 @@ async def disable_user(write: Write, id: UUID) -> Response:
 @router.post("/users/{id}/enable", summary="Let somebody in again", response_model=PersonOut)
 async def enable_user(write: Write, id: UUID) -> Response:
     require_operator(write.who, "manage")
-    managing.in_a_login(write.who, "somebody is let in again")
+    managing.require_login(write.who, "enabling a person")
     by = write.who.actor_in(OPERATORS)
     return await write(lambda unit: PersonOut.of(accounts.enable(unit, id, by), write.who), name="people", forget=True)
 
