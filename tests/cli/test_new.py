@@ -69,6 +69,8 @@ def test_installed_its_machine_is_listed_and_its_page_is_served(project: Path, t
         ("contracts", "an application named 'contracts' is installed; choose another name, or uninstall it first"),
         ("parcel_", ""),
         ("listing", "a machine named 'listing' is installed; choose another name"),
+        ("worker", "'worker' is a setting or a command of Interlock; choose another name"),
+        ("doctor", "'doctor' is a setting or a command of Interlock; choose another name"),
         ("json", "'json' is a module of Python's standard library; choose another name"),
         ("fastapi", "'fastapi' is a package of the installed distribution fastapi; choose another name"),
         ("tests", "choose another name"),

@@ -43,6 +43,10 @@ def _check(name: str) -> None:
     import sys
     from importlib.metadata import packages_distributions
 
+    from typer.main import get_group
+
+    from interlock.cli import app
+    from interlock.config import Settings
     from interlock.machine import NAME, InterlockError, installed
 
     if not NAME.fullmatch(name) or keyword.iskeyword(name) or keyword.issoftkeyword(name):
@@ -55,6 +59,8 @@ def _check(name: str) -> None:
         raise InterlockError(f"an application named {name!r} is installed; choose another name, or uninstall it first")
     if name in registry:
         raise InterlockError(f"a machine named {name!r} is installed; choose another name for the application")
+    if name in Settings.model_fields or name in get_group(app).commands:
+        raise InterlockError(f"{name!r} is a setting or a command of Interlock; choose another name")
     if name in sys.stdlib_module_names:
         raise InterlockError(f"{name!r} is a module of Python's standard library; choose another name")
     owners = packages_distributions().get(name)
