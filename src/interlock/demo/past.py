@@ -94,6 +94,7 @@ class Past:
         self._engine = Engine(
             engine.store, engine.registry, clock=self._clock, migrate_schema=False, register=False, seed=1
         )
+        self._engine.core.settings = engine.core.settings
         self._stories = stories(parts, count)
         self._queues = sorted({engine.registry[name].queue for part in parts for name in part.acts})
 
