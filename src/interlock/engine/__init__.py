@@ -44,7 +44,9 @@ from interlock.engine.explain import Coming, Explanation
 from interlock.engine.finishing import Result
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Lease
+from interlock.engine.listing import Where
 from interlock.engine.reviews import OpenReview
+from interlock.engine.unit import Unit
 from interlock.engine.workers import WorkerRow
 
 __all__ = [
@@ -78,7 +80,9 @@ __all__ = [
     "Result",
     "ReviewHeld",
     "StillAtWork",
+    "Unit",
     "Unreadable",
     "Verdict",
+    "Where",
     "WorkerRow",
 ]
