@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from interlock.cli.printing import until_interrupted
+from interlock.console.printing import until_interrupted
 from interlock.engine import Engine, Result
 from interlock.engine.versions import migrating
 from interlock.machine import FINAL, USER, WAITING, Go, Machine, Review, State, Transition

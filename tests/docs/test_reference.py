@@ -96,8 +96,10 @@ def test_the_page_has_no_setting_that_does_not_exist() -> None:
 
 
 def commands(command: Any, words: tuple[str, ...] = ("interlock",)) -> Iterator[tuple[str, Any]]:
-    for name, one in getattr(command, "commands", {}).items():
-        yield from commands(one, (*words, name))
+    if hasattr(command, "commands"):
+        context = typer.Context(command)
+        for name in command.list_commands(context):
+            yield from commands(command.resolve_command(context, [name])[1], (*words, name))
     if not hasattr(command, "commands") or command.invoke_without_command:
         yield " ".join(words), command
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.cli.options import opened
 from interlock.config import load
+from interlock.console.options import opened
 from interlock.engine import Engine
 from interlock.http.process import Process
 from interlock.machine import Registry, installed

@@ -12,7 +12,6 @@ from interlock.cli import (
     audit,
     backup,
     configuration,
-    contracts,
     database,
     dead_letters,
     doctor,
@@ -29,8 +28,10 @@ from interlock.cli import (
     users,
     workers,
 )
+from interlock.cli.applications import Commands
 
 app = typer.Typer(
+    cls=Commands,
     rich_markup_mode=None,
     help="Interlock: long work that machines do and people approve.",
     no_args_is_help=True,
@@ -54,7 +55,6 @@ app.add_typer(retention.app, name="retention")
 app.command("erase")(erasing.erase)
 app.command("doctor")(doctor.doctor)
 app.add_typer(configuration.app, name="config")
-app.add_typer(contracts.app, name="contracts")
 app.command("mcp")(agents.mcp)
 app.command("export")(exporting.export)
 app.command("backup")(backup.backup)

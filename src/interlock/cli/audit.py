@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Config, Database, audit_settings, opened, store_of
+from interlock.console.options import DEFAULT_DATABASE, Config, Database, audit_settings, opened, store_of
 
 if TYPE_CHECKING:
     from interlock.config import Settings
@@ -128,7 +128,7 @@ def _files(files: list[Path], database: str) -> None:
     """Lines of archives, each by itself."""
     from contextlib import nullcontext
 
-    from interlock.cli.printing import bars
+    from interlock.console.printing import bars
     from interlock.engine import Verdict
     from interlock.engine.retention import archive
 

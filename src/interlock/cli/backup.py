@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database, address, audit_keys, parsed, store_of
-from interlock.cli.printing import As, bars, login, when
+from interlock.console.options import DEFAULT_DATABASE, Database, address, audit_keys, parsed, store_of
+from interlock.console.printing import As, bars, login, when
 
 if TYPE_CHECKING:
     from interlock.engine.signing import Keys

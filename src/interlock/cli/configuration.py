@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from interlock.cli.options import Config
-from interlock.cli.printing import Json, as_json
+from interlock.console.options import Config
+from interlock.console.printing import Json, as_json
 
 app = typer.Typer(rich_markup_mode=None, help="The configuration: check it, show it.", no_args_is_help=True)
 

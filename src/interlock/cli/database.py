@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database, address, parsed
 from interlock.cli.partitioning import partition
+from interlock.console.options import DEFAULT_DATABASE, Database, address, parsed
 
 app = typer.Typer(
     rich_markup_mode=None, help="The database: bring its schema up to date, see how it stands.", no_args_is_help=True

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
-from interlock.cli.printing import As, Json, as_json, login, table, when
+from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.printing import As, Json, as_json, login, table, when
 
 if TYPE_CHECKING:
     from interlock.engine import Filter

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, audit_settings, registry_of, store_of, with_demo
-from interlock.cli.printing import Json, as_json, table
+from interlock.console.options import DEFAULT_DATABASE, App, Database, audit_settings, registry_of, store_of, with_demo
+from interlock.console.printing import Json, as_json, table
 
 if TYPE_CHECKING:
     from interlock.store.health import Health

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Config, Database, opened
-from interlock.cli.printing import As, Json, as_json, bars, login, table
+from interlock.console.options import DEFAULT_DATABASE, Config, Database, opened
+from interlock.console.printing import As, Json, as_json, bars, login, table
 
 if TYPE_CHECKING:
     from interlock.engine.retention.erasing import Erased

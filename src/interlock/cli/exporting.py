@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
-from interlock.cli.printing import described
+from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.printing import described
 
 if TYPE_CHECKING:
     from interlock.engine import Engine, Instance

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from interlock.cli.migrating import migrate
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, address, registry_of
+from interlock.console.options import DEFAULT_DATABASE, App, Database, address, registry_of
 
 app = typer.Typer(
     rich_markup_mode=None, help="The machines: list them, show one, migrate its instances.", no_args_is_help=True

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
-from interlock.cli.printing import INTERRUPTED, As, Json, as_json, bars, login, short, table, until_interrupted
+from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.printing import INTERRUPTED, As, Json, as_json, bars, login, short, table, until_interrupted
 
 if TYPE_CHECKING:
     from interlock.engine import Engine
@@ -124,7 +124,7 @@ def _moment(since: str | None) -> int:
 
 def _told(engine: Engine, name: str, way: Route | None, report: Report, *, applied: bool) -> dict[str, Any]:
     """The report as scripts see it."""
-    from interlock.cli.printing import when
+    from interlock.console.printing import when
 
     stranded = engine.core.stranded
     versions: list[dict[str, Any]] = []

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Database, store_of
-from interlock.cli.printing import Json, as_json, table
+from interlock.console.options import DEFAULT_DATABASE, Database, store_of
+from interlock.console.printing import Json, as_json, table
 
 
 def partition(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Config, Database, opened
-from interlock.cli.printing import INTERRUPTED, As, Json, as_json, bars, login, table, until_interrupted, when
+from interlock.console.options import DEFAULT_DATABASE, Config, Database, opened
+from interlock.console.printing import INTERRUPTED, As, Json, as_json, bars, login, table, until_interrupted, when
 
 if TYPE_CHECKING:
     from interlock.engine import Engine

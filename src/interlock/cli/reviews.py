@@ -9,8 +9,8 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
-from interlock.cli.printing import As, Json, as_json, login, table, when
+from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.printing import As, Json, as_json, login, table, when
 
 app = typer.Typer(rich_markup_mode=None, help="Reviews: list what waits, decide.", no_args_is_help=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, with_demo
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, with_demo
 
 if TYPE_CHECKING:
     from interlock.config import Settings

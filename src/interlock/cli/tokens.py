@@ -7,9 +7,9 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
-from interlock.cli.printing import As, Json, as_json, table, when
 from interlock.cli.users import Where, by
+from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.printing import As, Json, as_json, table, when
 
 if TYPE_CHECKING:
     from interlock.people import TokenRow

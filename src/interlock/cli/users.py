@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Database, opened
-from interlock.cli.printing import As, Json, as_json, login, table, when
+from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.printing import As, Json, as_json, login, table, when
 
 if TYPE_CHECKING:
     from interlock.machine import Actor

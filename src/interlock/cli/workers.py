@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, App, Config, Database, opened
-from interlock.cli.printing import Json, as_json, table, when
 from interlock.cli.serving import Concurrency, Queues, worker
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, opened
+from interlock.console.printing import Json, as_json, table, when
 
 app = typer.Typer(rich_markup_mode=None, help="Run a worker, or list those that run.")
 

@@ -73,7 +73,7 @@ class Application:
     routers: Sequence[str] = ()
     """FastAPI routers with its endpoints and pages: each names one, or a list of them."""
     commands: str | None = None
-    """A Typer app: the commands `interlock NAME …`."""
+    """A Typer app: the commands `interlock NAME …`. What they share is in `interlock.console`."""
     demo: str | None = None
     """A function that returns its parts of the demo, as `interlock.demo.Part`."""
     alerts: str | None = None

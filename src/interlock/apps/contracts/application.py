@@ -33,9 +33,15 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.contracts.api:flows",
             "interlock.apps.contracts.pages:routers",
         ],
+        commands="interlock.apps.contracts.commands:app",
         demo="interlock.apps.contracts.demo:parts",
     )
 else:
-    application = Application("contracts", machines=[contract], settings=ContractSettings)
+    application = Application(
+        "contracts",
+        machines=[contract],
+        settings=ContractSettings,
+        commands="interlock.apps.contracts.commands:app",
+    )
 
 registry = Registry([application])

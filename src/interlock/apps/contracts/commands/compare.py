@@ -9,8 +9,9 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli.options import DEFAULT_DATABASE, Config, Database, contract_settings, store_of
-from interlock.cli.printing import Json, as_json, clean, short, table
+from interlock.apps.contracts.commands.settings import contract_settings
+from interlock.console.options import DEFAULT_DATABASE, Config, Database, store_of
+from interlock.console.printing import Json, as_json, clean, short, table
 
 if TYPE_CHECKING:
     from interlock.apps.contracts.comparison import Source

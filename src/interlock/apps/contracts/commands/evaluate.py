@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.cli.options import Config, contract_settings
-from interlock.cli.printing import Json, as_json, bars, clean, short, table
+from interlock.apps.contracts.commands.settings import contract_settings
+from interlock.console.options import Config
+from interlock.console.printing import Json, as_json, bars, clean, short, table
 
 if TYPE_CHECKING:
     from interlock.apps.contracts.fields.evaluate import Report

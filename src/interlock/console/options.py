@@ -47,19 +47,6 @@ def address(database: str, apps: list[str] | None = None) -> str:
     return load(apps=apps or ()).database_url
 
 
-def contract_settings(config: Path | None) -> Settings:
-    """The settings; one clear line where the extra is not installed."""
-    from interlock.config import load
-    from interlock.machine import InterlockError
-
-    try:
-        import interlock.apps.contracts.fields.vertical
-        import interlock.apps.contracts.reading  # noqa: F401 - only whether they can be
-    except ImportError as error:
-        raise InterlockError(f"this needs the extra contracts: pip install 'interlock[contracts]' ({error})") from error
-    return load(config)
-
-
 def parsed(where: str) -> URL:
     """The address in its parts, if it is one."""
     import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""`interlock contracts`: take files in, compare two, measure how well they are read, look at the kinds of contract."""
+"""`interlock contracts process`: take files in, and wait for them if asked to."""
 
 from __future__ import annotations
 
@@ -11,33 +11,28 @@ from uuid import UUID
 
 import typer
 
-from interlock.cli import comparing, evaluating
-from interlock.cli.options import (
+from interlock.apps.contracts.commands.settings import contract_settings
+from interlock.console.options import (
     DEFAULT_DATABASE,
     App,
     Config,
     Database,
-    contract_settings,
     parsed,
     registry_of,
     with_demo,
 )
-from interlock.cli.printing import As, Json, as_json, bars, clean, login, short, table
+from interlock.console.printing import As, Json, as_json, bars, clean, login, short, table
 
 if TYPE_CHECKING:
     from interlock.apps.contracts.ingest.intake import Intake
     from interlock.config import Settings
     from interlock.engine import Engine, Instance
 
-app = typer.Typer(rich_markup_mode=None, help="Contracts: process, compare, evaluate.", no_args_is_help=True)
-app.command("compare")(comparing.compare)
-app.command("evaluate")(evaluating.evaluate)
 Files = Annotated[list[Path], typer.Argument(help="PDF, Word or text files.", show_default=False)]
 Vertical = Annotated[str, typer.Option("--vertical", help="The kind of contract; see: interlock contracts verticals.")]
 LOOK_EVERY = 0.1
 
 
-@app.command()
 def process(
     files: Files,
     vertical: Vertical = "commercial",
@@ -206,47 +201,3 @@ def _table(names: Sequence[str], found: Sequence[Mapping[str, Any]], settings: S
 def _value(field: Mapping[str, Any] | None) -> str:
     value = None if field is None else field["value"]
     return "none" if value is None else " ".join(str(value).split())
-
-
-# -- verticals
-
-
-@app.command()
-def verticals(
-    check: Annotated[
-        Path | None, typer.Option("--check", help="Only check this YAML file.", show_default=False)
-    ] = None,
-    in_json: Json = False,
-    config: Config = None,
-) -> None:
-    """List the kinds of contract with their fields, or check a file that describes one."""
-    settings = contract_settings(config)
-    from interlock.apps.contracts.fields.calibration import shipped_table
-    from interlock.apps.contracts.fields.vertical import load_verticals, parse_vertical
-    from interlock.machine import InterlockError
-
-    if check is not None:
-        try:
-            found = [parse_vertical(check.read_text("utf-8"), str(check))]
-        except (OSError, UnicodeDecodeError) as error:
-            raise InterlockError(f"{check} cannot be read: {error}") from None
-    else:
-        found = list(load_verticals(settings.section("contracts").verticals).values())
-    if in_json:
-        as_json([one.model_dump(mode="json") for one in found])
-        return
-    table(
-        ("name", "label", "fields", "required", "calibrated with"),
-        [
-            (
-                one.name,
-                one.label,
-                str(len(one.fields)),
-                ", ".join(f.name for f in one.required),
-                f"{shipped_table(one.name).documents} documents",
-            )
-            for one in found
-        ],
-    )
-    if check is not None:
-        typer.echo(f"{check} is sound")

@@ -1,0 +1,135 @@
+"""Commands of the applications: `interlock NAME …` runs the Typer app that the application NAME has, and `docs`.
+
+An application is imported when one of its commands is called. `interlock --help` imports none that is installed: it
+lists their entry points, which have the applications' names, with the first line of each package's docstring.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from interlock.machine import Application
+
+GROUP = "interlock.registry"
+
+
+class Commands(TyperGroup):
+    """Our own commands, then those of the applications. Where an application has a name of ours, ours are meant."""
+
+    _lines: dict[str, str] | None = None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name not in self.commands:
+            application = _application(name, args)
+            if application is None:  # refused, with the names that are like it
+                self.commands.update(self._listed())
+            else:
+                self.commands[name] = _group(application)
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*self.commands, *self._listed()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return self.commands.get(cmd_name) or self._listed().get(cmd_name)
+
+    def _listed(self) -> dict[str, TyperGroup]:
+        """A stand-in for each application that is not loaded yet, with its line for the list."""
+        if self._lines is None:
+            self._lines = _lines()
+        lines = self._lines.items()
+        return {name: TyperGroup(name=name, help=line) for name, line in lines if name not in self.commands}
+
+
+# -- the list
+
+
+def _lines() -> dict[str, str]:
+    """Application → its line in the list; one that cannot be loaded hides no other."""
+    found = {entry.name: _summary(entry.module) for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
+    for spec in _configured(()):
+        try:
+            for name in _loaded(spec):
+                found[name] = _summary(spec.partition(":")[0])
+        except Exception as error:
+            typer.echo(f"the commands of {spec} are missing here: {error}", err=True)
+    return found
+
+
+def _summary(module: str) -> str:
+    """The first line of a package's docstring, read without importing the package."""
+    try:
+        spec = find_spec(module)
+        if spec is not None and spec.submodule_search_locations is None and "." in module:
+            spec = find_spec(module.rpartition(".")[0])
+        text = Path(spec.origin).read_text("utf-8") if spec is not None and spec.origin else ""
+        return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+    except Exception:  # a package that is broken is listed without a line
+        return ""
+
+
+# -- one of them
+
+
+def _application(name: str, arguments: Sequence[str]) -> Application | None:
+    """The application of that name: installed, named by the configuration, or by `--app` behind the command."""
+    for spec in [*(entry.value for entry in entry_points(group=GROUP, name=name)), *_configured(arguments)]:
+        if found := _loaded(spec).get(name):
+            return found
+    return None
+
+
+def _loaded(spec: str) -> dict[str, Application]:
+    from interlock.machine import load
+
+    return load(spec).applications
+
+
+def _configured(arguments: Sequence[str]) -> list[str]:
+    """What `--app` and `apps` of the configuration name. A wrong configuration is left to the command to report."""
+    import tomllib
+
+    named = next(iter(_given("--config", arguments)), os.environ.get("INTERLOCK_CONFIG")) or "interlock.toml"
+    found: Any = []
+    try:
+        variable = next((value for name, value in os.environ.items() if name.upper() == "INTERLOCK_APPS"), None)
+        found = json.loads(variable) if variable else tomllib.loads(Path(named).read_text("utf-8")).get("apps", [])
+    except (OSError, ValueError):
+        pass
+    apps = [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+    return [*apps, *_given("--app", arguments)]
+
+
+def _given(option: str, arguments: Sequence[str]) -> list[str]:
+    """The values of an option, read before the command that has it is known."""
+    after = [value for name, value in pairwise(arguments) if name == option]
+    return after + [one.partition("=")[2] for one in arguments if one.startswith(f"{option}=")]
+
+
+def _group(application: Application) -> TyperGroup:
+    from interlock.machine import InterlockError, attribute
+
+    found = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=f"The application {application.name}.")
+    if application.commands is not None:
+        found = attribute(application.commands, "a Typer app", "app")
+    if not isinstance(found, typer.Typer):
+        raise InterlockError(
+            f"commands of the application {application.name}: {application.commands!r} is a "
+            f"{type(found).__name__}, not a Typer app"
+        )
+    group = typer.main.get_group(found)
+    group.name = application.name
+    return group

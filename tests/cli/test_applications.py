@@ -1,0 +1,112 @@
+"""An application's own commands: `interlock NAME …`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import command, process
+
+SHOP = """'A shop.'
+from interlock import FINAL, Application, Machine, Registry, State, Transition
+
+sale = Machine("sale", initial="open", states=[State("open"), State("done", FINAL)],
+               transitions=[Transition("open", "done", on="close")])
+registry = Registry([Application("shop", machines=[sale], commands="shop_commands:app")])
+"""
+COMMANDS = """
+import typer
+from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+
+app = typer.Typer(help="Shops: what was sold.", no_args_is_help=True)
+
+@app.command()
+def sold(database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    with opened(database, apps) as engine:
+        typer.echo("sold: " + engine.registry["sale"].name)
+
+@app.command()
+def greet() -> None:
+    typer.echo("good morning")
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "shop_commands.py").write_text(COMMANDS)
+    return tmp_path
+
+
+def configured(folder: Path) -> None:
+    (folder / "interlock.toml").write_text('apps = ["shop:registry"]\n')
+
+
+def test_an_application_of_the_configuration_has_its_commands(shop: Path) -> None:
+    configured(shop)
+    done = command("shop", "greet", cwd=shop)
+    assert (done.code, done.out) == (0, "good morning\n"), done.err
+
+
+def test_its_commands_are_listed(shop: Path) -> None:
+    configured(shop)
+    lines = command("--help", cwd=shop).out.splitlines()
+    assert "  shop         A shop." in lines
+    assert any(line.startswith("  contracts    Contract processing: ") for line in lines)
+
+
+def test_an_application_that_is_named_with_the_command_has_its_commands(shop: Path) -> None:
+    assert command("db", "migrate", cwd=shop).code == 0
+    for option in (["--app", "shop:registry"], ["--app=shop:registry"]):
+        done = command("shop", "sold", *option, cwd=shop)
+        assert (done.code, done.out) == (0, "sold: sale\n"), done.err
+
+
+def test_a_configuration_that_is_named_with_the_command_counts(shop: Path) -> None:
+    (shop / "other.toml").write_text('apps = ["shop:registry"]\n')
+    assert command("shop", "greet", "--config", "other.toml", cwd=shop).err.count("No such option") == 1
+    assert command("shop", "greet", cwd=shop, INTERLOCK_CONFIG="other.toml").code == 0
+
+
+def test_an_unknown_command_is_refused_with_those_that_are_like_it(shop: Path) -> None:
+    done = command("contract", "list", cwd=shop)
+    assert done.code == 2
+    assert "No such command 'contract'. Did you mean" in done.err
+    assert "'contracts'" in done.err
+
+
+def test_an_application_that_cannot_be_loaded_hides_no_other(shop: Path) -> None:
+    configured(shop)
+    (shop / "shop.py").write_text("raise RuntimeError('closed')")
+    done = process("--help", cwd=shop)
+    assert done.code == 0
+    assert "  contracts " in done.out
+    assert done.err == "the commands of shop:registry are missing here: closed\n"
+
+
+def test_commands_that_are_none_are_refused(shop: Path) -> None:
+    configured(shop)
+    (shop / "shop_commands.py").write_text("app = 7")
+    done = process("shop", "greet", cwd=shop)
+    assert done.code == 1
+    assert done.err == "error: commands of the application shop: 'shop_commands:app' is a int, not a Typer app\n"
+
+
+def test_a_command_loads_no_application_but_its_own() -> None:
+    code = (
+        "import sys\nfrom interlock.cli import main\n"
+        "sys.argv = ['interlock', *sys.argv[1:]]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(*sorted(m for m in sys.modules if m.startswith('interlock.apps.')))"
+    )
+
+    def loaded(*words: str) -> set[str]:
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+        return {name.split(".")[2] for name in done.stdout.splitlines()[-1].split()}
+
+    assert loaded("--help") == set()
+    assert loaded("db", "--help") == set()
+    assert loaded("contracts", "--help") == {"contracts"}
