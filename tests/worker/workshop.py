@@ -21,6 +21,7 @@ from interlock.machine import (
     Go,
     Machine,
     Patch,
+    Review,
     Rule,
     State,
     Transition,
@@ -48,6 +49,7 @@ def errand(
     doing: Callable[..., Any] | Work | None = None,
     data: type[BaseModel] | None = None,
     failures: Failures | None = None,
+    reviews: Sequence[Review] = (),
 ) -> Machine:
     """Two steps of work, a state that waits, and a person who may withdraw it. Most errors are final at once."""
     machine = Machine(
@@ -73,6 +75,7 @@ def errand(
             otherwise=Rule((Exception,), retries=0),
         ),
         data=data,
+        reviews=reviews,
         cancel="withdrawn",
     )
     return machine.with_handlers({"todo": todo or finish, "doing": doing or finish, "waiting": finish})

@@ -41,6 +41,7 @@ ICONS = {
     "paused": "pause",
     "resumed": "play",
     "reviewed": "reviews",
+    "asked": "reviews",
     "armed": "play",
     "lost": "failed",
     "failed": "failed",
@@ -210,6 +211,9 @@ def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
             return f"{step or 'the step'} is tried again", _link("instance", p.get("as"), "as a new instance")
         case "dead_letter_closed":
             return f"dead letter {p.get('as', 'closed')}", None
+        case "asked":
+            asked = f"asked a person: {words.title(str(p.get('name', '')))}"
+            return asked, (f"/ui/reviews?review={p.get('review', '')}", "open it")
         case "reviewed":
             return f"review: {words.title(str(p.get('decision', '')))}", None
         case "armed":

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking, unsettled
+from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking, questions, unsettled
 from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
 from interlock.engine.instance import PLACES, Instance
 from interlock.engine.text import shortened
@@ -189,6 +189,7 @@ def next_due(conn: sa.Connection) -> Micros | None:
             sa.select(sa.func.min(I.c.timer_at)).where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"))
         ).scalar(),
         unsettled.next_due(conn),
+        questions.next_due(conn),
     ]
     known = [m for m in moments if m is not None]
     return min(known) if known else None
@@ -204,7 +205,9 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
         one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now).order_by(I.c.timer_at),
         one.where(sa.text("wake = 'blocked'")).order_by(I.c.blocked_on),
     )
-    return any(conn.execute(look).first() is not None for look in looks) or unsettled.anything(conn, now)
+    if any(conn.execute(look).first() is not None for look in looks):
+        return True
+    return unsettled.anything(conn, now) or questions.anything_due(conn, now)
 
 
 def tick(unit: Unit) -> int:

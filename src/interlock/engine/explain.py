@@ -9,7 +9,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import halting, unsettled, visits, workers
+from interlock.engine import halting, questions, unsettled, visits, workers
 from interlock.engine.deadletters import error_of
 from interlock.engine.errors import Allowed, NotServed
 from interlock.engine.failing import handed_over
@@ -51,6 +51,7 @@ class _Reader:
     def __init__(self, conn: sa.Connection, instance: Instance, machine: Machine | None, now: Micros) -> None:
         self.conn, self.instance, self.machine, self.now = conn, instance, machine, now
         self.coming: list[Coming] = []
+        self.questions = questions.open_for(conn, instance.id) if machine is not None and machine.reviews else []
         self.strange = False
         """Whether its state is none of its machine's."""
 
@@ -119,6 +120,12 @@ class _Reader:
         assert i.claimed_at is not None
         row = self.first(sa.select(t.worker).where(t.worker.c.id == i.holder))
         who = f"on {row.host} (process {row.pid})" if row else "that is gone"
+        if self.questions:
+            asked = self.questions[0]
+            return "person", (
+                f"Its handler, which a worker {who} runs since {self.when(i.claimed_at)}, asked {asked.title!r} at "
+                f"{self.when(asked.opened_at)} and waits for the role {asked.role} to answer"
+            )
         self.coming.append(Coming("the handler runs out of time, and the step fails", moment(i.due_at)))
         return "worker", (
             f"A worker {who} is at it since {self.when(i.claimed_at)} and has until {self.when(i.due_at)}"
@@ -229,6 +236,17 @@ class _Reader:
             return ""
         return f" Nobody knows what came of {', '.join(kinds)}, which it sent: a person has to answer {asked[0][0]!r}"
 
+    def asked(self) -> str:
+        """What a handler has asked and nobody has answered, and what is taken for the answer then."""
+        said = ""
+        for one in self.questions:
+            assert one.due_at is not None
+            assert one.fallback is not None
+            default = one.fallback["decision"]
+            self.coming.append(Coming(f"{default!r} is taken as the answer to {one.title!r}", moment(one.due_at)))
+            said += f" If nobody answers {one.title!r} by {self.when(one.due_at)}, the answer is {default!r}."
+        return said.removesuffix(".")
+
     def inherited(self) -> str:
         """What an instance that it continues has sent."""
         line = visits.line(self.conn, self.instance.id, self.instance.parent)
@@ -275,11 +293,11 @@ def explain(conn: sa.Connection, instance: Instance, machine: Machine | NotServe
     waits_for, sentence = reader.waits()
     reader.timer()
     nexts = tuple(allowed(instance, known)) if known else ()
-    coming = tuple(sorted(reader.coming, key=lambda c: c.at))
     whole = f"{instance.machine} is in {instance.state!r}. {sentence}."
-    more = reader.unsettled()
+    more, asked = reader.unsettled(), reader.asked()
+    coming = tuple(sorted(reader.coming, key=lambda c: c.at))
     waits_for = "person" if more and waits_for in {"nothing", "event"} else waits_for
-    whole += "".join(f"{said}." for said in (more, reader.inherited()) if said)
+    whole += "".join(f"{said}." for said in (more, asked, reader.inherited()) if said)
     timers = [c for c in coming if c.what.startswith(("the system fires", "a reminder"))]
     if timers and waits_for in {"person", "event"}:
         whole += f" If nothing happens, {timers[0].what} at {timers[0].at:%Y-%m-%d %H:%M} UTC."

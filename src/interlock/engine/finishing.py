@@ -145,6 +145,8 @@ def _outcome(
             moves.drop_lease(unit, instance, machine)
             instance.wake = instance.due_at = None
             moves.ask_again(unit, instance, machine)
+            if machine.reviews:
+                moves.close_questions(unit, instance, "the step is done")
             _beside(unit, instance, outcome, actor)
         case Again():
             failing.passed(instance, step)  # it did what it could do now, and nothing is wrong

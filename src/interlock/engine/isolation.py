@@ -16,7 +16,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import claiming, due, failing, limits, unsettled, workers
+from interlock.engine import claiming, due, failing, limits, questions, unsettled, workers
 from interlock.engine.claiming import Claim
 from interlock.engine.unit import Unit
 from interlock.store import StoreClosed, StoreError, span
@@ -50,6 +50,8 @@ def tick(engine: Engine) -> int:
     # In a transaction of its own: it waits for the instances that it locks, and must hold no others meanwhile.
     if engine.read(lambda conn: unsettled.anything(conn, engine.clock.now())):
         done += engine.write(unsettled.sweep, name="tick")
+    if engine.read(lambda conn: questions.anything_due(conn, engine.clock.now())):
+        done += engine.write(questions.sweep, name="tick")
     return done
 
 

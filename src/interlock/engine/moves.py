@@ -113,8 +113,23 @@ def move(
     )
     instance.previous, instance.state = edge.source, edge.to
     enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)
+    if machine.reviews and (instance.finished_at is not None or not _is_retried(machine, edge, payload)):
+        close_questions(unit, instance, f"the instance moved to {edge.to!r}")
     if edge.to in machine.followers:
         follow(unit, instance, machine, edge, actor)
+
+
+def close_questions(unit: Unit, instance: Instance, reason: str) -> None:
+    """Nobody waits for the answers any more."""
+    unit.closed_questions.append((instance.id, reason))
+
+
+def _is_retried(machine: Machine, edge: Edge, payload: Mapping[str, Any] | None) -> bool:
+    """Whether the move is part of a retry, so that the same handler comes back to its questions."""
+    if edge.pick_up or (payload is not None and ("error" in payload or payload.get("why") == "worker_lost")):
+        return True
+    source = machine.states.get(edge.source)
+    return source is not None and source.kind is Kind.FAILED and edge.on == machine.failures.retry
 
 
 def _interrupts(instance: Instance, machine: Machine, payload: Mapping[str, Any] | None) -> bool:
@@ -280,8 +295,10 @@ def open_review(
     *,
     state: str | None = None,
     evidence: Mapping[str, Any] | None = None,
-) -> None:
-    unit.insert(
+    visit: str | None = None,
+    fallback: Mapping[str, Any] | None = None,
+) -> UUID:
+    return unit.insert(
         t.review,
         instance_id=instance.id,
         workspace=instance.workspace,
@@ -297,6 +314,8 @@ def open_review(
         status="open",
         opened_at=unit.now,
         due_at=unit.now + span(review.due) if review.due else None,
+        visit=visit,
+        fallback=fitting(canonical(dict(fallback), "the default"), "the default") if fallback else None,
     )
 
 

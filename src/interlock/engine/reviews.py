@@ -15,7 +15,7 @@ from interlock.engine import deadletters, effects, firing, judging, unsettled
 from interlock.engine.errors import AlreadyDecided, InvalidData, NotFound, OutOfDate, Refused
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting
-from interlock.engine.unit import Unit
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import alike, excerpt, filters, readable, text
 from interlock.machine import Actor, Machine, Review
 from interlock.store import Micros, moment, span
@@ -50,6 +50,11 @@ class OpenReview:
     answer: dict[str, Any] | None
     decided_by: str | None
     decided_at: Micros | None
+    visit: str | None
+    """The visit of the step whose handler asks and waits; None for every other review."""
+    fallback: dict[str, Any] | None
+    """What is decided at `due_at` if nobody has answered: `decision` and `answer`."""
+    closed_reason: str | None
 
     @property
     def asked(self) -> judging.Asked:
@@ -59,7 +64,7 @@ class OpenReview:
 
 def _read(row: sa.Row[Any]) -> OpenReview:
     values = dict(row._mapping)
-    for name in ("form", "answer"):
+    for name in ("form", "answer", "fallback"):
         values[name] = readable(values[name]) if values[name] else None
     values["decisions"] = readable(values["decisions"])
     values["settles"] = readable(values["settles"]) if values["settles"] else {}
@@ -176,15 +181,43 @@ def decide(
     ):
         return found
     must_be_open(found)
+    if found.fallback is not None and found.due_at is not None and found.due_at <= unit.now:
+        raise AlreadyDecided(
+            f"review {found.id} had to be decided by {moment(found.due_at):%Y-%m-%d %H:%M} UTC; "
+            f"its default, {found.fallback['decision']}, is the answer"
+        )
     judging.check(found.asked, actor, unit.now)
     if expected_seq is not None and instance.seq != expected_seq:
         raise OutOfDate(instance.id, expected_seq, instance.seq)
     if decision not in found.decisions:
         raise InvalidData(f"{excerpt(decision)} is no decision of this review; it takes {', '.join(found.decisions)}")
-    kept = _checked(machine, found, kept)
+    return _decided(unit, instance, machine, found, decision, _checked(machine, found, kept), actor, reason)
+
+
+def decide_by_default(unit: Unit, review_id: UUID) -> None:
+    """Decide as the system what was declared for the deadline, if that has passed and nobody was first."""
+    instance = unit.lock(get(unit.conn, review_id).instance_id)
+    found = get(unit.conn, review_id, lock=True)
+    if found.status != "open" or found.fallback is None or found.due_at is None or found.due_at > unit.now:
+        return
+    decision, answer = found.fallback["decision"], found.fallback["answer"]
+    reason = "nobody answered by the deadline"
+    _decided(unit, instance, unit.machine(instance), found, decision, answer, SYSTEM_ACTOR, reason)
+
+
+def _decided(
+    unit: Unit,
+    instance: Instance,
+    machine: Machine,
+    found: OpenReview,
+    decision: str,
+    kept: dict[str, Any],
+    actor: Actor,
+    reason: str,
+) -> OpenReview:
     unit.conn.execute(
         sa.update(R)
-        .where(R.c.id == review_id)
+        .where(R.c.id == found.id)
         .values(
             status="decided",
             decision=decision,
@@ -193,9 +226,9 @@ def decide(
             decided_at=unit.now,
         )
     )
-    unit.cover_stored(R, R.c.id == review_id)
+    unit.cover_stored(R, R.c.id == found.id)
     _carry_out(unit, instance, machine, found, decision, kept, actor, reason)
-    done = get(unit.conn, review_id)
+    done = get(unit.conn, found.id)
     if found.state is None:
         for follower in machine.decision_followers.get(found.name, ()):
             follower(unit, instance, done, actor)
@@ -286,12 +319,13 @@ def must_be_open(found: OpenReview) -> None:
             f"at {moment(found.decided_at):%Y-%m-%d %H:%M} UTC"
         )
     if found.status != "open":
-        raise AlreadyDecided(f"review {found.id} is closed: the instance moved on without a decision")
+        why = found.closed_reason or "the instance moved on without a decision"
+        raise AlreadyDecided(f"review {found.id} is closed: {why}")
 
 
 def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dict[str, Any]:
     """The answer as the form's model keeps it. A form whose model is no longer in the code is taken as it is."""
-    form = next((r.form for r in _declared(machine) if r.title == found.title and r.form is not None), None)
+    form = _form(machine, found)
     if form is None:
         return answer
     try:
@@ -299,6 +333,17 @@ def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dic
     except pydantic.ValidationError as error:
         places = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'form'}: {e['msg']}" for e in error.errors())
         raise InvalidData(f"the form of review {found.id} is not filled in rightly: {places}") from error
+
+
+def _form(machine: Machine, found: OpenReview) -> type[pydantic.BaseModel] | None:
+    """The declared form with the review's title; a question in words of its own is known by the form's schema."""
+    forms = [(review.title, review.form) for review in _declared(machine) if review.form is not None]
+    for title, form in forms:
+        if title == found.title:
+            return form
+    if found.visit is None:
+        return None
+    return next((form for _, form in forms if alike(readable(canonical(form.model_json_schema())), found.form)), None)
 
 
 def _same_answer(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> bool:

@@ -55,6 +55,15 @@ GUARDS = ("seq", "fence", "holder")
 """An instance with the same seq, fence and holder is the same: nothing changes without a history row."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
 BESIDE_DATA = sa.select(t.instance_data).where(t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True)))
+CLOSE_QUESTIONS = (
+    sa.update(t.review)
+    .where(
+        t.review.c.instance_id == sa.bindparam("instance", type_=sa.Uuid),
+        t.review.c.visit.is_not(None),
+        t.review.c.status == "open",
+    )
+    .values(status="closed", closed_reason=sa.bindparam("reason"), decided_at=sa.bindparam("now"))
+)
 
 
 class Unit:
@@ -74,6 +83,8 @@ class Unit:
         self.covered: list[tuple[UUID, str, str]] = []
         """Rows beside an instance that its history is to vouch for: whose, their id, their digest."""
         self.closed_reviews: list[UUID] = []
+        self.closed_questions: list[tuple[UUID, str]] = []
+        """Instances whose handlers' open questions are closed, with the reason."""
         self.freed: list[UUID] = []
         self.ready: set[str] = set()
         self.recorded = False
@@ -271,6 +282,8 @@ class Unit:
                 )
                 .values(status="closed", decided_at=self.now)
             )
+        for instance_id, reason in dict(self.closed_questions).items():
+            conn.execute(CLOSE_QUESTIONS, {"instance": instance_id, "reason": reason, "now": self.now})
         for (worker, until), leased in self.leased.items():
             unchanged = [one for one in leased if one.id not in self.changed] if self.changed else leased
             self.take([one.id for one in unchanged], worker, until)
@@ -300,7 +313,7 @@ class Unit:
         """What is written is written; the unit can go on with more."""
         self.known, self.changed, self.leased, self.plain = {}, {}, {}, {}
         self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.journal = [], [], [], [], [], []
-        self.assumed, self.covered = {}, []
+        self.assumed, self.covered, self.closed_questions = {}, [], []
 
     def _update(self, instances: list[Instance]) -> None:
         """Write what differs from the rows as they were read. A column that is not named costs no index."""
@@ -403,6 +416,7 @@ class Attempt:
             unit.inserts,
             unit.covered,
             unit.closed_reviews,
+            unit.closed_questions,
             unit.freed,
             unit.journal,
             unit.after_commit,

@@ -277,6 +277,8 @@ class ReviewOut(Answer):
     answer: dict[str, Any] | None
     decided_by: str | None
     decided_at: datetime | None
+    default: str | None = Field(description="The decision that is taken at due_at if nobody has decided; null if none.")
+    closed_reason: str | None = Field(description="Why it was closed without a decision.")
 
     @classmethod
     def of(cls, r: OpenReview) -> Self:
@@ -301,6 +303,8 @@ class ReviewOut(Answer):
             answer=secrets.shown(r.answer),
             decided_by=r.decided_by,
             decided_at=at(r.decided_at),
+            default=r.fallback["decision"] if r.fallback else None,
+            closed_reason=r.closed_reason,
         )
 
 

@@ -60,6 +60,10 @@ class Review:
         object.__setattr__(self, "decisions", MappingProxyType(dict(self.decisions)))
         object.__setattr__(self, "settles", MappingProxyType(dict(self.settles)))
 
+    def __reduce__(self) -> tuple[type[Review], tuple[object, ...]]:
+        """Its way through the pipe of a handler that runs in a process of its own."""
+        return Review, (self.title, dict(self.decisions), dict(self.settles), self.form, self.due, self.role)
+
 
 @dataclass(frozen=True, slots=True)
 class State:

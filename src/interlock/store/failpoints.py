@@ -36,6 +36,8 @@ WRITES = (
     "lease",
 )
 """The names that the engine and its workers give to their writes."""
+ASKING = ("ask",)
+"""That of a handler that asks a person."""
 KEEPING = ("retain", "erase", "migrate")
 """Those of whoever looks after the database; `retain:archived` is between an archive and the removal."""
 

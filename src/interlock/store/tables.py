@@ -227,8 +227,17 @@ review = sa.Table(
     text("answer", null=True),
     text("decided_by", null=True),
     at("decided_at", null=True),
+    text("visit", null=True),  # the visit of the step whose handler asks; null for every other review
+    text("fallback", null=True),  # what is decided at due_at if nobody has answered: decision and answer, as JSON
+    text("closed_reason", null=True),
 )
 sa.Index("ix_review_instance", review.c.instance_id)
+sa.Index(
+    "ix_review_fallback",
+    review.c.due_at,
+    postgresql_where=sa.text("status = 'open' AND fallback IS NOT NULL"),
+    sqlite_where=sa.text("status = 'open' AND fallback IS NOT NULL"),
+)
 sa.Index(
     "ix_review_open",
     review.c.workspace,

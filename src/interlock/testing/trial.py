@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Self
 from uuid import UUID, uuid4
 
-from interlock.engine import Claim, Engine, Instance, Result, due, workers
+from interlock.engine import Claim, Engine, Instance, OpenReview, Result, due, workers
 from interlock.engine.unit import Unit
-from interlock.machine import Machine, Outcome, Patch, Registry
+from interlock.machine import USER, Actor, Machine, Outcome, Patch, Registry
 from interlock.store import Store
 from interlock.testing.clock import START, VirtualClock
-from interlock.worker.runner import invoke
-from interlock.worker.task import EnginePort
+from interlock.testing.handler_run import HandlerRun
+
+SOMEBODY = Actor(USER, "somebody")
 
 
 class NeverIdle(AssertionError):
@@ -51,6 +51,8 @@ class Trial:
         self.engine.core.settings |= settings or {}
         self.queues = sorted({machine.queue for machine in self.engine.registry})
         self._turn = 0
+        self._waiting: list[HandlerRun] = []
+        self._answers: dict[str, tuple[str, Mapping[str, Any] | None, Actor]] = {}
         self.worker = self.new_worker()
 
     def look_after(self) -> None:
@@ -92,21 +94,53 @@ class Trial:
 
     def run(self, claim: Claim) -> Outcome:
         """Run the claim's handler, without writing down its outcome."""
-        port = EnginePort(self.engine, claim)
-        box: list[Outcome] = []
-        # A thread of its own: the test may be inside an event loop, and the handler may want one.
-        thread = threading.Thread(target=lambda: box.append(invoke(claim, port)))
-        thread.start()
-        thread.join()
-        return box[0]
+        run = HandlerRun(self.engine, claim, self._asked)
+        outcome = run.go()
+        if outcome is None:
+            run.end()
+            raise AssertionError("the handler waits for an answer: use step(), or will_answer() before")
+        return outcome
 
     def step(self) -> int:
         """Claim what is ready, run it, write it down; then what is due. The number of things done."""
-        done = 0
-        for claim in self.claim(16):
-            self.finish(claim, self.run(claim))
-            done += 1
-        return done + self.engine.tick()
+        runs = [run for run in self._waiting if run.can_go_on()]
+        self._waiting = [run for run in self._waiting if run not in runs]
+        runs += [HandlerRun(self.engine, claim, self._asked) for claim in self.claim(16)]
+        for run in runs:
+            outcome = run.go()
+            if outcome is None:
+                self._waiting.append(run)
+            else:
+                self.finish(run.claim, outcome)
+        return len(runs) + self.engine.tick()
+
+    def will_answer(
+        self, name: str, decision: str, form: Mapping[str, Any] | None = None, *, actor: Actor = SOMEBODY
+    ) -> None:
+        """Whenever a handler asks the question with this name from now on, this is the answer, at once."""
+        self._answers[name] = decision, form, actor
+
+    def answer(
+        self,
+        instance_id: UUID,
+        name: str,
+        decision: str,
+        form: Mapping[str, Any] | None = None,
+        *,
+        actor: Actor = SOMEBODY,
+    ) -> OpenReview:
+        """Answer the open question, or decide the open review, with this name; `step` lets its handler go on."""
+        found = [one for one in self.engine.reviews.waiting(instance_id=instance_id) if one.name == name]
+        if not found:
+            names = ", ".join(one.name for one in self.engine.reviews.waiting(instance_id=instance_id)) or "none"
+            raise AssertionError(f"there is no open question {name!r}; there are: {names}")
+        return self.engine.reviews.decide(found[0].id, decision, actor=actor, answer=form)
+
+    def _asked(self, question: UUID) -> None:
+        review = self.engine.reviews.get(question)
+        if review.status == "open" and review.name in self._answers:
+            decision, form, actor = self._answers[review.name]
+            self.engine.reviews.decide(question, decision, actor=actor, answer=form)
 
     def run_until_idle(self, *, limit: int = 10_000) -> int:
         """Until nothing is ready at this moment; time stands still."""
@@ -162,6 +196,8 @@ class Trial:
         return self.engine.write(run)
 
     def close(self) -> None:
+        for run in self._waiting:
+            run.end()
         self.engine.close()
         if self._folder is not None:
             self._folder.cleanup()

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from interlock.engine import Effect
 from interlock.engine.failing import message_of
-from interlock.machine import EffectUnknown, NotSent
+from interlock.engine.questions import Answer
+from interlock.machine import EffectUnknown, NotSent, Review
+from interlock.worker import asking
 from interlock.worker.aside import aside, surely
 from interlock.worker.task import Task
 
@@ -84,6 +87,8 @@ class AsyncTask(Generic[D]):
     artifact = _awaited(Task.artifact)
     secret = _awaited(Task.secret)
     setting = _awaited(Task.setting)
+    open_question = _awaited(Task.open_question)
+    answer_to = _awaited(Task.answer_to)
     write = _awaited(Task.write)
     read = _awaited(Task.read)
     intend = _awaited(Task.intend)
@@ -91,6 +96,35 @@ class AsyncTask(Generic[D]):
     confirm = _kept(Task.confirm)
     failed = _kept(Task.failed)
     unknown = _kept(Task.unknown)
+
+    async def ask(
+        self,
+        name: str,
+        review: Review,
+        *,
+        deadline: timedelta,
+        default: str,
+        default_form: Mapping[str, Any] | None = None,
+        evidence: Mapping[str, Any] | None = None,
+        title: str = "",
+    ) -> Answer:
+        """Ask a person and await the answer, which takes neither a thread nor a slot; else as `Task.ask`."""
+        options = {
+            "deadline": deadline,
+            "default": default,
+            "default_form": default_form,
+            "evidence": evidence,
+            "title": title,
+        }
+        found = await self.open_question(name, review, options)
+        if found.answer is not None:
+            return found.answer
+        for pause in asking.pauses():
+            answer = await self.answer_to(name, found.id)
+            if answer is not None:
+                return answer
+            await asyncio.sleep(pause)
+        raise AssertionError("it is looked at without end")
 
     async def once(
         self,

@@ -79,7 +79,7 @@ class Claimer(Loop):
             # Others may have these instances by now: what we hold is void, and nothing of it is written.
             self._drop()
             raise Fenced(f"worker {self._me.id} could not say that it lives; it lets go of what it held")
-        free = 0 if self.draining or self.stopping else self._concurrency - len(self.running) + len(batch)
+        free = 0 if self.draining or self.stopping else self._concurrency - self._slots_taken(batch)
         done: Sequence[bool | None]
         try:
             done, claims = self._commit(batch, free)
@@ -97,6 +97,11 @@ class Claimer(Loop):
         busy = bool(claims or done)
         self._idle_rounds = 0 if busy else self._idle_rounds + 1
         return bool(claims) and len(claims) == free
+
+    def _slots_taken(self, batch: list[tuple[Running, Outcome]]) -> int:
+        """By those whose result is not in this batch."""
+        ended = {running for running, _ in batch}
+        return sum(running.takes_a_slot for running in self.running if running not in ended)
 
     def _commit(self, batch: list[tuple[Running, Outcome]], free: int) -> tuple[list[bool], list[Claim]]:
         results = [Result(running.claim, outcome, not running.port.wrote) for running, outcome in batch]
@@ -172,7 +177,9 @@ class Claimer(Loop):
     def busy(self) -> bool:
         with self._lock:
             # A round that began before the drain may still bring claims: what it claims must be seen to its end.
-            return bool(self._in_round or self.running or self._results)
+            # A handler that only waits for a person's answer is not waited for: it asks again where it runs next.
+            at_work = any(not running.only_waits for running in list(self.running))
+            return bool(self._in_round or at_work or self._results)
 
     def write_rest(self) -> None:
         """At the end of a drain: results that came in after the last round."""

@@ -115,6 +115,21 @@ class Running:
     def __call__(self) -> None:
         self._run(self)
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a person's answer."""
+        return bool(self.port.waits_for)
+
+    @property
+    def takes_a_slot(self) -> bool:
+        """An `async def` that waits for an answer has no thread, and leaves its slot to others."""
+        return not self.waits or self.future is None
+
+    @property
+    def only_waits(self) -> bool:
+        """Whether it does nothing else: an `async def` may, beside its question."""
+        return self.waits and not awaited(self.claim.work.handler)
+
     def tell(self) -> bool:
         """True once: whoever is first, the handler or its time limit, says what came of it."""
         return self._told.acquire(blocking=False)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
 from interlock.engine import Claim, Effect, Engine, Instance, finishing, visits
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
+from interlock.engine import questions as question_functions
 from interlock.engine.answers import keepable
 from interlock.engine.errors import Fenced
 from interlock.engine.failing import message_of
 from interlock.engine.instance import columns
+from interlock.engine.questions import Answer, Question, QuestionClosed
 from interlock.engine.unit import Unit
 from interlock.engine.values import parsed
-from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Spawn, WorkError
+from interlock.machine import WORKER, Actor, EffectUnknown, Message, NotSent, Patch, Review, Spawn, WorkError
 from interlock.store import StoreError
+from interlock.worker import asking
 
 D = TypeVar("D")
 T = TypeVar("T")
@@ -26,7 +30,7 @@ About = tuple[UUID, str, str | None, str, str, str]
 """Which instance it is: its id, machine, key, workspace, trace and state."""
 _about = columns("id", "machine", "key", "workspace", "trace_id", "state")
 _text = columns("data", "failures")
-LOOKS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact"}
+LOOKS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact", "question"}
 """What a handler asks for and that writes nothing."""
 
 
@@ -52,6 +56,8 @@ class EnginePort:
     def __init__(self, engine: Engine, claim: Claim) -> None:
         self.engine, self.claim = engine, claim
         self._cancelled = False
+        self.waits_for: set[UUID] = set()
+        """The open questions that the handler waits for."""
         self.wrote = False
         """Whether the handler may have written something for its instance."""
         self.ends = engine.clock.steady() + claim.work.timeout.total_seconds()
@@ -134,6 +140,26 @@ class EnginePort:
             lambda unit: artifact_functions.keep_fenced(unit, self.claim, name, content, media_type=media_type),
             name="artifact",
         )
+
+    def do_ask(self, name: str, review: Review, options: Mapping[str, Any]) -> Question:
+        found = self.engine.write(
+            lambda unit: question_functions.ask(unit, self.claim, name, review, **options), name="ask"
+        )
+        self._note(found)
+        return found
+
+    def do_question(self, question_id: UUID) -> Question | None:
+        found = asking.looked_at(self.engine, question_id)
+        if found is not None:
+            self._note(found)
+        return found
+
+    def _note(self, found: Question) -> None:
+        if found.is_open:
+            self.waits_for.add(found.id)
+            self.ends = asking.time_limit(self.engine, self.claim, found)
+        else:
+            self.waits_for.discard(found.id)
 
     def do_write(self, function: Callable[..., Any], args: tuple[Any, ...], patient: bool) -> Any:
         def job(unit: Unit) -> Any:
@@ -249,6 +275,62 @@ class Task(Generic[D]):
     def setting(self, name: str) -> Any:
         """What a layer above the engine has set for handlers under this name; None if nothing."""
         return self._port.call("setting", name)
+
+    def ask(
+        self,
+        name: str,
+        review: Review,
+        *,
+        deadline: timedelta,
+        default: str,
+        default_form: Mapping[str, Any] | None = None,
+        evidence: Mapping[str, Any] | None = None,
+        title: str = "",
+    ) -> Answer:
+        """Ask a person and wait for the answer. At the deadline the answer is the default.
+
+        The review is one of the machine's `reviews`; `title` puts the question in other words. The name tells the
+        question from others of the same visit of the step: asked again, also after a crash, it gives the same answer.
+        The time limit starts anew with the answer.
+        """
+        options = {
+            "deadline": deadline,
+            "default": default,
+            "default_form": default_form,
+            "evidence": evidence,
+            "title": title,
+        }
+        found = self.open_question(name, review, options)
+        if found.answer is not None:
+            return found.answer
+        for pause in asking.pauses():
+            answer = self.answer_to(name, found.id)
+            if answer is not None:
+                return answer
+            time.sleep(pause)
+        raise AssertionError("it is looked at without end")
+
+    def open_question(self, name: str, review: Review, options: Mapping[str, Any]) -> Question:
+        """The first half of `ask`: the question as it stands, without waiting."""
+        self.check()
+        found: Question = self._port.call("ask", name, review, options)
+        return found
+
+    def answer_to(self, name: str, question_id: UUID) -> Answer | None:
+        """The second half of `ask`: the answer, if it is there by now."""
+        found: Question | None = self._port.call("question", question_id)
+        if found is None or found.is_open:
+            self.check()
+            return None
+        try:
+            self.heartbeat()
+        except Cancelled:
+            raise
+        except Fenced as error:
+            raise Cancelled(str(error)) from error
+        if found.answer is None:
+            raise QuestionClosed(f"the question {name!r} was closed without an answer: {found.closed}")
+        return found.answer
 
     def write(self, function: Callable[..., T], /, *args: Any, patient: bool = False) -> T:
         """Run a function of a module in one transaction: `function(unit, claim, *args)`. It minds the fence itself.
