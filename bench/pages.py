@@ -158,7 +158,7 @@ def visit(engine: Engine, machine: str, state: str, *, rounds: int = 5) -> dict[
         "/ui/alerts",
         "/ui/audit",
         "/ui/settings",
-        "/ui/pause",
+        "/ui/halt",
     ]
     found = {}
     with TestClient(create_app(service, pages=dashboard()), base_url="http://localhost") as client:

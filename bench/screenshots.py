@@ -30,7 +30,7 @@ PAGES = {
     "alerts": "/ui/alerts",
     "audit": "/ui/audit",
     "settings": "/ui/settings",
-    "pause": "/ui/pause",
+    "halt": "/ui/halt",
 }
 FILLED = 25.0
 """Seconds after which the demo has something on every page."""

@@ -125,15 +125,15 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         client = ready(port, up)
         assert "demo" in up.says("Ctrl-C stops it.")
         wait(lambda: client.get("/api/reviews").json()["reviews"], "a review")
-        assert "This is a demo world" in front_page(tmp_path, port)
+        assert "This is demo data" in front_page(tmp_path, port)
         assert up.stop() == 0
     with run("up", "--no-demo", "--port", str(port), folder=tmp_path) as up:
         client = ready(port, up)
         said = up.says("Ctrl-C stops it.")
         assert "parcel" in said
         assert "without code" not in said
-        assert "moves by itself" not in said
-        assert "This is a demo world" in front_page(tmp_path, port)
+        assert "changes by itself" not in said
+        assert "This is demo data" in front_page(tmp_path, port)
         assert up.stop() == 0
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -145,7 +145,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         client = ready(port, up)
         assert "demo" not in up.says("Ctrl-C stops it.").replace("--no-demo", "")
         assert {i["machine"] for i in client.get("/api/instances").json()["instances"]} == {"sale"}
-        assert "This is a demo world" not in front_page(mine, port)
+        assert "This is demo data" not in front_page(mine, port)
 
 
 def test_a_wrong_setting_is_told_by_name(tmp_path: Path) -> None:

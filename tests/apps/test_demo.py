@@ -30,7 +30,7 @@ from interlock.apps.jobs.demo.finder import CRAWL, FINDER
 from interlock.apps.jobs.demo.postings import careers_page
 from interlock.apps.sample import parcel
 from interlock.apps.sessions.application import application as sessions
-from interlock.dashboard.views import Looking, View, view_of
+from interlock.dashboard.views import View, ViewContext, view_of
 from interlock.demo import MARA, Part, mark, surroundings
 from interlock.demo.loop import Demo
 from interlock.demo.part import is_played
@@ -303,7 +303,7 @@ def test_files_that_cannot_be_read_were_rejected_and_one_ran_out_of_time(world: 
 def test_an_application_in_review_shows_its_posting_and_its_letter(world: World) -> None:
     one = next(i for i in world.all("application", "requires_review") if i.data["cover_letter"])
     view = view_of(world.engine.registry, "application")
-    posting, letter = view.evidence(Looking(one, None, world.engine.artifacts(one.id)))
+    posting, letter = view.evidence(ViewContext(one, None, world.engine.artifacts(one.id)))
     assert ("company", one.data["company"], None) in posting.rows
     assert letter.artifact == "cover-letter.txt"
 

@@ -59,7 +59,7 @@ async def test_a_reviewer_decides_with_keys_and_the_other_window_sees_it(place: 
         await press(mara.page, "?", names[0])
         await expect(mara.page.locator("dialog#keys")).to_be_visible()
         await mara.page.keyboard.press("Escape")
-        await mara.page.get_by_label("Why").first.fill("a, r and l are typed here and do nothing")
+        await mara.page.get_by_label("Reason").first.fill("a, r and l are typed here and do nothing")
         await expect(mara.page.locator(".inbox .detail h2").first).to_have_text(names[0])
         await mara.page.locator("h1").first.focus()
         await mara.page.locator("button[data-hotkey=a]").click()
@@ -79,7 +79,7 @@ async def test_what_somebody_types_stays_while_the_page_keeps_up(place: Town, br
     async with window(browser, place, "ivo") as ivo:
         await ivo.go("/ui/reviews")
         await ivo.page.locator(".inbox .list a", has_text="a slow decision here").click()
-        field = ivo.page.get_by_label("Why").first
+        field = ivo.page.get_by_label("Reason").first
         await field.fill("half a sent")
         for number in range(3):
             heavy(place, f"newcomer number {number} is heavy")

@@ -49,9 +49,9 @@ def test_each_sees_those_of_their_own_workspaces(site: Site) -> None:
 @pytest.mark.parametrize(
     ("action", "status", "said"),
     [
-        ("retry", "retried", "tried again at new"),
-        ("resolve", "resolved", "put right"),
-        ("discard", "discarded", "not worth"),
+        ("retry", "retried", "Retrying the step new"),
+        ("resolve", "resolved", "Resolved"),
+        ("discard", "discarded", "Discarded"),
     ],
 )
 def test_one_is_acted_on_with_a_note(site: Site, action: str, status: str, said: str) -> None:
@@ -77,7 +77,7 @@ def test_what_somebody_else_closed_meanwhile_is_left_alone(site: Site) -> None:
     fields = site.form(group(site, dead), f"/ui/dead-letters/{dead}/discard")
     site.send(group(site, dead), f"/ui/dead-letters/{dead}/resolve", who="member")
     answer = site.browser().post(f"/ui/dead-letters/{dead}/discard", data=fields)
-    assert "resolved by member already" in answer.text
+    assert "already resolved by member" in answer.text
     assert letter(site, dead).status == "resolved"
 
 
@@ -89,7 +89,7 @@ def test_all_of_a_group_are_retried_in_a_bulk_action(site: Site) -> None:
     site.desk.engine.bulk.step()
     assert {letter(site, one).status for one in dead} == {"retried"}
     assert letter(site, elsewhere).status == "open"
-    assert "<b>3</b><span>tried again</span>" in site.get(page.url.path).text
+    assert "<b>3</b><span>retried</span>" in site.get(page.url.path).text
 
 
 def test_who_may_only_look_has_no_buttons_and_is_refused(site: Site) -> None:

@@ -19,61 +19,61 @@ def csrf(site: Site, who: str) -> str:
 
 
 def test_everything_is_paused_and_goes_on_again(site: Site) -> None:
-    assert "Work goes on" in site.get("/ui/pause").text
-    answer = site.send("/ui/pause", "/ui/pause", {"reason": "the disk is full", "machine": "*"})
-    assert "All work stands still" in answer.text
+    assert "All machines are running" in site.get("/ui/halt").text
+    answer = site.send("/ui/halt", "/ui/halt", {"reason": "the disk is full", "machine": "*"})
+    assert "All machines are halted" in answer.text
     assert "the disk is full" in answer.text
     assert held(site) == ["*"]
-    assert "All work stands still" in site.get("/ui/instances", "viewer").text
-    site.send("/ui/pause", "/ui/pause/release", {"machine": "*"})
+    assert "All machines are halted" in site.get("/ui/instances", "viewer").text
+    site.send("/ui/halt", "/ui/halt/resume", {"machine": "*"})
     assert held(site) == []
 
 
 def test_one_machine_is_paused_with_who_and_why(site: Site) -> None:
-    page = site.send("/ui/pause", "/ui/pause", {"machine": "order", "reason": "a strike"}, who="member").text
+    page = site.send("/ui/halt", "/ui/halt", {"machine": "order", "reason": "a strike"}, who="member").text
     assert held(site) == ["order"]
     assert re.search(r"member, <time[^>]*>now</time>: a strike", page)
-    site.send("/ui/pause", "/ui/pause/release", {"machine": "order"}, who="member")
+    site.send("/ui/halt", "/ui/halt/resume", {"machine": "order"}, who="member")
     assert held(site) == []
 
 
 def test_pausing_twice_says_who_was_first(site: Site) -> None:
     site.desk.engine.holds.hold("order", actor=BY)
-    fields = {"csrf": csrf(site, "owner"), "machine": "order", "back": "/ui/pause"}
-    assert "was stopped already, by test" in site.browser().post("/ui/pause", data=fields).text
+    fields = {"csrf": csrf(site, "owner"), "machine": "order", "back": "/ui/halt"}
+    assert "already halted, by test" in site.browser().post("/ui/halt", data=fields).text
     site.desk.engine.holds.release("order", actor=BY)
-    assert "was not stopped any more" in site.browser().post("/ui/pause/release", data=fields).text
+    assert "not halted: nothing to resume" in site.browser().post("/ui/halt/resume", data=fields).text
 
 
 def test_a_form_that_comes_again_after_the_work_went_on_pauses_nothing(site: Site) -> None:
-    fields = {**site.form("/ui/pause", "/ui/pause"), "machine": "*"}
-    site.browser().post("/ui/pause", data=fields)
+    fields = {**site.form("/ui/halt", "/ui/halt"), "machine": "*"}
+    site.browser().post("/ui/halt", data=fields)
     site.desk.engine.holds.release("*", actor=BY)
-    site.browser().post("/ui/pause", data=fields)
+    site.browser().post("/ui/halt", data=fields)
     assert held(site) == []
 
 
 def test_only_those_who_operate_the_installation_can_change_it(site: Site) -> None:
     site.desk.engine.holds.hold("order", actor=BY)
     for who in ("viewer", "reviewer", "north-viewer", "north-owner"):
-        page = site.get("/ui/pause", who)
+        page = site.get("/ui/halt", who)
         assert page.status_code == 200
-        assert 'action="/ui/pause' not in page.text
-        for path in ("/ui/pause", "/ui/pause/release"):
+        assert 'action="/ui/halt' not in page.text
+        for path in ("/ui/halt", "/ui/halt/resume"):
             fields = {"csrf": csrf(site, who), "machine": "order"}
             assert site.browser(who).post(path, data=fields).status_code == 403
     assert held(site) == ["order"]
 
 
 def test_a_form_without_its_token_and_a_machine_that_nobody_knows_are_refused(site: Site) -> None:
-    assert site.browser().post("/ui/pause", data={"machine": "*"}).status_code == 403
-    assert site.send("/ui/pause", "/ui/pause", {"machine": EVIL}).status_code == 404
+    assert site.browser().post("/ui/halt", data={"machine": "*"}).status_code == 403
+    assert site.send("/ui/halt", "/ui/halt", {"machine": EVIL}).status_code == 404
     assert held(site) == []
 
 
 def test_a_hostile_reason_is_shown_as_text(site: Site) -> None:
-    site.send("/ui/pause", "/ui/pause", {"machine": "*", "reason": EVIL})
-    page = site.get("/ui/pause").text
+    site.send("/ui/halt", "/ui/halt", {"machine": "*", "reason": EVIL})
+    page = site.get("/ui/halt").text
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert" not in page
     assert "<img src=x" not in page
@@ -81,7 +81,7 @@ def test_a_hostile_reason_is_shown_as_text(site: Site) -> None:
 
 def test_the_instance_says_that_its_machine_is_held(site: Site) -> None:
     it = site.desk.new()
-    site.send("/ui/pause", "/ui/pause", {"machine": "order", "reason": "a strike"})
+    site.send("/ui/halt", "/ui/halt", {"machine": "order", "reason": "a strike"})
     page = site.get(f"/ui/instances/{it}").text
     assert "All work of order stands still: owner stopped it" in page
     assert "(a strike)" in page

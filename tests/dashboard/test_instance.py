@@ -75,7 +75,7 @@ def test_an_event_is_fired_with_its_fields_and_reason_and_the_page_says_so(site:
     answer = site.send(
         path(it), f"{path(it)}/fire", {"event": "approve", "f_note": "well done", "reason": "looks right"}
     )
-    assert "Approve: it is sent now." in answer.text
+    assert "Approve: now sent." in answer.text
     found = site.desk.engine.get(it)
     assert (found.state, found.data["note"]) == ("sent", "well done")
     assert site.desk.engine.history(it)[-1].payload["reason"] == "looks right"
@@ -85,8 +85,8 @@ def test_a_form_that_is_sent_twice_is_done_once(site: Site) -> None:
     it = site.desk.asked().id
     fields = {**site.form(path(it), f"{path(it)}/fire"), "event": "approve"}
     first, second = (site.browser().post(f"{path(it)}/fire", data=fields).text for _ in range(2))
-    assert "it is sent now" in first
-    assert "it is sent now" in second
+    assert "now sent" in first
+    assert "now sent" in second
     assert [row.event for row in site.desk.engine.history(it)].count("approve") == 1
 
 
@@ -96,7 +96,7 @@ def test_a_stale_page_changes_nothing_and_says_so(site: Site, action: str) -> No
     fields = {**site.form(path(it), f"{path(it)}/{action}"), "event": "approve", "to": "sent", "reason": "x"}
     site.desk.engine.fire(it, "refuse", actor=BY)
     answer = site.browser().post(f"{path(it)}/{action}", data=fields)
-    assert "Nothing was done: it had already moved on, to refused" in answer.text
+    assert "Nothing changed: the instance has moved to refused" in answer.text
     assert (state(site, it), site.desk.engine.get(it).paused_at) == ("refused", None)
 
 
@@ -126,7 +126,7 @@ def test_it_is_cancelled_along_the_declared_way(site: Site) -> None:
     it = site.desk.new()
     token = site.form("/ui/logout", "/ui/logout", "member")["csrf"]
     answer = site.browser("member").post(f"{path(it)}/cancel", data={"csrf": token, "back": path(it)})
-    assert "It is cancelled now." in answer.text
+    assert "It is now cancelled." in answer.text
     assert state(site, it) == "cancelled"
 
 
@@ -139,10 +139,7 @@ def test_a_moment_that_is_none_is_refused(site: Site) -> None:
 def test_an_owner_forces_it_with_a_reason(site: Site) -> None:
     it = site.desk.asked().id
     assert site.send(path(it), f"{path(it)}/force", {"to": "sent", "reason": " "}).status_code == 422
-    assert (
-        "It was forced: it is sent now."
-        in site.send(path(it), f"{path(it)}/force", {"to": "sent", "reason": "by hand"}).text
-    )
+    assert "Forced: now sent." in site.send(path(it), f"{path(it)}/force", {"to": "sent", "reason": "by hand"}).text
     assert "forced by owner" in words(site.get(path(it)).text)
 
 
@@ -154,9 +151,9 @@ def test_it_says_why_it_waits_who_may_act_and_what_happens_by_itself(site: Site)
     site.desk.clock.advance(timedelta(hours=2))
     told = words(site.get(path(it)).text)
     assert "It waits for a person to approve it, for 2 h" in told
-    assert "Who may act you: approve, " in told
+    assert "Possible actions you: approve, " in told
     assert "agents: report" in told
-    assert "By itself it moves to refused (refuse), in 22 h" in told
+    assert "Next it moves to refused (refuse), in 22 h" in told
 
 
 def test_the_timeline_has_what_happened_and_what_comes(site: Site) -> None:
@@ -164,7 +161,7 @@ def test_the_timeline_has_what_happened_and_what_comes(site: Site) -> None:
     told = words(site.get(path(it)).text)
     for part in ("new created by the system", "+ is item: coffee", "asked checked, by a worker", "Today"):
         assert part in told, part
-    assert "by itself (refuse), if nobody acts" in told
+    assert "automatic (refuse), if nobody acts" in told
 
 
 def test_a_failure_is_in_the_timeline_with_where_and_how_it_goes_on(site: Site) -> None:
@@ -174,7 +171,7 @@ def test_a_failure_is_in_the_timeline_with_where_and_how_it_goes_on(site: Site) 
     told = words(site.get(path(it)).text)
     assert "new failed" in told
     assert "Broken: the scale is broken" in told
-    assert "failure 1 of this step; tried again in" in told
+    assert "failure 1 of this step; retried in" in told
 
 
 def test_a_long_history_comes_in_pages(site: Site) -> None:
@@ -237,7 +234,7 @@ def test_its_messages_and_effects_are_listed(site: Site) -> None:
     it = site.desk.asked().id
     site.desk.engine.outbox.put("mail", "ann@example.org", "A reminder", {}, instance_id=it, workspace="default")
     assert "ann@example.org" in site.get(f"{path(it)}?tab=messages").text
-    assert "Nothing left the house" in site.get(f"{path(it)}?tab=effects").text
+    assert "No effects." in site.get(f"{path(it)}?tab=effects").text
 
 
 # -- artifacts
@@ -321,7 +318,7 @@ def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(s
     shown = words(page)
     for text in ("AI calls 4", "read terms", "for ann", "some-model strong", "1,234, 56", "$0.0123", "2.0 s"):
         assert text in shown
-    for text in ("kept answer", "ModelTimeout", "second try", "unknown", "no answer"):
+    for text in ("cached", "ModelTimeout", "second try", "unknown", "no answer"):
         assert text in shown
     assert "<script>alert" not in page
     assert "some-model" not in site.get(f"/ui/instances/{it}?tab=effects").text

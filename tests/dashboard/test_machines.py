@@ -87,8 +87,8 @@ def test_each_state_is_a_link_to_its_instances_with_how_many_and_how_long_usuall
     site.desk.new()
     text = page(site)
     assert nodes(text) == {
-        "new": "new, working: 1 now, usually for 1.5 s",
-        "asked": "asked, needs a person: 0 now, usually for 1.5 s",
+        "new": "new, working: 1 now, usually 1.5 s",
+        "asked": "asked, needs a person: 0 now, usually 1.5 s",
         "sent": "sent, done: 10 now",
         "refused": "refused, ended: 0 now",
         "cancelled": "cancelled, ended: 0 now",
@@ -103,7 +103,7 @@ def test_a_state_shows_its_number_the_usual_time_and_its_oldest(site: Site) -> N
     cells = [html.unescape(re.sub(r"<.*?>", "", cell)) for cell in re.findall(r"<td.*?</td>", row(page(site), "asked"))]
     assert cells == ["asked", "1", "1.5 s", "1.9 s", "30 s"]
     assert f'href="/ui/instances/{made.id}"' in row(page(site), "asked")
-    assert "comes to rest" in row(page(site), "sent")
+    assert "final state" in row(page(site), "sent")
 
 
 def test_one_that_is_there_much_longer_than_usual_stands_out_in_words(site: Site) -> None:
@@ -114,10 +114,10 @@ def test_one_that_is_there_much_longer_than_usual_stands_out_in_words(site: Site
     site.desk.clock.advance(timedelta(hours=2))
     text = page(site)
     told = html.unescape(re.sub(r"<.*?>", "", text))
-    assert "forgotten is in asked for 2 h, longer than usual: nine in ten leave within 1.9 s." in told
+    assert "forgotten has been in asked for 2 h, longer than usual: 90 % leave within 1.9 s." in told
     assert 'class="node n-person stuck"' in text
     assert "1 · stuck 2 h" in text
-    assert nodes(text)["asked"].endswith("one is there for 2 h, longer than usual")
+    assert nodes(text)["asked"].endswith("one for 2 h, longer than usual")
 
 
 def test_without_a_past_nothing_is_called_stuck(site: Site) -> None:
@@ -176,7 +176,7 @@ def test_the_window_of_the_plots_is_part_of_the_address(site: Site) -> None:
 def test_a_machine_that_stands_still_says_who_stopped_it(site: Site) -> None:
     held = {"machine": "order", "actor": "user:ann", "reason": "", "at": 1}
     site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.hold).values(held)))
-    assert "It stands still since ann stopped it." in page(site)
+    assert "Halted by ann." in page(site)
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:

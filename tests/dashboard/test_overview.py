@@ -72,10 +72,10 @@ def test_whoever_is_not_logged_in_is_sent_to_the_login(site: Site) -> None:
 def test_another_workspace_is_not_in_the_numbers_nor_in_the_lists(site: Site) -> None:
     site.desk.asked(key="key-of-ours")
     site.desk.asked(workspace="north", key="key-of-theirs")
-    assert figures(page(site, "viewer"))["Under way"] == "1"
+    assert figures(page(site, "viewer"))["Unfinished"] == "1"
     assert "key-of-theirs" not in page(site, "viewer")
     assert "key-of-ours" not in page(site, "north-owner")
-    assert figures(page(site, "north-owner"))["Reviews that wait"] == "1"
+    assert figures(page(site, "north-owner"))["Open reviews"] == "1"
 
 
 # -- what it says
@@ -83,12 +83,12 @@ def test_another_workspace_is_not_in_the_numbers_nor_in_the_lists(site: Site) ->
 
 def test_figures_lead_to_where_one_acts(site: Site) -> None:
     assert links(page(site)) == {
-        "Reviews that wait": "/ui/reviews",
+        "Open reviews": "/ui/reviews",
         "Dead letters": "/ui/dead-letters",
         "Open alerts": "/ui/alerts",
         "Queue lag": "/ui/workers",
         "Workers alive": "/ui/workers",
-        "Under way": "/ui/instances",
+        "Unfinished": "/ui/instances",
         "Finished in 24 h": "/ui/instances?finished=yes",
         "Success rate": "/ui/instances?finished=yes",
         "Failed attempts": "/ui/dead-letters",
@@ -101,10 +101,10 @@ def test_the_figures_are_those_of_the_last_day(site: Site) -> None:
     site.desk.engine.fire(refused.id, "refuse", actor=BY)
     site.desk.asked()
     found = figures(page(site))
-    assert found["Under way"] == "1"
+    assert found["Unfinished"] == "1"
     assert found["Finished in 24 h"] == "2"
     assert found["Success rate"] == "50 %"
-    assert found["Reviews that wait"] == "1"
+    assert found["Open reviews"] == "1"
     assert found["Retry rate"] == "0 %"
     assert 'aria-label="2 finished in 24 hours"' in page(site)
 
@@ -140,7 +140,7 @@ def test_what_waits_longest_comes_first_and_says_for_what(site: Site) -> None:
 
 
 def test_an_empty_service_says_what_would_fill_it(site: Site) -> None:
-    assert "Nothing is under way." in page(site)
+    assert "No unfinished instances." in page(site)
     assert figures(page(site))["Success rate"] == "—"
 
 
@@ -181,7 +181,7 @@ def test_a_machine_that_stands_still_is_marked(site: Site) -> None:
     now = site.desk.clock.now()
     row = {"machine": "order", "actor": "user:ann", "reason": "", "at": now}
     site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.hold).values(row)))
-    assert re.search(r'<tr data-key="order"><td>.*?<span class="pill person">paused</span>', page(site)) is not None
+    assert re.search(r'<tr data-key="order"><td>.*?<span class="pill person">halted</span>', page(site)) is not None
 
 
 # -- what comes from outside is text
@@ -206,4 +206,4 @@ def test_the_name_of_whoever_looks_after_an_alert_is_text(site: Site) -> None:
     )
     text = page(site)
     assert "<script>x" not in text
-    assert "is at it" in text
+    assert "acknowledged by" in text

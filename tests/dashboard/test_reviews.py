@@ -71,7 +71,7 @@ def test_a_decision_for_what_moved_on_changes_nothing_and_says_so(site: Site) ->
     site.desk.engine.pause(it.id)
     late = site.browser().post(f"/ui/reviews/{review}/decide", data={**form, "decision": "yes", "f_note": "n"})
     assert late.status_code == 409
-    assert "changed meanwhile" in late.text
+    assert "Changed in the meantime" in late.text
     assert site.desk.engine.get(it.id).state == "asked"
 
 
@@ -126,7 +126,7 @@ def test_who_takes_it_holds_it_and_others_see_that(site: Site) -> None:
     review = open_review(site, it.id)
     site.send(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/claim", who="reviewer")
     page = site.get(f"/ui/reviews?review={review}", "member").text
-    assert "reviewer is at it" in page
+    assert "Claimed by reviewer" in page
     assert f"/ui/reviews/{review}/decide" not in page
     site.send(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/later", who="reviewer")
     assert f"/ui/reviews/{review}/decide" in site.get(f"/ui/reviews?review={review}", "member").text
@@ -142,7 +142,7 @@ def test_hostile_text_is_shown_as_text(site: Site) -> None:
 
 
 def test_an_empty_inbox_says_what_would_fill_it(site: Site) -> None:
-    assert "Nothing waits for a person." in site.get("/ui/reviews").text
+    assert "No open reviews." in site.get("/ui/reviews").text
 
 
 def test_a_review_that_is_none_is_told(site: Site) -> None:

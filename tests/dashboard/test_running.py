@@ -19,14 +19,14 @@ def test_a_schedule_is_made_paused_run_and_removed(site: Site) -> None:
         "data": '{"item": "tea"}',
     }
     made = site.send("/ui/schedules", "/ui/schedules/new", fields)
-    assert "Schedule nightly is kept" in made.text
+    assert "Schedule nightly saved" in made.text
     assert "30 2 * * *" in site.get("/ui/schedules").text
     base = "/ui/schedules/default/nightly"
     assert "paused by owner" in site.send("/ui/schedules", f"{base}/pause").text
     assert "paused by" not in site.send("/ui/schedules", f"{base}/resume").text
     site.send("/ui/schedules", f"{base}/run")
     assert [i.data["item"] for i in site.desk.engine.page().instances] == ["tea"]
-    assert "Nothing is scheduled" in site.send("/ui/schedules", f"{base}/remove").text
+    assert "No schedules" in site.send("/ui/schedules", f"{base}/remove").text
 
 
 def test_a_wrong_schedule_is_told(site: Site) -> None:
@@ -68,7 +68,7 @@ def test_workers_leases_and_limits_are_shown(site: Site) -> None:
     page = site.get("/ui/workers").text
     assert "sandbox-7" in page
     assert "<script>alert" not in page
-    assert "No worker has ever run here" in page
+    assert "No worker has run yet" in page
 
 
 def test_a_rule_of_ones_own_is_kept_and_removed(site: Site) -> None:
@@ -112,7 +112,7 @@ def test_only_owners_make_tokens_for_agents(site: Site) -> None:
     fields = {"name": "robot", "kind": "agent", "scope": "read", "workspace": "default"}
     assert site.send("/ui/settings", "/ui/tokens/new", fields, "member").status_code == 403
     own = site.send("/ui/settings", "/ui/tokens/new", {**fields, "kind": "person"}, "member")
-    assert "Copy it now" in own.text
+    assert "Copy the token now" in own.text
 
 
 def test_people_are_added_given_roles_and_shut_out(site: Site) -> None:

@@ -38,7 +38,7 @@ PAGES = (
     "/ui/alerts",
     "/ui/audit",
     "/ui/settings",
-    "/ui/pause",
+    "/ui/halt",
     "/ui/logout",
 )
 

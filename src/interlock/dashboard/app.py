@@ -1,4 +1,4 @@
-"""The pages together, and what is answered when a page cannot be shown."""
+"""Registers the pages and renders their errors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "Not found",
-    409: "It has changed meanwhile",
+    409: "Changed in the meantime",
     413: "Too large",
-    422: "That does not fit",
+    422: "Invalid input",
     429: "Too many attempts",
     500: "Something went wrong",
     503: "Not available now",
@@ -30,7 +30,7 @@ static_files = APIRouter(include_in_schema=False)
 
 @static_files.get("/ui/static/{digest}/{name:path}")
 async def static_file(digest: str, name: str) -> Response:
-    """A file that never changes under its address."""
+    """Serve a static file. Its content never changes under its address."""
     kind = TYPES.get(name.rpartition(".")[2])
     if kind is None:
         return Response(status_code=404)
@@ -56,7 +56,7 @@ def dashboard() -> Pages:
 
 
 async def shown_error(request: Request, problem: Problem) -> Response:
-    """A refusal as a page, with the sentence of the problem and what would be allowed."""
+    """Render a refusal as a page, with the problem's detail and the allowed events."""
     allowed = ", ".join(a.event.replace("_", " ") for a in problem.allowed or ())
     came_from = request.headers.get("referer", "")
     came = urlsplit(came_from)

@@ -1,4 +1,4 @@
-"""Diagrams for templates: the geometry of a machine, with what is true of each state and line now."""
+"""Diagrams for templates: a machine's layout, with the current figures of each state and transition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A state as it is drawn."""
+    """A state in a diagram."""
 
     name: str
     box: Box
@@ -30,9 +30,9 @@ class Node:
     href: str
     classes: str
     title: str
-    """What a pointer and a screen reader are told."""
+    """The tooltip, also read by screen readers."""
     below: str = ""
-    """The line below the name: how many, how long."""
+    """The line below the name: count and duration."""
 
     @property
     def left(self) -> float:
@@ -45,19 +45,19 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A line as it is drawn."""
+    """A transition in a diagram."""
 
     key: str
     path: str
     classes: str
     head: str
-    """The arrow head at its end, and the one at its beginning; empty for none."""
+    """The arrow heads at its end and its beginning; empty for none."""
     tail: str
     title: str
     label: str
     at: Point | None
     far: bool
-    """Whether its words are left out on a phone."""
+    """Whether its label is hidden on narrow screens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,42 +69,42 @@ class Picture:
     nodes: Sequence[Node]
     ways: Sequence[Way]
     sentence: str
-    """What it shows, for those who cannot see it."""
+    """The description for screen readers."""
 
 
 def for_machine(
     machine: Machine, counts: Mapping[str, int], dwell: Mapping[str, Micros], stuck: Mapping[str, Micros] | None = None
 ) -> Picture:
-    """Every state with how many are there and how long they usually stay; `stuck`: where one is longer, since when."""
+    """Every state with its count and usual duration. `stuck` gives the states with an unusually late instance."""
     laid, late = lay_out(machine), stuck or {}
     nodes = []
     for name, box in laid.nodes.items():
         kind, n = kinds.kind_of(machine, name), counts.get(name, 0)
         usual = None if machine.states[name].kind is Kind.FINAL else dwell.get(name)
-        told = f"{words.title(name)}, {kinds.WORDS[kind]}: {n:,} now"
-        told += f", usually for {words.length(usual)}" if usual is not None else ""
-        told += f"; one is there for {words.length(late[name])}, longer than usual" if name in late else ""
+        title = f"{words.title(name)}, {kinds.WORDS[kind]}: {n:,} now"
+        title += f", usually {words.duration(usual)}" if usual is not None else ""
+        title += f"; one for {words.duration(late[name])}, longer than usual" if name in late else ""
         below = _many(n)
         if name in late:
             below += f" · stuck {_brief(late[name])}"
         elif usual is not None:
             below += f" · {_brief(usual)}"
         classes = f"n-{kind}" + (" quiet" if not n else "") + (" stuck" if name in late else "")
-        nodes.append(Node(name, box, kind, _instances(machine, name), classes, told, below))
+        nodes.append(Node(name, box, kind, _instances(machine, name), classes, title, below))
     ways = [_way(machine, line, f"e-{line.role}", line.role, line.role, far=False) for line in laid.lines]
-    sentence = f"The states of {machine.title} and the ways between them, with how many are in each now"
+    sentence = f"States and transitions of {machine.title}, with the number of instances in each state"
     return Picture(laid.width, laid.height, nodes, ways, sentence)
 
 
 def for_instance(machine: Machine, history_rows: Iterable[Any], instance: Instance) -> Picture:
-    """Where one instance is, the way it came (rows of its history), and where it can go from there.
+    """The path of one instance through its machine, and where it can go next.
 
-    The first picture of a life cycle takes up to a second; after that it is known. So call it in a thread.
+    Computing a machine's first layout takes up to a second, later ones are cached. Call it in a thread.
     """
     rows = list(history_rows)
     visited = {row.to_state for row in rows if row.to_state} | {row.from_state for row in rows if row.from_state}
     taken = {(row.from_state, row.to_state) for row in rows if row.from_state and row.to_state}
-    known = instance.state in machine.states  # a state of an older version is not on the picture
+    known = instance.state in machine.states  # a state of an older version is not in the diagram
     onward = {(instance.state, way.to) for way in allowed(instance, machine) if way.to} if known else set()
     return picture(machine, visited=visited, taken=taken, present=instance.state, onward=onward)
 
@@ -112,15 +112,15 @@ def for_instance(machine: Machine, history_rows: Iterable[Any], instance: Instan
 def picture(
     machine: Machine, *, visited: Collection[str], taken: Collection[Pair], present: str, onward: Collection[Pair] = ()
 ) -> Picture:
-    """A machine with a path on it: where it was, the lines it took, where it is, and where it can go."""
+    """A machine with a path: visited states, taken transitions, the current state and possible next moves."""
     laid = lay_out(machine, tall=False)
     nodes = []
     for name, box in laid.nodes.items():
         kind, here = kinds.kind_of(machine, name), name == present
         on = here or name in visited
         classes = f"n-{kind}" if on else "off"
-        told = f"{words.title(name)}, {kinds.WORDS[kind]}" + (": it is here" if here else ", visited" if on else "")
-        nodes.append(Node(name, box, kind, _instances(machine, name), classes + (" here" if here else ""), told))
+        title = f"{words.title(name)}, {kinds.WORDS[kind]}" + (": current state" if here else ", visited" if on else "")
+        nodes.append(Node(name, box, kind, _instances(machine, name), classes + (" here" if here else ""), title))
     ways = []
     for line in laid.lines:
         there, back = (line.source, line.target), (line.target, line.source)
@@ -136,10 +136,10 @@ def picture(
         else:
             classes, head, tail = "faint", "faint", "faint" if line.both else ""
         ways.append(_way(machine, line, classes, head, tail if line.both else "", far=far))
-    # What was taken lies on top of what was not.
+    # Taken transitions are drawn last, on top of the others.
     order = {"faint": 0, "next": 1, "taken": 2}
     ways.sort(key=lambda way: order[way.classes.rpartition(" ")[2]])
-    sentence = f"Where it is among the states of {machine.title}: {words.title(present)}"
+    sentence = f"States of {machine.title}, currently in {words.title(present)}"
     return Picture(laid.width, laid.height, nodes, ways, sentence)
 
 
@@ -148,20 +148,20 @@ def _instances(machine: Machine, state: str) -> str:
 
 
 def _way(machine: Machine, line: Line, classes: str, head: str, tail: str, *, far: bool) -> Way:
-    title = "; ".join(told(edge) for edge in (*line.there, *line.back))
+    title = "; ".join(describe(edge) for edge in (*line.there, *line.back))
     at = Point(line.label_box.x, line.label_box.y) if line.label_box else None
     key = f"{line.source}-{line.target}"
     return Way(key, rounded(line.points), classes, head, tail if line.both else "", title, line.label, at, far)
 
 
-def told(edge: Edge) -> str:
-    """A transition in words: from, to, on what, by whom."""
+def describe(edge: Edge) -> str:
+    """Describe a transition: from, to, event and actors."""
     who = " or ".join(who_may(edge.by))
     return f"{words.title(edge.source)} → {words.title(edge.to)}: {words.title(edge.on)}, by {who}"
 
 
 def who_may(by: Iterable[Any]) -> list[str]:
-    """Whoever may fire it, in words."""
+    """The actors that may fire it."""
     named = {
         "worker": "a worker",
         "system": "the system",
@@ -174,12 +174,12 @@ def who_may(by: Iterable[Any]) -> list[str]:
 
 
 def only_if(guard: Guard | None) -> str:
-    """The condition of a transition, by the name of its guard."""
+    """The condition of a transition, from its guard's name."""
     return "" if guard is None else words.title(guard.__name__).replace("(", " ").replace(")", "")
 
 
 def rounded(points: Sequence[Point]) -> str:
-    """An SVG path along the points, with round bends."""
+    """An SVG path along the points, with rounded bends."""
     parts = [f"M{points[0].x:g} {points[0].y:g}"]
     for before, bend, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(ROUND, _far(before, bend) / 2, _far(bend, after) / 2)
@@ -199,8 +199,8 @@ def _toward(a: Point, b: Point, by: float) -> Point:
 
 
 def _brief(micros: Micros) -> str:
-    """A length in its biggest unit: a state is narrow."""
-    text = words.length(micros).split(" ")
+    """A duration in its largest unit, because states are narrow."""
+    text = words.duration(micros).split(" ")
     return " ".join(text[:2])
 
 

@@ -1,7 +1,7 @@
-"""Artifacts shown safely: nothing that came from outside runs here, loads anything, or leaves its frame.
+"""Safe display of artifacts: nothing from outside can run, load anything, or leave its frame.
 
-Text and JSON are shown as text. HTML is cleaned and put into a sandboxed frame. Images and PDF files come from an
-address of their own, whose headers let nothing run. Everything else is offered to be saved.
+Text and JSON are shown as text. HTML is sanitised and put into a sandboxed frame. Images and PDF files have their own
+URL, whose headers forbid scripts. Everything else can only be downloaded.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from interlock.engine.artifacts import Artifact
 IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 FRAMED = {"application/pdf"}
 MOST_SHOWN = 300_000
-"""Bytes of a text that a page shows; the rest is saved and read elsewhere."""
+"""The longest text, in bytes, that a page shows."""
 ONLY_SHOWN = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'"
-# A sandbox keeps Chromium's own viewer from opening a PDF file, so that one goes without.
+# A sandbox would prevent Chromium's PDF viewer from opening, so PDF files have none.
 SANDBOXED = f"{ONLY_SHOWN}; sandbox"
 TAGS = nh3.ALLOWED_TAGS - {"img", "area", "map"}
 ATTRIBUTES = {"*": {"dir", "lang", "title"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan", "scope"}}
@@ -30,17 +30,17 @@ ATTRIBUTES = {"*": {"dir", "lang", "title"}, "td": {"colspan", "rowspan"}, "th":
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An artifact as a page shows it."""
+    """An artifact prepared for a page."""
 
     artifact: Artifact
     how: str
-    """text, json, html, image, pdf, or save: it is not shown."""
+    """text, json, html, image, pdf, or save (no preview)."""
     text: str = ""
     value: Any = None
 
 
 def how(artifact: Artifact) -> str:
-    """In which way an artifact of this kind and size can be shown."""
+    """How an artifact of this type and size can be shown."""
     kind = artifact.media_type
     if kind in IMAGES:
         return "image"
@@ -60,7 +60,7 @@ def needs_content(artifact: Artifact) -> bool:
 
 
 def show(artifact: Artifact, content: bytes | None) -> Shown:
-    """The artifact with what is shown of it; `content` is only looked at where it is text."""
+    """Prepare an artifact. `content` is only needed for text."""
     way = how(artifact)
     if content is None or not needs_content(artifact):
         return Shown(artifact, way)
@@ -74,7 +74,7 @@ def show(artifact: Artifact, content: bytes | None) -> Shown:
 
 
 def clean(html: str) -> str:
-    """HTML with its words and its structure, without scripts, styles, images, links, forms: whatever does something."""
+    """Sanitise HTML: keep text and structure, remove scripts, styles, images, links and forms."""
     return nh3.clean(
         secrets.hide(html),
         tags=set(TAGS - {"a"}),
@@ -87,7 +87,7 @@ def clean(html: str) -> str:
 
 
 def served(artifact: Artifact, content: bytes) -> Response:
-    """The content itself, from an address of its own."""
+    """Serve the content from its own URL."""
     kind = artifact.media_type
     shown, name = kind in IMAGES or kind in FRAMED, quote(artifact.name, safe="")
     headers = {

@@ -1,4 +1,4 @@
-"""The filter of a list of instances: from a URL, to a URL, in words, and as the engine takes it."""
+"""The filters of an instance list: parsed from a URL, written to a URL, described, and passed to the engine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ AGES = {
     "86400": "a day",
     "604800": "a week",
 }
-SHOWS = {"": "all", "live": "under way", "finished": "finished", "paused": "paused"}
-SORTS = {"": "newest first", "oldest": "oldest first", "longest": "longest in its state"}
+SHOWS = {"": "all", "live": "unfinished", "finished": "finished", "paused": "paused"}
+SORTS = {"": "newest first", "oldest": "oldest first", "longest": "longest in state"}
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a list was asked for; empty means that it does not matter."""
+    """The filters of an instance list. An empty field does not filter."""
 
     machine: str = ""
     state: str = ""
@@ -44,12 +44,12 @@ class Filters:
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Filters:
-        """From the parameters of a URL or the fields of a form; what makes no sense is refused by name."""
+        """Parse URL parameters or form fields. An invalid value is refused by name."""
         found = cls(**{f.name: str(given.get(f.name, "")).strip()[:LONGEST] for f in fields(cls)})
         if found.show not in SHOWS or found.sort not in SORTS:
-            raise BadRequest(f"the list knows no {found.show or found.sort!r}")
+            raise BadRequest(f"the list has no status or order {found.show or found.sort!r}; load the page again")
         if found.age and not (found.age.isdecimal() and len(found.age) < 10):
-            raise BadRequest(f"the age {found.age[:40]!r} is no number of seconds")
+            raise BadRequest(f"the age {found.age[:40]!r} is not a number of seconds")
         if found.label and not found.label.partition("=")[0]:
             raise BadRequest(f"the label {found.label[:80]!r} must be written as name=value")
         return found
@@ -60,7 +60,7 @@ class Filters:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """What chooses rows; the order does not."""
+        """The filters without the sort order."""
         return {name: value for name, value in self.given.items() if name != "sort"}
 
     def url(self, path: str = "/ui/instances", **changes: Any) -> str:
@@ -69,12 +69,12 @@ class Filters:
         return path + ("?" + urlencode(kept, quote_via=quote) if kept else "")
 
     def where(self, workspaces: frozenset[str] | None = None) -> Where:
-        """As the engine takes it."""
+        """The filters in the engine's form."""
         name, _, value = self.label.partition("=")
         try:
             root = UUID(self.root) if self.root else None
         except ValueError:
-            raise BadRequest(f"{self.root[:40]!r} is no id of an instance") from None
+            raise BadRequest(f"{self.root[:40]!r} is not an instance id") from None
         return Where(
             machine=self.machine or None,
             state=self.state or None,
@@ -91,37 +91,37 @@ class Filters:
 
     @property
     def words(self) -> list[str]:
-        """Each part as people say it."""
+        """Each filter in words."""
         return in_words(self.where())
 
 
 NAMES = tuple(one.name for one in fields(Filters))
-"""What the address of such a list takes."""
+"""The URL parameters of an instance list."""
 
 
 def in_words(where: Where) -> list[str]:
-    """What a filter chooses, part by part."""
-    told = []
+    """Describe each part of a filter."""
+    parts = []
     if where.machine:
-        told.append(f"machine {words.title(where.machine)}")
+        parts.append(f"machine {words.title(where.machine)}")
     if where.state:
-        told.append(f"in {words.title(where.state)}")
+        parts.append(f"in {words.title(where.state)}")
     if where.workspace:
-        told.append(f"owner {where.workspace}")
+        parts.append(f"workspace {where.workspace}")
     if where.key:
-        told.append(f"key {where.key}")
+        parts.append(f"key {where.key}")
     if where.label:
-        told.append(f"label {where.label[0]} = {where.label[1]}")
+        parts.append(f"label {where.label[0]} = {where.label[1]}")
     if where.error:
-        told.append(f"last error {where.error}")
+        parts.append(f"last error {where.error}")
     if where.in_state_for is not None:
-        told.append(f"at least {words.length(where.in_state_for // timedelta(microseconds=1))} in its state")
+        parts.append(f"at least {words.duration(where.in_state_for // timedelta(microseconds=1))} in its state")
     if where.text:
-        told.append(f"with “{where.text}”")
+        parts.append(f"with “{where.text}”")
     if where.finished is not None:
-        told.append("finished" if where.finished else "under way")
+        parts.append("finished" if where.finished else "unfinished")
     if where.paused is not None:
-        told.append("paused" if where.paused else "not paused")
+        parts.append("paused" if where.paused else "not paused")
     if where.root:
-        told.append(f"of the family {words.short_id(where.root)}")
-    return told
+        parts.append(f"related to {words.short_id(where.root)}")
+    return parts

@@ -1,4 +1,4 @@
-"""Forms: who posts one is the reader of the page it was on, and it is done once."""
+"""Forms: authenticated by the session that posts them, and executed once."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ BIGGEST = 200_000
 
 
 class Done(BaseModel):
-    """What a form came to; kept with its key, so that sending it again says the same."""
+    """The result of a form. Stored under its idempotency key, so that sending it again gives the same answer."""
 
     said: str = ""
     to: str = ""
 
 
 class Form:
-    """A posted form: its fields, its reader, and a way to do what it asks for."""
+    """A posted form: its fields, its reader, and its execution."""
 
     def __init__(self, v: Visitor, fields: Mapping[str, str], many: Mapping[str, list[str]]) -> None:
         self.v, self.fields, self.many = v, fields, many
@@ -43,18 +43,18 @@ class Form:
 
     @property
     def seq(self) -> int | None:
-        """What the reader saw; the instance may have moved on since."""
+        """The `seq` that the reader saw. The instance may have moved on since."""
         given = self.get("seq")
         return int(given) if given.isdecimal() and len(given) < 18 else None
 
     @property
     def back(self) -> str:
-        """Where the form was; never another site."""
+        """The page that contained the form; never another site."""
         given = self.get("back")
         return given if given.startswith("/ui") and "//" not in given and "\\" not in given else "/ui"
 
     async def do(self, job: Callable[[Unit], Done], name: str = "write", *, forget: bool = False) -> Response:
-        """Do it once, in one transaction, and go back to the page with what was done."""
+        """Run the job once, in one transaction, and redirect to the page with a message."""
         key = self.get("key")
         writer = Writer(self.v.request, self.v.who, f"form-{key}" if key else f"form-{uuid4()}")
         assert writer.key is not None
@@ -65,7 +65,7 @@ class Form:
 
 
 async def posted(request: Request) -> Form:
-    """The form, from a reader who is logged in, from a page of ours."""
+    """Parse a form. Raises unless it comes from a logged-in reader of our own page."""
     from interlock.dashboard.site import visitor
 
     try:
@@ -74,14 +74,14 @@ async def posted(request: Request) -> Form:
         raise LogIn("/ui") from None
     service = service_of(request)
     if kind != "session" or not request.cookies.get(COOKIE):
-        raise NotAllowed("forms are for logins; use the API with a token")
+        raise NotAllowed("forms need a login; use the API with a token")
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-        raise NotAllowed("a form from another site is not taken")
-    await request.body()  # kept, so that what was sent can be compared with what comes again
+        raise NotAllowed("forms from other sites are refused")
+    await request.body()  # cached, so that a repeated request can be compared
     data = await request.form(max_files=0, max_fields=500, max_part_size=BIGGEST)
     texts = [(name, value) for name, value in data.multi_items() if isinstance(value, str)]
     if not service.people.check_csrf(secret, str(data.get("csrf", ""))):
-        raise NotAllowed("this form is not of your login: load the page again, and send it once more")
+        raise NotAllowed("this form belongs to another session: reload the page and send it again")
     request.state.form_checked = True
     many: dict[str, list[str]] = {}
     for name, value in texts:

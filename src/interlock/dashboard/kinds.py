@@ -1,4 +1,4 @@
-"""The six kinds of states, each with an icon and a word: never a colour alone."""
+"""The six kinds of states. Each has an icon and a word, so that colour is never the only sign."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def kind_of(machine: Machine | None, name: str) -> str:
         case Kind.FINAL:
             return "done" if state.good else "ended"
     people = any(edge.by & PEOPLE for edge in machine.edges_from(name))
-    asked = state.review is not None or any(arm.state == name and arm.by & PEOPLE for arm in machine.arms)
-    return "person" if asked or people else "wait"
+    reviewed = state.review is not None or any(arm.state == name and arm.by & PEOPLE for arm in machine.arms)
+    return "person" if reviewed or people else "wait"

@@ -1,7 +1,7 @@
-"""Hints to pages: what they show has changed. A page then asks for itself again.
+"""Server-sent events that tell pages to reload themselves.
 
-A watcher holds a set and never a queue, so a slow window costs no memory; whatever comes while its last hint is on the
-way is one more hint.
+Each watcher has a set, not a queue, so a slow browser costs no memory. Changes that arrive while an event is being sent
+become one more event.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CALM = 0.25
 
 
 def topics_of(happened: Happening) -> set[str]:
-    """What a row of the history concerns: everything, a machine, an instance, reviews, dead letters."""
+    """The topics that a history row concerns: all, a machine, an instance, reviews, dead letters."""
     found = {"all", f"machine:{happened.machine}", f"instance:{happened.instance_id}"}
     return found
 
@@ -33,7 +33,7 @@ async def _room(
     v: Reader, topic: Annotated[list[str], Query(max_length=20)]
 ) -> AsyncIterator[tuple[Visitor, frozenset[str]]]:
     if not readable(v.who):
-        raise NotAllowed("you may read no machine, so there is nothing to listen to")
+        raise NotAllowed("you may not read any machine, so there are no live updates; ask an owner for a role")
     with v.service.streams.held(v.who):
         yield v, frozenset(topic)
 
@@ -43,11 +43,11 @@ async def live(
     chosen: Annotated[tuple[Visitor, frozenset[str]], Depends(_room)],
 ) -> AsyncIterable[ServerSentEvent]:
     v, wanted = chosen
-    told, shown = False, credentials(v.request)
+    announced, shown = False, credentials(v.request)
     async for happened in v.service.hub.follow(None):
-        if not told:
-            # From here on nothing is missed; what happened before, since the page was made, it asks for now.
-            told = True
+        if not announced:
+            # Nothing is missed from here on. The page requests what happened since it was rendered.
+            announced = True
             yield ServerSentEvent(event="listening", data=[], retry=1000)
         who = await still_known(v.service, shown)
         if who is None:

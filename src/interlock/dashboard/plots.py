@@ -1,4 +1,4 @@
-"""Plots for templates: bars over time and small ones for tables. Marks stretch with the page, words do not."""
+"""Plots for templates: bars over time, and small ones for tables. Bars stretch with the page, text does not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TALL = 100
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A window that plots can show, and how finely."""
+    """A time window for plots, and its resolution."""
 
     name: str
     words: str
@@ -36,13 +36,13 @@ SPANS = {
 
 
 def span_of(name: str) -> Span:
-    """The window that an address asks for; what it does not know is a day."""
+    """The window named in a URL; a day if it is unknown."""
     return SPANS.get(name, SPANS["24h"])
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One column of a plot."""
+    """One bar of a plot."""
 
     x: int
     y: float
@@ -60,9 +60,9 @@ class Plot:
     span: Span
     bars: Sequence[Bar]
     ticks: Sequence[str]
-    """From the top down to 0."""
+    """Tick labels from the top down to 0."""
     lines: Sequence[float]
-    """Where the ticks are."""
+    """The positions of the ticks."""
     times: Sequence[str]
 
     @property
@@ -75,14 +75,14 @@ class Plot:
 
 
 def plot(points: Sequence[Point], span: Span, kind: str, what: str) -> Plot:
-    """A measure as bars; `what` finishes the sentence "1,204 …", the kind gives its colour."""
+    """A series as bars. `what` completes the phrase "1,204 …"; `kind` sets the colour."""
     highest = max((p.n for p in points), default=0)
     step = tick_step(highest)
     top = step * max(1, -(-highest // step))
     bars = []
     for i, point in enumerate(points):
         height = round(TALL * point.n / top, 2)
-        if point.n:  # one of a million is there, too
+        if point.n:  # a single event stays visible beside a million
             height = max(height, 1.0)
         title = f"{_when(point.at, span)}: {point.n:,} {what}"
         bars.append(Bar(i * COLUMN, round(TALL - height, 2), height, title))
@@ -94,7 +94,7 @@ def plot(points: Sequence[Point], span: Span, kind: str, what: str) -> Plot:
 
 
 def tick_step(highest: int) -> int:
-    """1, 2 or 5 times a power of ten, so that two to four lines are enough."""
+    """1, 2 or 5 times a power of ten, giving two to four grid lines."""
     size = 1
     while True:
         for times in (1, 2, 5):
@@ -110,7 +110,7 @@ def _when(at: Micros, span: Span) -> str:
 
 
 def _times(points: Sequence[Point], span: Span) -> list[str]:
-    """Words below the plot: the first, some between, and the present."""
+    """Labels below the plot: the first, some between, and now."""
     if not points:
         return []
     if span.window > timedelta(days=1):
@@ -121,7 +121,7 @@ def _times(points: Sequence[Point], span: Span) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A plot without words, beside a number that says the same."""
+    """A plot without labels, beside a number that says the same."""
 
     bars: Sequence[Bar]
     failed: Sequence[Bar]
@@ -132,7 +132,7 @@ class Spark:
 
 
 def spark(finished: Sequence[Point], failed: Sequence[Point] = ()) -> Spark:
-    """What finished upwards, with what failed on top of it."""
+    """Finished instances, with failed ones on top."""
     together = [a.n + b for a, b in zip(finished, _numbers(failed, len(finished)), strict=True)]
     top = max(together, default=0) or 1
     done, bad = [], []
@@ -149,12 +149,12 @@ def _numbers(points: Sequence[Point], length: int) -> list[int]:
 
 
 def added(series: Iterable[Sequence[Point]], like: Sequence[Point]) -> list[Point]:
-    """Several series of the same moments as one."""
+    """Add up several series of the same moments."""
     known = list(series)
     return [Point(p.at, sum(one[i].n for one in known)) for i, p in enumerate(like)]
 
 
 def empty(now: Micros, span: Span) -> list[Point]:
-    """The moments of a window, with nothing in them."""
+    """An empty series for a window."""
     first = now - span.window // timedelta(microseconds=1)
     return [Point(at, 0) for at in range(first - first % span.step, now + 1, span.step)]

@@ -1,4 +1,4 @@
-"""A form from a JSON Schema, and the answer from what was posted."""
+"""Builds a form from a JSON Schema, and the answer from the posted form."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from interlock.engine import InvalidData
 
 BEFORE = "f_"
-"""Before the names of a form's own fields, so that they cannot be mistaken for what every form carries."""
+"""Prefix of a form's own fields, so that they cannot collide with the hidden fields of every form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field, as the page draws it."""
+    """One field of a form."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ class Field:
 
 
 def fields(schema: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[Field]:
-    """The fields of the schema, filled with what is known already."""
+    """The fields of the schema, filled with the known values."""
     if not schema:
         return []
     required = set(schema.get("required", ()))
@@ -41,7 +41,7 @@ def fields(schema: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[F
 
 
 def _plain(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Without references, and an optional field as what it is when it is there."""
+    """Resolve references, and reduce an optional type to its non-null part."""
     if "$ref" in part:
         found = schema.get("$defs", {}).get(str(part["$ref"]).rpartition("/")[2], {})
         return {**found, **{k: v for k, v in part.items() if k != "$ref"}}
@@ -78,7 +78,7 @@ def _field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Fi
 
 
 def answer(schema: Mapping[str, Any] | None, posted: Mapping[str, str]) -> dict[str, Any]:
-    """What was filled in, with the types that the schema wants; what is empty and not required is left out."""
+    """Parse the posted values to the types of the schema. Empty optional fields are left out."""
     found: dict[str, Any] = {}
     for one in fields(schema, {}):
         text = posted.get(BEFORE + one.name, "")

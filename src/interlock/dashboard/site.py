@@ -1,4 +1,4 @@
-"""What every page shares: who looks at it, the frame around it, and how it is rendered."""
+"""What all pages share: the visitor, the frame around the page, and rendering."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from interlock.watch import alerts, measures
 
 THEME = "interlock_theme"
 FRAME_FOR = 0.5
-"""Seconds that the numbers around a page are good for."""
+"""Seconds for which the frame's figures are cached."""
 DASHBOARD = "interlock.dashboard"
 
 
 class LogIn(Exception):
-    """Nobody is logged in; `after` is where they wanted to go."""
+    """Nobody is logged in. `after` is the page they wanted."""
 
     def __init__(self, after: str) -> None:
         self.after = after
@@ -43,17 +43,17 @@ class LogIn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The numbers around every page."""
+    """The figures around every page."""
 
     overview: measures.Overview
     alerts: int
-    held: Mapping[str, str] = field(default_factory=dict)
-    """Machines that stand still, `*` for all, with who stopped them."""
+    halted: Mapping[str, str] = field(default_factory=dict)
+    """Halted machines, `*` for all, with who halted them."""
 
 
 @dataclass(slots=True)
 class Visitor:
-    """Whoever looks at a page, with what the page needs of them."""
+    """The reader of a page, with what the page needs of them."""
 
     request: Request
     service: Service
@@ -79,18 +79,18 @@ class Visitor:
 
 
 async def visitor(request: Request) -> Visitor:
-    """The reader of a page; whoever is not logged in is sent to the login, and back afterwards.
+    """The reader of a page. Anonymous readers are redirected to the login and back afterwards.
 
-    A page shows what a person may see: to a token, which may be good for much less, it is not there to be shown.
+    Pages are for people. A token, whose scopes may be narrower, is refused.
     """
     service = service_of(request)
     if request.headers.get("authorization") is not None:
-        raise NotAllowed("pages are for logins; use the API with a token")
+        raise NotAllowed("pages need a login; use the API with a token")
     try:
         who = await caller(request)
     except NotAuthenticated:
-        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        raise LogIn(asked if request.method == "GET" else "/ui") from None
+        target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        raise LogIn(target if request.method == "GET" else "/ui") from None
     secret = request.cookies.get(COOKIE, "")
     theme = request.cookies.get(THEME, "")
     return Visitor(
@@ -113,18 +113,18 @@ _frames: dict[tuple[int, frozenset[str]], tuple[float, Frame]] = {}
 
 
 async def frame(v: Visitor) -> Frame:
-    """The numbers around the page, at most half a second old."""
+    """The figures around the page, at most half a second old."""
     key = id(v.service), v.workspaces
     found = _frames.get(key)
     if found is not None and found[0] > time.monotonic():
         return found[1]
     registry = v.service.engine.registry
 
-    def look(conn: Any) -> Frame:
-        seen = measures.overview(conn, registry, v.now, v.workspaces)
-        return Frame(seen, len(alerts.open_alerts(conn, 100)) if v.operator else 0, holds_of(conn))
+    def read(conn: Any) -> Frame:
+        overview = measures.overview(conn, registry, v.now, v.workspaces)
+        return Frame(overview, len(alerts.open_alerts(conn, 100)) if v.operator else 0, halted_machines(conn))
 
-    made = await v.service.read(look)
+    made = await v.service.read(read)
     if len(_frames) > 200:
         _frames.clear()
     _frames[key] = (time.monotonic() + FRAME_FOR, made)
@@ -132,11 +132,11 @@ async def frame(v: Visitor) -> Frame:
 
 
 def forget_frames() -> None:
-    """Something was changed here: the next page must show it."""
+    """Drop cached figures after a change, so that the next page shows it."""
     _frames.clear()
 
 
-def holds_of(conn: Any) -> dict[str, str]:
+def halted_machines(conn: Any) -> dict[str, str]:
     import sqlalchemy as sa
 
     from interlock.store.service_tables import hold
@@ -148,7 +148,7 @@ def holds_of(conn: Any) -> dict[str, str]:
 
 
 def _query(base: Mapping[str, Any], **changes: Any) -> str:
-    """A query string with some parameters changed; None takes one out."""
+    """A query string with some parameters changed; None removes a parameter."""
     merged = {**base, **changes}
     kept = {name: value for name, value in merged.items() if value not in (None, "", False)}
     return "?" + urlencode(kept, quote_via=quote) if kept else "?"
@@ -159,10 +159,10 @@ _templates: dict[str, jinja2.BaseLoader] = {}
 
 
 def bring(name: str, package: str, *, templates: str | None = "templates", static: str | None = "static") -> None:
-    """Make an application's own templates and static files known here, as `name/file`.
+    """Register an application's templates and static files as `name/file`.
 
-    They are folders of the package; `None` where it has none of that kind. A template of it is rendered like one of
-    ours (`render(v, "name/page.html")`), with the same frame, filters and escapes.
+    They are folders of the package; pass `None` if it has none. `render(v, "name/page.html")` renders such a template
+    with the same frame, filters and escaping as ours.
     """
     if templates is not None:
         _templates[name] = jinja2.PackageLoader(package, templates)
@@ -172,12 +172,12 @@ def bring(name: str, package: str, *, templates: str | None = "templates", stati
 
 @cache
 def static(name: str) -> str:
-    """The address of a static file, with a part of its hash, so that browsers may keep it for ever."""
+    """The URL of a static file, with part of its hash, so that browsers can cache it forever."""
     return f"/ui/static/{hashlib.sha256(static_bytes(name)).hexdigest()[:12]}/{name}"
 
 
 def static_bytes(name: str) -> bytes:
-    """The content of a static file, ours or an application's; FileNotFoundError where there is none."""
+    """The content of a static file. Raises FileNotFoundError."""
     folder, _, file = name.rpartition("/")
     if folder not in _static or file.startswith("."):
         raise FileNotFoundError(name)
@@ -194,7 +194,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {
-        "lasting": words.length,
+        "lasting": words.duration,
         "exact": words.exact,
         "iso": words.iso,
         "number": words.number,
@@ -223,21 +223,21 @@ def environment() -> jinja2.Environment:
 
 @cache
 def _icons() -> dict[str, str]:
-    """Each line of the file: a name, and the paths of a 16 px icon."""
+    """Each line of the file: a name and the paths of a 16 px icon."""
     text = (_static[""] / "icons.txt").read_text()
     return dict(line.split(" ", 1) for line in text.splitlines() if line.strip())
 
 
 def icon(name: str) -> Markup:
-    """An icon; always beside a word, so it is hidden from those who listen."""
+    """An icon. It always stands beside a word, so screen readers skip it."""
     paths = _icons()[name]
-    # The file is ours: nothing in it comes from outside.
+    # The file is ours; nothing in it comes from outside.
     start = '<svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">'
     return Markup(f"{start}{paths}</svg>")  # noqa: S704
 
 
 async def render(v: Visitor, template: str, *, status: int = 200, **context: Any) -> Response:
-    """A page for this reader; unchanged since they saw it last, only that is said."""
+    """Render a page for this reader, or answer 304 if it is unchanged."""
     around = await frame(v)
     given = dict(
         v=v,
@@ -257,29 +257,29 @@ async def render(v: Visitor, template: str, *, status: int = 200, **context: Any
 
 
 def _rendered(request: Request, template: str, given: Mapping[str, Any], status: int) -> Response:
-    """In a thread: a page with many rows takes milliseconds, and everybody would wait for them."""
+    """Runs in a thread: rendering many rows takes milliseconds that would block the event loop."""
     return page(request, environment().get_template(template).render(given), status)
 
 
 def page(request: Request, text: str, status: int = 200) -> Response:
-    # A row from another version may hold half of a surrogate pair: its page is shown all the same.
+    # A row from another version may contain half of a surrogate pair; show its page anyway.
     content = text.encode("utf-8", "backslashreplace")
     tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
-    headers = {"ETag": tag, "Cache-Control": "no-store"}  # pages keep the tag themselves
+    headers = {"ETag": tag, "Cache-Control": "no-store"}  # the page's script keeps the tag itself
     if status == 200 and request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return HTMLResponse(content, status, headers)
 
 
 async def plain(request: Request, template: str, *, status: int = 200, **context: Any) -> Response:
-    """A page without the frame: the login, an error."""
+    """Render a page without the frame: the login, or an error."""
     theme = request.cookies.get(THEME, "")
     given = {"theme": theme if theme in {"light", "dark"} else "", "path": request.url.path, **context}
     return await service_of(request).call(_rendered, request, template, given, status)
 
 
 def redirect(to: str, said: str = "") -> Response:
-    """Back to a page after a form, with a sentence that says what was done."""
+    """Redirect to a page after a form, with a message about what was done."""
     if said:
         base, hash_, rest = to.partition("#")
         to = f"{base}{'&' if '?' in base else '?'}said={quote(said)}{hash_}{rest}"

@@ -1,7 +1,7 @@
-"""The history of an instance as a person reads it: what happened, who did it, why, how long it took.
+"""The history of an instance for people: what happened, who did it, why, and how long it took.
 
-The rows come as they were written; here each becomes an item with a kind (its colour and icon), a few words, what went
-wrong, and what changed in the data. What will happen by itself is part of it, as items that have not come yet.
+Each history row becomes an item with a kind (its colour and icon), a title, the error and the data changes. Future
+automatic moves are added as coming items.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from interlock.store import Micros, micros
 
 PAGE = 60
 BEYOND = 40
-"""Rows after the page that are read too, so that its last step knows how long it took."""
+"""Extra rows read after the page, so that the duration of its last step is known."""
 LONGEST = 300
 MOST_CHANGES = 40
 WHY = {
-    "timer": "by itself, its time was up",
-    "due": "by itself, it was due",
+    "timer": "automatic, its timer expired",
+    "due": "automatic, it was due",
     "worker_lost": "the worker was lost",
     "timeout": "it took too long",
     "error": "",
@@ -65,7 +65,7 @@ ICONS = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A field of the data before and after a step; None where there was or is nothing."""
+    """A data field before and after a step; None if absent."""
 
     name: str
     before: str | None
@@ -74,7 +74,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that happened, or will."""
+    """One past or future event."""
 
     key: str
     at: Micros
@@ -82,12 +82,12 @@ class Item:
     icon: str
     title: str
     said: str
-    """Who and why."""
+    """Actor and reason."""
     moves: bool = False
     took: str = ""
     error: dict[str, Any] | None = None
     hint: str = ""
-    """What follows from it by itself."""
+    """The automatic consequence."""
     changes: Sequence[Change] = ()
     link: tuple[str, str] | None = None
     coming: bool = False
@@ -95,7 +95,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A page of it, the newest first."""
+    """One page of the timeline, newest first."""
 
     coming: Sequence[Item]
     items: Sequence[Item] = field(default_factory=tuple)
@@ -105,7 +105,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A page of the history: from the first seq to the last, and the rows with some beyond."""
+    """A page of the history: first and last seq, and the rows with some extra ones."""
 
     first: int
     last: int
@@ -113,7 +113,7 @@ class Span:
 
 
 def read(conn: sa.Connection, instance: Instance, before: int | None) -> Span:
-    """The rows that end at `before`, or at the newest."""
+    """The rows that end at `before`, or at the newest row."""
     last = min(before or instance.seq, instance.seq)
     first = max(last - PAGE + 1, 1)
     return Span(first, last, audit.history(conn, instance.id, after=first - 1, limit=PAGE + BEYOND))
@@ -127,7 +127,7 @@ def make(
     now: Micros,
     data_before: dict[str, Any],
 ) -> Timeline:
-    """The timeline of these rows; `data_before` is the data before the first of them."""
+    """Build the timeline of these rows. `data_before` is the data before the first of them."""
     data, items = dict(data_before), []
     for number, row in enumerate(span.rows):
         if row.seq > span.last:
@@ -180,35 +180,35 @@ def _kind(row: Row) -> str:
 
 
 def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
-    """What it is, in a few words, and where that leads."""
+    """The title of a row, and the link it leads to."""
     p = row.payload
     step = words.title(str(p.get("step", "")).replace(":", ", "))
     match row.kind:
         case _ if row.to_state is not None:
-            return words.title(row.to_state), _link("instance", p.get("retry_of"), "the one that failed")
+            return words.title(row.to_state), _link("instance", p.get("retry_of"), "the failed instance")
         case "failed":
             return f"{step or 'the step'} failed", None
         case "lost":
             return "its worker was lost", None
         case "effect":
-            told = {
+            statuses = {
                 "intended": "about to send",
                 "intended again": "about to send again",
                 "confirmed": "sent",
                 "failed": "could not send",
-                "unknown": "nobody knows whether it arrived:",
-                "asked": "a person is asked whether it arrived:",
+                "unknown": "outcome unknown:",
+                "asked": "a person is asked to verify:",
                 "inherited": "inherited, not sent again:",
             }
-            return f"{told.get(str(p.get('status')), 'effect')} {words.title(str(p.get('kind', '')))}", None
+            return f"{statuses.get(str(p.get('status')), 'effect')} {words.title(str(p.get('kind', '')))}", None
         case "artifact":
             return f"kept {p.get('name', '')}", None
         case "spawned":
-            return f"started {words.title(str(p.get('machine', '')))}", _link("instance", p.get("child"), "open it")
+            return f"started {words.title(str(p.get('machine', '')))}", _link("instance", p.get("child"), "open")
         case "spawn_refused":
             return f"did not start {words.title(str(p.get('machine', '')))}", None
         case "retried":
-            return f"{step or 'the step'} is tried again", _link("instance", p.get("as"), "as a new instance")
+            return f"{step or 'the step'} is retried", _link("instance", p.get("as"), "as a new instance")
         case "dead_letter_closed":
             return f"dead letter {p.get('as', 'closed')}", None
         case "asked":
@@ -236,12 +236,12 @@ def _link(what: str, target: object, said: str) -> tuple[str, str] | None:
 
 
 def _said(row: Row) -> str:
-    """Who and why."""
+    """Actor and reason."""
     p, parts = row.payload, []
     if row.kind == "created":
         parts.append(f"created by {words.person(row.actor)}")
     elif row.kind == "forced":
-        parts.append(f"forced by {words.person(row.actor)}, outside the declared ways")
+        parts.append(f"forced by {words.person(row.actor)}, outside the declared transitions")
     elif row.kind == "migrated":
         back = "put back" if p.get("back") else "moved"
         parts.append(
@@ -259,7 +259,7 @@ def _said(row: Row) -> str:
     if row.kind == "artifact":
         parts.append(f"{p.get('type', '')}, {_size(p.get('size'))}")
     if row.erased:
-        parts.append("its details were erased")
+        parts.append("details erased")
     return secrets.hide("; ".join(one for one in parts if one))
 
 
@@ -269,15 +269,17 @@ def _size(size: object) -> str:
 
 
 def _took(row: Row, after: Sequence[Row], instance: Instance, now: Micros) -> str:
-    """How long it stayed in the state, or how long the step took."""
+    """The time spent in the state, or the duration of the step."""
     if row.to_state is not None:
         left = next((later.at for later in after if later.to_state is not None), None)
         if left is not None:
-            return words.length(left - row.at)
+            return words.duration(left - row.at)
         stays = row.to_state == instance.state and row.at <= instance.entered_at
-        return f"here {words.length(now - row.at)}" if stays and instance.finished_at is None else ""
+        return f"so far {words.duration(now - row.at)}" if stays and instance.finished_at is None else ""
     took = row.payload.get("took")
-    return f"after {words.length(took)}" if isinstance(took, int) and row.kind in {"failed", "again", "worked"} else ""
+    return (
+        f"after {words.duration(took)}" if isinstance(took, int) and row.kind in {"failed", "again", "worked"} else ""
+    )
 
 
 def _error(row: Row) -> dict[str, Any] | None:
@@ -292,21 +294,21 @@ def _hint(row: Row, now: Micros) -> str:
     count = p.get("failure")
     parts = [f"failure {count} of this step"] if isinstance(count, int) else []
     if isinstance(p.get("retry_at"), int):
-        parts.append(f"tried again {'' if p['retry_at'] < now else words.ago(p['retry_at'], now)}".strip())
+        parts.append(f"retried {'' if p['retry_at'] < now else words.ago(p['retry_at'], now)}".strip())
     if p.get("exhausted"):
-        parts.append("no more tries; a dead letter keeps it")
+        parts.append("no retries left; kept as a dead letter")
     return "; ".join(parts)
 
 
-# -- what changed in the data
+# -- data changes
 
 
 def changes(before: dict[str, Any], payload: dict[str, Any]) -> Iterator[Change]:
-    """Each field that a row set or took away, down to the fields inside it."""
+    """Each field that a row set or removed, including nested fields."""
     sets, unset = payload.get("set"), payload.get("unset")
     after = sets if isinstance(sets, dict) else {}
     gone = {name: before[name] for name in unset if name in before} if isinstance(unset, list) else {}
-    # Hidden together: whether a value is a secret is told by its name.
+    # Redacted together, because a field's name decides whether its value is secret.
     was = secrets.shown({**{name: before[name] for name in after if name in before}, **gone})
     yield from _differ(was, secrets.shown(after), "")
 
@@ -329,7 +331,7 @@ def _text(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
-# -- what comes, and the explanation in words
+# -- coming events and the explanation
 
 FIRES = re.compile(r"the system fires '([^']*)', to (.*)")
 MOMENT = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \([^)]*\)"
@@ -350,18 +352,18 @@ def _coming(why: Explanation, machine: Machine | None, now: Micros) -> Iterator[
 
 
 def coming(what: str, machine: Machine | None) -> tuple[str, str, str]:
-    """What happens by itself: a title, why, and its kind."""
+    """An automatic move: its title, reason and kind."""
     fires = FIRES.fullmatch(what)
     if fires is None:
         title, _, rest = what.partition(": ")
         return title, rest, "work" if "runs" in what else "wait"
     state = fires[2].strip("'")
     kind = kind_of(machine, state) if machine is not None and state in machine.states else "wait"
-    return words.title(state.replace("'", "")), f"by itself ({words.title(fires[1])}), if nobody acts", kind
+    return words.title(state.replace("'", "")), f"automatic ({words.title(fires[1])}), if nobody acts", kind
 
 
 def by_itself(what: str) -> str:
-    """The same as a sentence."""
+    """An automatic move as a sentence."""
     fires = FIRES.fullmatch(what)
     if fires is None:
         return what.rstrip(".")
@@ -369,14 +371,14 @@ def by_itself(what: str) -> str:
 
 
 def plainly(why: Explanation, now: Micros) -> str:
-    """The explanation as people say it: how long instead of when, names instead of kinds."""
+    """The explanation for people: durations instead of times, names instead of kinds."""
     text = why.sentence.removeprefix(f"{why.machine} is in {why.state!r}. ").partition(" If nothing happens, ")[0]
 
     def length(found: re.Match[str]) -> Micros:
         return micros(datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)) - now
 
-    text = re.sub(rf" since {MOMENT}", lambda m: f", for {words.length(length(m))}", text)
-    text = re.sub(rf"has until {MOMENT}", lambda m: f"has {words.length(length(m))} left", text)
+    text = re.sub(rf" since {MOMENT}", lambda m: f", for {words.duration(length(m))}", text)
+    text = re.sub(rf"has until {MOMENT}", lambda m: f"has {words.duration(length(m))} left", text)
     text = re.sub(rf"at {MOMENT}", lambda m: words.ago(length(m), 0), text)
     for pattern, instead in SAID:
         text = pattern.sub(instead, text)

@@ -1,7 +1,7 @@
-"""Views: how an application shows its instances and its evidence to a person.
+"""Views: how an application presents its instances and evidence to people.
 
-An application gives its registry a view for each machine (`Registry(machines, views={"contract": ContractView()})`).
-It returns blocks, which are plain values; the pages draw them, so nothing of an application can break out of a page.
+An application registers a view for each machine (`Registry(machines, views={"contract": ContractView()})`). A view
+returns blocks of plain values, and the pages draw them, so that nothing can break out of a page.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ SHORT = 80
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of evidence."""
+    """One block of evidence."""
 
     title: str
     kind: Literal["facts", "text", "quote", "json", "table", "artifact"] = "facts"
     rows: Sequence[tuple[str, str, float | None]] = ()
-    """For facts: a name, a value, and how sure that is (0 to 100), if anybody knows."""
+    """For facts: a name, a value, and a confidence from 0 to 100, if known."""
     text: str = ""
     marks: Sequence[tuple[int, int, str]] = ()
-    """For text and quotes: parts to mark, from, to, and whether they are sure or doubtful."""
+    """For text and quotes: marks as (from, to, sure or doubtful)."""
     value: Any = None
     """For JSON."""
     head: Sequence[str] = ()
     cells: Sequence[Sequence[str]] = ()
     """For tables."""
     artifact: str = ""
-    """The name of an artifact to show."""
+    """The name of an artifact to link."""
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    """What a view may look at."""
+class ViewContext:
+    """What a view may read to build its evidence."""
 
     instance: Instance
     review: OpenReview | None
     artifacts: Sequence[Artifact] = ()
     content: Callable[[str], bytes] = lambda digest: b""
-    """The content of an artifact, by its hash."""
+    """Reads the content of an artifact by its hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What everybody gets who brings nothing of their own; the root of what applications bring."""
+    """The default view, and the base class of applications' views."""
 
     hidden: frozenset[str] = field(default_factory=frozenset)
-    """Fields of the data that say nothing to a person."""
+    """Data fields that are not shown to people."""
 
     def title(self, instance: Instance) -> str:
-        """What people call it."""
+        """The title of an instance."""
         for name in NAMES:
             value = instance.shown_data.get(name)
             if isinstance(value, str) and 0 < len(value) <= SHORT and value.isprintable():
@@ -69,28 +69,28 @@ class View:
         """Why a person is asked, in one line."""
         return review.title
 
-    def desk(self, review: OpenReview, instance: Instance) -> str:
-        """The address where this review is decided, if the application has a page of its own for it."""
+    def review_page(self, review: OpenReview, instance: Instance) -> str:
+        """The URL of the application's own page for this review; empty if it has none."""
         return ""
 
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
-        """Pages of the application's own about an instance: what each is called, and its address."""
+        """Links to the application's own pages about an instance, as (label, URL)."""
         return ()
 
-    def evidence(self, looking: Looking) -> list[Block]:
-        """What a person should see before deciding."""
+    def evidence(self, context: ViewContext) -> list[Block]:
+        """The evidence for a decision."""
         found = []
-        review = looking.review
+        review = context.review
         if review is not None and review.evidence:
-            found.append(Block("What is known", rows=facts(review.evidence)))
-        if rows := facts({n: v for n, v in looking.instance.shown_data.items() if n not in self.hidden}):
+            found.append(Block("Data", rows=facts(review.evidence)))
+        if rows := facts({n: v for n, v in context.instance.shown_data.items() if n not in self.hidden}):
             found.append(Block("Data", rows=rows))
-        found += [Block(a.name, kind="artifact", artifact=a.name) for a in looking.artifacts[-3:]]
+        found += [Block(a.name, kind="artifact", artifact=a.name) for a in context.artifacts[-3:]]
         return found
 
 
 def facts(values: Mapping[str, Any], before: str = "") -> list[tuple[str, str, float | None]]:
-    """Nested values as rows that a person can read."""
+    """Flatten nested values into rows."""
     rows: list[tuple[str, str, float | None]] = []
     for name, value in secrets.shown(values).items():
         said = f"{before}{name}".replace("_", " ")
@@ -105,7 +105,7 @@ def facts(values: Mapping[str, Any], before: str = "") -> list[tuple[str, str, f
 
 @dataclass(frozen=True, slots=True)
 class ErasedView(View):
-    """What is left to see where somebody's data was erased; an application's own view would look for that data."""
+    """The view of an instance whose data was erased, which an application's view would expect."""
 
     def title(self, instance: Instance) -> str:
         return f"{instance.key or f'{instance.machine} {str(instance.id)[-8:]}'}, erased"
@@ -113,13 +113,13 @@ class ErasedView(View):
     def summary(self, review: OpenReview, instance: Instance) -> str:
         return "Its data was erased"
 
-    def evidence(self, looking: Looking) -> list[Block]:
-        return [Block("Its data", rows=[("erased", secrets.hide(looking.instance.erased), None)])]
+    def evidence(self, context: ViewContext) -> list[Block]:
+        return [Block("Its data", rows=[("erased", secrets.hide(context.instance.erased), None)])]
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableView(View):
-    """What is left to see where the row holds no data that can be read; an application's own view would look for it."""
+    """The view of an instance whose data cannot be read, which an application's view would expect."""
 
     def title(self, instance: Instance) -> str:
         return f"{instance.key or f'{instance.machine} {str(instance.id)[-8:]}'}, unreadable"
@@ -129,13 +129,13 @@ PLAIN, ERASED, UNREADABLE = View(), ErasedView(), UnreadableView()
 
 
 def view_of(registry: Registry, machine: str) -> View:
-    """The application's own view of a machine, or the plain one."""
+    """The application's view of a machine, or the default view."""
     found = registry.views.get(machine)
     return found if isinstance(found, View) else PLAIN
 
 
 def view_for(registry: Registry, instance: Instance) -> View:
-    """How this very instance is shown."""
+    """The view for this instance."""
     if isinstance(instance.shown_data, Unreadable):
         return UNREADABLE
     return ERASED if instance.erased else view_of(registry, instance.machine)

@@ -1,4 +1,4 @@
-"""How the pages say things: moments, lengths of time, numbers, names."""
+"""Formatting for pages: times, durations, numbers, names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from interlock.store import SECOND, Micros, moment
 
 
-def length(micros: Micros | None) -> str:
+def duration(micros: Micros | None) -> str:
     """A length of time in its two biggest units: 21 h 50 min, 3 d 4 h, 0.4 s."""
     if micros is None:
         return ""
@@ -38,7 +38,7 @@ def ago(at: Micros | None, now: Micros) -> str:
     gap = at - now
     if abs(gap) < SECOND:
         return "now"
-    return f"in {length(gap)}" if gap > 0 else f"{length(gap)} ago"
+    return f"in {duration(gap)}" if gap > 0 else f"{duration(gap)} ago"
 
 
 def exact(at: Micros | None) -> str:

@@ -1,4 +1,4 @@
-"""The pages, one file a subject."""
+"""The pages, one file per subject."""
 
 from fastapi import APIRouter
 

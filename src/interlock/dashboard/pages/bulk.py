@@ -1,4 +1,4 @@
-"""Bulk actions: what would be done to how many, then how far it is, and a way to stop it."""
+"""Bulk actions: preview, start, progress and stop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_CHOSEN = 200
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What can be done to many, and what it causes."""
+    """An action on many objects, and its effect."""
 
     name: str
     verb: str
@@ -44,16 +44,21 @@ class Action:
 
 ACTIONS: Mapping[str, Sequence[Action]] = {
     "instances": (
-        Action("pause", "Pause", "paused", "Nothing works on them until they are resumed; what runs is told to stop."),
-        Action("resume", "Resume", "resumed", "They go on where they were when they were paused."),
-        Action("cancel", "Cancel", "cancelled", "Each takes its declared way to the state for cancelled work."),
-        Action("retry", "Retry", "tried again", "The failed step of each is done again; its dead letter is closed."),
-        Action("fire", "Fire an event", "moved", "The event is fired for each, as if you had done it one by one."),
+        Action(
+            "pause",
+            "Pause",
+            "paused",
+            "No step runs until they are resumed; running handlers are asked to stop.",
+        ),
+        Action("resume", "Resume", "resumed", "They continue where they were paused."),
+        Action("cancel", "Cancel", "cancelled", "Each moves to its machine's state for cancelled work."),
+        Action("retry", "Retry", "retried", "The failed step of each is repeated; its dead letter is closed."),
+        Action("fire", "Fire an event", "moved", "The event is fired for each, as if you fired it one by one."),
     ),
     "dead_letters": (
-        Action("retry", "Retry", "tried again", "The failed step of each is done again."),
-        Action("resolve", "Resolve", "resolved", "They were put right elsewhere; the instances stay where they are."),
-        Action("discard", "Discard", "discarded", "They are not worth doing; the instances stay where they are."),
+        Action("retry", "Retry", "retried", "The failed step of each is repeated."),
+        Action("resolve", "Resolve", "resolved", "Marks them as fixed elsewhere; the instances keep their state."),
+        Action("discard", "Discard", "discarded", "Drops them for good; the instances keep their state."),
     ),
 }
 
@@ -69,32 +74,32 @@ def may_do(v: Visitor, action: str) -> bool:
     return v.may_anywhere("fire" if action == "fire" else "operate")
 
 
-# -- for some, or for all that match
+# -- for selected objects, or for all matches
 
 
 @router.get("/ui/bulk/new")
 @takes("action", "which", "id", "event", *NAMES)
 async def preview(v: Reader) -> Response:
-    """What would be done, and to how many; nothing is changed."""
+    """Preview an action and the number of objects. Changes nothing."""
     given = v.request.query_params
     action, filters = action_of("instances", given.get("action", "")), Filters.of(given)
     allowed = where_allowed(v.who, action.name, filters.workspace or None)
     ids = _ids(given.getlist("id")) if given.get("which") != "all" else []
     if given.get("which") != "all" and not ids:
-        raise BadRequest("nothing was chosen; tick some instances, or take all that match")
+        raise BadRequest("nothing is selected; select some instances, or all matches")
     if not ids and not filters.chosen.keys() - {"workspace"}:
-        raise BadRequest("without a filter it would be done to everything; choose a machine, a state, an error")
+        raise BadRequest("this would affect every instance; set a filter first, such as a machine, a state or an error")
     where = filters.where(allowed)
 
-    def look(conn: sa.Connection) -> tuple[int, bool, list[Instance]]:
+    def read(conn: sa.Connection) -> tuple[int, bool, list[Instance]]:
         if ids:
             found = [i for i in _load(conn, ids) if i.workspace in allowed]
             return len(found), True, found
-        # As a list counts, which never reads a million rows for a number that nobody needs to the last one.
+        # Counted like a list, which never reads a million rows for an exact number.
         count = listing.count(conn, where, v.now)
         return count.n, count.exact, listing.page(conn, where, v.now, limit=bulk.SAMPLE, oldest=True).instances
 
-    n, exact, sample = await v.service.read(look)
+    n, exact, sample = await v.service.read(read)
     registry = v.service.engine.registry
     machines = {registry.get(i.machine) for i in sample} | {registry.get(filters.machine)}
     return await render(
@@ -116,7 +121,7 @@ def _ids(given: Sequence[str]) -> list[UUID]:
     try:
         return list(dict.fromkeys(UUID(one) for one in given[:MOST_CHOSEN]))
     except ValueError:
-        raise BadRequest("one of the chosen ids is none; load the page again") from None
+        raise BadRequest("one of the selected ids is invalid; load the page again") from None
 
 
 def _load(conn: sa.Connection, ids: Sequence[UUID]) -> list[Instance]:
@@ -126,14 +131,14 @@ def _load(conn: sa.Connection, ids: Sequence[UUID]) -> list[Instance]:
 
 
 def _events(machines: set[Machine | None]) -> list[str]:
-    """What people can fire on machines of these kinds."""
+    """The events that people can fire on these machines."""
     found = {e.on for m in machines if m for e in m.edges if {"user", "owner"} & set(e.by)}
     return sorted(found | {a.on for m in machines if m for a in m.arms if {"user", "owner"} & set(a.by)})
 
 
 @router.post("/ui/bulk")
 async def start(request: Request) -> Response:
-    """Do it to those that were chosen, or begin with all that match."""
+    """Run the action on the selected objects, or start it for all matches."""
     form = await posted(request)
     target = form.get("target") or "instances"
     action, ids = action_of(target, form["action"]), _ids(form.many.get("id", []))
@@ -168,7 +173,7 @@ def _chosen(target: str, form: Form) -> Any:
 
 
 def _some(unit: Unit, form: Form, action: Action, ids: Sequence[UUID], arguments: Mapping[str, Any]) -> Done:
-    """Each alone, in one transaction: one that is refused holds up none beside it."""
+    """Run each in its own savepoint, so that a refused one does not affect the others."""
     permission, refused = "fire" if action.name == "fire" else "operate", Counter[str]()
     unit.lock_many(ids)
     for one in ids:
@@ -183,23 +188,23 @@ def _some(unit: Unit, form: Form, action: Action, ids: Sequence[UUID], arguments
         except InterlockError as error:
             refused[bulk.ANY_ID.sub("…", str(error))[:200]] += 1
     good = len(ids) - refused.total()
-    said = f"{good} {action.done}."
+    described = f"{good} {action.done}."
     for why, n in refused.most_common(3):
-        said += f" {n} refused: {why}."
-    return Done(said=said)
+        described += f" {n} refused: {why}."
+    return Done(said=described)
 
 
-# -- how far it is
+# -- progress
 
 
 @router.get("/ui/bulk")
 async def bulks(v: Reader, after: UUID | None = None) -> Response:
     page = await v.service.read(lambda conn: bulk.page(conn, workspaces=v.workspaces, after=after))
-    return await render(v, "bulks.html", bulks=[(b, said(b)) for b in page.bulks], next=page.next)
+    return await render(v, "bulks.html", bulks=[(b, described(b)) for b in page.bulks], next=page.next)
 
 
-def said(one: bulk.Bulk) -> tuple[str, list[str]]:
-    """What it does, and to what, in words."""
+def described(one: bulk.Bulk) -> tuple[str, list[str]]:
+    """Describe the action and its selection."""
     action = action_of(one.target, one.action)
     verb = f"Fire {words.title(str(one.arguments.get('event', '')))}" if one.action == "fire" else action.verb
     chosen = one.filter.get("where", one.filter)
@@ -212,7 +217,7 @@ def said(one: bulk.Bulk) -> tuple[str, list[str]]:
 async def progress(v: Reader, id: UUID) -> Response:
     found = await v.service.read(lambda conn: bulk.get(conn, id))
     must_see(v.who, found)
-    what, chosen = said(found)
+    what, chosen = described(found)
     return await render(
         v,
         "bulk.html",
@@ -240,8 +245,8 @@ async def stop(request: Request, id: UUID) -> Response:
         must_see(form.v.who, found)
         allowed = where_allowed(form.v.who, found.action)
         if not set(found.filter["workspaces"]) <= allowed:
-            raise NotAllowed(f"bulk action {id} is in workspaces that {form.v.who.name} only looks at")
+            raise NotAllowed(f"bulk action {id} is in workspaces where {form.v.who.name} may only read")
         after = bulk.stop(unit, id, bulk_actor(form.v.who, allowed))
-        return Done(said=f"Stopped after {after.done:,}; what is done stays done.")
+        return Done(said=f"Stopped after {after.done:,}; finished ones stay finished.")
 
     return await form.do(run, "bulk")

@@ -1,4 +1,4 @@
-"""Dead letters: what failed for good, grouped by what went wrong, and what a person does about it."""
+"""Dead letters: steps that failed for good, grouped by error, and the actions on them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ STATUSES = {"open": "Open", "retried": "Retried", "resolved": "Resolved", "disca
 Status = Literal["open", "retried", "resolved", "discarded"]
 Text = Annotated[str, Query(max_length=200)]
 SAID = {
-    "retry": "It is tried again at {step}.",
-    "resolve": "Resolved: it was put right elsewhere.",
-    "discard": "Discarded: it is not worth doing.",
+    "retry": "Retrying the step {step}.",
+    "resolve": "Resolved.",
+    "discard": "Discarded.",
 }
 
 
@@ -44,20 +44,20 @@ async def dead_letters(
         machine=machine or None, workspace=workspace or None, fingerprint=group or None, workspaces=v.workspaces
     )
 
-    def look(conn: sa.Connection) -> tuple[list[deadletters.Group], list[deadletters.DeadLetter], list[Instance]]:
+    def read(conn: sa.Connection) -> tuple[list[deadletters.Group], list[deadletters.DeadLetter], list[Instance]]:
         groups = deadletters.groups(conn, where, status=status)
         rows = deadletters.find(conn, where, status=status, after=after, limit=PAGE + 1) if group else []
         theirs = sa.select(t.instance).where(t.instance.c.id.in_([d.instance_id for d in rows]))
         return groups, rows, load(conn, conn.execute(theirs).all()) if rows else []
 
-    groups, rows, owners = await v.service.read(look)
+    groups, rows, owners = await v.service.read(read)
     registry = v.service.engine.registry
-    seen = [g for g in groups if any(v.may("read", w, g.machine) for w in v.workspaces)]
+    visible = [g for g in groups if any(v.may("read", w, g.machine) for w in v.workspaces)]
     letters = [d for d in rows[:PAGE] if v.may("read", d.workspace, d.machine)]
     return await render(
         v,
         "dead_letters.html",
-        groups=seen,
+        groups=visible,
         letters=letters,
         chosen=status,
         statuses=STATUSES,
@@ -72,10 +72,14 @@ async def dead_letters(
 
 @router.post("/ui/dead-letters/{id}/{action}")
 async def act(request: Request, id: UUID, action: str) -> Response:
-    """Do it to one; for all that match there is the bulk action."""
+    """Act on one dead letter. A bulk action handles all matches."""
     form = await posted(request)
     if action not in SAID:
-        raise BadRequest(f"a dead letter cannot be {action[:40]!r}", status=404, kind="not-found")
+        raise BadRequest(
+            f"a dead letter has no action {action[:40]!r}",
+            status=404,
+            kind="not-found",
+        )
     note = form.get("reason")[:2000]
 
     def run(unit: Unit) -> Done:
@@ -83,7 +87,7 @@ async def act(request: Request, id: UUID, action: str) -> Response:
         require(form.v.who, "operate", found.workspace, f"dead letter {id}", machine=found.machine)
         if found.status != "open":
             by = words.person(found.closed_by or "somebody")
-            return Done(said=f"Nothing was done: it was {found.status} by {by} already.")
+            return Done(said=f"Nothing changed: it was already {found.status} by {by}.")
         actor = form.v.who.actor_in(found.workspace)
         if action == "retry":
             deadletters.retry(unit, id, actor, reason=note)

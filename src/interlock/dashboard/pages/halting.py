@@ -1,4 +1,4 @@
-"""Pause everything: one switch for all machines, and one for each."""
+"""Halt and resume all machines, or one."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from interlock.people import OPERATORS
 router = APIRouter(include_in_schema=False)
 
 
-@router.get("/ui/pause")
+@router.get("/ui/halt")
 async def switches(v: Reader) -> Response:
-    held = {one.machine: one for one in await v.service.read(halting.holds)}
+    halted = {one.machine: one for one in await v.service.read(halting.holds)}
     return await render(
         v,
-        "holding.html",
-        held=held,
-        everything=held.get(halting.EVERYTHING),
+        "halt.html",
+        halted=halted,
+        everything=halted.get(halting.EVERYTHING),
         mine=v.may("operate", OPERATORS),
         machines=sorted(v.service.engine.registry, key=lambda m: m.name),
-        others=sorted(held.keys() - {m.name for m in v.service.engine.registry} - {halting.EVERYTHING}),
+        others=sorted(halted.keys() - {m.name for m in v.service.engine.registry} - {halting.EVERYTHING}),
     )
 
 
-@router.post("/ui/pause")
+@router.post("/ui/halt")
 async def stop(request: Request) -> Response:
     form = await posted(request)
     machine = form["machine"]
@@ -39,27 +39,27 @@ async def stop(request: Request) -> Response:
         require_operator(form.v.who, "operate")
         before = halting.one(unit.conn, machine)
         if before is not None:
-            return Done(said=f"{_named(machine)} was stopped already, by {words.person(before.actor)}.")
+            return Done(said=f"{_named(machine)} already halted, by {words.person(before.actor)}.")
         halting.hold(unit, machine, form.v.who.actor_in(OPERATORS), reason=form.get("reason")[:500])
-        return Done(said=f"{_named(machine)} stands still: no step starts until somebody lets it go on.")
+        return Done(said=f"{_named(machine)} halted: no step starts until it is resumed.")
 
     return await form.do(run, "hold")
 
 
-@router.post("/ui/pause/release")
-async def go_on(request: Request) -> Response:
+@router.post("/ui/halt/resume")
+async def resume(request: Request) -> Response:
     form = await posted(request)
     machine = form["machine"]
 
     def run(unit: Unit) -> Done:
         require_operator(form.v.who, "operate")
         if halting.one(unit.conn, machine) is None:
-            return Done(said=f"{_named(machine)} was not stopped any more.")
+            return Done(said=f"{_named(machine)} not halted: nothing to resume.")
         halting.release(unit, machine, form.v.who.actor_in(OPERATORS))
-        return Done(said=f"{_named(machine)} goes on.")
+        return Done(said=f"{_named(machine)} resumed.")
 
     return await form.do(run, "hold")
 
 
 def _named(machine: str) -> str:
-    return "All work" if machine == halting.EVERYTHING else f"Work of {words.title(machine)[:80]}"
+    return "All machines" if machine == halting.EVERYTHING else words.title(machine)[:80].capitalize()

@@ -1,4 +1,4 @@
-"""One instance: why it is where it is, what one can do about it, and everything that happened to it."""
+"""One instance: its explanation, its actions, and everything that happened to it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """An instance of the same lineage, as deep as it lies."""
+    """An instance of the same lineage, with its depth."""
 
     instance: Instance
     title: str
@@ -94,7 +94,7 @@ async def instance(
     why = await v.service.call(v.service.engine.explain, id)
     chosen = tab if tab in TABS else "timeline"
 
-    def look(conn: sa.Connection) -> dict[str, Any]:
+    def read(conn: sa.Connection) -> dict[str, Any]:
         found: dict[str, Any] = {
             "letters": _open_letters(conn, id),
             "review": _open_review(conn, id),
@@ -118,12 +118,12 @@ async def instance(
                 found["messages"] = outbox.page(conn, instance_id=id, workspaces=[it.workspace]).messages
         return found
 
-    found = await v.service.read(look)
+    found = await v.service.read(read)
     verdict = await v.service.call(v.service.engine.verify, id) if verify else None
     view = view_for(v.service.engine.registry, it)
     choices = _choices(v, it, machine)
-    if found["review"] is not None and view.desk(found["review"], it):
-        # It is decided where its evidence is; the same events here would go past that.
+    if found["review"] is not None and view.review_page(found["review"], it):
+        # The review is decided on its own page, beside the evidence; the same events here would bypass that.
         choices = [c for c in choices if c.event not in found["review"].decisions.values()]
     actor = v.who.actor_in(it.workspace)
     operate = v.may("operate", it.workspace, it.machine)
@@ -138,7 +138,7 @@ async def instance(
         choices=choices,
         title=view.title(it),
         links=view.links(it),
-        told=timeline.plainly(why, v.now),
+        explanation=timeline.plainly(why, v.now),
         tone=_tone(why, machine, it),
         who_may=_who_may(why, choices),
         coming=[(timeline.by_itself(c.what), micros(c.at)) for c in why.by_itself if micros(c.at) > v.now],
@@ -158,11 +158,11 @@ async def instance(
     )
 
 
-# -- what the page shows
+# -- the content of the page
 
 
 def _tone(why: Any, machine: Machine | None, it: Instance) -> str:
-    """The colour of the explanation: amber is for people."""
+    """The colour of the explanation; amber is for people."""
     kind = kind_of(machine, it.state)
     if kind in {"failed", "done", "ended"}:
         return kind
@@ -170,7 +170,7 @@ def _tone(why: Any, machine: Machine | None, it: Instance) -> str:
 
 
 def _who_may(why: Any, choices: Sequence[Choice]) -> str:
-    """Who can do something now, and what, in words."""
+    """Describe who can act now, and how."""
     parts = []
     if choices:
         parts.append("you: " + ", ".join(words.title(c.event) for c in choices))
@@ -201,7 +201,7 @@ def _choices(v: Visitor, it: Instance, machine: Machine | None) -> list[Choice]:
 
 
 def _accepts(machine: Machine, it: Instance, event: str) -> dict[str, Any] | None:
-    """The part of the data's schema that the event takes."""
+    """The part of the data schema that the event accepts."""
     arm = machine.arm(it.state, event)
     edges = machine.edges_on(it.state, event)
     names = arm.accepts if arm is not None else edges[0].accepts if edges else ()
@@ -217,13 +217,13 @@ def _accepts(machine: Machine, it: Instance, event: str) -> dict[str, Any] | Non
 
 def _fields(machine: Machine, it: Instance, event: str) -> list[schema.Field]:
     part = _accepts(machine, it, event)
-    # What is hidden is not filled in: it would be sent back as the word that hides it.
+    # Redacted values are left empty, or the placeholder would be sent back as the value.
     known = {name: value for name, value in it.shown_data.items() if secrets.shown({name: value}) == {name: value}}
     return schema.fields(part, known) if part else []
 
 
 def _counts(conn: sa.Connection, it: Instance) -> dict[str, int]:
-    """How much is behind each tab."""
+    """The number of entries behind each tab."""
 
     def many(table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
         few = sa.select(sa.literal(1)).select_from(table).where(*where).limit(100).subquery()
@@ -254,14 +254,14 @@ def _tabs(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
 
 
 def _moves(conn: sa.Connection, id: UUID) -> list[Any]:
-    """The way it came, the newest part of it, for the diagram."""
+    """The newest part of its path, for the diagram."""
     h = t.history
     query = sa.select(h.c.from_state, h.c.to_state).where(h.c.instance_id == id, h.c.to_state.is_not(None))
     return list(conn.execute(query.order_by(h.c.seq.desc()).limit(MOST_MOVES)))
 
 
 def _data_before(conn: sa.Connection, id: UUID, first: int) -> dict[str, Any]:
-    """The data before a row; of a very long past only what follows is compared."""
+    """The data before a row. With a very long history only later rows are compared."""
     if not 1 < first <= MOST_REPLAYED:
         return {}
     past = audit.replay(audit.history(conn, id, limit=first - 1))
@@ -285,7 +285,7 @@ def _load(conn: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Instance]
 
 
 def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relative], bool]:
-    """All that grew from the same root, as a tree: parents before their children."""
+    """All instances with the same root, as a tree with parents before children."""
     found = [
         one
         for one in _load(conn, lineage.family(it.root))
@@ -315,19 +315,19 @@ def _previews(conn: sa.Connection, id: UUID) -> list[evidence.Shown]:
 
 @router.get("/ui/instances/{id}/artifacts/{digest}")
 async def artifact(v: Reader, id: UUID, digest: str) -> Response:
-    """The content of an artifact, with headers that let nothing in it run."""
+    """Serve an artifact with headers that forbid active content."""
     await visible(v.service, v.who, id)
 
-    def look(conn: sa.Connection) -> tuple[artifacts.Artifact, bytes]:
+    def read(conn: sa.Connection) -> tuple[artifacts.Artifact, bytes]:
         found = next((one for one in artifacts.of(conn, id) if one.hash == digest), None)
         if found is None:
             raise NotFound(f"instance {id} has no artifact {digest[:64]!r}")
         return found, artifacts.read(conn, id, digest)
 
-    return evidence.served(*await v.service.read(look))
+    return evidence.served(*await v.service.read(read))
 
 
-# -- what can be done
+# -- actions
 
 Job = Callable[[Unit, Actor, str], Instance]
 
@@ -342,7 +342,7 @@ async def _do(
         it = unit.lock(id)
         require(form.v.who, permission, it.workspace, f"instance {id}", machine=it.machine)
         if form.seq is not None and it.seq != form.seq:
-            return Done(said=f"Nothing was done: it had already moved on, to {words.title(it.state)}. Look again.")
+            return Done(said=f"Nothing changed: the instance has moved to {words.title(it.state)}. Check it again.")
         after = work(unit, form.v.who.actor_in(it.workspace), form.get("reason")[:2000])
         return Done(said=said.format(state=words.title(after.state)))
 
@@ -361,7 +361,7 @@ async def fire(request: Request, id: UUID) -> Response:
             data = schema.answer(part, form.fields) if part else None
             return firing.fire(unit, id, event, actor, reason=reason, data=data)
 
-        return run, f"{words.title(event).capitalize().replace('{', '').replace('}', '')}: it is {{state}} now."
+        return run, f"{words.title(event).capitalize().replace('{', '').replace('}', '')}: now {{state}}."
 
     return await _do(request, id, "fire", job, "fire")
 
@@ -372,19 +372,19 @@ async def pause(request: Request, id: UUID) -> Response:
         until = _moment(form.get("until"))
         return lambda unit, actor, reason: pausing.pause(
             unit, id, actor, reason=reason, resume_at=until
-        ), "It is paused: nothing works on it until it is resumed."
+        ), "Paused: no step runs until it is resumed."
 
     return await _do(request, id, "operate", job, "pause")
 
 
 def _moment(text: str) -> Micros | None:
-    """A moment as a form's field has it, in UTC."""
+    """Parse the value of a date-time field, in UTC."""
     if not text:
         return None
     try:
         return micros(datetime.fromisoformat(text).replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        raise BadRequest(f"{text[:40]!r} is no moment; write it as 2026-01-31T18:30") from None
+        raise BadRequest(f"{text[:40]!r} is not a time; write it as 2026-01-31T18:30") from None
 
 
 @router.post("/ui/instances/{id}/resume")
@@ -393,7 +393,7 @@ async def resume(request: Request, id: UUID) -> Response:
         request,
         id,
         "operate",
-        lambda _: (lambda unit, actor, reason: pausing.resume(unit, id, actor, reason=reason), "It goes on."),
+        lambda _: (lambda unit, actor, reason: pausing.resume(unit, id, actor, reason=reason), "Resumed."),
         "resume",
     )
 
@@ -404,7 +404,10 @@ async def cancel(request: Request, id: UUID) -> Response:
         request,
         id,
         "operate",
-        lambda _: (lambda unit, actor, reason: firing.cancel(unit, id, actor, reason=reason), "It is {state} now."),
+        lambda _: (
+            lambda unit, actor, reason: firing.cancel(unit, id, actor, reason=reason),
+            "It is now {state}.",
+        ),
         "fire",
     )
 
@@ -413,8 +416,6 @@ async def cancel(request: Request, id: UUID) -> Response:
 async def force(request: Request, id: UUID) -> Response:
     def job(form: Form) -> tuple[Job, str]:
         to = form["to"]
-        return lambda unit, actor, reason: firing.force(
-            unit, id, to, actor, reason
-        ), "It was forced: it is {state} now."
+        return lambda unit, actor, reason: firing.force(unit, id, to, actor, reason), "Forced: now {state}."
 
     return await _do(request, id, "force", job, "fire")

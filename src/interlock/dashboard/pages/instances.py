@@ -1,4 +1,4 @@
-"""Instances: find them, choose some or all that match, and save the list."""
+"""Instances: filter, select, and export the list."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def instances(
         return redirect(f"/ui/instances/{found}")
     where = filters.where(v.workspaces)
 
-    def look(conn: sa.Connection) -> tuple[list[Instance], str | None, listing.Count, bool]:
+    def read(conn: sa.Connection) -> tuple[list[Instance], str | None, listing.Count, bool]:
         count = listing.count(conn, where, v.now)
         if filters.sort == "longest":
             rows = listing.longest(conn, where, v.now, skip=skip, limit=PAGE + 1)
@@ -65,15 +65,15 @@ async def instances(
         page = listing.page(conn, where, v.now, after=after, limit=PAGE, oldest=filters.sort != "")
         return page.instances, filters.url(after=page.next) if page.next else None, count, filters.sort != "longest"
 
-    rows, onward, count, sorted_so = await v.service.read(look)
+    rows, onward, count, sorted_so = await v.service.read(read)
     registry = v.service.engine.registry
-    seen = [i for i in rows if v.may("read", i.workspace, i.machine)]
+    visible = [i for i in rows if v.may("read", i.workspace, i.machine)]
     machine = registry.get(filters.machine) if filters.machine else None
     return await render(
         v,
         "instances.html",
         filters=filters,
-        rows=[(i, view_for(registry, i).title(i)) for i in seen],
+        rows=[(i, view_for(registry, i).title(i)) for i in visible],
         onward=onward,
         count=count,
         sorted_so=sorted_so,
@@ -99,7 +99,7 @@ def _with(ages: dict[str, str], given: str) -> dict[str, str]:
 
 
 async def _named(v: Visitor, text: str) -> UUID | None:
-    """The instance whose whole id was searched for, if this person may see it."""
+    """The instance whose full id was searched for, if the reader may see it."""
     try:
         wanted = UUID(text)
     except ValueError:
@@ -109,19 +109,19 @@ async def _named(v: Visitor, text: str) -> UUID | None:
     return wanted if row is not None and v.may("read", row.workspace, row.machine) else None
 
 
-# -- saving the list
+# -- export
 
 
 @router.get("/ui/instances.{kind}")
 @takes(*NAMES)
 async def export(v: Reader, kind: str) -> Response:
-    """All that match, page by page, so that neither side has to hold it."""
+    """Export all matches as a stream, page by page."""
     filters = Filters.of(v.request.query_params)
     if kind == "csv":
         return _stream(v, filters, "text/csv; charset=utf-8", "csv", _row, ",".join(COLUMNS) + "\r\n", "", "")
     if kind == "json":
         return _stream(v, filters, "application/json", "json", _object, "[", ",", "]\n")
-    raise BadRequest(f"instances are saved as csv or json, not as {kind[:20]!r}", status=404, kind="not-found")
+    raise BadRequest(f"instances are exported as csv or json, not as {kind[:20]!r}", status=404, kind="not-found")
 
 
 def _stream(
@@ -163,14 +163,16 @@ def _object(i: Instance) -> str:
 
 
 def _row(i: Instance) -> str:
-    told = InstanceOut.of(i).model_dump(mode="json")
-    told["error"] = f"{told['error'].get('type', '')}: {told['error'].get('message', '')}" if told["error"] else ""
+    fields = InstanceOut.of(i).model_dump(mode="json")
+    fields["error"] = (
+        f"{fields['error'].get('type', '')}: {fields['error'].get('message', '')}" if fields["error"] else ""
+    )
     line = io.StringIO()
-    csv.writer(line).writerow([safe_cell(told[name]) for name in COLUMNS])
+    csv.writer(line).writerow([safe_cell(fields[name]) for name in COLUMNS])
     return line.getvalue()
 
 
 def safe_cell(value: object) -> str:
-    """A cell that no spreadsheet runs: what begins like a formula gets an apostrophe before it."""
+    """Escape a cell, so that no spreadsheet runs it as a formula."""
     text = "" if value is None else value if isinstance(value, str) else compact(value)
     return f"'{text}" if text.startswith(FORMULAS) else text

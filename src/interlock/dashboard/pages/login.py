@@ -1,4 +1,4 @@
-"""Logging in and out, and the theme."""
+"""Login, logout and the theme."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def log_in(
     after: Annotated[str, Form()] = "/ui",
 ) -> Response:
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-        raise NotAllowed("a form from another site is not taken")
+        raise NotAllowed("forms from other sites are refused")
     service = service_of(request)
     address = request.client.host if request.client else ""
     browser = request.headers.get("user-agent", "")[:200]
@@ -41,14 +41,14 @@ async def log_in(
         made = await service.call(service.people.login, name, password, address=address, browser=browser)
     except (NotAuthenticated, TooManyAttempts) as error:
         status = 429 if isinstance(error, TooManyAttempts) else 401
-        told = str(error)
+        text = str(error)
         return await plain(
             request,
             "login.html",
             status=status,
             after=_safe(after),
             name=name,
-            problem=told[:1].upper() + told[1:] + ".",
+            problem=text[:1].upper() + text[1:] + ".",
         )
     answer = redirect(_safe(after))
     set_cookie(answer, made, service, request)

@@ -1,4 +1,4 @@
-"""A machine: its diagram with live numbers, its states, who may fire what, and what it did."""
+"""A machine: its diagram with live figures, its states, its transitions and its activity."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router = APIRouter(include_in_schema=False)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table of states."""
+    """A row of the table of states."""
 
     name: str
     n: int
@@ -37,8 +37,8 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the page shows beside the numbers of its frame."""
+class Figures:
+    """The figures of the page beyond those of its frame."""
 
     dwell: Mapping[str, DurationSummary]
     longest: Mapping[str, Straggler]
@@ -54,16 +54,16 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
         raise NotFound(f"there is no machine {name!r}")
     span, around = plots.span_of(chosen), await frame(v)
     view = around.overview[name]
-    seen = await v.service.read(lambda conn: look(conn, v, known, view.states, span))
-    rows = [row_of(known, state, view.states, seen, v.now) for state in known.states]
+    figures = await v.service.read(lambda conn: read(conn, v, known, view.states, span))
+    rows = [row_of(known, state, view.states, figures, v.now) for state in known.states]
     stuck = sorted(
         (row for row in rows if row.stuck and row.oldest), key=lambda row: row.oldest.since if row.oldest else 0
     )
     late: dict[str, Micros] = {row.name: v.now - row.oldest.since for row in stuck if row.oldest}
-    usual = {state: lengths.median for state, lengths in seen.dwell.items() if lengths.n}
+    usual = {state: summary.median for state, summary in figures.dwell.items() if summary.n}
     charts = [
-        (plots.plot(seen.finished, span, "work", "finished"), "Finished"),
-        (plots.plot(seen.failed, span, "failed", "attempts failed"), "Failed attempts"),
+        (plots.plot(figures.finished, span, "work", "finished"), "Finished"),
+        (plots.plot(figures.failed, span, "failed", "attempts failed"), "Failed attempts"),
     ]
     return await render(
         v,
@@ -76,7 +76,7 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
         stuck=stuck,
         span=span,
         spans=plots.SPANS.values(),
-        seen=seen,
+        figures=figures,
         who_may=diagram.who_may,
         only_if=diagram.only_if,
         current=v.service.engine.core.current[name],
@@ -85,9 +85,9 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
     )
 
 
-def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str, int], span: plots.Span) -> Seen:
-    """Everything in one read."""
-    lay_out(machine)  # here, in a thread: the first time takes a moment
+def read(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str, int], span: plots.Span) -> Figures:
+    """Read everything in one transaction."""
+    lay_out(machine)  # here, in a thread: the first layout takes a moment
     open_ = open_states(machine, counts)
     under_way = sum(counts[state] for state in open_)
     series = measures.series_of_each(
@@ -100,7 +100,7 @@ def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str,
         workspaces=v.workspaces,
     )
     nothing = plots.empty(v.now, span)
-    return Seen(
+    return Figures(
         measures.dwell(conn, machine.name, v.now, workspaces=v.workspaces),
         longest(conn, machine, open_, v.workspaces),
         versions(conn, machine, v.workspaces, under_way=under_way),
@@ -109,8 +109,8 @@ def look(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str,
     )
 
 
-def row_of(machine: Machine, state: str, counts: Mapping[str, int], seen: Seen, now: Micros) -> Row:
-    usual, oldest = seen.dwell.get(state), seen.longest.get(state)
+def row_of(machine: Machine, state: str, counts: Mapping[str, int], figures: Figures, now: Micros) -> Row:
+    usual, oldest = figures.dwell.get(state), figures.longest.get(state)
     stuck = oldest is not None and unusual(oldest, usual, now)
     final = machine.states[state].kind is Kind.FINAL
     return Row(state, counts.get(state, 0), final, usual if usual and usual.n else None, oldest, stuck)

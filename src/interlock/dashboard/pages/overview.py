@@ -1,4 +1,4 @@
-"""The overview: every machine at a glance, and where somebody has to act."""
+"""The overview: every machine, and where somebody has to act."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Chosen = Annotated[str, Query(alias="span", max_length=10)]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the page shows beside the numbers of its frame."""
+class Figures:
+    """The figures of the page beyond those of its frame."""
 
     alerts: Sequence[Alert]
     long: Mapping[str, Straggler]
-    """By machine: whatever is in its state the longest."""
+    """The instance of each machine that has been in its state the longest."""
     longest: Sequence[Straggler]
     chosen: Series
     day: Series
@@ -41,11 +41,11 @@ class Seen:
 @router.get("/ui")
 async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
     span, around = plots.span_of(chosen), await frame(v)
-    seen = await v.service.read(lambda conn: look(conn, v, around.overview, span))
+    figures = await v.service.read(lambda conn: read(conn, v, around.overview, span))
     nothing = plots.empty(v.now, span)
     charts = {
         measure: plots.plot(
-            plots.added((points for (_, one), points in seen.chosen.items() if one == measure), nothing),
+            plots.added((points for (_, one), points in figures.chosen.items() if one == measure), nothing),
             span,
             kind,
             what,
@@ -55,14 +55,14 @@ async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
     day = plots.empty(v.now, DAY)
     sparks = {
         machine.name: plots.spark(
-            seen.day.get((machine.name, "finished"), day), seen.day.get((machine.name, "failed"), day)
+            figures.day.get((machine.name, "finished"), day), figures.day.get((machine.name, "failed"), day)
         )
         for machine in v.service.engine.registry
     }
     return await render(
         v,
         "overview.html",
-        seen=seen,
+        figures=figures,
         charts=charts,
         sparks=sparks,
         span=span,
@@ -71,8 +71,8 @@ async def overview(v: Reader, chosen: Chosen = "24h") -> Response:
     )
 
 
-def look(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plots.Span) -> Seen:
-    """Everything in one read."""
+def read(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plots.Span) -> Figures:
+    """Read everything in one transaction."""
     registry = v.service.engine.registry
     every: list[Straggler] = []
     for view in numbers.machines:
@@ -83,7 +83,7 @@ def look(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plot
     for one in every:
         long.setdefault(one.machine, one)
     chosen = _series(conn, v, span)
-    return Seen(
+    return Figures(
         alerts.open_alerts(conn, SHOWN_ALERTS) if v.operator else (),
         long,
         every[:SHOWN_LONGEST],
@@ -97,7 +97,7 @@ def _series(conn: sa.Connection, v: Visitor, span: plots.Span) -> Series:
 
 
 def by_kind(machine: Machine, states: Mapping[str, int]) -> dict[str, int]:
-    """How many are of which kind; those that came to an end are not of interest here."""
+    """The number of unfinished instances by kind of state."""
     found = dict.fromkeys(("work", "wait", "person", "failed"), 0)
     for state, n in states.items():
         kind = kinds.kind_of(machine, state)

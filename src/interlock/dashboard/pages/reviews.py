@@ -1,4 +1,4 @@
-"""The inbox: everything that waits for a person, the most urgent first, with what is needed to decide."""
+"""The review inbox: open reviews, most urgent first, with the evidence for each decision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from interlock.dashboard import schema, timeline
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
-from interlock.dashboard.views import Block, Looking, view_for
+from interlock.dashboard.views import Block, ViewContext, view_for
 from interlock.dashboard.words import ago, title
 from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, reviews
 from interlock.engine.unit import Unit, load
@@ -27,7 +27,7 @@ router = APIRouter(include_in_schema=False)
 SHOWN = 100
 DAY = 24 * 3600 * SECOND
 TURNS = {"reject", "refuse", "no", "discard", "cancel", "send_back", "deny", "decline", "did_not_arrive"}
-"""Words for turning something down: such a decision gets the key r and no filled button."""
+"""Names of rejecting decisions, which get the key r and an outlined button."""
 
 
 @router.get("/ui/reviews")
@@ -59,7 +59,7 @@ async def _chosen(v: Visitor, review: str, waiting: list[OpenReview]) -> OpenRev
     try:
         wanted = UUID(review)
     except ValueError:
-        raise BadRequest(f"{review[:60]!r} is no review") from None
+        raise BadRequest(f"{review[:60]!r} is not a review; choose one from the list") from None
     found = await v.service.read(lambda conn: reviews.get(conn, wanted))
     require(v.who, "read", found.workspace, f"review {wanted}", machine=found.machine)
     return found
@@ -73,20 +73,20 @@ def _groups(waiting: list[OpenReview], now: int) -> list[tuple[str, list[OpenRev
 
 
 async def _names(v: Visitor, waiting: list[OpenReview]) -> dict[str, tuple[str, str]]:
-    """What each is called, and why a person is asked."""
+    """The title of each review, and why a person is asked."""
     ids = list({r.instance_id for r in waiting})
     query = sa.select(tables.instance).where(tables.instance.c.id.in_(ids))
     found = {i.id: i for i in await v.service.read(lambda conn: load(conn, conn.execute(query).all()))} if ids else {}
     registry = v.service.engine.registry
-    told = {}
+    names = {}
     for one in waiting:
         instance = found.get(one.instance_id)
         if instance is None:
-            told[str(one.id)] = one.machine, one.title
+            names[str(one.id)] = one.machine, one.title
             continue
         view = view_for(registry, instance)
-        told[str(one.id)] = view.title(instance), view.summary(one, instance)
-    return told
+        names[str(one.id)] = view.title(instance), view.summary(one, instance)
+    return names
 
 
 async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
@@ -95,9 +95,9 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
     why = await v.service.call(engine.explain, chosen.instance_id)
     view = view_for(engine.registry, instance)
 
-    def look(conn: sa.Connection) -> list[Block]:
+    def read(conn: sa.Connection) -> list[Block]:
         kept = artifacts.of(conn, chosen.instance_id)
-        return view.evidence(Looking(instance, chosen, kept, partial(artifacts.read, conn, instance.id)))
+        return view.evidence(ViewContext(instance, chosen, kept, partial(artifacts.read, conn, instance.id)))
 
     machine = engine.registry.get(chosen.machine)
     names = list(chosen.decisions)
@@ -108,7 +108,7 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
         "why": why,
         "title": view.title(instance),
         "summary": view.summary(chosen, instance),
-        "blocks": await v.service.read(look),
+        "blocks": await v.service.read(read),
         "fields": schema.fields(chosen.form, {**instance.data, **(chosen.answer or {})}),
         "primary": good[0] if good else None,
         "turned": next((n for n in names if n not in good), None),
@@ -116,16 +116,16 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
         "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
         "coming": [f"{timeline.by_itself(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.by_itself],
         "may": _may(v, chosen),
-        "held": _held(v, chosen),
-        "desk": view.desk(chosen, instance),
+        "claimed_by": _claimed_by_other(v, chosen),
+        "review_page": view.review_page(chosen, instance),
     }
 
 
 def _leads(machine: Any, instance: Instance, event: str) -> str:
     if machine is None or not event:
-        return "it is kept, and nothing else moves"
+        return "the answer is kept, and the instance does not move"
     to = sorted({edge.to for edge in machine.edges_on(instance.state, event)})
-    return f"it moves to {' or '.join(title(t) for t in to)}" if to else "its work begins"
+    return f"it moves to {' or '.join(title(t) for t in to)}" if to else "its step starts"
 
 
 def _may(v: Visitor, chosen: OpenReview) -> bool:
@@ -136,15 +136,15 @@ def _may(v: Visitor, chosen: OpenReview) -> bool:
     return True
 
 
-def _held(v: Visitor, chosen: OpenReview) -> str:
-    """Who is at it, if that is somebody else."""
+def _claimed_by_other(v: Visitor, chosen: OpenReview) -> str:
+    """Who has claimed it, if that is somebody else."""
     me = str(v.who.actor_in(chosen.workspace))
-    holds = chosen.claimed_by is not None and (chosen.claimed_until or 0) > v.now
-    return chosen.claimed_by or "" if holds and chosen.claimed_by != me else ""
+    claimed = chosen.claimed_by is not None and (chosen.claimed_until or 0) > v.now
+    return chosen.claimed_by or "" if claimed and chosen.claimed_by != me else ""
 
 
 def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> list[OpenReview]:
-    """Others that ask the very same without a form: those can be decided together."""
+    """Other identical reviews without a form, which can be decided together."""
     if chosen is None or chosen.form or chosen.status != "open" or chosen.settles:
         return []
     return [
@@ -152,12 +152,12 @@ def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> 
         for r in waiting
         if (r.machine, r.name, r.title, r.workspace) == (chosen.machine, chosen.name, chosen.title, chosen.workspace)
         and not r.form
-        and not _held(v, r)
+        and not _claimed_by_other(v, r)
     ]
 
 
 async def _undo(v: Visitor, instance_id: str, event: str) -> dict[str, Any] | None:
-    """The way back from the last decision, if the machine has one and this person may take it."""
+    """How to undo the last decision, if the machine allows it and this person may."""
     try:
         instance = await v.service.call(v.service.engine.get, UUID(instance_id))
     except (ValueError, EngineError):
@@ -209,14 +209,14 @@ async def claim(request: Request, id: UUID) -> Response:
         found = reviews.get(unit.conn, id)
         may_decide(form.v.who, found)
         reviews.claim(unit, id, form.v.who.actor_in(found.workspace))
-        return Done(said="You hold it for half an hour", to=_back(form, str(id)))
+        return Done(said="Claimed for half an hour", to=_back(form, str(id)))
 
     return await form.do(job, "review")
 
 
 @router.post("/ui/reviews/{id}/later")
 async def later(request: Request, id: UUID) -> Response:
-    """Leave it to others, and go on with the next."""
+    """Release the review and go to the next."""
     form = await posted(request)
 
     def job(unit: Unit) -> Done:
@@ -230,7 +230,7 @@ async def later(request: Request, id: UUID) -> Response:
 
 @router.post("/ui/reviews/together")
 async def together(request: Request) -> Response:
-    """Decide several that ask the very same."""
+    """Decide several identical reviews."""
     form = await posted(request)
     v, decision = form.v, form["decision"]
     ids = form.many.get("review", [])[:SHOWN]
@@ -242,7 +242,7 @@ async def together(request: Request) -> Response:
                 found = reviews.get(unit.conn, UUID(text))
                 may_decide(v.who, found)
                 if found.form:
-                    raise BadRequest("it has a form; decide it by itself")
+                    raise BadRequest("it has a form; decide it separately")
                 with unit.savepoint() as inner:
                     reviews.decide(
                         inner, found.id, decision, v.who.actor_in(found.workspace), reason=form.get("reason")
@@ -250,8 +250,8 @@ async def together(request: Request) -> Response:
                 done += 1
             except (EngineError, ValueError) as error:
                 refused.append(str(error))
-        told = f"{done} decided: {title(decision)}"
-        return Done(said=told + (f"; {len(refused)} not: {refused[0]}" if refused else ""), to=_back(form))
+        message = f"{done} decided: {title(decision)}"
+        return Done(said=message + (f"; {len(refused)} not: {refused[0]}" if refused else ""), to=_back(form))
 
     return await form.do(job, "review")
 
@@ -263,7 +263,7 @@ async def undo(request: Request) -> Response:
     try:
         wanted = UUID(form["instance"])
     except ValueError:
-        raise BadRequest("that is no instance") from None
+        raise BadRequest("that is not an instance id") from None
 
     def job(unit: Unit) -> Done:
         instance = unit.lock(wanted)

@@ -1,4 +1,4 @@
-"""What runs: workers, leases and limits; schedules; the outbox."""
+"""Operations: workers, leases and limits; schedules; the outbox."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ STATUSES = ("waiting", "dead", "delivered", "discarded")
 async def show_workers(v: Reader) -> Response:
     require_operator(v.who)
 
-    def look(conn: Any) -> dict[str, Any]:
+    def read(conn: Any) -> dict[str, Any]:
         return {
             "workers": workers.every(conn, 50),
             "leases": leases.held(conn, v.now),
             "limits": limits.usage(conn),
-            "holding": workers.holding(conn),
+            "claimed": workers.holding(conn),
         }
 
     registry = v.service.engine.registry
     sizes = {name: limit for m in registry for name, limit in m.limits.items()}
-    return await render(v, "workers.html", sizes=sizes, **await v.service.read(look))
+    return await render(v, "workers.html", sizes=sizes, **await v.service.read(read))
 
 
 @router.get("/ui/schedules")
@@ -76,7 +76,7 @@ async def new_schedule(request: Request) -> Response:
     def job(unit: Unit) -> Done:
         require(v.who, "manage", workspace, f"workspace {workspace!r}")
         made = schedules.put(unit, spec, v.who.actor_in(workspace))
-        return Done(said=f"Schedule {made.name} is kept", to="/ui/schedules")
+        return Done(said=f"Schedule {made.name} saved", to="/ui/schedules")
 
     return await form.do(job, "schedule")
 
@@ -87,7 +87,7 @@ async def change_schedule(request: Request, workspace: str, name: str, what: str
     v = form.v
     needed = {"pause": "operate", "resume": "operate", "run": "operate", "remove": "manage"}.get(what)
     if needed is None:
-        raise BadRequest(f"a schedule cannot be {what[:30]!r}")
+        raise BadRequest(f"there is no action {what[:30]!r} for schedules; use pause, resume, run or remove")
 
     def job(unit: Unit) -> Done:
         require(v.who, needed, workspace, f"schedule {name!r}")
@@ -95,15 +95,15 @@ async def change_schedule(request: Request, workspace: str, name: str, what: str
         match what:
             case "pause":
                 schedules.pause(unit, workspace, name, actor)
-                return Done(said=f"{name} stands still", to="/ui/schedules")
+                return Done(said=f"Schedule {name} paused", to="/ui/schedules")
             case "resume":
                 schedules.resume(unit, workspace, name, actor)
-                return Done(said=f"{name} goes on", to="/ui/schedules")
+                return Done(said=f"Schedule {name} resumed", to="/ui/schedules")
             case "run":
                 made = schedules.run_now(unit, workspace, name, actor)
-                return Done(said=f"{name} was started now", to=f"/ui/instances/{made.id}")
+                return Done(said=f"Schedule {name} started", to=f"/ui/instances/{made.id}")
         schedules.remove(unit, workspace, name, actor)
-        return Done(said=f"{name} is removed", to="/ui/schedules")
+        return Done(said=f"Schedule {name} removed", to="/ui/schedules")
 
     return await form.do(job, "schedule")
 
@@ -115,9 +115,9 @@ async def show_outbox(v: Reader, status: str = "", channel: str = "", after: str
     try:
         last = UUID(after) if after else None
     except ValueError:
-        raise BadRequest(f"{after[:60]!r} is no place in this list") from None
+        raise BadRequest(f"{after[:60]!r} is not a valid position; start from the first page") from None
 
-    def look(conn: Any) -> dict[str, Any]:
+    def read(conn: Any) -> dict[str, Any]:
         page = outbox.page(conn, status=chosen, channel=channel or None, workspaces=mine, after=last, limit=50)
         return {
             "page": page,
@@ -125,7 +125,7 @@ async def show_outbox(v: Reader, status: str = "", channel: str = "", after: str
             "stuck": outbox.unconfigured(conn, channels_of(v.service), workspaces=mine),
         }
 
-    found = await v.service.read(look)
+    found = await v.service.read(read)
     unconfigured = {one.channel for one in found["stuck"]}
     return await render(
         v, "outbox.html", chosen=chosen or "", statuses=STATUSES, remedies=REMEDIES, unconfigured=unconfigured, **found
@@ -144,14 +144,14 @@ async def show_message(v: Reader, id: UUID) -> Response:
 async def change_message(request: Request, id: UUID, what: str) -> Response:
     form = await posted(request)
     if what not in {"retry", "discard"}:
-        raise BadRequest(f"a message cannot be {what[:30]!r}")
+        raise BadRequest(f"there is no action {what[:30]!r} for messages; use retry or discard")
 
     def job(unit: Unit) -> Done:
         actor = visible_to(form.v.who, outbox.get(unit.conn, id), "operate")
         if what == "retry":
             outbox.retry(unit, id, actor)
-            return Done(said="It is tried again")
+            return Done(said="The message will be sent again")
         outbox.discard(unit, id, actor, form.get("note"))
-        return Done(said="It is given up")
+        return Done(said="The message is discarded")
 
     return await form.do(job, "outbox")

@@ -1,4 +1,4 @@
-"""Alerts, the audit of what people did, and the settings."""
+"""Alerts, the audit log and the settings."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from interlock.watch import alerts, rules
 router = APIRouter(include_in_schema=False)
 
 
-def _place(after: str) -> UUID | None:
+def _cursor(after: str) -> UUID | None:
     try:
         return UUID(after) if after else None
     except ValueError:
-        raise BadRequest(f"{after[:60]!r} is no place in this list") from None
+        raise BadRequest(f"{after[:60]!r} is not a valid position; start from the first page") from None
 
 
 # -- alerts
@@ -48,9 +48,9 @@ def _place(after: str) -> UUID | None:
 @router.get("/ui/alerts")
 async def show_alerts(v: Reader, after: str = "") -> Response:
     require_operator(v.who)
-    last = _place(after)
+    last = _cursor(after)
 
-    def look(conn: Any) -> dict[str, Any]:
+    def read(conn: Any) -> dict[str, Any]:
         return {
             "open": alerts.open_alerts(conn),
             "page": alerts.page(conn, status="closed", after=last, limit=30),
@@ -64,7 +64,7 @@ async def show_alerts(v: Reader, after: str = "") -> Response:
         built_in=rules.BUILT_IN,
         metrics=rules.METRICS,
         notify=v.service.settings.alerts.notify,
-        **await v.service.read(look),
+        **await v.service.read(read),
     )
 
 
@@ -76,7 +76,7 @@ async def acknowledge(request: Request, id: UUID) -> Response:
 
     def job(unit: Unit) -> Done:
         alerts.acknowledge(unit, id, actor)
-        return Done(said="You look after it; it is not told again", to="/ui/alerts")
+        return Done(said="Acknowledged; it is not repeated", to="/ui/alerts")
 
     return await form.do(job, "alert")
 
@@ -89,7 +89,7 @@ async def new_rule(request: Request) -> Response:
         threshold = float(form["threshold"].replace(",", "."))
         minutes = float(form.get("minutes") or "0")
     except ValueError:
-        raise BadRequest("the threshold and the minutes are numbers") from None
+        raise BadRequest("the threshold and the delay must be numbers") from None
     given = {
         "name": form["name"],
         "metric": form["metric"],
@@ -103,7 +103,7 @@ async def new_rule(request: Request) -> Response:
 
     def job(unit: Unit) -> Done:
         made = rules.put(unit, given, form.v.who.actor_in(OPERATORS))
-        return Done(said=f"The rule {made.name} is kept", to="/ui/alerts")
+        return Done(said=f"Rule {made.name} saved", to="/ui/alerts")
 
     return await form.do(job, "alert")
 
@@ -115,7 +115,7 @@ async def remove_rule(request: Request, name: str) -> Response:
 
     def job(unit: Unit) -> Done:
         rules.remove(unit, name, form.v.who.actor_in(OPERATORS))
-        return Done(said=f"The rule {name} is removed", to="/ui/alerts")
+        return Done(said=f"Rule {name} removed", to="/ui/alerts")
 
     return await form.do(job, "alert")
 
@@ -128,9 +128,9 @@ async def show_audit(v: Reader, actor: str = "", what: str = "", workspace: str 
     if not v.may("manage", OPERATORS):
         mine = sorted(w for w in v.workspaces if v.may("manage", w))
         if not mine:
-            raise NotAllowed("the audit is for the owners of a workspace")
+            raise NotAllowed("the audit log is only for owners of a workspace")
         workspace = workspace if workspace in mine else mine[0]
-    last = _place(after)
+    last = _cursor(after)
     page = await v.service.read(
         lambda conn: actions.page(
             conn, actor=actor or None, what=what or None, workspace=workspace or None, after=last, limit=100
@@ -146,11 +146,11 @@ async def show_audit(v: Reader, actor: str = "", what: str = "", workspace: str 
 
 @router.get("/ui/settings")
 async def show_settings(v: Reader) -> Response:
-    """Oneself, and for owners: people, tokens, and what is configured."""
+    """The reader's account and, for owners, people, tokens and the configuration."""
 
-    def look(conn: Any) -> dict[str, Any]:
+    def read(conn: Any) -> dict[str, Any]:
         everyone = [p for p in accounts.everyone(conn) if v.operator or v.workspaces & set(p.roles)]
-        seen = [
+        visible = [
             t
             for t in tokens.every(conn)
             if t.revoked_at is None
@@ -159,20 +159,20 @@ async def show_settings(v: Reader) -> Response:
         mine = sessions.of(conn, v.who.person_id, v.now) if v.who.person_id else []
         return {
             "people": everyone if v.may_anywhere("read") else [],
-            "tokens": seen,
+            "tokens": visible,
             "sessions": mine,
             "workspaces": [w for w in workspaces.every(conn) if v.operator or w.name in v.workspaces],
         }
 
     configured = shown(v.service.settings) if v.may("manage", OPERATORS) else None
     return await render(
-        v, "settings.html", roles=list(Role), scopes=SCOPES, configured=configured, **await v.service.read(look)
+        v, "settings.html", roles=list(Role), scopes=SCOPES, configured=configured, **await v.service.read(read)
     )
 
 
 @router.post("/ui/tokens/new")
 async def new_token(request: Request) -> Response:
-    """Shown once, on the answer itself: a redirect would put it into the history of the browser."""
+    """The secret is shown once, in the response itself: a redirect would put it into the browser's history."""
     form = await posted(request)
     v, workspace = form.v, form.get("workspace") or "default"
     kind: Literal["person", "agent"] = "person" if form.get("kind") == "person" else "agent"
@@ -203,7 +203,7 @@ async def revoke_token(request: Request, id: UUID) -> Response:
 
     def job(unit: Unit) -> Done:
         found = managing.revoke_token(unit, v.who, id)
-        return Done(said=f"The token {found.name} opens nothing any more", to="/ui/settings#tokens")
+        return Done(said=f"Token {found.name} revoked", to="/ui/settings#tokens")
 
     return await form.do(job, "people", forget=True)
 
@@ -226,14 +226,14 @@ async def new_person(request: Request) -> Response:
             email=form.get("email") or None,
             workspace=form.get("workspace") or OPERATORS,
         )
-        return Done(said=f"{made.name} is added", to="/ui/settings#people")
+        return Done(said=f"{made.name} added", to="/ui/settings#people")
 
     return await form.do(job, "people")
 
 
 def _role(text: str) -> Role:
     if text not in set(Role):
-        raise BadRequest(f"{text[:30]!r} is no role; there are {', '.join(Role)}")
+        raise BadRequest(f"{text[:30]!r} is not a role; there are {', '.join(Role)}")
     return Role(text)
 
 
@@ -260,7 +260,7 @@ async def change_person(request: Request, id: UUID, what: str) -> Response:
                 change = accounts.disable if what == "disable" else accounts.enable
                 person = change(unit, id, v.who.actor_in(OPERATORS))
                 return Done(said=f"{person.name} is {what}d", to="/ui/settings#people")
-        raise BadRequest(f"a person cannot be {what[:30]!r}")
+        raise BadRequest(f"there is no action {what[:30]!r} for people")
 
     return await form.do(job, "people", forget=True)
 
@@ -277,7 +277,7 @@ async def own_password(request: Request) -> Response:
 
     def job(unit: Unit) -> Done:
         accounts.set_password(unit, person, hashed, v.who.actor_in(OPERATORS), keep=v.who.session)
-        return Done(said="Your password is changed; your other sessions have ended", to="/ui/settings")
+        return Done(said="Password changed; your other sessions have ended", to="/ui/settings")
 
     return await form.do(job, "people", forget=True)
 
@@ -304,6 +304,6 @@ async def new_workspace(request: Request) -> Response:
 
     def job(unit: Unit) -> Done:
         made = workspaces.add(unit, form["name"], form.get("title"), form.v.who.actor_in(OPERATORS))
-        return Done(said=f"The workspace {made.name} is made", to="/ui/settings#workspaces")
+        return Done(said=f"Workspace {made.name} added", to="/ui/settings#workspaces")
 
     return await form.do(job, "people")

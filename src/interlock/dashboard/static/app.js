@@ -1,11 +1,11 @@
-// Keeps a page up to date, sends its forms without leaving it, and gives it keys. Without it everything works as well.
+// Live updates, forms without page loads, and keyboard shortcuts. The pages also work without this script.
 
 const keyOf = node => node.nodeType === 1 ? node.id || node.dataset.key : undefined
 const sameDocument = (parent, node) => node.parentNode === parent
 const place = (parent, node, before) =>
   sameDocument(parent, node) && parent.moveBefore ? parent.moveBefore(node, before) : parent.insertBefore(node, before)
 
-// Make `old` look like `next` and keep whatever is the same: focus, caret, open details, scroll, typed text.
+// Turn `old` into `next` and preserve what is unchanged: focus, caret, open details, scroll position, typed text.
 export function morph (old, next) {
   if (old.isEqualNode(next)) return
   if (old.nodeType !== 1) { old.data = next.data; return }
@@ -29,7 +29,7 @@ export function morph (old, next) {
   while (at) { const gone = at; at = at.nextSibling; gone.remove() }
 }
 
-// -- live: a hint comes, the page is asked for again with its reader's own rights
+// -- live updates: an event arrives, and the page is requested again with its reader's permissions
 
 let running = false
 let again = false
@@ -76,11 +76,11 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) { source?.close(); source = undefined } else if (!source) { listen(); refresh() }
 })
 addEventListener('pagehide', () => source?.close())
-// Progress that leaves nothing in the history, so that no hint comes of it.
+// Progress that is not in the history, so no event announces it.
 setInterval(() => { if (!document.hidden && document.querySelector('[data-moving]')) refresh() }, 1000)
 listen()
 
-// -- forms: the same post, without leaving the page; if no answer comes it is said, and not sent again
+// -- forms: the same POST without a page load. A missing answer is reported; the form is never resent automatically
 
 document.addEventListener('submit', async event => {
   const form = event.target
@@ -90,12 +90,12 @@ document.addEventListener('submit', async event => {
   event.preventDefault()
   const body = new URLSearchParams(new FormData(form, event.submitter))
   for (const button of form.querySelectorAll('button')) button.disabled = true
-  // The attribute: a field with the name `action` would stand in its way.
+  // The attribute, because a field named `action` would shadow the property.
   const reply = await fetch(form.getAttribute('action'), { method: 'POST', body }).catch(() => undefined)
   for (const button of form.querySelectorAll('button')) button.disabled = false
-  if (!reply) { say('No answer came. Look at the page before you send it again.'); refresh(); return }
+  if (!reply) { say('No answer from the server. Check the page before you try again.'); refresh(); return }
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
-  if (!reply.ok) { say(page.querySelector("main p")?.textContent ?? 'It was refused.'); refresh(); return }
+  if (!reply.ok) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }
   history.pushState(null, '', reply.url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
   document.title = page.title
   for (const part of ['.crumbs', '#main', '#nav']) {
@@ -114,7 +114,7 @@ function say (text, good = false) {
 }
 addEventListener('popstate', () => location.reload())
 
-// -- keys: an element with data-hotkey is clicked; never while somebody types, nor with a modifier, nor when switched off
+// -- keyboard shortcuts: click the element with data-hotkey, unless somebody types, holds a modifier, or switched them off
 
 document.addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return

@@ -299,7 +299,7 @@ def test_what_is_no_rectangle_is_refused(paper: Paper, asked: str, status: int) 
 def test_the_inbox_shows_fields_and_quotes_and_sends_to_the_page(paper: Paper) -> None:
     text = unescape(paper.site.get("/ui/reviews", "reviewer").text)
     assert f'href="/ui/contracts/{paper.it}/review"' in text
-    assert "Open with the page" in text
+    assert "Open review page" in text
     field = paper.house.look(paper.it)["fields"]["governing_law"]
     assert " ".join(field["quote"].split())[:60] in text
     assert "/decide" not in text

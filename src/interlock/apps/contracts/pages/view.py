@@ -9,7 +9,7 @@ from typing import Any
 
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
 from interlock.apps.contracts.review import blind_sample
-from interlock.dashboard.views import Block, Looking, View
+from interlock.dashboard.views import Block, View, ViewContext
 from interlock.engine import Instance, OpenReview
 
 SURE = 0.9
@@ -31,7 +31,7 @@ class ContractView(View):
         sure = f"{instance.data.get('final_confidence') or 0} % sure that all required fields are right"
         return "; ".join([sure, *reasons][:3])
 
-    def desk(self, review: OpenReview, instance: Instance) -> str:
+    def review_page(self, review: OpenReview, instance: Instance) -> str:
         return f"/ui/contracts/{instance.id}/review" if review.state == REVIEW_REQUIRED else ""
 
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
@@ -42,13 +42,13 @@ class ContractView(View):
             found.append(("Comparison", f"/ui/contracts/{instance.id}/comparison"))
         return found
 
-    def evidence(self, looking: Looking) -> list[Block]:
-        originals = [a for a in looking.artifacts if a.hash == looking.instance.data.get("pdf")]
+    def evidence(self, context: ViewContext) -> list[Block]:
+        originals = [a for a in context.artifacts if a.hash == context.instance.data.get("pdf")]
         file = [Block(a.name, kind="artifact", artifact=a.name) for a in originals[-1:]]
-        if looking.review is not None and (looking.review.name, looking.review.status) == (blind_sample.NAME, "open"):
+        if context.review is not None and (context.review.name, context.review.status) == (blind_sample.NAME, "open"):
             return file  # whoever has seen the machine's values would find them right
-        digest = looking.instance.data.get("fields")
-        fields: Mapping[str, Mapping[str, Any]] = json.loads(looking.content(digest) or b"{}") if digest else {}
+        digest = context.instance.data.get("fields")
+        fields: Mapping[str, Mapping[str, Any]] = json.loads(context.content(digest) or b"{}") if digest else {}
         read = {name: one for name, one in fields.items() if one.get("value") not in (None, "")}
         ordered = sorted(read.items(), key=lambda item: item[1].get("confidence") or 0.0)[:MOST]
         found = []
@@ -64,8 +64,8 @@ class ContractView(View):
                 text += f"{quote}\n"
         if text:
             found.append(Block("Where they stand", kind="quote", text=text, marks=marks))
-        if looking.instance.data.get("verdict"):
-            found.append(Block("Comparison", rows=[("verdict", str(looking.instance.data["verdict"]), None)]))
+        if context.instance.data.get("verdict"):
+            found.append(Block("Comparison", rows=[("verdict", str(context.instance.data["verdict"]), None)]))
         return found + file
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from interlock.dashboard.views import Block, Looking, View
+from interlock.dashboard.views import Block, View, ViewContext
 from interlock.engine import Instance, OpenReview
 
 
@@ -18,9 +18,9 @@ class ApplicationView(View):
     def summary(self, review: OpenReview, instance: Instance) -> str:
         return f"{review.title} For {instance.data.get('user_id', '')}."
 
-    def evidence(self, looking: Looking) -> list[Block]:
-        data = looking.instance.data
+    def evidence(self, context: ViewContext) -> list[Block]:
+        data = context.instance.data
         named = ("company", "title", "job_url", "user_id", "rule_id")
         rows = [(name.replace("_", " "), str(data[name]), None) for name in named if data.get(name)]
-        kept = [a for a in looking.artifacts if a.name == "cover-letter.txt"]
+        kept = [a for a in context.artifacts if a.name == "cover-letter.txt"]
         return [Block("Posting", rows=rows), *(Block("Letter", kind="artifact", artifact=a.name) for a in kept[-1:])]

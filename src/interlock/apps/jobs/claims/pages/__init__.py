@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interlock.apps.jobs.claims.machine import job, run
-from interlock.dashboard.views import Block, Looking, View, facts
+from interlock.dashboard.views import Block, View, ViewContext, facts
 from interlock.engine import Instance, OpenReview
 
 
@@ -34,8 +34,8 @@ class RunView(View):
             "and was not heard of again. Nobody else can apply until you have found out."
         )
 
-    def evidence(self, looking: Looking) -> list[Block]:
-        data = looking.instance.data
+    def evidence(self, context: ViewContext) -> list[Block]:
+        data = context.instance.data
         named = {name: data[name] for name in ("board", "job_id", "agent", "variant_id", "error") if data.get(name)}
         found = [Block("The run", rows=facts(named))]
         if rows := facts(data["artifacts"]):
