@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import InvalidData, NotFound, Refused, bulk
+from interlock.engine import InvalidData, NotFound, Refused, bulk, bulk_actions
 from interlock.engine.bulk import Bulk
 from interlock.engine.deadletters import Filter
 from interlock.engine.listing import Count, Where
@@ -409,15 +409,15 @@ def test_every_field_of_a_filter_survives_the_way_through_json() -> None:
         workspaces=frozenset({"w"}),
         machines=frozenset({"m"}),
     )
-    assert set(bulk.to_json(where)) == set(Where.__slots__), "none is left out"
-    assert bulk.where_from_json(bulk.to_json(where)) == where
-    assert bulk.to_json(Where(in_state_for=timedelta(hours=1))) == {"in_state_for": "PT1H"}
+    assert set(bulk_actions.to_json(where)) == set(Where.__slots__), "none is left out"
+    assert bulk_actions.where_from_json(bulk_actions.to_json(where)) == where
+    assert bulk_actions.to_json(Where(in_state_for=timedelta(hours=1))) == {"in_state_for": "PT1H"}
     letters = Filter(machine="m", fingerprint="f", error_type="E", step="s", workspace="w")
-    assert bulk.filter_from_json(bulk.to_json(letters)) == letters
+    assert bulk_actions.filter_from_json(bulk_actions.to_json(letters)) == letters
 
 
 def test_a_duration_may_be_given_in_seconds() -> None:
-    assert bulk.where_from_json({"in_state_for": 90}).in_state_for == timedelta(seconds=90)
+    assert bulk_actions.where_from_json({"in_state_for": 90}).in_state_for == timedelta(seconds=90)
 
 
 # -- what is refused

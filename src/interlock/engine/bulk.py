@@ -8,22 +8,20 @@ with the reason, and holds up none beside it.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import pydantic
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import actions, deadletters, firing, pausing, values
-from interlock.engine.deadletters import Filter
+from interlock.engine import actions, values
+from interlock.engine.bulk_actions import ACTIONS, Chosen, checked, filter_from_json, matching, to_json, where_from_json
 from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
 from interlock.engine.failing import message_of
-from interlock.engine.listing import BIGGEST_PAGE, MOST, WHOSE, Count, Where
+from interlock.engine.listing import BIGGEST_PAGE, MOST, Count
 from interlock.engine.starters import Starter, lost
 from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
@@ -32,18 +30,16 @@ from interlock.store import Micros, StoreError
 from interlock.store.errors import sort
 from interlock.store.service_tables import bulk as B
 from interlock.store.tables import dead_letter as D
-from interlock.store.tables import instance as I
 
-T = TypeVar("T", Where, Filter)
-Chosen = Where | Filter | Mapping[str, Any]
-"""A filter, or its fields as JSON has them."""
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
+
 SAMPLE = 5
 BATCH = 100
 MOST_PROBLEMS = 20
 HINT = "*bulk"
 """Hinted beside the queues when a bulk action was started; no queue has this name."""
 ANY_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_where, _filter = pydantic.TypeAdapter(Where), pydantic.TypeAdapter(Filter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,111 +94,6 @@ class BulkPage:
     """The cursor of the next page; None on the last."""
 
 
-# -- filters as JSON
-
-
-def where_from_json(given: Mapping[str, Any]) -> Where:
-    """The filter for instances; a field or value that it does not take is refused by name."""
-    return _from_json(Where, _where, given)
-
-
-def filter_from_json(given: Mapping[str, Any]) -> Filter:
-    """The filter for dead letters; a field or value that it does not take is refused by name."""
-    return _from_json(Filter, _filter, given)
-
-
-def to_json(chosen: Where | Filter) -> dict[str, Any]:
-    """The fields that are set, as JSON has them: a duration is ISO 8601, a label is a pair."""
-    dumped = (
-        _where.dump_python(chosen, mode="json")
-        if isinstance(chosen, Where)
-        else _filter.dump_python(chosen, mode="json")
-    )
-    return {name: value for name, value in dumped.items() if value is not None}
-
-
-def _from_json(kind: type[T], adapter: pydantic.TypeAdapter[T], given: Mapping[str, Any]) -> T:
-    names = [one.name for one in fields(kind)]
-    wrong = sorted(set(given) - set(names))
-    if wrong:
-        raise InvalidData(f"the filter has no field {', '.join(map(repr, wrong))}; it takes {', '.join(names)}")
-    try:
-        return adapter.validate_json(json.dumps(dict(given)))
-    except (pydantic.ValidationError, TypeError, ValueError) as error:
-        if not isinstance(error, pydantic.ValidationError):
-            raise InvalidData(f"the filter is no JSON: {error}") from error
-        places = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'filter'}: {e['msg']}" for e in error.errors())
-        raise InvalidData(f"the filter cannot be used: {places}") from error
-
-
-# -- what is done
-
-
-def _retry_all(unit: Unit, instance_id: UUID, actor: Actor, reason: str) -> None:
-    instance = unit.lock(instance_id)
-    query = sa.select(D.c.id).where(D.c.instance_id == instance_id, D.c.status == "open").order_by(D.c.id)
-    letters = unit.conn.execute(query).scalars().all()
-    if not letters:
-        raise Refused(f"{instance.machine} {instance_id} has no open dead letter")
-    for letter in letters:
-        deadletters.retry(unit, letter, actor, reason=reason)
-
-
-Item = Callable[[Unit, UUID, Actor, str, Mapping[str, Any]], object]
-ACTIONS: Mapping[str, Mapping[str, Item]] = {
-    "instances": {
-        "pause": lambda unit, id_, actor, reason, _: pausing.pause(unit, id_, actor, reason=reason),
-        "resume": lambda unit, id_, actor, reason, _: pausing.resume(unit, id_, actor, reason=reason),
-        "cancel": lambda unit, id_, actor, reason, _: firing.cancel(unit, id_, actor, reason=reason),
-        "fire": lambda unit, id_, actor, reason, given: firing.fire(
-            unit, id_, given["event"], actor, reason=reason, data=given.get("data")
-        ),
-        "retry": lambda unit, id_, actor, reason, _: _retry_all(unit, id_, actor, reason),
-    },
-    "dead_letters": {
-        "retry": lambda unit, id_, actor, reason, _: deadletters.retry(unit, id_, actor, reason=reason),
-        "resolve": lambda unit, id_, actor, reason, _: deadletters.close(unit, id_, "resolved", actor, note=reason),
-        "discard": lambda unit, id_, actor, reason, _: deadletters.close(unit, id_, "discarded", actor, note=reason),
-    },
-}
-
-
-def _checked(target: str, action: str, chosen: Chosen, arguments: Mapping[str, Any]) -> Where | Filter:
-    known = ACTIONS.get(target)
-    if known is None:
-        raise InvalidData(f"a bulk action is done to {' or '.join(ACTIONS)}, not to {target!r}")
-    if action not in known:
-        raise InvalidData(f"there is no bulk action {action!r} for {target}; there are {', '.join(known)}")
-    takes = {"event", "data"} if action == "fire" else set()
-    extra = sorted(set(arguments) - takes)
-    if extra:
-        raise InvalidData(f"the action {action!r} does not take {', '.join(map(repr, extra))}")
-    if action == "fire":
-        if not isinstance(arguments.get("event"), str):
-            raise InvalidData("the action 'fire' needs the event's name as its argument `event`")
-        if not isinstance(arguments.get("data"), Mapping | None):
-            raise InvalidData("the argument `data` is a mapping of fields")
-    kind = Where if target == "instances" else Filter
-    if isinstance(chosen, Mapping):
-        chosen = where_from_json(chosen) if kind is Where else filter_from_json(chosen)
-    if not isinstance(chosen, kind):
-        raise InvalidData(f"{target} are chosen by a {kind.__name__}, not by a {type(chosen).__name__}")
-    if not set(to_json(chosen)) - WHOSE:
-        raise InvalidData(
-            f"an empty filter would take all {target.replace('_', ' ')}; name a machine, a state, an error"
-        )
-    return chosen
-
-
-def _matching(chosen: Where | Filter, workspaces: Collection[str] | None, now: Micros) -> sa.Select[UUID]:
-    """The ids of what matches, among what there was at that moment."""
-    if isinstance(chosen, Where):
-        query = sa.select(I.c.id).where(*chosen.conditions(now), I.c.created_at <= now)
-        return query if workspaces is None else query.where(I.c.workspace.in_(workspaces))
-    query = sa.select(D.c.id).where(*chosen.conditions(), D.c.status == "open", D.c.at <= now)
-    return query if workspaces is None else query.where(D.c.workspace.in_(workspaces))
-
-
 def preview(
     conn: sa.Connection,
     now: Micros,
@@ -214,7 +105,7 @@ def preview(
     workspaces: Collection[str] | None = None,
 ) -> Preview:
     """How many it would be, counted as far as a listing counts, and the first few."""
-    query = _matching(_checked(target, action, chosen, arguments or {}), workspaces, now)
+    query = matching(checked(target, action, chosen, arguments or {}), workspaces, now)
     column = query.selected_columns[0]
     n: int = conn.execute(sa.select(sa.func.count()).select_from(query.limit(MOST + 1).subquery())).scalar_one()
     return Preview(Count(min(n, MOST), n <= MOST), list(conn.execute(query.order_by(column).limit(SAMPLE)).scalars()))
@@ -238,17 +129,17 @@ def start(
     """
     given = dict(arguments or {})
     values.text(reason, "the reason")
-    checked = _checked(target, action, chosen, given)
-    query = _matching(checked, workspaces, unit.now)
+    wanted = checked(target, action, chosen, given)
+    query = matching(wanted, workspaces, unit.now)
     column = query.selected_columns[0]
     newest = unit.conn.execute(query.order_by(column.desc()).limit(1)).scalar()
-    found = preview(unit.conn, unit.now, target, action, checked, arguments=given, workspaces=workspaces)
-    kept = {"where": to_json(checked), "workspaces": sorted(workspaces) if workspaces is not None else None}
+    found = preview(unit.conn, unit.now, target, action, wanted, arguments=given, workspaces=workspaces)
+    kept = {"where": to_json(wanted), "workspaces": sorted(workspaces) if workspaces is not None else None}
     if actor.roles is not None:
         kept["roles"] = sorted(actor.roles)  # as they were at the start, like the filter
     if starter is not None:
         kept["starter"] = starter.told()
-    named = checked.workspace or (next(iter(workspaces)) if workspaces is not None and len(workspaces) == 1 else None)
+    named = wanted.workspace or (next(iter(workspaces)) if workspaces is not None and len(workspaces) == 1 else None)
     made = uuid7()
     unit.conn.execute(
         sa.insert(B).values(
@@ -335,7 +226,7 @@ def _give_up(unit: Unit, found: Bulk, why: str) -> Bulk:
 def _next_ids(unit: Unit, found: Bulk, batch: int) -> Sequence[UUID]:
     stored = found.filter["where"]
     chosen = where_from_json(stored) if found.target == "instances" else filter_from_json(stored)
-    query = _matching(chosen, found.filter["workspaces"], found.created_at)
+    query = matching(chosen, found.filter["workspaces"], found.created_at)
     column = query.selected_columns[0]
     query = query.where(column <= found.upto_id)
     if found.after_id is not None:
@@ -444,3 +335,66 @@ def visible(found: Bulk, workspaces: Collection[str] | None) -> bool:
 
 def anything_running(conn: sa.Connection) -> bool:
     return conn.execute(sa.select(B.c.id).where(sa.text("status = 'running'")).limit(1)).first() is not None
+
+
+class Bulks:
+    """One action for all that match a filter."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def preview(
+        self,
+        target: str,
+        action: str,
+        chosen: Chosen,
+        *,
+        arguments: Mapping[str, Any] | None = None,
+        workspaces: Collection[str] | None = None,
+    ) -> Preview:
+        """How many it would be, and the first few."""
+        now = self._engine.clock.now()
+        return self._engine.read(
+            lambda conn: preview(conn, now, target, action, chosen, arguments=arguments, workspaces=workspaces)
+        )
+
+    def start(
+        self,
+        target: str,
+        action: str,
+        chosen: Chosen,
+        *,
+        actor: Actor,
+        reason: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        workspaces: Collection[str] | None = None,
+    ) -> Bulk:
+        """Begin; it is done in the background."""
+        return self._engine.write(
+            lambda unit: start(
+                unit, target, action, chosen, actor, reason=reason, arguments=arguments, workspaces=workspaces
+            ),
+            name="bulk_start",
+        )
+
+    def step(self, batch: int = BATCH) -> Bulk | None:
+        """Do one batch of a running one; None when there is none."""
+        return self._engine.write(lambda unit: step(unit, batch), name="bulk")
+
+    def stop(self, bulk_id: UUID, *, actor: Actor) -> Bulk:
+        return self._engine.write(lambda unit: stop(unit, bulk_id, actor), name="bulk_stop")
+
+    def get(self, bulk_id: UUID) -> Bulk:
+        return self._engine.read(lambda conn: get(conn, bulk_id))
+
+    def page(
+        self,
+        *,
+        status: str | None = None,
+        workspaces: Collection[str] | None = None,
+        after: UUID | None = None,
+        limit: int = 50,
+    ) -> BulkPage:
+        return self._engine.read(
+            lambda conn: page(conn, status=status, workspaces=workspaces, after=after, limit=limit)
+        )

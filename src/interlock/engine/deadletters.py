@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -17,6 +17,9 @@ from interlock.machine import Actor, Kind, Machine
 from interlock.machine.transitions import PEOPLE
 from interlock.store import Micros
 from interlock.store.tables import dead_letter as D
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
 
 GONE = {"type": "Erased", "message": "what it said was erased", "where": []}
 """What is left of the error of a dead letter that was erased."""
@@ -322,3 +325,37 @@ def _close(
         .values(status=status, closed_at=unit.now, closed_by=str(actor), note=note or None, retried_as=retried_as)
     )
     unit.cover_stored(D, D.c.id == letter_id)
+
+
+class DeadLetters:
+    """Everything that failed for good."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def find(self, where: Filter | None = None, *, status: str = "open", limit: int = 100) -> list[DeadLetter]:
+        chosen = where or Filter()
+        return self._engine.read(lambda conn: find(conn, chosen, status=status, limit=limit))
+
+    def get(self, letter_id: UUID) -> DeadLetter:
+        return self._engine.read(lambda conn: get(conn, letter_id))
+
+    def retry(self, letter_id: UUID, *, actor: Actor, reason: str = "") -> Instance:
+        """Do the failed step again; the instance that does it."""
+        return self._engine.write(lambda unit: retry(unit, letter_id, actor, reason=reason), name="dead_letter")
+
+    def resolve(self, letter_id: UUID, *, actor: Actor, note: str = "") -> DeadLetter:
+        """It was put right elsewhere."""
+        return self._engine.write(lambda unit: close(unit, letter_id, "resolved", actor, note=note), name="dead_letter")
+
+    def discard(self, letter_id: UUID, *, actor: Actor, note: str = "") -> DeadLetter:
+        """It is not worth doing."""
+        return self._engine.write(
+            lambda unit: close(unit, letter_id, "discarded", actor, note=note), name="dead_letter"
+        )
+
+    def many(self, action: str, where: Filter, *, actor: Actor, note: str = "", limit: int = 100) -> list[UUID]:
+        """Retry, resolve or discard those that match; an empty filter is refused."""
+        return self._engine.write(
+            lambda unit: many(unit, action, where, actor, note=note, limit=limit), name="dead_letter"
+        )

@@ -31,13 +31,17 @@ from interlock.engine import (
     verifying,
 )
 from interlock.engine import secrets as secrets_module
-from interlock.engine.boxes import DeadLetters, Reviews
+from interlock.engine.bulk import Bulks
 from interlock.engine.checkpoints import Checkpoint
 from interlock.engine.core import Core
-from interlock.engine.doors import Bulks, Holds, Outbox, Schedules
+from interlock.engine.deadletters import DeadLetters
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
+from interlock.engine.halting import Holds
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
+from interlock.engine.outbox import Outbox
+from interlock.engine.reviews import Reviews
+from interlock.engine.schedules import Schedules
 from interlock.engine.signing import BadKey, Keys
 from interlock.engine.unit import Unit, load
 from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry

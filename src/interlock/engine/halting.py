@@ -10,6 +10,7 @@ nothing is claimed any more. Readers are never in its way, nor it in theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -22,6 +23,9 @@ from interlock.store import Micros
 from interlock.store.service_tables import hold as H
 from interlock.store.sql import lock_table
 from interlock.store.tables import definition
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
 
 EVERYTHING = picking.EVERYTHING
 
@@ -88,3 +92,22 @@ def _known(unit: Unit, machine: str) -> bool:
     """Whether it is of this process, or was ever registered by another."""
     known = sa.select(definition.c.machine).where(definition.c.machine == machine).limit(1)
     return machine in unit.core.registry or unit.conn.execute(known).first() is not None
+
+
+class Holds:
+    """Machines whose work stands still."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def hold(self, machine: str, *, actor: Actor, reason: str = "") -> Hold:
+        """Start no work of this machine any more; `*` is all of them. Holding twice changes nothing."""
+        return self._engine.write(lambda unit: hold(unit, machine, actor, reason=reason), name="hold")
+
+    def release(self, machine: str, *, actor: Actor, reason: str = "") -> Hold:
+        """Let it go on; Refused when it was not held."""
+        return self._engine.write(lambda unit: release(unit, machine, actor, reason=reason), name="hold")
+
+    def all(self) -> list[Hold]:
+        """What stands still, the longest first."""
+        return self._engine.read(holds)

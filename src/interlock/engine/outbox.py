@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -27,6 +27,9 @@ from interlock.store import Micros, span
 from interlock.store.service_tables import delivery as D
 from interlock.store.sql import upsert
 from interlock.store.tables import outbox as O
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
 
 ATTEMPTS = 12
 BACKOFF = exponential(timedelta(seconds=10), cap=timedelta(hours=6), jitter=0.2)
@@ -369,3 +372,70 @@ def next_due(conn: sa.Connection, channels: Collection[str]) -> Micros | None:
     )
     found: Micros | None = conn.execute(query).scalar()
     return found
+
+
+class Outbox:
+    """Messages on their way to the world."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put(
+        self,
+        channel: str,
+        recipient: str,
+        subject: str = "",
+        body: Mapping[str, Any] | None = None,
+        *,
+        instance_id: UUID | None = None,
+        workspace: str | None = None,
+    ) -> UUID:
+        """Leave a message to be delivered; its id."""
+        return self._engine.write(
+            lambda unit: put(unit, channel, recipient, subject, body, instance_id=instance_id, workspace=workspace),
+            name="outbox",
+        )
+
+    def get(self, message_id: UUID) -> OutboxMessage:
+        return self._engine.read(lambda conn: get(conn, message_id))
+
+    def page(
+        self,
+        *,
+        status: str | None = None,
+        channel: str | None = None,
+        workspaces: Collection[str] | None = None,
+        instance_id: UUID | None = None,
+        after: UUID | None = None,
+        limit: int = 50,
+    ) -> MessagePage:
+        """A page of the messages that match, the newest first."""
+        return self._engine.read(
+            lambda conn: page(
+                conn,
+                status=status,
+                channel=channel,
+                workspaces=workspaces,
+                instance_id=instance_id,
+                after=after,
+                limit=limit,
+            )
+        )
+
+    def deliveries(self, message_id: UUID) -> list[Delivery]:
+        return self._engine.read(lambda conn: deliveries(conn, message_id))
+
+    def counts(self, *, workspaces: Collection[str] | None = None) -> dict[str, Count]:
+        return self._engine.read(lambda conn: counts(conn, workspaces=workspaces))
+
+    def unconfigured(
+        self, channels: Collection[str], *, workspaces: Collection[str] | None = None
+    ) -> list[Unconfigured]:
+        """What waits because its channel is none of these."""
+        return self._engine.read(lambda conn: unconfigured(conn, channels, workspaces=workspaces))
+
+    def retry(self, message_id: UUID, *, actor: Actor) -> OutboxMessage:
+        return self._engine.write(lambda unit: retry(unit, message_id, actor), name="outbox")
+
+    def discard(self, message_id: UUID, *, actor: Actor, note: str = "") -> OutboxMessage:
+        return self._engine.write(lambda unit: discard(unit, message_id, actor, note), name="outbox")

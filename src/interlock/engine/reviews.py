@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pydantic
@@ -21,6 +21,9 @@ from interlock.machine import Actor, Machine, Review
 from interlock.store import Micros, moment, span
 from interlock.store.tables import effect as E
 from interlock.store.tables import review as R
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
 
 CLAIM_FOR = timedelta(minutes=30)
 
@@ -355,3 +358,43 @@ def _same_answer(machine: Machine, found: OpenReview, answer: dict[str, Any]) ->
 
 def _declared(machine: Machine) -> list[Review]:
     return [s.review for s in machine.states.values() if s.review is not None] + list(machine.reviews)
+
+
+class Reviews:
+    """Everything that waits for a person's decision."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def waiting(
+        self, *, workspace: str | None = None, instance_id: UUID | None = None, limit: int = 100
+    ) -> list[OpenReview]:
+        """Open ones, the most urgent first."""
+        return self._engine.read(
+            lambda conn: waiting(conn, Wanted(workspace=workspace, instance_id=instance_id), limit=limit)
+        )
+
+    def get(self, review_id: UUID) -> OpenReview:
+        return self._engine.read(lambda conn: get(conn, review_id))
+
+    def claim(self, review_id: UUID, *, actor: Actor, length: timedelta = CLAIM_FOR) -> OpenReview:
+        """Tell others that this person is at it."""
+        return self._engine.write(lambda unit: claim(unit, review_id, actor, length=length), name="review")
+
+    def decide(
+        self,
+        review_id: UUID,
+        decision: str,
+        *,
+        actor: Actor,
+        answer: Mapping[str, Any] | None = None,
+        reason: str = "",
+        expected_seq: int | None = None,
+    ) -> OpenReview:
+        """Decide; AlreadyDecided when somebody was first."""
+        return self._engine.write(
+            lambda unit: decide(
+                unit, review_id, decision, actor, answer=answer, reason=reason, expected_seq=expected_seq
+            ),
+            name="review",
+        )

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -30,6 +30,9 @@ from interlock.store import SECOND, Micros, StoreError, micros, moment, span
 from interlock.store.errors import sort
 from interlock.store.service_tables import schedule as S
 from interlock.store.tables import instance as I
+
+if TYPE_CHECKING:
+    from interlock.engine.engine import Engine
 
 OVERLAPS = ("allow", "skip")
 MISSED = ("once", "all", "skip")
@@ -376,3 +379,37 @@ def next_due(conn: sa.Connection) -> Micros | None:
     query = sa.select(S.c.next_at).where(sa.text("paused_at IS NULL"), S.c.next_at.is_not(None))
     found: Micros | None = conn.execute(query.order_by(S.c.next_at).limit(1)).scalar()
     return found
+
+
+class Schedules:
+    """Work that starts by the calendar."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def put(self, spec: ScheduleSpec, *, actor: Actor) -> Schedule:
+        """Create the schedule, or change the one of this name."""
+        return self._engine.write(lambda unit: put(unit, spec, actor), name="schedule")
+
+    def get(self, name: str, *, workspace: str = "default") -> Schedule:
+        return self._engine.read(lambda conn: get(conn, workspace, name))
+
+    def all(self, *, workspaces: Collection[str] | None = None) -> list[Schedule]:
+        return self._engine.read(lambda conn: everything(conn, workspaces=workspaces))
+
+    def pause(self, name: str, *, actor: Actor, workspace: str = "default") -> Schedule:
+        return self._engine.write(lambda unit: pause(unit, workspace, name, actor), name="schedule")
+
+    def resume(self, name: str, *, actor: Actor, workspace: str = "default") -> Schedule:
+        return self._engine.write(lambda unit: resume(unit, workspace, name, actor), name="schedule")
+
+    def remove(self, name: str, *, actor: Actor, workspace: str = "default") -> None:
+        self._engine.write(lambda unit: remove(unit, workspace, name, actor), name="schedule")
+
+    def run_now(self, name: str, *, actor: Actor, workspace: str = "default") -> Instance:
+        """Start one now, beside the calendar."""
+        return self._engine.write(lambda unit: run_now(unit, workspace, name, actor), name="schedule")
+
+    def due(self, limit: int = 20) -> int:
+        """Start what is due; the number of schedules that were."""
+        return self._engine.write(lambda unit: due(unit, limit), name="due")

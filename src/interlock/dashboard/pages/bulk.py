@@ -17,7 +17,7 @@ from interlock.dashboard.filters import NAMES, Filters, in_words
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
-from interlock.engine import Instance, bulk, listing
+from interlock.engine import Instance, bulk, bulk_actions, listing
 from interlock.engine.unit import Unit, load
 from interlock.http.api.bulk import bulk_actor, must_see, starter, where_allowed
 from interlock.http.caller import require
@@ -182,7 +182,7 @@ def _some(unit: Unit, form: Form, action: Action, ids: Sequence[UUID], arguments
         actor = form.v.who.actor_in(it.workspace)
         try:
             with unit.savepoint() as inner:
-                bulk.ACTIONS["instances"][action.name](inner, one, actor, form.get("reason")[:2000], arguments)
+                bulk_actions.ACTIONS["instances"][action.name](inner, one, actor, form.get("reason")[:2000], arguments)
         except StoreError:
             raise
         except InterlockError as error:
@@ -209,7 +209,7 @@ def described(one: bulk.Bulk) -> tuple[str, list[str]]:
     verb = f"Fire {words.title(str(one.arguments.get('event', '')))}" if one.action == "fire" else action.verb
     chosen = one.filter.get("where", one.filter)
     if one.target == "instances":
-        return f"{verb}: instances", in_words(bulk.where_from_json(chosen))
+        return f"{verb}: instances", in_words(bulk_actions.where_from_json(chosen))
     return f"{verb}: dead letters", [f"{name.replace('_', ' ')} {value}" for name, value in chosen.items()]
 
 
