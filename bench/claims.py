@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from bench.service import TOKEN, _answer, _connect, free_port
 from interlock.apps.jobs import registry
 from interlock.config import Settings
-from interlock.engine import Engine
+from interlock.engine import Engine, creating
 from interlock.engine.redis_mirror import RedisMirror
 from interlock.http.app import create_app
 from interlock.http.server import InThread
@@ -114,11 +114,10 @@ def _jobs(url: str, count: int) -> None:
 
 def _add(unit: Any, number: int) -> None:
     from interlock.apps.jobs.claims import job, steps
-    from interlock.engine import lineage
     from interlock.engine.unit import SYSTEM_ACTOR
 
     data = {"board": "ramp", "job_id": str(number), "title": f"Job {number}"}
-    lineage.create(unit, job, data, SYSTEM_ACTOR, key=steps.job_key("ramp", str(number)), by_application=True)
+    creating.create(unit, job, data, SYSTEM_ACTOR, key=steps.job_key("ramp", str(number)), by_application=True)
 
 
 def claims(url: str, redis_url: str, kind: str, seconds: float, rounds: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interlock.engine import Engine
+from interlock.engine import Engine, creating
 from interlock.store import Store
 from tests.conformance.machines import job
 
@@ -52,11 +52,10 @@ def busy(engine: Engine) -> Iterator[Busy]:
 
 
 def create(engine: Engine, key: str) -> Future[str | None]:
-    from interlock.engine import lineage
     from interlock.engine.unit import SYSTEM_ACTOR
 
     machine = engine.registry["job"]
-    return engine.submit(lambda unit: lineage.create(unit, machine, {}, SYSTEM_ACTOR, key=key).key)
+    return engine.submit(lambda unit: creating.create(unit, machine, {}, SYSTEM_ACTOR, key=key).key)
 
 
 def keys(engine: Engine) -> set[str | None]:

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Refused, failing
+from interlock.engine import Refused, error_details, last_resort
 from interlock.machine import (
     FINAL,
     SYSTEM,
@@ -289,5 +289,5 @@ def test_the_late_answer_of_the_one_before_is_given_to_the_one_that_continues_it
 
 
 def _bury(unit: Any, instance: Any, step: str) -> UUID:
-    told = failing.describe(RuntimeError("it was given up while it was sent"))
-    return failing.bury(unit, instance, step, step, told, '{"order":7}')
+    told = error_details.describe(RuntimeError("it was given up while it was sent"))
+    return last_resort.bury(unit, instance, step, step, told, '{"order":7}')

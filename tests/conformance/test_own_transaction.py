@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from interlock.engine import AsyncEngine, Engine, KeyTaken, NotFound, Refused, lineage
+from interlock.engine import AsyncEngine, Engine, KeyTaken, NotFound, Refused, creating
 from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import Store, open_store
@@ -149,7 +149,7 @@ def test_a_refusal_undoes_only_its_own_part_and_the_user_may_go_on(trial: Trial,
 
 def test_a_call_that_fails_half_way_is_undone_and_the_user_may_go_on(trial: Trial, mine: sa.Engine) -> None:
     def half(unit: Unit) -> None:
-        lineage.create(unit, MACHINE, {"item": "coffee"}, ANN)
+        creating.create(unit, MACHINE, {"item": "coffee"}, ANN)
         unit.flush()
         raise ChangedMind
 

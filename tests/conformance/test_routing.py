@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from interlock.engine import Engine, NotServed, Result
-from interlock.engine.lineage import route
+from interlock.engine.creating import route
 from interlock.machine import FINAL, SYSTEM, USER, WAITING, Go, Machine, Reminder, State, Timer, Transition, Work
 from interlock.store import Store
 from interlock.testing import Trial

@@ -19,8 +19,8 @@ from uuid_utils.compat import uuid7
 
 from interlock.engine import actions, values
 from interlock.engine.bulk_actions import ACTIONS, Chosen, checked, filter_from_json, matching, to_json, where_from_json
+from interlock.engine.error_details import message_of
 from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
-from interlock.engine.failing import message_of
 from interlock.engine.listing import BIGGEST_PAGE, MOST, Count
 from interlock.engine.starters import Starter, lost
 from interlock.engine.text import canonical, fitting, shortened

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from interlock.engine import failing, limits, moves, picking
+from interlock.engine import error_details, failing, limits, moves, picking
 from interlock.engine.errors import InvalidData, items_own
 from interlock.engine.instance import PLACES, Instance, columns
 from interlock.engine.unit import Unit
@@ -140,7 +140,7 @@ def _claim(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Claim 
         if not items_own(error):
             raise
         machine = place.machine
-        trouble = failing.nonsense(error, f"{machine.name} in {instance.state!r} cannot be claimed")
+        trouble = error_details.nonsense(error, f"{machine.name} in {instance.state!r} cannot be claimed")
         failing.fail(unit, instance, machine, trouble, acting(worker))
         return None
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import artifacts, judging, lineage, moves, values, visits
+from interlock.engine import artifacts, creating, judging, moves, values, visits
 from interlock.engine.errors import InvalidData, NotFound, Refused, Unreadable, items_own
 from interlock.engine.instance import ERASED, Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -231,7 +231,7 @@ def _reborn(
         raise Refused(f"{machine.name} {instance.id} was erased ({instance.erased}); resolve the dead letter")
     if isinstance(letter.data, values.Unreadable):
         raise Unreadable(f"the data of dead letter {letter.id} cannot be used: {letter.data.why}; mend its row")
-    again = lineage.create(
+    again = creating.create(
         unit,
         machine,
         letter.data,

@@ -8,7 +8,19 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, finishing, firing, limits, moves, pausing, picking, questions, unsettled
+from interlock.engine import (
+    error_details,
+    failing,
+    finishing,
+    firing,
+    last_resort,
+    limits,
+    moves,
+    pausing,
+    picking,
+    questions,
+    unsettled,
+)
 from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
 from interlock.engine.instance import PLACES, Instance
 from interlock.engine.text import shortened
@@ -73,14 +85,14 @@ def _isolated(unit: Unit, instance: Instance, do: Callable[[Unit, Instance], Non
     except BaseException as error:
         if not items_own(error):
             raise
-        failing.set_aside(unit, instance, error, why)
+        last_resort.set_aside(unit, instance, error, why)
 
 
 def _resume(unit: Unit, instance: Instance) -> None:
     """A retry or a pause whose time has come."""
     if instance.paused_at is not None:
         pausing.resume(unit, instance.id, SYSTEM_ACTOR, reason="its time has come")
-    elif (lost := failing.handed_over(instance)) is not None:
+    elif (lost := last_resort.handed_over(instance)) is not None:
         instance.due_event = None
         failing.crash(unit, instance, unit.machine(instance), lost)
     else:
@@ -121,16 +133,16 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
             "refused",
             SYSTEM_ACTOR,
             event=event,
-            payload={"why": why, "reason": shortened(failing.message_of(refusal))},
+            payload={"why": why, "reason": shortened(error_details.message_of(refusal))},
         )
         if why == "due":
             instance.wake = instance.due_at = instance.due_event = None
         elif isinstance(refusal, Refused | WorkError) and not isinstance(refusal, GuardFailed):
             return  # it was asked for and declined; the instance waits for a person or for its next timer anyway
         step = instance.failed_step if why == "due" else None
-        told = {**failing.describe(refusal), "event": event}
+        told = {**error_details.describe(refusal), "event": event}
         step = step or unit.machine(instance).step_of(instance.state, instance.data)
-        failing.bury(unit, instance, instance.state, step, told, failing.kept_data(instance))
+        last_resort.bury(unit, instance, instance.state, step, told, last_resort.kept_data(instance))
 
 
 RESUMES, TIMERS = Look("due", _waking("resume"), _resume), Look("timer", _timers, _timer)

@@ -18,13 +18,13 @@ from interlock.engine import (
     audit,
     checkpoints,
     claiming,
+    creating,
     effects,
     explain,
     feed,
     finishing,
     firing,
     isolation,
-    lineage,
     listing,
     pausing,
     values,
@@ -206,7 +206,7 @@ class Engine:
         declared = self.registry[machine]
         start = micros(at) if at is not None else None
         return self.write(
-            lambda unit: lineage.create(
+            lambda unit: creating.create(
                 unit,
                 declared,
                 data,
@@ -239,7 +239,7 @@ class Engine:
         """Start many instances in one transaction."""
         declared = self.registry[machine]
         return self.write(
-            lambda unit: [lineage.create(unit, declared, one, actor, priority=priority).id for one in data],
+            lambda unit: [creating.create(unit, declared, one, actor, priority=priority).id for one in data],
             name="create",
         )
 

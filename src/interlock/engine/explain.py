@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from interlock.engine import halting, questions, unsettled, visits, workers
 from interlock.engine.deadletters import error_of
 from interlock.engine.errors import Allowed, NotServed
-from interlock.engine.failing import handed_over
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
+from interlock.engine.last_resort import handed_over
 from interlock.engine.moves import pending_timer
 from interlock.engine.values import readable
 from interlock.machine import Kind, Machine, Timer

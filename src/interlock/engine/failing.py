@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-import traceback
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -14,9 +10,10 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import moves, unsettled
-from interlock.engine.errors import NotServed, items_own
+from interlock.engine.error_details import describe
+from interlock.engine.errors import items_own
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, shortened, spelled
+from interlock.engine.last_resort import bury, count_failure, kept_data, remember, set_aside
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import (
     Actor,
@@ -25,45 +22,15 @@ from interlock.machine import (
     EffectKeyReused,
     EffectUnknown,
     Facts,
-    HandlerNonsense,
-    InterlockError,
     Machine,
     Rule,
-    Timer,
     WorkerLost,
-    WorkError,
 )
 from interlock.machine.checks import CRASH
 from interlock.store import SECOND, Micros, micros, moment, span
 from interlock.store import tables as t
 
 SHORTEST_PAUSE = 60 * SECOND
-VARIABLE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"]*\"", re.IGNORECASE)
-
-
-def describe(error: BaseException) -> dict[str, Any]:
-    """The error as it is kept: type, message, and where it was raised (never local variables)."""
-    frames = traceback.extract_tb(error.__traceback__)[-5:]
-    return {
-        "type": shortened(type(error).__name__, 200),
-        "message": shortened(message_of(error) or type(error).__name__),
-        "where": [shortened(f"{f.filename.rpartition('/')[2]}:{f.lineno} in {f.name}", 200) for f in frames],
-    }
-
-
-def message_of(error: BaseException) -> str:
-    """What the error says; even reading that may fail, in any way."""
-    try:
-        # A statement with its values would say the same at greater length.
-        return str(error.orig if isinstance(error, sa.exc.DBAPIError) else error)
-    except (Exception, SystemExit):
-        return "(its message could not be read)"
-
-
-def fingerprint(machine: str, step: str, error: Mapping[str, Any]) -> str:
-    """Equal for errors that are the same but for numbers, ids and quoted values."""
-    shape = VARIABLE.sub("*", str(error["message"]))
-    return hashlib.sha256(f"{machine}\n{step}\n{error['type']}\n{shape}".encode()).hexdigest()[:16]
 
 
 def fail(
@@ -100,9 +67,9 @@ def _by_rule(
     rule = machine.failures.rule_for(error, instance.state)
     told = describe(error)
     name = rule.name if rule else EffectUnknown.__name__
-    count = _count(instance, f"{step}|{name}")
+    count = count_failure(instance, f"{step}|{name}")
     payload: dict[str, Any] = {"error": told, "why": why, "step": step, "rule": name, "failure": count, "took": took}
-    _remember(unit, instance, step, told)
+    remember(unit, instance, step, told)
     if rule is None:
         _unknown(unit, instance, machine, step, told, actor, payload)
     elif isinstance(error, EffectKeyReused):  # no retry and no pause can help
@@ -119,29 +86,17 @@ def _by_rule(
         _exhausted(unit, instance, machine, rule, step, told, actor, payload)
 
 
-def nonsense(error: BaseException, what: str) -> WorkError:
-    """An error of the application's own code or data, as one that the rules of failures know."""
-    if isinstance(error, WorkError):
-        return error
-    why = message_of(error)
-    if not isinstance(error, InterlockError):
-        why = f"{type(error).__name__}: {why}"
-    found = HandlerNonsense(f"{what}: {why}")
-    found.__traceback__ = error.__traceback__
-    return found
-
-
 def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:
     """The worker is gone: a crash is counted, not an attempt; too many of them are poison."""
     step = machine.step_of(instance.state, instance.staged(machine))
-    count = _count(instance, f"{step}|{CRASH}")
+    count = count_failure(instance, f"{step}|{CRASH}")
     actor = SYSTEM_ACTOR
     payload: dict[str, Any] = {"why": "worker_lost", "worker": str(worker), "step": step, "crash": count}
     if count >= machine.failures.crashes:
         lost = WorkerLost(f"{count} workers were lost while they worked on this step")
         told = describe(lost)
         payload["error"] = told
-        _remember(unit, instance, step, told)
+        remember(unit, instance, step, told)
         rule = machine.failures.rule_for(lost, instance.state)
         assert rule is not None
         _exhausted(unit, instance, machine, rule, step, told, actor, payload)
@@ -166,29 +121,11 @@ def hand_over(unit: Unit, instance: Instance, worker: UUID) -> None:
     instance.wake, instance.due_at, instance.due_event = "resume", unit.now, f"{moves.LOST} {worker}"
 
 
-def handed_over(instance: Instance) -> UUID | None:
-    """The lost worker of an instance whose crash is still to be counted."""
-    event = instance.due_event
-    return UUID(event.partition(" ")[2]) if event is not None and event.startswith(moves.LOST) else None
-
-
 def passed(instance: Instance, step: str) -> None:
     """The step is done: its own counters start anew, those of other steps stay."""
     if instance.stored_failures:
         counters = instance.failures
         instance.set_failures({k: n for k, n in counters.items() if k.partition("|")[0] != step})
-
-
-def _count(instance: Instance, name: str) -> int:
-    counters = instance.failures
-    counters[name] = counters.get(name, 0) + 1
-    instance.set_failures(counters)
-    return counters[name]
-
-
-def _remember(unit: Unit, instance: Instance, step: str, told: Mapping[str, Any]) -> None:
-    instance.failed_step = step
-    instance.last_error = canonical({**told, "step": step, "at": unit.now})
 
 
 def _pause_until(unit: Unit, rule: Rule, error: BaseException) -> Micros:
@@ -348,100 +285,6 @@ def _rest(
     moves.ask_again(unit, instance, machine)
     moves.drop_lease(unit, instance, machine)
     instance.wake = instance.due_at = instance.due_event = None
-
-
-def set_aside(
-    unit: Unit,
-    instance: Instance,
-    error: BaseException,
-    why: str,
-    *,
-    problem: BaseException | None = None,
-    actor: Actor = SYSTEM_ACTOR,
-) -> None:
-    """The last resort: the instance stays where it is, and waits in the dead letters for a person.
-
-    `problem` is what its rules raised. What was due (`why` is "due" or "timer") is kept: a retry fires that event.
-    """
-    step, data = _readable(unit, instance)
-    event = _due_event(unit, instance, why)
-    if why == "due" and instance.failed_step:
-        step = instance.failed_step
-    told = describe(error)
-    if problem is not None:
-        told["message"] = shortened(f"{told['message']} (and its rule cannot be applied: {message_of(problem)})")
-    if event:
-        told["event"] = event
-    _count(instance, f"{step}|{type(problem or error).__name__}")
-    _remember(unit, instance, step, told)
-    unit.record(instance, "failed", actor, payload={"error": told, "why": why, "step": step, "exhausted": True})
-    instance.holder = instance.claimed_at = instance.blocked_on = None
-    instance.wake = instance.due_at = instance.due_event = None
-    unit.freed.append(instance.id)
-    with suppress(NotServed, KeyError):
-        moves.ask_again(unit, instance, unit.machine(instance))
-    bury(unit, instance, instance.state, step, told, data)
-
-
-def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
-    """The event that was due, as far as it can be worked out; the timer behind it comes next."""
-    if why == "due" and instance.paused_at is None and handed_over(instance) is None:
-        return instance.due_event
-    if instance.timer_at is None or instance.timer_at > unit.now:
-        return None
-    try:
-        machine = unit.machine(instance)
-        number = moves.pending_timer(machine, instance)
-        assert number is not None, "it is due"
-        timer = machine.states[instance.state].ordered_timers[number]
-        moves.set_timer(machine, instance, number + 1)
-    except BaseException as error:
-        if not items_own(error):
-            raise
-        instance.timer_at = None
-        return None
-    return timer.fire if why == "timer" and isinstance(timer, Timer) else None
-
-
-def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:
-    """Its step and its data, as far as they can be worked out; counters that cannot be read are dropped."""
-    try:
-        instance.failures_of("")
-    except BaseException as error:
-        if not items_own(error):
-            raise
-        instance.stored_failures = None
-    try:
-        machine = unit.machine(instance)
-        return machine.step_of(instance.state, instance.staged(machine)), kept_data(instance)
-    except BaseException as error:
-        if not items_own(error):
-            raise
-        return instance.state, kept_data(instance)
-
-
-def kept_data(instance: Instance) -> str:
-    """The data as a dead letter keeps it; also where it could not be kept as data today."""
-    return instance.stored_data if instance.stored_data is not None else spelled(instance.shown_data)
-
-
-def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[str, Any], data: str) -> UUID:
-    return unit.insert(
-        t.dead_letter,
-        instance_id=instance.id,
-        workspace=instance.workspace,
-        machine=instance.machine,
-        state=state,
-        step=step,
-        error_type=told["type"],
-        error=canonical(dict(told)),
-        fingerprint=fingerprint(instance.machine, step, told),
-        attempts=max(1, instance.failures_of(step)),
-        data=data,
-        status="open",
-        at=unit.now,
-        seq=instance.seq,
-    )
 
 
 def _unknown(

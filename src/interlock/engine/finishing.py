@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing, fast_finish, limits, lineage, moves, unsettled, values
+from interlock.engine import error_details, failing, fast_finish, limits, lineage, moves, unsettled, values
 from interlock.engine.claiming import DATA, Claim, acting, held
 from interlock.engine.errors import Fenced, InvalidData, items_own
 from interlock.engine.firing import facts, passes
@@ -120,7 +120,7 @@ def _apply(unit: Unit, result: Result) -> bool:
         # Outcomes, guards and models are the application's: whatever they raise, it must not stop the ones beside it.
         if not items_own(problem):
             raise
-        error = failing.nonsense(problem, f"the outcome does not fit {machine.name} in {instance.state!r}")
+        error = error_details.nonsense(problem, f"the outcome does not fit {machine.name} in {instance.state!r}")
         failing.fail(unit, instance, machine, error, actor, took=took)
     return True
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from interlock.engine import failing, judging, moves, values
+from interlock.engine import error_details, failing, judging, moves, values
 from interlock.engine.errors import Allowed, Forbidden, GuardFailed, InvalidData, OutOfDate, Refused, items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
@@ -195,7 +195,7 @@ def _verdict(guard: Guard, instance: Instance, machine: Machine, event: str, act
             raise
         raise GuardFailed(
             f"{_where(instance)}, where the guard {getattr(guard, '__name__', guard)!r} of {event!r} raised "
-            f"{type(error).__name__}: {failing.message_of(error)}",
+            f"{type(error).__name__}: {error_details.message_of(error)}",
             allowed(instance, machine),
         ) from error
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import claiming, due, failing, limits, questions, unsettled, workers
+from interlock.engine import claiming, due, error_details, last_resort, limits, questions, unsettled, workers
 from interlock.engine.claiming import Claim
 from interlock.engine.unit import Unit
 from interlock.store import StoreClosed, StoreError, span
@@ -138,7 +138,7 @@ def set_aside(
         held = (instance.fence, instance.wake) == (fence, "lease")
         if seq not in (None, instance.seq) or (fence is not None and not held):
             return False
-        failing.set_aside(unit, instance, error, why)
+        last_resort.set_aside(unit, instance, error, why)
         return True
 
     try:
@@ -158,4 +158,4 @@ def _postpone(conn: sa.Connection, instance_id: UUID, until: int) -> None:
 
 
 def named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {failing.message_of(error)}"
+    return f"{type(error).__name__}: {error_details.message_of(error)}"

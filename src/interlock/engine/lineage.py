@@ -1,139 +1,21 @@
-"""Creating instances, and spawning children with the checks that keep a lineage from running in circles."""
+"""Lineage: children of an instance, and the checks that keep a lineage from running in circles."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from pydantic import BaseModel
-from uuid_utils.compat import uuid7
 
-from interlock.engine import chain, moves, values
-from interlock.engine.errors import CreatedElsewhere, InvalidData, KeyTaken
+from interlock.engine import values
+from interlock.engine.creating import create
+from interlock.engine.errors import CreatedElsewhere, KeyTaken
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, joined
-from interlock.engine.unit import Unit, payload_text
-from interlock.machine import Actor, Edge, Kind, Machine, Patch, Spawn
-from interlock.store import Micros, tables
+from interlock.engine.unit import Unit
+from interlock.machine import Actor, Machine, Spawn
+from interlock.store import tables
 
 T = tables.instance
-FIRST = "default"
-"""The workspace of those who name none."""
-_text = json.encoder.encode_basestring_ascii
-
-
-def create(
-    unit: Unit,
-    machine: Machine,
-    data: Patch,
-    actor: Actor,
-    *,
-    key: str | None = None,
-    workspace: str = FIRST,
-    priority: int = 2,
-    queue: str | None = None,
-    host: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    at: Micros | None = None,
-    hold: bool = False,
-    state: str | None = None,
-    parent: Instance | None = None,
-    payload: Mapping[str, Any] | None = None,
-    take_key_from: Instance | None = None,
-    by_application: bool = False,
-) -> Instance:
-    """Start an instance; KeyTaken names the one that has its key.
-
-    `by_application` is said by the application whose machine it is: without it, one that declares `created_through`
-    is refused.
-    """
-    if not by_application:
-        open_to_all(machine)
-    if priority not in range(4):
-        raise InvalidData(f"priority {priority!r} is not one of 0 (first), 1, 2, 3 (last)")
-    if key == "":
-        raise InvalidData("the key is empty; give it at least a character, or leave it out")
-    for what, text, most in (
-        ("key", key, values.KEY),
-        ("workspace", workspace, values.NAME),
-        ("queue", queue, values.NAME),
-        ("host", host, values.NAME),
-    ):
-        if text is not None:
-            values.indexed(text, f"the {what}", most)
-    given = data.model_dump(mode="json") if isinstance(data, BaseModel) else data or {}
-    if not isinstance(given, Mapping):
-        raise InvalidData(f"data must be a model or a mapping of fields, not {type(data).__name__}")
-    valid = moves.validated(machine, given)
-    made = uuid7()
-    instance = Instance(
-        id=made,
-        machine=machine.name,
-        version=unit.core.current[machine.name],
-        workspace=workspace,
-        key=key,
-        unique_key=None,
-        state=state or machine.initial,
-        previous=None,
-        seq=0,
-        head=chain.START,
-        stored_data=None,
-        labels=canonical(values.labels(labels)) if labels else None,
-        queue=route(queue or machine.queue, host),
-        priority=priority,
-        parent=parent.id if parent else None,
-        root=parent.root if parent else made,
-        depth=parent.depth + 1 if parent else 0,
-        trace_id=parent.trace_id if parent else made.hex,
-        created_at=unit.now,
-        updated_at=unit.now,
-    )
-    instance.set_data(valid)
-    if hold:
-        moves.can_be_held(machine, instance.state)
-    if take_key_from is not None:
-        take_key_from.unique_key = None
-        unit.touch(take_key_from)
-    if machine.states[instance.state].kind is not Kind.FINAL:
-        moves.take_key(unit, instance)
-    unit.add(instance)
-    # Most have nothing to tell but their data, which is spelled already.
-    text = f'{{"set":{instance.stored_data}}}' if valid else None
-    if payload:
-        text = payload_text({**payload, "set": valid})
-    unit.record(instance, "created", actor, to_state=instance.state, text=joined(identity(instance), text))
-    moves.enter(unit, instance, machine, hold=hold, at=at)
-    if instance.state in machine.followers:
-        moves.follow(unit, instance, machine, Edge("", instance.state, "created", frozenset(), None), actor)
-    return instance
-
-
-def open_to_all(machine: Machine) -> None:
-    """CreatedElsewhere where only the machine's application creates instances."""
-    if machine.created_through is not None:
-        raise CreatedElsewhere(machine.name, machine.created_through)
-
-
-def identity(instance: Instance) -> str:
-    """What an instance is beside its data, for its history; what most are is left out."""
-    said = f'"machine":{_text(instance.machine)},"version":{instance.version}'
-    if instance.key is not None:
-        said += f',"key":{_text(instance.key)}'
-    if instance.labels is not None:
-        said += f',"labels":{instance.labels}'
-    if instance.parent is not None:
-        said += f',"parent":"{instance.parent}","root":"{instance.root}"'
-    if instance.workspace != FIRST:
-        said += f',"workspace":{_text(instance.workspace)}'
-    return said
-
-
-def route(queue: str, host: str | None) -> str:
-    """A queue pinned to a host is a queue of its own, so that no claim has to pass over others' rows."""
-    return f"{queue}@{host}" if host else queue
 
 
 def spawn(unit: Unit, parent: Instance, wanted: Spawn, actor: Actor) -> UUID | None:

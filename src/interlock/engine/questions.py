@@ -18,7 +18,7 @@ from uuid import UUID
 import pydantic
 import sqlalchemy as sa
 
-from interlock.engine import effects, failing, moves, reviews, values, visits
+from interlock.engine import effects, error_details, moves, reviews, values, visits
 from interlock.engine.claiming import Claim, acting
 from interlock.engine.errors import InvalidData, NotFound, items_own
 from interlock.engine.finishing import must_hold
@@ -201,9 +201,9 @@ def decide(unit: Unit, review_id: UUID) -> None:
     except BaseException as error:
         if not items_own(error):
             raise
-        log.warning("the default of question %s was refused: %s", review_id, failing.message_of(error))
+        log.warning("the default of question %s was refused: %s", review_id, error_details.message_of(error))
         with unit.savepoint() as inner:
-            _close(inner, review_id, shortened(f"its default was refused: {failing.message_of(error)}", 300))
+            _close(inner, review_id, shortened(f"its default was refused: {error_details.message_of(error)}", 300))
 
 
 def _close(unit: Unit, review_id: UUID, reason: str) -> None:

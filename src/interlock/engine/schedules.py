@@ -19,9 +19,9 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 from cronsim import CronSim
 
-from interlock.engine import actions, lineage, moves, values
+from interlock.engine import actions, creating, moves, values
+from interlock.engine.error_details import message_of
 from interlock.engine.errors import InvalidData, NotFound, Unreadable, items_own
-from interlock.engine.failing import message_of
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
@@ -189,7 +189,7 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     if spec.priority not in range(4):
         raise InvalidData(f"priority {spec.priority!r} is not one of 0 (first), 1, 2, 3 (last)")
     machine = unit.core.registry[spec.machine]
-    lineage.open_to_all(machine)
+    creating.open_to_all(machine)
     moves.validated(machine, spec.data)
     values.labels(spec.labels)
     if next(moments(spec.cron, spec.zone, unit.now), None) is None:
@@ -310,7 +310,7 @@ def _planned(found: Schedule, now: Micros) -> list[Micros]:
 def _create(unit: Unit, found: Schedule, at: Micros, actor: Actor) -> Instance:
     if isinstance(found.data, values.Unreadable):
         raise Unreadable(f"the data of schedule {found.name!r} cannot be used: {found.data.why}; put it anew")
-    return lineage.create(
+    return creating.create(
         unit,
         unit.core.registry[found.machine],
         found.data,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from operator import is_not
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -20,13 +19,13 @@ import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
 from interlock.engine import chain, limits, proof, values, vouching
-from interlock.engine.errors import NotFound, Undone
+from interlock.engine.attempt import Attempt
+from interlock.engine.errors import NotFound
 from interlock.engine.instance import COLUMNS, Instance, everything, row_of
 from interlock.engine.text import BESIDE, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
-from interlock.store.errors import is_conflict, sort
 from interlock.store.prepared import Prepared
 from interlock.store.sql import LEASE_INSTANCES, LOCK_INSTANCES, one_of
 
@@ -349,98 +348,6 @@ class Unit:
             self.conn.execute(sa.insert(t.instance_data).values(instance_id=instance.id, data=text))
         instance.stored_data, instance.beside = None, True
         self.touch(instance)
-
-
-def _its_own(error: sa.exc.DBAPIError) -> bool:
-    """Whether a statement was wrong in itself; a conflict may be another transaction's doing, and pass the next time.
-
-    Back at its savepoint the transaction is sound; where there is none, the database has given it up.
-    """
-    return sort(error) is None and not is_conflict(error)
-
-
-class Attempt:
-    """What one item changes in a unit, until it is known to be good."""
-
-    __slots__ = ("_instance", "_lengths", "_nested", "_ready", "_saved", "_unit", "_was", "_was_changed")
-
-    def __init__(self, unit: Unit, instance: Instance) -> None:
-        self._unit, self._instance = unit, instance
-        self._nested: sa.NestedTransaction | None = None
-        self._saved: tuple[dict[str, Lease], set[str]] | None = None
-
-    def __enter__(self) -> None:
-        unit, instance = self._unit, self._instance
-        self._was_changed = instance.id in unit.changed
-        # As long as it is as it was read, its row says most of it.
-        as_read = instance.loaded is not None and not self._was_changed
-        self._was = instance.apart() if as_read else everything(instance)
-        self._lengths = [len(rows) for rows in self._lists()]
-        self._ready = set(unit.ready)
-        unit.attempts.append(self)
-
-    @property
-    def saved(self) -> bool:
-        return self._nested is not None
-
-    def save(self) -> None:
-        """Make a savepoint to go back to: for this attempt, and for those around it."""
-        unit = self._unit
-        for attempt in unit.attempts:
-            if attempt._nested is None:
-                attempt._saved = dict(unit.leases), set(unit.locked)
-                attempt._nested = unit.conn.begin_nested()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        unit = self._unit
-        assert unit.attempts.pop() is self, "attempts end in the order in which they began"
-        if kind is None:
-            if self._nested is not None:
-                self._nested.commit()
-            if not unit.attempts:
-                unit.journal.clear()
-            return
-        if self._nested is not None:
-            self._nested.rollback()
-            assert self._saved is not None, "they are kept together"
-            unit.leases, unit.locked = self._saved
-        self._revert()
-        if self._nested is not None and isinstance(error, sa.exc.DBAPIError) and _its_own(error):
-            raise Undone(f"the database refused a statement: {error.orig}") from error
-
-    def _lists(self) -> tuple[list[Any], ...]:
-        unit = self._unit
-        return (
-            unit.new,
-            unit.history,
-            unit.inserts,
-            unit.covered,
-            unit.closed_reviews,
-            unit.closed_questions,
-            unit.freed,
-            unit.journal,
-            unit.after_commit,
-        )
-
-    def _revert(self) -> None:
-        unit, (new, *_, journal, _) = self._unit, self._lengths
-        for one, before, before_changed in reversed(unit.journal[journal:]):
-            if before is None:
-                unit.known.pop(one.id, None)
-                unit.changed.pop(one.id, None)
-                continue
-            one.restore(before)
-            if not before_changed:
-                unit.changed.pop(one.id, None)
-        self._instance.restore(self._was)
-        if not self._was_changed:
-            unit.changed.pop(self._instance.id, None)
-        for created in unit.new[new:]:
-            del unit.known[created.id]
-            unit.changed.pop(created.id, None)
-        for rows, length in zip(self._lists(), self._lengths, strict=True):
-            del rows[length:]
-        unit.ready = self._ready
 
 
 def payload_text(payload: Mapping[str, Any]) -> str | None:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import moves, visits
+from interlock.engine import error_details, last_resort, moves, visits
 from interlock.engine.errors import items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -138,7 +138,6 @@ def sweep(unit: Unit, limit: int = BATCH) -> int:
 
 def _isolated(unit: Unit, instance: Instance, row: Any, settle: Callable[[Unit, Instance, Any], None]) -> None:
     """One that cannot be asked about goes to the dead letters, so that the others are."""
-    from interlock.engine import failing
 
     try:
         with unit.attempt(instance):
@@ -146,10 +145,10 @@ def _isolated(unit: Unit, instance: Instance, row: Any, settle: Callable[[Unit, 
     except BaseException as error:
         if not items_own(error):
             raise
-        told = failing.describe(error)
+        told = error_details.describe(error)
         unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(asked_at=unit.now))
         unit.record(instance, "effect", SYSTEM_ACTOR, payload={"effect": str(row.id), "status": "unknown", **told})
-        failing.bury(unit, instance, instance.state, instance.state, told, "{}")
+        last_resort.bury(unit, instance, instance.state, instance.state, told, "{}")
 
 
 def _unknown(unit: Unit, instance: Instance, row: Any) -> None:

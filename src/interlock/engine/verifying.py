@@ -20,9 +20,9 @@ import sqlalchemy as sa
 from interlock.engine import chain, proof
 from interlock.engine.audit import Row, Verdict, guarded, replay
 from interlock.engine.checkpoints import raw, undecodable
+from interlock.engine.creating import FIRST
 from interlock.engine.errors import NotFound
 from interlock.engine.instance import ERASED, read_data
-from interlock.engine.lineage import FIRST
 from interlock.engine.values import Unreadable, alike
 from interlock.store import Store
 from interlock.store import tables as t

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from interlock.engine import Effect
-from interlock.engine.failing import message_of
+from interlock.engine.error_details import message_of
 from interlock.engine.questions import Answer
 from interlock.machine import EffectUnknown, NotSent, Review
 from interlock.worker import asking

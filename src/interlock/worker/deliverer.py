@@ -13,7 +13,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from interlock.engine import Engine, isolation, outbox
-from interlock.engine.failing import message_of
+from interlock.engine.error_details import message_of
 from interlock.engine.outbox import OutboxMessage
 from interlock.engine.unit import Unit
 from interlock.machine import InterlockError

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.engine import Claim
-from interlock.engine.failing import message_of
+from interlock.engine.error_details import message_of
 from interlock.machine import (
     Fail,
     HandlerDied,

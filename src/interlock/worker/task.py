@@ -13,8 +13,8 @@ from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine import questions as question_functions
 from interlock.engine.answers import keepable
+from interlock.engine.error_details import message_of
 from interlock.engine.errors import Fenced
-from interlock.engine.failing import message_of
 from interlock.engine.instance import columns
 from interlock.engine.questions import Answer, Question, QuestionClosed
 from interlock.engine.unit import Unit

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import sqlalchemy as sa
 
 from interlock.engine import Engine, picking, workers
-from interlock.engine.lineage import route
+from interlock.engine.creating import route
 from interlock.machine import InterlockError
 from interlock.worker.claimer import Claimer
 from interlock.worker.heartbeat import Heartbeat

@@ -11,7 +11,7 @@ import pytest
 from interlock.apps.contracts.fields.calibration import Row, Table
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.settings import ContractSettings
-from interlock.engine import artifacts, lineage
+from interlock.engine import artifacts, creating
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.store.contracts import contract_calibration as C
 from tests.apps.contracts.compare.test_amendment import BASE, FIRST
@@ -145,7 +145,7 @@ def test_what_is_gone_when_the_step_runs_is_rejected_with_a_clear_error(both: Ho
     data = {**both.engine.get(it).data, "drive": True, "compare_with": missing}
 
     def begin(unit: Unit) -> UUID:
-        made = lineage.create(unit, contract, data, SYSTEM_ACTOR, by_application=True).id
+        made = creating.create(unit, contract, data, SYSTEM_ACTOR, by_application=True).id
         artifacts.link_all(unit, it, made)
         return made
 

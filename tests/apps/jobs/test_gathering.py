@@ -17,7 +17,7 @@ from interlock.apps.jobs.claims import job, steps
 from interlock.apps.jobs.claims.batching import Gathering
 from interlock.apps.jobs.claims.bodies import ClaimedOut, LeaseOut, claimed
 from interlock.config import Settings
-from interlock.engine import Engine, Instance, lineage
+from interlock.engine import Engine, Instance, creating
 from interlock.engine.redis_mirror import RedisMirror
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.http.service import Service
@@ -43,7 +43,7 @@ def add(engine: Engine, *numbers: str, workspace: str = "default") -> None:
         for number in numbers:
             data = {"board": "ramp", "job_id": number}
             key = steps.job_key("ramp", number)
-            lineage.create(unit, job, data, SYSTEM_ACTOR, key=key, workspace=workspace, by_application=True)
+            creating.create(unit, job, data, SYSTEM_ACTOR, key=key, workspace=workspace, by_application=True)
 
     engine.write(make)
 

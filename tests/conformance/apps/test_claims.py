@@ -13,7 +13,7 @@ import pytest
 
 from interlock.apps.jobs.claims import followers, steps
 from interlock.apps.jobs.claims.machine import job, run
-from interlock.engine import EngineError, InvalidData, KeyTaken, LeaseTaken, OpenReview, Refused, lineage
+from interlock.engine import EngineError, InvalidData, KeyTaken, LeaseTaken, OpenReview, Refused, creating
 from interlock.engine.unit import Unit
 from interlock.machine import AGENT, Actor
 from interlock.store import Store, open_store
@@ -210,7 +210,7 @@ def test_a_failure_beside_another_active_run_leaves_the_job_claimed(board: Board
 
     def another(unit: Unit) -> None:
         data = {"run_id": f"beside{it.hex}", "agent": "other", "board": "ramp", "job_id": board.data(it)["job_id"]}
-        lineage.create(unit, run, data, OTHER, key=data["run_id"], parent=unit.lock(it), by_application=True)
+        creating.create(unit, run, data, OTHER, key=data["run_id"], parent=unit.lock(it), by_application=True)
 
     board.engine.write(another)
     board.tell(made, ROBOT, "failed")

@@ -37,9 +37,9 @@ from interlock.engine import (
     NotFound,
     artifacts,
     audit,
+    creating,
     failing,
     firing,
-    lineage,
     reviews,
 )
 from interlock.engine.unit import Unit
@@ -247,7 +247,7 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
         same = ("filename", "vertical", "drive", "media_type", "size", "pdf", "text", "pages", "compare_with")
         data = {name: old.data[name] for name in same} | {"origin": str(id)}
         actor = write.who.actor_in(old.workspace)
-        made = lineage.create(
+        made = creating.create(
             unit,
             contract,
             data,

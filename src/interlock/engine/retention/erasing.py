@@ -20,9 +20,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import actions, deadletters, proof
+from interlock.engine.creating import identity
 from interlock.engine.errors import InvalidData, StillAtWork
 from interlock.engine.instance import ERASED, Instance
-from interlock.engine.lineage import identity
 from interlock.engine.purges import permit
 from interlock.engine.retention import archive
 from interlock.engine.retention.removing import keep_keys

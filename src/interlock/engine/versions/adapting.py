@@ -14,9 +14,10 @@ import pydantic
 import sqlalchemy as sa
 
 from interlock.engine import moves
+from interlock.engine.error_details import message_of
 from interlock.engine.errors import EngineError, InvalidData, NotFound
-from interlock.engine.failing import handed_over, message_of
 from interlock.engine.instance import Instance
+from interlock.engine.last_resort import handed_over
 from interlock.engine.text import canonical, shortened
 from interlock.engine.values import alike, readable
 from interlock.machine import SYSTEM, Kind, Machine, Reminder, Timer

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import failing
+from interlock.engine import error_details
 from interlock.engine.errors import items_own
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
@@ -182,4 +182,4 @@ def attempt(unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, 
         if not items_own(error):
             raise
         reason = error.reason if isinstance(error, Unfit) else f"{type(error).__name__} on the way"
-        report.refuse(place, reason, failing.message_of(error))
+        report.refuse(place, reason, error_details.message_of(error))

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import Engine, Instance, KeyTaken, NotFound, artifacts, audit, effects, lineage, listing
+from interlock.engine import Engine, Instance, KeyTaken, NotFound, artifacts, audit, creating, effects, lineage, listing
 from interlock.engine.firing import allowed
 from interlock.engine.listing import Where
 from interlock.engine.unit import Unit, load
@@ -101,7 +101,7 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
         if machine is None:
             raise NotFound(f"there is no machine {body.machine!r}")
         try:
-            made = lineage.create(
+            made = creating.create(
                 unit,
                 machine,
                 body.data,

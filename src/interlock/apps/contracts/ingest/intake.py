@@ -11,7 +11,7 @@ from interlock.apps.contracts.models import Contract
 from interlock.apps.contracts.reading.file import media_type
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import vertical_of
-from interlock.engine import KeyTaken, artifacts, lineage
+from interlock.engine import KeyTaken, artifacts, creating
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 
@@ -66,7 +66,7 @@ def take_in(
         pdf=file.digest,
     )
     try:
-        made = lineage.create(
+        made = creating.create(
             unit,
             contract,
             data,

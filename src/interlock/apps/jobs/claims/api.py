@@ -37,7 +37,7 @@ from interlock.apps.jobs.claims.bodies import (
 )
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.redis_view import Shown
-from interlock.engine import Instance, NotFound, firing, lineage, moves
+from interlock.engine import Instance, NotFound, creating, firing, moves
 from interlock.engine.unit import Unit, load
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, need, require
@@ -152,7 +152,7 @@ def _add(unit: Unit, workspace: str, body: AddBody, actor: Actor) -> AddedOut:
         posting = known.get(key)
         if posting is None:
             labels = {"board": seen.board}
-            lineage.create(
+            creating.create(
                 unit, job, seen.model_dump(), actor, key=key, workspace=workspace, labels=labels, by_application=True
             )
         elif _update(unit, posting, seen, actor):

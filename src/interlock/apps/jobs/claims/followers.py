@@ -29,7 +29,7 @@ from interlock.apps.jobs.claims.machine import (
     job,
     run,
 )
-from interlock.engine import Engine, Instance, failing, firing, isolation, leases, moves
+from interlock.engine import Engine, Instance, firing, isolation, last_resort, leases, moves
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import AGENT, WORKER, Actor, Edge
 from interlock.store import span
@@ -213,7 +213,7 @@ def sweep(engine: Engine) -> bool:
 def _give_up(unit: Unit, name: str, error: BaseException) -> None:
     its: UUID | None = unit.conn.execute(sa.select(L.c.instance_id).where(L.c.name == name)).scalar()
     if its is not None:
-        failing.set_aside(unit, unit.lock(its), error, "lease")
+        last_resort.set_aside(unit, unit.lock(its), error, "lease")
     unit.conn.execute(sa.update(L).where(L.c.name == name).values(until=unit.now + span(VERIFYING)))
 
 

@@ -34,10 +34,10 @@ from interlock.engine import (
     LeaseTaken,
     NotFound,
     Refused,
+    creating,
     firing,
     keys,
     leases,
-    lineage,
     moves,
 )
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -193,7 +193,7 @@ def _begin(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance:
         "variant_id": wish.variant_id,
         "artifacts": dict(wish.artifacts),
     }
-    return lineage.create(
+    return creating.create(
         unit, run, data, agent, key=wish.run_id, workspace=posting.workspace, parent=posting, by_application=True
     )
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.machine import FAILED, PENDING, QUEUED, SUBMITTED, SUCCESS, job, run
-from interlock.engine import Claim, firing, lineage
+from interlock.engine import Claim, creating, firing
 from interlock.engine.finishing import must_hold
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import WORKER, Actor, NotSent, WorkError
@@ -107,7 +107,7 @@ def _take(unit: Unit, claim: Claim, wish: steps.Wish, agent: str, posting: dict[
     if found is None:
         data = {**posting, "board": wish.board, "job_id": wish.job_id}
         labels = {"board": wish.board}
-        lineage.create(unit, job, data, actor, key=key, workspace=workspace, labels=labels, by_application=True)
+        creating.create(unit, job, data, actor, key=key, workspace=workspace, labels=labels, by_application=True)
     elif found.state == QUEUED:
         _end_mine(unit, workspace, found.data["run_id"], agent)
     steps.claim(unit, workspace, wish, actor)

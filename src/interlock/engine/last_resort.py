@@ -1,0 +1,132 @@
+"""The last resort: an instance that no rule can move stays where it is and waits in the dead letters for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from interlock.engine import moves
+from interlock.engine.error_details import describe, fingerprint, message_of
+from interlock.engine.errors import NotServed, items_own
+from interlock.engine.instance import Instance
+from interlock.engine.text import canonical, shortened, spelled
+from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.machine import (
+    Actor,
+    Timer,
+)
+from interlock.store import tables as t
+
+
+def handed_over(instance: Instance) -> UUID | None:
+    """The lost worker of an instance whose crash is still to be counted."""
+    event = instance.due_event
+    return UUID(event.partition(" ")[2]) if event is not None and event.startswith(moves.LOST) else None
+
+
+def count_failure(instance: Instance, name: str) -> int:
+    counters = instance.failures
+    counters[name] = counters.get(name, 0) + 1
+    instance.set_failures(counters)
+    return counters[name]
+
+
+def remember(unit: Unit, instance: Instance, step: str, told: Mapping[str, Any]) -> None:
+    instance.failed_step = step
+    instance.last_error = canonical({**told, "step": step, "at": unit.now})
+
+
+def set_aside(
+    unit: Unit,
+    instance: Instance,
+    error: BaseException,
+    why: str,
+    *,
+    problem: BaseException | None = None,
+    actor: Actor = SYSTEM_ACTOR,
+) -> None:
+    """The last resort: the instance stays where it is, and waits in the dead letters for a person.
+
+    `problem` is what its rules raised. What was due (`why` is "due" or "timer") is kept: a retry fires that event.
+    """
+    step, data = _readable(unit, instance)
+    event = _due_event(unit, instance, why)
+    if why == "due" and instance.failed_step:
+        step = instance.failed_step
+    told = describe(error)
+    if problem is not None:
+        told["message"] = shortened(f"{told['message']} (and its rule cannot be applied: {message_of(problem)})")
+    if event:
+        told["event"] = event
+    count_failure(instance, f"{step}|{type(problem or error).__name__}")
+    remember(unit, instance, step, told)
+    unit.record(instance, "failed", actor, payload={"error": told, "why": why, "step": step, "exhausted": True})
+    instance.holder = instance.claimed_at = instance.blocked_on = None
+    instance.wake = instance.due_at = instance.due_event = None
+    unit.freed.append(instance.id)
+    with suppress(NotServed, KeyError):
+        moves.ask_again(unit, instance, unit.machine(instance))
+    bury(unit, instance, instance.state, step, told, data)
+
+
+def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
+    """The event that was due, as far as it can be worked out; the timer behind it comes next."""
+    if why == "due" and instance.paused_at is None and handed_over(instance) is None:
+        return instance.due_event
+    if instance.timer_at is None or instance.timer_at > unit.now:
+        return None
+    try:
+        machine = unit.machine(instance)
+        number = moves.pending_timer(machine, instance)
+        assert number is not None, "it is due"
+        timer = machine.states[instance.state].ordered_timers[number]
+        moves.set_timer(machine, instance, number + 1)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        instance.timer_at = None
+        return None
+    return timer.fire if why == "timer" and isinstance(timer, Timer) else None
+
+
+def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:
+    """Its step and its data, as far as they can be worked out; counters that cannot be read are dropped."""
+    try:
+        instance.failures_of("")
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        instance.stored_failures = None
+    try:
+        machine = unit.machine(instance)
+        return machine.step_of(instance.state, instance.staged(machine)), kept_data(instance)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        return instance.state, kept_data(instance)
+
+
+def kept_data(instance: Instance) -> str:
+    """The data as a dead letter keeps it; also where it could not be kept as data today."""
+    return instance.stored_data if instance.stored_data is not None else spelled(instance.shown_data)
+
+
+def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[str, Any], data: str) -> UUID:
+    return unit.insert(
+        t.dead_letter,
+        instance_id=instance.id,
+        workspace=instance.workspace,
+        machine=instance.machine,
+        state=state,
+        step=step,
+        error_type=told["type"],
+        error=canonical(dict(told)),
+        fingerprint=fingerprint(instance.machine, step, told),
+        attempts=max(1, instance.failures_of(step)),
+        data=data,
+        status="open",
+        at=unit.now,
+        seq=instance.seq,
+    )
