@@ -15,7 +15,7 @@ import psycopg
 
 from bench.peers import interlock
 from bench.peers.raw import BATCH, FAR, _sqlite
-from interlock.engine import chain
+from interlock.engine.audit import chain
 from interlock.store.arrays import array
 from interlock.store.columns import read_id
 

@@ -11,9 +11,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import actions, chain, proof, purges
-from interlock.engine.checkpoints import digest
-from interlock.engine.signing import Keys
+from interlock.engine import actions
+from interlock.engine.audit import chain, proof, purges
+from interlock.engine.audit.checkpoints import digest
+from interlock.engine.audit.signing import Keys
 from interlock.machine import (
     FINAL,
     OWNER,

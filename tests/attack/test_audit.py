@@ -17,10 +17,11 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import actions, anchored, chain, checkpoints
+from interlock.engine import actions
+from interlock.engine.audit import anchored, chain, checkpointing, checkpoints
+from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.retention.erasing import Erasing
 from interlock.engine.retention.policies import Policy, Retention
-from interlock.engine.signing import BadKey, Keys
 from interlock.store import Store, open_store, service_tables, span
 from interlock.store import tables as t
 from interlock.store.backup import write as back_up
@@ -406,12 +407,12 @@ def test_actions_are_signed_whatever_their_moment_is(w: World) -> None:
     old = engine.clock.now() - 2 * 86_400 * 10**6
     w.run(sa.insert(act).values(id=UUID(int=2), actor="user:ann", what="w", target="t", at=old))
     trial.write(lambda unit: actions.record(unit, CHIEF, "token.make", "evil"))
-    list(checkpoints.write(engine.store, KEYS, engine.clock.now(), sweep=False))
+    list(checkpointing.write(engine.store, KEYS, engine.clock.now(), sweep=False))
     [problem] = engine.verify().problems
     assert problem == f"the action {UUID(int=2)} is older than the newest checkpoint, and none covers it"
     engine.checkpoint()
     assert engine.verify().problems == ()
-    assert list(checkpoints.write(engine.store, KEYS, engine.clock.now())) == []  # each is signed once
+    assert list(checkpointing.write(engine.store, KEYS, engine.clock.now())) == []  # each is signed once
     w.run(sa.delete(act).where(act.c.target == "evil"))
     w.run(sa.delete(act).where(act.c.id == UUID(int=2)))
     assert len(engine.verify().problems) == 2
@@ -450,10 +451,10 @@ def test_verifying_beside_the_work_calls_nothing_a_forgery(w: World, tmp_path: P
 def test_a_removal_beside_the_first_checkpoint_needs_no_seal(w: World) -> None:
     engine = w.trial.engine
     engine.fire(w.child, "done", actor=ANN)
-    new = engine.read(lambda conn: checkpoints._look(conn, engine.clock.now()))
+    new = engine.read(lambda conn: checkpointing._look(conn, engine.clock.now()))
     engine.core.audit_keys = None
     Erasing(engine, CHIEF, "asked to").one(w.child)
-    engine.store.write(lambda conn: checkpoints._write(conn, new, KEYS, engine.clock.now()))
+    engine.store.write(lambda conn: checkpointing._write(conn, new, KEYS, engine.clock.now()))
     engine.core.audit_keys = KEYS
     assert engine.verify().problems == ()
 
@@ -554,8 +555,8 @@ def test_a_backup_is_verified_and_an_older_one_is_called_older(w: World, tmp_pat
 
 
 def test_much_history_is_signed_in_several_short_transactions(w: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "MOST", 3)
-    made = list(checkpoints.write(w.trial.engine.store, KEYS, w.trial.clock.now()))
+    monkeypatch.setattr(checkpointing, "MOST", 3)
+    made = list(checkpointing.write(w.trial.engine.store, KEYS, w.trial.clock.now()))
     assert len(made) > 3
-    assert list(checkpoints.write(w.trial.engine.store, KEYS, w.trial.clock.now())) == []
+    assert list(checkpointing.write(w.trial.engine.store, KEYS, w.trial.clock.now())) == []
     assert w.trial.engine.verify(against=made[0]).problems == ()

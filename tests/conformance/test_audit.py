@@ -11,8 +11,9 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import NotFound, Past, anchored, audit, chain, checkpoints, purges, verifying
-from interlock.engine.signing import Keys
+from interlock.engine import NotFound, Past
+from interlock.engine.audit import anchored, chain, checkpointing, checkpoints, purges, replaying, verifying
+from interlock.engine.audit.signing import Keys
 from interlock.engine.unit import Unit
 from interlock.machine import OWNER, Actor, Go, Outcome
 from interlock.store import Store
@@ -99,7 +100,7 @@ def run_sql(trial: Trial, statement: sa.Executable) -> Any:
 def test_an_untouched_history_verifies(trial: Trial, it: UUID) -> None:
     verdict = trial.engine.verify()
     assert (verdict.instances, verdict.rows, verdict.problems) == (1, 6, ())
-    assert trial.engine.verify(it) == audit.Verdict(1, 6)
+    assert trial.engine.verify(it) == replaying.Verdict(1, 6)
 
 
 def test_each_row_vouches_for_itself_and_for_the_row_before_it(trial: Trial, it: UUID) -> None:
@@ -334,7 +335,7 @@ def test_the_state_at_any_moment_of_the_past_is_known(trial: Trial, it: UUID) ->
 
 def test_replaying_the_whole_history_gives_the_present(trial: Trial, it: UUID) -> None:
     present = trial.get(it)
-    replayed = audit.replay(trial.engine.history(it))
+    replayed = replaying.replay(trial.engine.history(it))
     assert replayed is not None
     assert (replayed.seq, replayed.state, replayed.data) == (present.seq, present.state, present.data)
     assert trial.engine.at(it, datetime(2099, 1, 1, tzinfo=UTC)) == replayed
@@ -351,7 +352,7 @@ def test_a_long_history_is_replayed_and_verified_whole(trial: Trial) -> None:
 
     trial.write(many)
     assert trial.engine.at(it, trial.clock.time).data["note"] == "2499"
-    assert trial.engine.verify(it) == audit.Verdict(1, 2501, ())
+    assert trial.engine.verify(it) == replaying.Verdict(1, 2501, ())
 
 
 def test_verifying_finds_nothing_wrong_while_others_write(trial: Trial, it: UUID) -> None:
@@ -413,7 +414,7 @@ def test_a_checkpoint_holds_the_newest_row_however_transactions_interleave(trial
         engine.write(quick)
         go.set()
         thread.join()
-    list(checkpoints.write(engine.store, keys, engine.clock.now()))
+    list(checkpointing.write(engine.store, keys, engine.clock.now()))
     seq = engine.get(second).seq
     [row] = engine.read(lambda conn: conn.execute(sa.select(checkpoint.c.leaves)).all())
     assert {one: top for one, top, _ in checkpoints.leaves(row.leaves)}[second] == seq

@@ -8,7 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.sample import parcel
-from interlock.engine import Engine, audit, secrets, values
+from interlock.engine import Engine, secrets, values
+from interlock.engine.audit import replaying
 from interlock.machine import FINAL, USER, WAITING, Actor, Go, Machine, Message, Outcome, State, Transition
 from interlock.store import Store, service_tables
 from interlock.testing import Trial
@@ -173,7 +174,7 @@ def test_a_secret_that_is_learnt_later_is_hidden_in_the_history_too(store: Store
         assert trial.engine.verify().problems == ()
         rows = trial.engine.history(it)
         assert LATER not in str([row.payload for row in rows[1:]])
-        assert audit.replay(rows).data == trial.engine.get(it).data  # type: ignore[union-attr]
+        assert replaying.replay(rows).data == trial.engine.get(it).data  # type: ignore[union-attr]
 
 
 def test_what_is_hidden_is_not_hidden_again(store: Store) -> None:

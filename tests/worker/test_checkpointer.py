@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.config import AuditSettings, Settings
-from interlock.engine import checkpoints
-from interlock.engine.signing import Keys
+from interlock.engine.audit import checkpointing, checkpoints
+from interlock.engine.audit.signing import Keys
 from interlock.store import SECOND, Store
 from interlock.store.health import Level
 from interlock.store.retention_tables import checkpoint
@@ -108,7 +108,7 @@ def test_it_signs_when_the_clock_has_stepped_back_behind_the_last_one(trial: Tri
     loop = Checkpointer(trial.engine, Settings())
     trial.create("note")
     ahead = trial.clock.now() + 86_400 * SECOND
-    list(checkpoints.write(trial.engine.store, KEYS, ahead))
+    list(checkpointing.write(trial.engine.store, KEYS, ahead))
     trial.create("note")
     loop.once()
     assert newest(trial) == 2

@@ -13,7 +13,7 @@ from interlock.console.options import DEFAULT_DATABASE, Config, Database, audit_
 if TYPE_CHECKING:
     from interlock.config import Settings
     from interlock.engine import Verdict
-    from interlock.engine.checkpoints import Checkpoint
+    from interlock.engine.audit.checkpoints import Checkpoint
 
 app = typer.Typer(rich_markup_mode=None, help="The audit: prove that nobody changed the history.", no_args_is_help=True)
 
@@ -42,7 +42,8 @@ def verify(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from interlock.engine import Verdict, anchored, checkpoints, signing, verifying
+    from interlock.engine import Verdict
+    from interlock.engine.audit import anchored, checkpoints, signing, verifying
     from interlock.store import migrate, tables
 
     settings = audit_settings(database, config)
@@ -72,7 +73,7 @@ def verify(
 
 def _kept(settings: Settings, against: str) -> list[Checkpoint]:
     """What was named, else all of the file that checkpoints are written to."""
-    from interlock.engine import checkpoints
+    from interlock.engine.audit import checkpoints
 
     if against:
         return checkpoints.given(against)
@@ -89,7 +90,7 @@ def checkpoint(
     config: Config = None,
 ) -> None:
     """Sign the history as it is now, and print the checkpoint; workers do the same every ten minutes."""
-    from interlock.engine import checkpoints
+    from interlock.engine.audit import checkpoints
 
     settings = audit_settings(database, config)
     with opened(database or settings.database_url, None, config) as engine:
@@ -106,7 +107,7 @@ def checkpoint(
 @app.command()
 def key(database: Database = DEFAULT_DATABASE, config: Config = None) -> None:
     """Make the audit key where there is none, readable by you alone; say where it is, never what it is."""
-    from interlock.engine import signing
+    from interlock.engine.audit import signing
 
     settings = audit_settings(database, config)
     if settings.audit.key is not None:

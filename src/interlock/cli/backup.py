@@ -13,7 +13,7 @@ from interlock.console.options import DEFAULT_DATABASE, Database, address, audit
 from interlock.console.printing import As, bars, login, when
 
 if TYPE_CHECKING:
-    from interlock.engine.signing import Keys
+    from interlock.engine.audit.signing import Keys
     from interlock.store import Store
     from interlock.store.backup import Manifest
 
@@ -113,7 +113,8 @@ def _prove(file: Path, keys: Keys | None) -> None:
 
 def _verify(where: str, keys: Keys | None) -> int:
     """Walk every chain and every checkpoint; how many problems there are."""
-    from interlock.engine import Verdict, anchored, verifying
+    from interlock.engine import Verdict
+    from interlock.engine.audit import anchored, verifying
     from interlock.store import open_store
 
     total = Verdict()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from interlock.config import Settings
     from interlock.engine import Engine
-    from interlock.engine.signing import Keys
+    from interlock.engine.audit.signing import Keys
     from interlock.machine import Registry
     from interlock.store import Store
 
@@ -72,7 +72,8 @@ def registry_of(apps: list[str] | None) -> Registry:
 @contextmanager
 def opened(database: str, apps: list[str] | None, config: Path | None = None) -> Iterator[Engine]:
     """An engine on a database that is there and has our schema; nothing is created by looking."""
-    from interlock.engine import Engine, signing
+    from interlock.engine import Engine
+    from interlock.engine.audit import signing
 
     with store_of(database, apps) as store:
         registry = with_demo(store, registry_of(apps))
@@ -90,7 +91,7 @@ def audit_settings(database: str, config: Path | None = None, apps: list[str] | 
 
 
 def audit_keys(database: str, config: Path | None = None, apps: list[str] | None = None) -> Keys | None:
-    from interlock.engine import signing
+    from interlock.engine.audit import signing
 
     return signing.find(audit_settings(database, config, apps))
 

@@ -16,8 +16,9 @@ import sqlalchemy as sa
 
 from interlock.dashboard import words
 from interlock.dashboard.kinds import kind_of
-from interlock.engine import Instance, audit, secrets
-from interlock.engine.audit import Row
+from interlock.engine import Instance, secrets
+from interlock.engine.audit import replaying
+from interlock.engine.audit.replaying import Row
 from interlock.engine.explain import Explanation
 from interlock.engine.instance import ANEW
 from interlock.engine.values import alike
@@ -116,7 +117,7 @@ def read(conn: sa.Connection, instance: Instance, before: int | None) -> Span:
     """The rows that end at `before`, or at the newest row."""
     last = min(before or instance.seq, instance.seq)
     first = max(last - PAGE + 1, 1)
-    return Span(first, last, audit.history(conn, instance.id, after=first - 1, limit=PAGE + BEYOND))
+    return Span(first, last, replaying.history(conn, instance.id, after=first - 1, limit=PAGE + BEYOND))
 
 
 def make(

@@ -16,8 +16,8 @@ its own, `Engine.within` in the caller's, and `AsyncEngine` in a thread.
 """
 
 from interlock.engine.aio import AsyncEngine
-from interlock.engine.audit import Past, Verdict
-from interlock.engine.audit import Row as HistoryRow
+from interlock.engine.audit.replaying import Past, Verdict
+from interlock.engine.audit.replaying import Row as HistoryRow
 from interlock.engine.claiming import Claim
 from interlock.engine.deadletters import DeadLetter, Filter
 from interlock.engine.effects import Effect

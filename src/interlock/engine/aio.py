@@ -32,7 +32,7 @@ class AsyncEngine:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-async")
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function of the engine, or of one of its boxes, in a thread."""
+        """Run a function of the engine, or of one of its parts (`reviews`, `outbox`, …), in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from interlock.engine.errors import Undone
+from interlock.engine.errors import Undone, items_own
 from interlock.engine.instance import Instance, everything
 from interlock.store.errors import is_conflict, sort
 
@@ -106,3 +107,15 @@ class Attempt:
         for rows, length in zip(self._lists(), self._lengths, strict=True):
             del rows[length:]
         unit.ready = self._ready
+
+
+def isolated(unit: Unit, instance: Instance, do: Callable[[Unit, Instance], None]) -> BaseException | None:
+    """Do it whole or not at all. Returns the error where the item itself raised one; all others pass."""
+    try:
+        with unit.attempt(instance):
+            do(unit, instance)
+    except BaseException as error:
+        if not items_own(error):
+            raise
+        return error
+    return None

@@ -17,8 +17,8 @@ from interlock.store.ready import Probes, probes, serving
 from interlock.store.tables import definition
 
 if TYPE_CHECKING:
+    from interlock.engine.audit.signing import Keys
     from interlock.engine.leases import Mirror
-    from interlock.engine.signing import Keys
 
 
 def _problems(stored: str, spec: dict[str, Any]) -> list[str]:

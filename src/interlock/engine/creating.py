@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 from uuid_utils.compat import uuid7
 
-from interlock.engine import chain, moves, values
+from interlock.engine import moves, values
+from interlock.engine.audit import chain
 from interlock.engine.errors import CreatedElsewhere, InvalidData
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, joined

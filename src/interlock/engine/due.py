@@ -21,6 +21,7 @@ from interlock.engine import (
     questions,
     unsettled,
 )
+from interlock.engine.attempt import isolated
 from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
 from interlock.engine.instance import PLACES, Instance
 from interlock.engine.text import shortened
@@ -73,19 +74,10 @@ def serve(unit: Unit, look: Look, limit: int = BATCH, *, only: UUID | None = Non
     rows = unit.conn.execute(query.limit(limit).with_for_update(skip_locked=True)).all()
     for instance in unit.adopt(rows):
         # One that a follower of another has moved meanwhile is not due any more, or is found the next time.
-        if instance.loaded is None or instance.seq == instance.loaded[PLACES["seq"]]:
-            _isolated(unit, instance, look.one, look.name)
+        moved = instance.loaded is not None and instance.seq != instance.loaded[PLACES["seq"]]
+        if not moved and (error := isolated(unit, instance, look.one)):
+            last_resort.set_aside(unit, instance, error, look.name)
     return len(rows)
-
-
-def _isolated(unit: Unit, instance: Instance, do: Callable[[Unit, Instance], None], why: str) -> None:
-    try:
-        with unit.attempt(instance):
-            do(unit, instance)
-    except BaseException as error:
-        if not items_own(error):
-            raise
-        last_resort.set_aside(unit, instance, error, why)
 
 
 def _resume(unit: Unit, instance: Instance) -> None:

@@ -13,10 +13,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import (
-    anchored,
     artifacts,
-    audit,
-    checkpoints,
     claiming,
     creating,
     effects,
@@ -28,11 +25,12 @@ from interlock.engine import (
     listing,
     pausing,
     values,
-    verifying,
 )
 from interlock.engine import secrets as secrets_module
+from interlock.engine.audit import anchored, checkpointing, checkpoints, replaying, verifying
+from interlock.engine.audit.checkpoints import Checkpoint
+from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.bulk import Bulks
-from interlock.engine.checkpoints import Checkpoint
 from interlock.engine.core import Core
 from interlock.engine.deadletters import DeadLetters
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
@@ -42,7 +40,6 @@ from interlock.engine.leases import Leases, Mirror
 from interlock.engine.outbox import Outbox
 from interlock.engine.reviews import Reviews
 from interlock.engine.schedules import Schedules
-from interlock.engine.signing import BadKey, Keys
 from interlock.engine.unit import Unit, load
 from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry
 from interlock.store import Clock, RowChanged, Store, SystemClock, micros, migrate, open_store
@@ -287,7 +284,7 @@ class Engine:
     def get(self, instance_id: UUID) -> Instance:
         found = self.read(lambda conn: load(conn, conn.execute(_BY_ID, {"id": instance_id}).all()))
         if not found:
-            raise NotFound(self.read(lambda conn: audit.missing(conn, instance_id)))
+            raise NotFound(self.read(lambda conn: replaying.missing(conn, instance_id)))
         return found[0]
 
     def find(self, machine: str, key: str, *, workspace: str = "default") -> Instance | None:
@@ -323,12 +320,12 @@ class Engine:
         query = sa.select(t.instance).where(t.instance.c.parent == instance_id).order_by(t.instance.c.id)
         return self.read(lambda conn: load(conn, conn.execute(query).all()))
 
-    def history(self, instance_id: UUID, *, after: int = 0, limit: int = 1000) -> list[audit.Row]:
-        return self.read(lambda conn: audit.history(conn, instance_id, after=after, limit=limit))
+    def history(self, instance_id: UUID, *, after: int = 0, limit: int = 1000) -> list[replaying.Row]:
+        return self.read(lambda conn: replaying.history(conn, instance_id, after=after, limit=limit))
 
-    def at(self, instance_id: UUID, when: datetime) -> audit.Past:
+    def at(self, instance_id: UUID, when: datetime) -> replaying.Past:
         """The instance as it was at a moment of its past."""
-        return self.read(lambda conn: audit.past(conn, instance_id, micros(when)))
+        return self.read(lambda conn: replaying.past(conn, instance_id, micros(when)))
 
     def explain(self, instance_id: UUID) -> explain.Explanation:
         """Why it is where it is, what happens next, and who can do something about it."""
@@ -341,16 +338,16 @@ class Engine:
 
     def verify(
         self, instance_id: UUID | None = None, *, against: Checkpoint | Sequence[Checkpoint] | None = None
-    ) -> audit.Verdict:
+    ) -> replaying.Verdict:
         """Prove that history is whole: every chain, every replay, every checkpoint."""
-        total = audit.Verdict()
+        total = replaying.Verdict()
         for part in self.verify_in_parts(instance_id, against=against):
             total += part
         return total
 
     def verify_in_parts(
         self, instance_id: UUID | None = None, *, against: Checkpoint | Sequence[Checkpoint] | None = None
-    ) -> Iterator[audit.Verdict]:
+    ) -> Iterator[replaying.Verdict]:
         yield from verifying.verify(self.store, instance_id)
         if instance_id is None:
             yield from anchored.verify(self.store, self.core.audit_keys, against)
@@ -362,7 +359,7 @@ class Engine:
         """
         if self.core.audit_keys is None:
             raise BadKey("there is no audit key to sign with; make one with: interlock audit key")
-        for _ in checkpoints.write(self.store, self.core.audit_keys, self.clock.now(), new_key=new_key, kept=kept):
+        for _ in checkpointing.write(self.store, self.core.audit_keys, self.clock.now(), new_key=new_key, kept=kept):
             pass
         return self.read(checkpoints.last)
 

@@ -10,8 +10,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import moves, unsettled
+from interlock.engine.attempt import isolated
 from interlock.engine.error_details import describe
-from interlock.engine.errors import items_own
 from interlock.engine.instance import Instance
 from interlock.engine.last_resort import bury, count_failure, kept_data, remember, set_aside
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -44,12 +44,8 @@ def fail(
     took: Micros | None = None,
 ) -> None:
     """Apply the machine's failure rules to the step that the instance is in."""
-    try:
-        with unit.attempt(instance):
-            _by_rule(unit, instance, machine, error, actor, why, took)
-    except BaseException as problem:
-        if not items_own(problem):
-            raise
+    problem = isolated(unit, instance, lambda *_: _by_rule(unit, instance, machine, error, actor, why, took))
+    if problem is not None:
         # The rule itself cannot be applied, and never will be: it stays where it is, for a person.
         set_aside(unit, instance, error, why, problem=problem, actor=actor)
 

@@ -12,7 +12,7 @@ from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from interlock.engine import chain
+from interlock.engine.audit import chain
 from interlock.engine.claiming import acting
 from interlock.engine.instance import columns
 from interlock.engine.unit import Unit, payload_text

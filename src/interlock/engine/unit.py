@@ -18,8 +18,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import chain, limits, proof, values, vouching
+from interlock.engine import limits, values
 from interlock.engine.attempt import Attempt
+from interlock.engine.audit import chain, proof, vouching
 from interlock.engine.errors import NotFound
 from interlock.engine.instance import COLUMNS, Instance, everything, row_of
 from interlock.engine.text import BESIDE, canonical

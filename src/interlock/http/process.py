@@ -16,7 +16,8 @@ from interlock import ai
 from interlock.config import Settings
 from interlock.config.addresses import secret_parts
 from interlock.config.sections import secret_values
-from interlock.engine import Engine, checkpoints, secrets, signing
+from interlock.engine import Engine, secrets
+from interlock.engine.audit import checkpoints, signing
 from interlock.engine.leases import Mirror
 from interlock.http.app import Pages, create_app
 from interlock.http.server import listen, make_server, run

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 
 from interlock.config import Settings
-from interlock.engine import Engine, checkpoints, workers
-from interlock.engine.signing import Keys
+from interlock.engine import Engine, workers
+from interlock.engine.audit import checkpoints
+from interlock.engine.audit.signing import Keys
 from interlock.store import SECOND, Micros, moment, positions, retention_tables
 from interlock.store import service_tables as s
 from interlock.store import tables as t

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 
 from interlock.config import Settings
-from interlock.engine import Engine, checkpoints
+from interlock.engine import Engine
+from interlock.engine.audit import checkpointing, checkpoints
 from interlock.store import SECOND
 from interlock.worker.loop import Loop
 
@@ -41,7 +42,7 @@ class Checkpointer(Loop):
         kept = checkpoints.kept_last(self._file)
         now, sweep = self._engine.clock.now(), not self._swept
         try:
-            for made in checkpoints.write(self._engine.store, keys, now, kept=kept, sweep=sweep):
+            for made in checkpointing.write(self._engine.store, keys, now, kept=kept, sweep=sweep):
                 log.info("checkpoint %s", made)
                 if self._file is not None:
                     checkpoints.keep(self._file, [made])

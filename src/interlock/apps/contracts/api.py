@@ -36,12 +36,12 @@ from interlock.engine import (
     InvalidData,
     NotFound,
     artifacts,
-    audit,
     creating,
     failing,
     firing,
     reviews,
 )
+from interlock.engine.audit import replaying
 from interlock.engine.unit import Unit
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, need, require_operator
@@ -91,13 +91,13 @@ async def get_log(service: TheService, who: Caller, id: Id) -> Response:
                 "actor": row.actor,
                 "metadata": _metadata(row),
             }
-            for row in audit.history(conn, id, limit=1000)
+            for row in replaying.history(conn, id, limit=1000)
         ]
 
     return await service.read(lambda conn: envelope({"workflowId": str(id), "log": look(conn)}))
 
 
-def _metadata(row: audit.Row) -> dict[str, Any]:
+def _metadata(row: replaying.Row) -> dict[str, Any]:
     """What the move carried; of one to `failed`, where it resumes, as the specification names it."""
     told = dict(row.payload)
     return told | {"failed_at_step": told.get("step")} if row.to_state == FAILED else told

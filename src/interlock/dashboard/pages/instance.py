@@ -22,7 +22,6 @@ from interlock.engine import (
     Instance,
     NotFound,
     artifacts,
-    audit,
     deadletters,
     effects,
     firing,
@@ -33,6 +32,7 @@ from interlock.engine import (
     secrets,
     visits,
 )
+from interlock.engine.audit import replaying
 from interlock.engine.firing import allowed
 from interlock.engine.unit import Unit, load
 from interlock.http.api.instances import visible
@@ -264,7 +264,7 @@ def _data_before(conn: sa.Connection, id: UUID, first: int) -> dict[str, Any]:
     """The data before a row. With a very long history only later rows are compared."""
     if not 1 < first <= MOST_REPLAYED:
         return {}
-    past = audit.replay(audit.history(conn, id, limit=first - 1))
+    past = replaying.replay(replaying.history(conn, id, limit=first - 1))
     return past.data if past is not None else {}
 
 

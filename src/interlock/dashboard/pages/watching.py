@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from interlock.config import shown
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
-from interlock.engine import checkpoints
+from interlock.engine.audit import checkpoints
 from interlock.engine.unit import Unit
 from interlock.http.caller import COOKIE, address_of, require_operator
 from interlock.http.problems import BadRequest

@@ -22,9 +22,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import audit, verifying
+from interlock.engine.audit import replaying, verifying
+from interlock.engine.audit.proof import COLUMNS as PROVEN
 from interlock.engine.errors import EngineError
-from interlock.engine.proof import COLUMNS as PROVEN
 from interlock.store import Micros, Store, moment, private
 from interlock.store import service_tables as s
 from interlock.store import tables as t
@@ -173,11 +173,11 @@ def lines(path: Path) -> Iterator[Line]:
         raise EngineError(f"cannot read {path}: {error.strerror}") from error
 
 
-def verify(path: Path, store: Store | None = None) -> Iterator[audit.Verdict]:
+def verify(path: Path, store: Store | None = None) -> Iterator[replaying.Verdict]:
     """Walk the chain of each line; with a database, compare it with what is remembered there."""
     for line in lines(path):
         if line.problem:
-            yield audit.Verdict(problems=(f"{path.name}: {line.problem}",))
+            yield replaying.Verdict(problems=(f"{path.name}: {line.problem}",))
             return
         try:
             told = json.loads(line.text)
@@ -188,7 +188,7 @@ def verify(path: Path, store: Store | None = None) -> Iterator[audit.Verdict]:
         yield _verify(f"{path.name}, line {line.number}", line.text, told, store)
 
 
-def _verify(place: str, text: bytes, told: Any, store: Store | None) -> audit.Verdict:
+def _verify(place: str, text: bytes, told: Any, store: Store | None) -> replaying.Verdict:
     try:
         instance_id = UUID(told["instance"]["id"])
         instance = _row(told["instance"], ("head",))
@@ -199,10 +199,10 @@ def _verify(place: str, text: bytes, told: Any, store: Store | None) -> audit.Ve
         leave = [_row(row, ("last_hash", "export_digest")) for row in told.get("purge", ())]
         found = verifying.verify_rows(instance, instance_id, rows, leave, _beside(told))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return audit.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
+        return replaying.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
     if store is not None:
         found += store.read(lambda conn: _remembered(conn, instance_id, text))
-    return audit.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))
+    return replaying.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))
 
 
 def _beside(told: Any) -> verifying.Beside:

@@ -19,11 +19,12 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import actions, deadletters, proof
+from interlock.engine import actions, deadletters
+from interlock.engine.audit import proof
+from interlock.engine.audit.purges import permit
 from interlock.engine.creating import identity
 from interlock.engine.errors import InvalidData, StillAtWork
 from interlock.engine.instance import ERASED, Instance
-from interlock.engine.purges import permit
 from interlock.engine.retention import archive
 from interlock.engine.retention.removing import keep_keys
 from interlock.engine.text import canonical, hidden, joined

@@ -25,8 +25,8 @@ from uuid_utils.compat import uuid7
 from interlock.config import Settings
 from interlock.config.settings import length
 from interlock.engine import artifacts
+from interlock.engine.audit.purges import NOBODY, START, permit
 from interlock.engine.errors import LeaseTaken, items_own
-from interlock.engine.purges import NOBODY, START, permit
 from interlock.engine.retention import archive, removing
 from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import Unit

@@ -16,7 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import visits
-from interlock.engine.purges import permit
+from interlock.engine.audit.purges import permit
 from interlock.engine.retention.archive import Record, belongings
 from interlock.engine.unit import Unit
 from interlock.machine import Actor

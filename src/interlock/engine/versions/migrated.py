@@ -14,7 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import failing, moves, visits
-from interlock.engine.audit import Row
+from interlock.engine.audit.replaying import Row
 from interlock.engine.errors import KeyTaken
 from interlock.engine.instance import Instance, difference
 from interlock.engine.unit import Unit

@@ -20,7 +20,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine.audit import Row
+from interlock.engine.audit.replaying import Row
 from interlock.engine.engine import Engine
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.instance import Instance

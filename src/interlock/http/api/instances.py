@@ -11,7 +11,8 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.engine import Engine, Instance, KeyTaken, NotFound, artifacts, audit, creating, effects, lineage, listing
+from interlock.engine import Engine, Instance, KeyTaken, NotFound, artifacts, creating, effects, lineage, listing
+from interlock.engine.audit import replaying
 from interlock.engine.firing import allowed
 from interlock.engine.listing import Where
 from interlock.engine.unit import Unit, load
@@ -224,7 +225,7 @@ async def get_history(
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:
     await visible(service, who, id)
-    rows = await service.read(lambda conn: audit.history(conn, id, after=after, limit=limit + 1))
+    rows = await service.read(lambda conn: replaying.history(conn, id, after=after, limit=limit + 1))
     return await service.answer(
         lambda: HistoryPage(
             rows=[HistoryOut.of(row) for row in rows[:limit]], next=rows[limit - 1].seq if len(rows) > limit else None

@@ -16,10 +16,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import checkpoints, purges
-from interlock.engine.audit import Verdict, guarded
-from interlock.engine.checkpoints import Checkpoint
-from interlock.engine.signing import Keys
+from interlock.engine.audit import checkpoints, purges
+from interlock.engine.audit.checkpoints import Checkpoint
+from interlock.engine.audit.replaying import Verdict, guarded
+from interlock.engine.audit.signing import Keys
 from interlock.store import SECOND, Micros, Store, moment, positions
 from interlock.store.positions import START as FEED_START
 from interlock.store.positions import Position

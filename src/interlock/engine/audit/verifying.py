@@ -17,9 +17,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import chain, proof
-from interlock.engine.audit import Row, Verdict, guarded, replay
-from interlock.engine.checkpoints import raw, undecodable
+from interlock.engine.audit import chain, proof
+from interlock.engine.audit.checkpoints import raw, undecodable
+from interlock.engine.audit.replaying import Row, Verdict, guarded, replay
 from interlock.engine.creating import FIRST
 from interlock.engine.errors import NotFound
 from interlock.engine.instance import ERASED, read_data

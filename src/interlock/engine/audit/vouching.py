@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from interlock.engine import chain
+from interlock.engine.audit import chain
+from interlock.engine.audit.proof import DIGESTS
 from interlock.engine.instance import PLACES
-from interlock.engine.proof import DIGESTS
 from interlock.engine.text import canonical, joined
 from interlock.machine import SYSTEM, Actor
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine.signing import BadKey, Keys
+from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store.retention_tables import checkpoint
