@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from interlock.engine import Claim, Result, fast_finish, finishing
+from interlock.engine import Claim, Result, fast_finish, finishing, moves
 from interlock.engine.instance import COLUMNS, row_of
 from interlock.engine.unit import GUARDS, Unit
 from interlock.machine import (
@@ -17,9 +18,11 @@ from interlock.machine import (
     FINAL,
     WAITING,
     WORK,
+    WORKER,
     Again,
     Ask,
     By,
+    Edge,
     Fail,
     Failures,
     Go,
@@ -224,6 +227,34 @@ def test_a_guard_a_follower_and_what_a_move_sets_need_the_long_way(store: Store)
         assert [_is_plain(trial, Result(claim, Go("end"))) for claim in claims] == [False] * 3
         assert trial.engine.finish([Result(claim, Go("end")) for claim in claims]) == [True] * 3
         assert len(seen) == 1
+
+
+PASSED_OVER = {
+    *("name", "title", "initial", "states", "transitions", "arms", "failures", "data", "key", "queue", "max_depth"),
+    *("cancel", "upgrades", "created_through"),
+}
+NEEDS_THE_LONG_WAY = {"limits", "reviews", "stage"}
+
+
+def test_each_part_of_a_machine_is_known_to_be_plain_or_not() -> None:
+    """Whoever adds one decides in `moves.is_plain` whether a plain move may pass it over."""
+    assert set(inspect.signature(Machine).parameters) == PASSED_OVER | NEEDS_THE_LONG_WAY
+
+
+PARTS: dict[str, Any] = {"guard": lambda _: True, "takes": ("many",), "sets": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    "part",
+    sorted(
+        {one.name for one in fields(Edge) if one.init} - {"source", "to", "on", "by", "accepts", "pick_up", "merges"}
+    ),
+)
+def test_whatever_else_is_declared_on_a_transition_needs_the_long_way(part: str) -> None:
+    machine = route()
+    [plain] = machine.ways("start", "shelf", WORKER)
+    assert moves.is_plain(machine, plain)
+    assert not moves.is_plain(machine, replace(plain, **{part: PARTS[part]}))
 
 
 def test_instances_that_need_the_long_way(trial: Trial) -> None:

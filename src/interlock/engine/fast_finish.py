@@ -14,7 +14,8 @@ from uuid import UUID
 
 from interlock.engine.audit import chain
 from interlock.engine.claiming import acting
-from interlock.engine.instance import columns
+from interlock.engine.instance import COLUMNS, columns
+from interlock.engine.moves import is_plain
 from interlock.engine.unit import Unit, payload_text
 from interlock.engine.values import text as text_
 from interlock.machine import WORKER, Edge, Go, KeyScope, Kind, Machine
@@ -23,17 +24,46 @@ from interlock.store import Micros
 if TYPE_CHECKING:
     from interlock.engine.finishing import Result
 
-_unusual = columns("wake", "due_event", "timer_at", "timer_no", "failures", "blocked_on", "paused_at", "finished_at")
-USUAL = ("lease", None, None, 0, None, None, None, None)
+USUAL: dict[str, Any] = {
+    "wake": "lease",
+    "due_event": None,
+    "timer_at": None,
+    "timer_no": 0,
+    "failures": None,
+    "blocked_on": None,
+    "paused_at": None,
+    "finished_at": None,
+}
 """How these columns are in a claimed row with nothing unusual about it."""
-_needed = columns(
-    "id", "state", "seq", "head", "fence", "holder", "claimed_at", "entered_at", "updated_at", "queue", "unique_key"
+_unusual, _usual = columns(*USUAL), tuple(USUAL.values())
+NEEDED = (
+    "id",
+    "state",
+    "seq",
+    "head",
+    "fence",
+    "holder",
+    "claimed_at",
+    "entered_at",
+    "updated_at",
+    "queue",
+    "unique_key",
 )
+"""What is read of the row."""
+_needed = columns(*NEEDED)
 _beside = attrgetter("data", "spawn", "messages", "asks", "hold", "at")
 NOTHING = _beside(Go(""))
 """What an outcome says beside its way, if it says nothing. Compared by identity: what is there is the application's,
 and may raise when it is compared."""
 SETS = ("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "entered_at", "updated_at")
+LEFT = {
+    *("machine", "version", "workspace", "key", "data", "labels", "priority", "failed_step", "last_error"),
+    *("held_wake", "held_due", "parent", "root", "depth", "trace_id", "created_at"),
+}
+"""What a plain move neither looks at nor changes."""
+assert set(COLUMNS) - {*USUAL, *NEEDED, *SETS} == LEFT, (
+    "say of each new column of `instance` what a plain move does to it"
+)
 
 
 class Way(NamedTuple):
@@ -56,7 +86,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
     texts: dict[tuple[str, str, Micros], tuple[str | None, bytes | None]] = {}
     for number, (claim, outcome, as_claimed) in enumerate(results):
         row, to = claim.row, outcome.to if type(outcome) is Go else None
-        if not as_claimed or type(to) is not str or _unusual(row) != USUAL:
+        if not as_claimed or type(to) is not str or _unusual(row) != _usual:
             others.append(number)
             continue
         instance, state, before, head, fence, holder, claimed, entered, updated, queue, key = _needed(row)
@@ -110,15 +140,11 @@ def _number(row: tuple[Any, ...]) -> int:
 
 
 def _way(machine: Machine, source: str, to: str, worker: UUID) -> Way | None:
-    """The way, if it is plain: nobody's consent, no limit, no review, no timer, nothing else that is done with it."""
-    ways, start = machine.ways(source, to, WORKER), machine.states[source]
-    if machine.limits or machine.followers or machine.reviews or machine.stage or start.review or not ways:
+    """The way, if it is plain."""
+    ways = machine.ways(source, to, WORKER)
+    if not ways or not is_plain(machine, ways[0]):
         return None
     edge, end = ways[0], machine.states[to]
-    if edge.guard or edge.takes or edge.sets or end.review or end.timers:
-        return None
-    if end.kind is Kind.FAILED or to == machine.failures.state:
-        return None
     who, rests = str(acting(worker)), end.kind is Kind.FINAL
     return Way(
         edge,

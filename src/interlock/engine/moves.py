@@ -1,4 +1,4 @@
-"""Moving an instance: the one place where a state changes."""
+"""Moving an instance along a transition, with the rules that come with it. `fast_finish` writes plain moves itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interlock.engine.instance import ANEW, Instance, difference
 from interlock.engine.text import canonical, fitting, hidden, merged, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import alike
-from interlock.machine import WORKER, Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, Timer
+from interlock.machine import WORKER, Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, State, Timer
 from interlock.store import Micros, span
 from interlock.store import tables as t
 from interlock.store.prepared import Prepared
@@ -117,6 +117,26 @@ def move(
         close_questions(unit, instance, f"the instance moved to {edge.to!r}")
     if edge.to in machine.followers:
         follow(unit, instance, machine, edge, actor)
+
+
+def is_plain(machine: Machine, edge: Edge) -> bool:
+    """Whether `move`, for a worker with nothing but a reason, writes the row and its history and does nothing else.
+
+    `fast_finish` writes such moves itself. A state or a transition is compared with one that has only what such a move
+    passes over: whatever is declared beyond that, today's or a later rule's, takes `move`.
+    """
+    if machine.limits or machine.followers or machine.reviews or machine.stage:
+        return False
+    start, end = machine.states[edge.source], machine.states[edge.to]
+    if end.kind is Kind.FAILED or edge.to == machine.failures.state:
+        return False
+    if start != State(start.name, start.kind, start.waits_for, start.timers, lost=start.lost, good=start.good):
+        return False
+    if end != State(end.name, end.kind, end.waits_for, lost=end.lost, good=end.good):
+        return False
+    return edge == Edge(
+        edge.source, edge.to, edge.on, edge.by, None, edge.accepts, pick_up=edge.pick_up, merges=edge.merges
+    )
 
 
 def close_questions(unit: Unit, instance: Instance, reason: str) -> None:
