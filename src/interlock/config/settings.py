@@ -149,9 +149,18 @@ class AlertSettings(Table):
     failure_rate_percent: float = Field(20.0, gt=0, le=100, description="More of an hour's attempts failed.")
     review_age_hours: float = Field(48.0, gt=0, le=1e6, description="A review is open for longer.")
     dead_letters: int = Field(0, ge=0, description="More dead letters than this are open.")
-    off: list[Literal["queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters"]] = Field(
-        default_factory=list, description="Built-in rules that are not wanted."
+    off: list[str] = Field(
+        default_factory=list, description="Rules of Interlock or of applications that are not wanted, by name."
     )
+
+    @field_validator("off")
+    @classmethod
+    def _known_rule(cls, value: list[str]) -> list[str]:
+        ours = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
+        for one in value:
+            if one not in ours and not re.fullmatch(r"[a-z][a-z0-9_]*[_-][a-z0-9_-]+", one):
+                raise ValueError(f"must be {', '.join(ours)}, or an application's NAME_rule, not {one!r}")
+        return value
 
     @field_validator("notify")
     @classmethod

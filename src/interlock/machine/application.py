@@ -77,9 +77,9 @@ class Application:
     demo: str | None = None
     """A function that returns its parts of the demo, as `interlock.demo.Part`."""
     alerts: str | None = None
-    """Alert rules that everybody has who has the application."""
+    """Alert rules that everybody has who has the application: a list of `interlock.watch.rules.Rule`."""
     metrics: str | None = None
-    """A function of the engine that returns its own metrics."""
+    """A function of a connection and the time that returns numbers by name, as `interlock_NAME_…` at `/metrics`."""
     docs: str | None = None
     """The package with its documentation, as Markdown files."""
 

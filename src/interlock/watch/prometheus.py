@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from interlock.machine import Registry
 from interlock.store import SECOND, Micros
-from interlock.watch import alerts, measures
+from interlock.watch import alerts, applications, measures
 from interlock.watch.measures import MachineView, Overview
 
 __all__ = ["CONTENT_TYPE", "exposition", "observe_handler", "observe_model", "observe_request"]
@@ -98,13 +98,14 @@ def exposition(conn: sa.Connection, registry: Registry, now: Micros) -> bytes:
     """Return the text for /metrics. Its content type is `CONTENT_TYPE`."""
     overview = measures.overview(conn, registry, now, window=WINDOW)
     once = CollectorRegistry(auto_describe=False)
-    once.register(_Exposition(overview, len(alerts.open_alerts(conn, 1000))))
+    of_applications = applications.metrics(conn, registry, now)
+    once.register(_Exposition(overview, len(alerts.open_alerts(conn, 1000)), of_applications))
     return generate_latest(once)
 
 
 class _Exposition(Collector):
-    def __init__(self, overview: Overview, open_alerts: int) -> None:
-        self._overview, self._alerts = overview, open_alerts
+    def __init__(self, overview: Overview, open_alerts: int, of_applications: dict[tuple[str, str], float]) -> None:
+        self._overview, self._alerts, self._of_applications = overview, open_alerts, of_applications
 
     def collect(self) -> Iterator[Metric]:
         instances = GaugeMetricFamily("interlock_instances", "Instances by state.", labels=["machine", "state"])
@@ -129,6 +130,8 @@ class _Exposition(Collector):
         yield GaugeMetricFamily("interlock_workers_alive", "Workers alive.", self._overview.totals.workers_alive)
         yield GaugeMetricFamily("interlock_alerts_open", "Open alerts.", self._alerts)
         yield from _process.collect()
+        for (application, name), value in self._of_applications.items():
+            yield GaugeMetricFamily(f"interlock_{application}_{name}", f"{name}, of {application}.", value)
 
 
 def _seconds(length: Micros | None) -> float | None:

@@ -13,9 +13,9 @@ import sqlalchemy as sa
 
 from interlock.machine import Registry
 from interlock.store import SECOND, Micros
-from interlock.watch import measures
+from interlock.watch import applications, measures
 from interlock.watch.measures import Activity, Backlog, Ends
-from interlock.watch.rules import EACH, METRICS, Rule
+from interlock.watch.rules import EACH, METRICS, Rule, unit_of
 
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -70,6 +70,8 @@ class RuleValues:
     def value_of(self, rule: Rule, machine: str | None) -> MetricValue:
         """The value of the rule's metric for one machine, or for all of them."""
         names = [machine] if machine is not None else [m.name for m in self._registry]
+        if rule.metric not in METRICS:
+            return MetricValue(self._of_applications.get(rule.metric))
         match rule.metric:
             case "queue_lag":
                 return MetricValue(max((self._lags.get(name, 0) for name in names), default=0) / SECOND)
@@ -127,6 +129,11 @@ class RuleValues:
     def _workers(self) -> int:
         return measures.workers_alive(self._conn, self._now)
 
+    @cached_property
+    def _of_applications(self) -> dict[str, float]:
+        found = applications.metrics(self._conn, self._registry, self._now)
+        return {f"{application}.{name}": value for (application, name), value in found.items()}
+
     @property
     def _is_work(self) -> bool:
         """Whether there is work for a worker: a handler, or a ready step."""
@@ -140,8 +147,8 @@ def sentence(rule: Rule, machine: str | None, value: float) -> str:
         return f"{whose}no worker is alive"
     if rule.metric == "dead_letters" and (rule.op, rule.threshold) == (">", 0):
         return f"{whose}{format_value('count', value)} dead letter{' is' if value == 1 else 's are'} open"
-    what = rule.metric.replace("_", " ") if rule.state is None else f"the number in {rule.state!r}"
-    kind = METRICS[rule.metric]
+    what = rule.metric.replace("_", " ").replace(".", " ") if rule.state is None else f"the number in {rule.state!r}"
+    kind = unit_of(rule.metric)
     return f"{whose}{what} is {format_value(kind, value)}, {WORDS[rule.op]} {format_value(kind, rule.threshold)}"
 
 

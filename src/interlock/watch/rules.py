@@ -1,6 +1,6 @@
 """Alert rules as data: a metric, a comparison and a threshold.
 
-Some rules are built in. Users store their own in the database.
+Some rules are built in, some come with an application. Users store their own in the database.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from interlock.engine import actions
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.text import canonical
 from interlock.engine.unit import Unit
-from interlock.machine import Actor, Registry
+from interlock.machine import Actor, Application, InterlockError, Registry, attribute
 from interlock.store.service_tables import alert_rule as A
+from interlock.watch.applications import mistake
 
 if TYPE_CHECKING:
     from interlock.config import AlertSettings
@@ -42,10 +43,17 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "throughput": "count",
     }
 )
-"""The metrics a rule can use, with their unit: seconds, a ratio (`part`) or a count."""
+"""The metrics a rule can use, with their unit: seconds, a ratio (`part`) or a count. An application's own metrics are
+named `application.metric`."""
 BUILT_IN = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
 CHANNELS = ("mail", "webhook")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,59}")
+OF_APPLICATION = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)")
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a metric; that of an application is a plain number."""
+    return METRICS.get(metric, "count")
 
 
 class Rule(BaseModel):
@@ -84,8 +92,11 @@ class Rule(BaseModel):
     @field_validator("metric")
     @classmethod
     def _known(cls, value: str) -> str:
-        if value not in METRICS:
-            raise ValueError(f"there is no metric {value!r}; there are {', '.join(METRICS)}")
+        if value not in METRICS and not OF_APPLICATION.fullmatch(value):
+            raise ValueError(
+                f"there is no metric {value!r}; there are {', '.join(METRICS)}, and those of applications, "
+                "as application.metric"
+            )
         return value
 
     @field_validator("threshold")
@@ -108,10 +119,10 @@ class Rule(BaseModel):
     def _sensible(self) -> Rule:
         if (self.metric == "state_count") != (self.state is not None):
             raise ValueError("state_count needs a state, and no other metric takes one")
-        if METRICS[self.metric] == "part" and not 0 <= self.threshold <= 1:
+        if unit_of(self.metric) == "part" and not 0 <= self.threshold <= 1:
             raise ValueError(f"{self.metric} is a ratio between 0 and 1: 0.2 means 20 %")
-        if self.metric == "workers_alive" and self.machine is not None:
-            raise ValueError("workers_alive is about all machines; leave machine out")
+        if (self.metric == "workers_alive" or self.metric not in METRICS) and self.machine is not None:
+            raise ValueError(f"{self.metric} is about all machines; leave machine out")
         if not timedelta(minutes=1) <= self.window <= timedelta(days=30):
             raise ValueError("window must be between one minute and 30 days")
         if not timedelta(0) <= self.for_ <= timedelta(days=30):
@@ -121,8 +132,8 @@ class Rule(BaseModel):
         return self
 
 
-def built_in(settings: AlertSettings | None = None) -> list[Rule]:
-    """The built-in rules that are switched on, with the thresholds of the configuration."""
+def built_in(settings: AlertSettings | None = None, registry: Registry | None = None) -> list[Rule]:
+    """The rules of Interlock and of the applications that are switched on; ours with the thresholds configured."""
     if settings is None:
         from interlock.config import AlertSettings
 
@@ -167,7 +178,36 @@ def built_in(settings: AlertSettings | None = None) -> list[Rule]:
             repeat_every=again,
         ),
     )
-    return [rule for rule in rules if rule.name not in settings.off]
+    applications = of_applications(registry) if registry is not None else []
+    return [rule for rule in (*rules, *applications) if rule.name not in settings.off]
+
+
+def of_applications(registry: Registry) -> list[Rule]:
+    """The rules that come with applications. Invalid ones are logged and left out."""
+    found: list[Rule] = []
+    for application in registry.applications.values():
+        if application.alerts is not None:
+            try:
+                found += _rules_of(application, registry)
+            except Exception as error:
+                mistake(application, "alert rules", error)
+    return found
+
+
+def _rules_of(application: Application, registry: Registry) -> list[Rule]:
+    assert application.alerts is not None
+    made = [checked(one, registry) for one in attribute(application.alerts, "a list of alert rules", "rules")]
+    for rule in made:
+        if not rule.name.startswith((f"{application.name}_", f"{application.name}-")):
+            raise InterlockError(
+                f"the rule {rule.name!r} must be named after its application, as {application.name}_{rule.name}"
+            )
+    return made
+
+
+def built_in_names(registry: Registry) -> set[str]:
+    """The names of all rules that no user can change or remove."""
+    return {*BUILT_IN, *(rule.name for rule in of_applications(registry))}
 
 
 def checked(given: Rule | Mapping[str, Any], registry: Registry) -> Rule:
@@ -182,6 +222,10 @@ def checked(given: Rule | Mapping[str, Any], registry: Registry) -> Rule:
         raise InvalidData(f"the alert rule is invalid: {wrong}") from error
     if rule.name in BUILT_IN:
         raise InvalidData(f"the rule {rule.name!r} is built in; change it in the configuration, or take another name")
+    if match := OF_APPLICATION.fullmatch(rule.metric):
+        application = registry.applications.get(match[1])
+        if application is None or application.metrics is None:
+            raise InvalidData(f"there is no application {match[1]!r} with metrics of its own")
     of = list(registry)
     if rule.machine is not None and rule.machine != EACH:
         of = [machine for machine in registry if machine.name == rule.machine]
@@ -197,6 +241,8 @@ def checked(given: Rule | Mapping[str, Any], registry: Registry) -> Rule:
 def put(unit: Unit, given: Rule | Mapping[str, Any], actor: Actor) -> Rule:
     """Store a user's rule. A rule with the same name is replaced."""
     rule = checked(given, unit.core.registry)
+    if rule.name in built_in_names(unit.core.registry):
+        raise InvalidData(f"the rule {rule.name!r} comes with an application; take another name")
     replaced = unit.conn.execute(sa.delete(A).where(A.c.name == rule.name)).rowcount
     spec = canonical(rule.model_dump(mode="json", by_alias=True, exclude_defaults=True))
     unit.conn.execute(sa.insert(A).values(name=rule.name, spec=spec, created_by=str(actor), created_at=unit.now))
@@ -208,7 +254,9 @@ def put(unit: Unit, given: Rule | Mapping[str, Any], actor: Actor) -> Rule:
 def remove(unit: Unit, name: str, actor: Actor) -> None:
     """Delete a user's rule. Its alerts close at the next evaluations."""
     if unit.conn.execute(sa.delete(A).where(A.c.name == name)).rowcount == 0:
-        hint = "; it is built in: switch it off in the configuration" if name in BUILT_IN else ""
+        hint = (
+            "; it is built in: switch it off in the configuration" if name in built_in_names(unit.core.registry) else ""
+        )
         raise NotFound(f"there is no alert rule {name!r} of your own{hint}")
     actions.record(unit, actor, "alert_rule.remove", name)
 
@@ -234,6 +282,14 @@ def _stored(conn: sa.Connection) -> Iterator[tuple[str, Rule | str]]:
             )
 
 
-def every(conn: sa.Connection, settings: AlertSettings | None = None) -> Sequence[Rule]:
-    """All rules in force, built-in ones and users' own."""
-    return [*built_in(settings), *own(conn)]
+def every(
+    conn: sa.Connection, settings: AlertSettings | None = None, registry: Registry | None = None
+) -> Sequence[Rule]:
+    """All rules in force: built-in ones, those of applications, and users' own."""
+    return in_force(built_in(settings, registry), own(conn))
+
+
+def in_force(built_in: Sequence[Rule], own: Sequence[Rule]) -> list[Rule]:
+    """All rules; a user's own that was there before an application with a rule of its name wins."""
+    names = {rule.name for rule in own}
+    return [*(rule for rule in built_in if rule.name not in names), *own]

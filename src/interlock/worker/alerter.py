@@ -26,7 +26,7 @@ class Alerter(Loop):
     def __init__(self, engine: Engine, settings: AlertSettings | None = None, *, pause: float = 15.0) -> None:
         super().__init__()
         self._engine = engine
-        self._built_in = rules.built_in(settings)
+        self._built_in = rules.built_in(settings, engine.registry)
         self._notify: Sequence[str] = tuple(settings.notify) if settings is not None else ()
         self.pause = pause
 
@@ -41,5 +41,6 @@ class Alerter(Loop):
         now = self._engine.clock.now()
         if 0 <= now - alerts.last_evaluated(conn) < self.pause / 2 * SECOND:
             return None
-        results = alerts.evaluate_rules(conn, self._engine.registry, [*self._built_in, *rules.own(conn)], now)
+        found = rules.in_force(self._built_in, rules.own(conn))
+        results = alerts.evaluate_rules(conn, self._engine.registry, found, now)
         return results if alerts.has_changes(conn, results) else None

@@ -30,7 +30,7 @@ from interlock.people import (
     workspaces,
 )
 from interlock.store import span
-from interlock.watch import alerts, rules
+from interlock.watch import alerts, applications, rules
 
 router = APIRouter(include_in_schema=False)
 
@@ -49,20 +49,21 @@ def _cursor(after: str) -> UUID | None:
 async def show_alerts(v: Reader, after: str = "") -> Response:
     require_operator(v.who)
     last = _cursor(after)
+    registry, now = v.service.engine.registry, v.service.engine.clock.now()
 
     def read(conn: Any) -> dict[str, Any]:
         return {
             "open": alerts.open_alerts(conn),
             "page": alerts.page(conn, status="closed", after=last, limit=30),
-            "rules": rules.every(conn, v.service.settings.alerts),
+            "rules": rules.every(conn, v.service.settings.alerts, registry),
+            "metrics": dict(rules.METRICS) | dict.fromkeys(applications.names(conn, registry, now), "count"),
             "broken_rules": rules.unreadable(conn),
         }
 
     return await render(
         v,
         "alerts.html",
-        built_in=rules.BUILT_IN,
-        metrics=rules.METRICS,
+        built_in=rules.built_in_names(registry),
         notify=v.service.settings.alerts.notify,
         **await v.service.read(read),
     )

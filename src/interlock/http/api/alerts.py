@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -75,7 +76,11 @@ class RuleIn(BaseModel):
         },
     )
 
-    metric: str = Field(max_length=50, description="One of " + ", ".join(rules.METRICS), examples=["dead_letters"])
+    metric: str = Field(
+        max_length=100,
+        description="One of " + ", ".join(rules.METRICS) + ", or application.metric.",
+        examples=["dead_letters"],
+    )
     op: Literal[">", ">=", "<", "<="] = ">"
     threshold: float = Field(examples=[50], description="Seconds, a part of one (0.2 is 20 %), or a count.")
     machine: str | None = Field(None, max_length=200, description="A machine, `each`, or all together.")
@@ -104,10 +109,10 @@ class RuleOut(Answer):
     repeat_every: float
 
     @classmethod
-    def of(cls, r: rules.Rule) -> RuleOut:
+    def of(cls, r: rules.Rule, built_in: Collection[str] = ()) -> RuleOut:
         return cls(
             name=r.name,
-            built_in=r.name in rules.BUILT_IN,
+            built_in=r.name in built_in,
             metric=r.metric,
             op=r.op,
             threshold=r.threshold,
@@ -159,10 +164,12 @@ async def acknowledge_alert(write: Write, id: UUID) -> Response:
 @router.get("/alert-rules", summary="When alerts open", response_model=RuleList)
 async def list_rules(service: TheService, who: Caller) -> Response:
     require_operator(who)
+    registry = service.engine.registry
     found, broken = await service.read(
-        lambda conn: (rules.every(conn, service.settings.alerts), rules.unreadable(conn))
+        lambda conn: (rules.every(conn, service.settings.alerts, registry), rules.unreadable(conn))
     )
-    return await service.answer(lambda: RuleList(rules=[RuleOut.of(r) for r in found], unreadable=broken))
+    names = rules.built_in_names(registry)
+    return await service.answer(lambda: RuleList(rules=[RuleOut.of(r, names) for r in found], unreadable=broken))
 
 
 @router.put("/alert-rules/{name}", summary="Make a rule of your own, or change it", response_model=RuleOut)
