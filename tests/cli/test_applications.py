@@ -15,7 +15,8 @@ from interlock import FINAL, Application, Machine, Registry, State, Transition
 
 sale = Machine("sale", initial="open", states=[State("open"), State("done", FINAL)],
                transitions=[Transition("open", "done", on="close")])
-registry = Registry([Application("shop", machines=[sale], commands="shop_commands:app")])
+registry = Registry([Application("shop", machines=[sale], commands="shop_commands:app",
+                                 docs="shop_docs")])
 """
 COMMANDS = """
 import typer
@@ -93,6 +94,37 @@ def test_commands_that_are_none_are_refused(shop: Path) -> None:
     done = process("shop", "greet", cwd=shop)
     assert done.code == 1
     assert done.err == "error: commands of the application shop: 'shop_commands:app' is a int, not a Typer app\n"
+
+
+def test_its_documentation_is_listed_and_printed(shop: Path) -> None:
+    configured(shop)
+    (shop / "shop_docs").mkdir()
+    (shop / "shop_docs" / "opening.md").write_text("# When we open\n\nAt nine.\n")
+    (shop / "shop_docs" / "prices.md").write_text("# Prices\n")
+    listed = process("shop", "docs", cwd=shop)
+    assert listed.code == 0, listed.err
+    assert [line.split(maxsplit=1) for line in listed.out.splitlines()[-2:]] == [
+        ["opening", "When we open"],
+        ["prices", "Prices"],
+    ]
+    assert process("shop", "docs", "opening", cwd=shop).out == "# When we open\n\nAt nine.\n"
+    missing = process("shop", "docs", "../shop", cwd=shop)
+    assert (missing.code, missing.err) == (1, "error: there is no page '../shop'; there are: opening, prices\n")
+
+
+def test_documentation_that_is_not_there_is_one_clear_line(shop: Path) -> None:
+    configured(shop)
+    done = process("shop", "docs", cwd=shop)
+    assert (done.code, done.err) == (
+        1,
+        "error: the documentation of shop cannot be read: No module named 'shop_docs'\n",
+    )
+
+
+def test_an_application_without_commands_says_so(shop: Path) -> None:
+    (shop / "bare.py").write_text("from interlock import Application\nbare = Application('bare')\n")
+    (shop / "interlock.toml").write_text('apps = ["bare:bare"]\n')
+    assert "The application bare. It has no commands." in command("bare", cwd=shop).err
 
 
 def test_a_command_loads_no_application_but_its_own() -> None:

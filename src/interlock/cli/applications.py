@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -122,7 +122,8 @@ def _given(option: str, arguments: Sequence[str]) -> list[str]:
 def _group(application: Application) -> TyperGroup:
     from interlock.machine import InterlockError, attribute
 
-    found = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=f"The application {application.name}.")
+    none = "" if application.docs is not None else " It has no commands."
+    found = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=f"The application {application.name}.{none}")
     if application.commands is not None:
         found = attribute(application.commands, "a Typer app", "app")
     if not isinstance(found, typer.Typer):
@@ -132,4 +133,35 @@ def _group(application: Application) -> TyperGroup:
         )
     group = typer.main.get_group(found)
     group.name = application.name
+    if application.docs is not None:
+        group.commands.setdefault("docs", _docs(application.name, application.docs))
     return group
+
+
+def _docs(name: str, package: str) -> Any:
+    """The command that every application with documentation has."""
+    alone = typer.Typer(rich_markup_mode=None)
+
+    @alone.command("docs")
+    def docs(
+        page: Annotated[str, typer.Argument(help="A page's name.", show_default="a list of all pages")] = "",
+    ) -> None:
+        """Print a page of its documentation, or list the pages."""
+        from importlib.resources import files
+
+        from interlock.console.printing import table
+        from interlock.machine import InterlockError
+
+        try:
+            found = {one.name.removesuffix(".md"): one for one in files(package).iterdir() if one.name.endswith(".md")}
+        except (ModuleNotFoundError, FileNotFoundError, NotADirectoryError) as error:
+            raise InterlockError(f"the documentation of {name} cannot be read: {error}") from error
+        if page:
+            if page not in found:
+                raise InterlockError(f"there is no page {page!r}; there are: {', '.join(sorted(found)) or 'none'}")
+            typer.echo(found[page].read_text("utf-8"), nl=False)
+            return
+        titles = {one: text.read_text("utf-8").partition("\n")[0].lstrip("# ") for one, text in found.items()}
+        table(("page", "title"), sorted(titles.items()))
+
+    return typer.main.get_group(alone).commands["docs"]

@@ -81,7 +81,7 @@ class Application:
     metrics: str | None = None
     """A function of a connection and the time that returns numbers by name, as `interlock_NAME_…` at `/metrics`."""
     docs: str | None = None
-    """The package with its documentation, as Markdown files."""
+    """The package, or folder in one, with its documentation as Markdown files; `interlock NAME docs` prints them."""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
