@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PEERS := $(VENV)/peers
 
-.PHONY: setup run test browser check bench screenshots soak clean
+.PHONY: setup run test quick browser check bench screenshots soak clean
 
 setup: $(READY)
 
@@ -21,10 +21,13 @@ run: setup  ## The whole service in one process, with a demo; Ctrl-C stops it.
 	$(BIN)/interlock up
 
 # The tests start a hundred processes: each would compile the whole product again where Python may not keep what it compiled.
-test soak: export PYTHONDONTWRITEBYTECODE :=
+test quick soak: export PYTHONDONTWRITEBYTECODE :=
 
 test: setup browser  ## Every test, on SQLite and on a real PostgreSQL that comes in a wheel.
 	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
+
+quick: setup  ## A first answer: SQLite only, no browser, no kills, nothing marked slow.
+	$(BIN)/python -m pytest --quick -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 
 browser:  ## Chromium for the tests of pages, from the system's packages where that can be; else those are skipped.
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \

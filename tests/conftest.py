@@ -25,6 +25,33 @@ routes.share()
 statements.share()
 
 
+NOT_QUICK = {"postgres", "postgres_url", "databases", "redis", "chromium", "browser", "page"}
+"""Fixtures that start a server or a browser."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="SQLite only; no browser, no kills, nothing marked slow")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--quick"):
+        return
+    quick = [item for item in items if _is_quick(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(quick)])
+    items[:] = quick
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    parameters = getattr(item, "callspec", None)
+    return not (
+        NOT_QUICK.intersection(getattr(item, "fixturenames", ()))
+        or (parameters is not None and "postgresql" in parameters.id)
+        or item.get_closest_marker("slow")
+        or "tests/acceptance/" in item.nodeid
+    )
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays until the end: Python need not look through it for garbage again and again."""
     gc.collect()
