@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import (
+from interlock.apps.jobs.agents import (
     Added,
     AgentError,
     AlreadyClaimed,
@@ -25,7 +25,7 @@ from interlock.agents import (
     Unavailable,
     UnknownJob,
 )
-from interlock.agents.asking import Answer, Ask, Asking, Broken, Steps, Wait, wish
+from interlock.apps.jobs.agents.asking import Answer, Ask, Asking, Broken, Steps, Wait, wish
 from interlock.machine import InterlockError
 from tests.agents.town import Kind, Town, agent, job
 
@@ -214,7 +214,7 @@ def test_the_token_is_in_no_repr_and_no_error() -> None:
 
 
 def test_importing_it_loads_neither_engine_nor_server() -> None:
-    code = "import sys, interlock.agents; print(*{m.partition('.')[0] for m in sys.modules}, *sys.modules)"
+    code = "import sys, interlock.apps.jobs.agents; print(*{m.partition('.')[0] for m in sys.modules}, *sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "httpx2" in loaded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interlock.agents import (
+from interlock.apps.jobs.agents import (
     AlreadyClaimed,
     BadRequest,
     Client,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from interlock.agents import BadRequest, LeaseLost
-from interlock.agents.asking import Ask, Asking, Wait, wish
-from interlock.agents.claim_state import Holding
+from interlock.apps.jobs.agents import BadRequest, LeaseLost
+from interlock.apps.jobs.agents.asking import Ask, Asking, Wait, wish
+from interlock.apps.jobs.agents.claim_state import Holding
 from tests.agents.test_asking import CLAIMED, RUN, TOKEN, says
 
 LATE = says(409, type="refused", detail="run 'r' is success; nothing was changed")

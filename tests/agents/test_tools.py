@@ -14,8 +14,8 @@ import pytest
 from mcp import Client as Model
 from mcp import StdioServerParameters
 
-from interlock.agents import AsyncClient
-from interlock.agents.tools import Desk, make_server
+from interlock.apps.jobs.agents import AsyncClient
+from interlock.apps.jobs.agents.tools import Desk, make_server
 from tests.acceptance import processes
 from tests.agents.town import AsyncTownPace, Town, eventually, job
 
@@ -124,7 +124,9 @@ def variables(town: Town) -> dict[str, str]:
 async def test_over_the_standard_input_and_output(town: Town) -> None:
     async with AsyncClient(town.url, town.token) as kit:
         await kit.add([job()])
-    program = StdioServerParameters(command=sys.executable, args=["-m", "interlock", "mcp"], env=variables(town))
+    program = StdioServerParameters(
+        command=sys.executable, args=["-m", "interlock", "jobs", "mcp"], env=variables(town)
+    )
     async with Model(program) as model:
         assert [one["job_id"] for one in (await call(model, "find"))["jobs"]] == ["1"]
         await call(model, "claim", board="ramp", job_id="1")
@@ -135,7 +137,7 @@ async def test_over_the_standard_input_and_output(town: Town) -> None:
 async def test_over_http_on_loopback_until_a_signal(town: Town, tmp_path: Path) -> None:
     async with AsyncClient(town.url, town.token) as kit:
         await kit.add([job()])
-    with processes.run("mcp", "--http", "--port", "0", folder=tmp_path, **variables(town)) as process:
+    with processes.run("jobs", "mcp", "--http", "--port", "0", folder=tmp_path, **variables(town)) as process:
         said = await asyncio.to_thread(process.says, "tools on ")
         address = said.partition("tools on ")[2].split()[0]
         assert address.startswith("http://127.0.0.1:")
@@ -150,7 +152,7 @@ async def test_a_signal_ends_the_standard_input_and_output_in_order(town: Town) 
     async with AsyncClient(town.url, town.token) as kit:
         await kit.add([job()])
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "interlock", "mcp", stdin=-1, stdout=-1, env=variables(town)
+        sys.executable, "-m", "interlock", "jobs", "mcp", stdin=-1, stdout=-1, env=variables(town)
     )
     assert process.stdin
     assert process.stdout
@@ -176,7 +178,7 @@ async def test_a_signal_ends_the_standard_input_and_output_in_order(town: Town) 
     [({}, "there is no token"), ({"INTERLOCK_TOKEN": "il_x", "INTERLOCK_URL": "nowhere"}, "url: it must be like")],
 )
 def test_what_is_missing_is_told_in_a_line(given: dict[str, str], told: str, tmp_path: Path) -> None:
-    with processes.run("mcp", folder=tmp_path, **{"INTERLOCK_TOKEN": "", **given}) as process:
+    with processes.run("jobs", "mcp", folder=tmp_path, **{"INTERLOCK_TOKEN": "", **given}) as process:
         assert process.wait() == 1
         assert process.said.startswith("error: ")
         assert told in process.said

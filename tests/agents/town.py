@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
-from interlock.agents import Added, AsyncClient, AsyncPace, Claim, Client, Job, Pace, Run
 from interlock.apps.jobs import registry
+from interlock.apps.jobs.agents import Added, AsyncClient, AsyncPace, Claim, Client, Job, Pace, Run
 from interlock.apps.jobs.claims import followers
 from interlock.http.app import create_app
 from interlock.http.server import InThread

@@ -8,7 +8,6 @@ import sys
 import typer
 
 from interlock.cli import (
-    agents,
     audit,
     backup,
     configuration,
@@ -55,7 +54,6 @@ app.add_typer(retention.app, name="retention")
 app.command("erase")(erasing.erase)
 app.command("doctor")(doctor.doctor)
 app.add_typer(configuration.app, name="config")
-app.command("mcp")(agents.mcp)
 app.command("export")(exporting.export)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)

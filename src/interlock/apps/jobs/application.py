@@ -13,6 +13,7 @@ application = Application(
     duties=[Duty("claims", timedelta(seconds=2), followers.sweep)],
     views="interlock.apps.jobs.claims.pages:views",
     routers=["interlock.apps.jobs.claims.api:router"],
+    commands="interlock.apps.jobs.commands:app",
     demo="interlock.apps.jobs.demo:parts",
 )
 registry = Registry([application])

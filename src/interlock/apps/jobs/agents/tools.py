@@ -20,9 +20,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
-from interlock.agents.aio import AsyncClaim, AsyncClient
-from interlock.agents.answers import Job, Run
-from interlock.agents.errors import AgentError, BadRequest, LeaseLost, RunOver
+from interlock.apps.jobs.agents.aio import AsyncClaim, AsyncClient
+from interlock.apps.jobs.agents.answers import Job, Run
+from interlock.apps.jobs.agents.errors import AgentError, BadRequest, LeaseLost, RunOver
 
 IDLE = 30 * 60.0
 """Seconds without a word about a run after which it is not renewed any more."""

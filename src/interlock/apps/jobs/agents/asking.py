@@ -22,8 +22,8 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from interlock.agents.answers import Added, Claimed, Job, Jobs, Run, Runs, Seen, Told
-from interlock.agents.errors import (
+from interlock.apps.jobs.agents.answers import Added, Claimed, Job, Jobs, Run, Runs, Seen, Told
+from interlock.apps.jobs.agents.errors import (
     AgentError,
     AlreadyClaimed,
     BadAnswer,

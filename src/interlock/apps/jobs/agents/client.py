@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from interlock.agents.answers import FAILED, SUBMITTED, SUCCESS, Added, Job, Run, Seen
-from interlock.agents.asking import PATH, Answer, Ask, Asking, Broken, Steps, Wish, wish
-from interlock.agents.claim_state import Held, Holding
-from interlock.agents.errors import AgentError
+from interlock.apps.jobs.agents.answers import FAILED, SUBMITTED, SUCCESS, Added, Job, Run, Seen
+from interlock.apps.jobs.agents.asking import PATH, Answer, Ask, Asking, Broken, Steps, Wish, wish
+from interlock.apps.jobs.agents.claim_state import Held, Holding
+from interlock.apps.jobs.agents.errors import AgentError
 
 T = TypeVar("T")
 TIMEOUT = 10.0

@@ -5,10 +5,10 @@ at the job, the lease is renewed in the background, and however the block is lef
 The package needs no database and nothing of the engine.
 """
 
-from interlock.agents.aio import AsyncClaim, AsyncClient, AsyncPace
-from interlock.agents.answers import Added, Job, Lease, Run, Seen
-from interlock.agents.client import Claim, Client, Pace
-from interlock.agents.errors import (
+from interlock.apps.jobs.agents.aio import AsyncClaim, AsyncClient, AsyncPace
+from interlock.apps.jobs.agents.answers import Added, Job, Lease, Run, Seen
+from interlock.apps.jobs.agents.client import Claim, Client, Pace
+from interlock.apps.jobs.agents.errors import (
     AgentError,
     AlreadyClaimed,
     BadAnswer,

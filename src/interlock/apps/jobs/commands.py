@@ -1,4 +1,4 @@
-"""`interlock mcp`: the tools with which a model takes part as an agent."""
+"""`interlock jobs`: the tools with which a model takes part as an agent (`mcp`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+app = typer.Typer(rich_markup_mode=None, help="Jobs: tools for agents.", no_args_is_help=True)
 Url = Annotated[
     str,
     typer.Option("--url", envvar="INTERLOCK_URL", help="Where the service is.", show_default="http://127.0.0.1:8420"),
@@ -21,6 +22,7 @@ Token = Annotated[
 ]
 
 
+@app.command()
 def mcp(
     url: Url = "http://127.0.0.1:8420",
     token: Token = "",
@@ -42,7 +44,7 @@ def mcp(
             "and give it as INTERLOCK_TOKEN"
         )
     try:
-        from interlock.agents.serving import over_http, over_stdio
+        from interlock.apps.jobs.agents.serving import over_http, over_stdio
     except ImportError as error:
         raise InterlockError(f"this needs the extra mcp: pip install 'interlock[mcp]' ({error})") from error
     if by_http:

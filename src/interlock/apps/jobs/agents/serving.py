@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import uvicorn
 
-from interlock.agents.aio import AsyncClient
-from interlock.agents.tools import Desk, make_server
+from interlock.apps.jobs.agents.aio import AsyncClient
+from interlock.apps.jobs.agents.tools import Desk, make_server
 from interlock.machine import InterlockError
 
 HOST = "127.0.0.1"

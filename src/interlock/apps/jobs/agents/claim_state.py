@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from interlock.agents.answers import FAILED, LOST, PENDING, SUBMITTED, SUCCESS, Lease, Run
-from interlock.agents.asking import Asking, Steps, Wait, Wish
-from interlock.agents.errors import AgentError, BadRequest, LeaseLost, RunOver, Unavailable
+from interlock.apps.jobs.agents.answers import FAILED, LOST, PENDING, SUBMITTED, SUCCESS, Lease, Run
+from interlock.apps.jobs.agents.asking import Asking, Steps, Wait, Wish
+from interlock.apps.jobs.agents.errors import AgentError, BadRequest, LeaseLost, RunOver, Unavailable
 
-log = logging.getLogger("interlock.agents")
+log = logging.getLogger("interlock.apps.jobs.agents")
 SILENT = "the agent ended without a report"
 ORDER = {PENDING: 0, SUBMITTED: 1, SUCCESS: 2, FAILED: 2, LOST: 2}
 ENDED = {SUCCESS, FAILED, LOST}
