@@ -219,6 +219,69 @@ def find_many(conn: sa.Connection, now: Micros, names: Sequence[str]) -> dict[st
     return {row[0]: Lease(*row) for row in rows}
 
 
+# -- for an application that keeps a lease for one of its instances, beside a change of the instance
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A lease as it stands in the database, held or not."""
+
+    holder: str | None
+    until: Micros | None
+    instance_id: UUID | None
+
+    def ran_out(self, now: Micros) -> bool:
+        """Whether somebody held it and did not renew it."""
+        return self.holder is not None and self.until is not None and self.until <= now
+
+
+def kept(conn: sa.Connection, name: str, *, lock: bool = False) -> Kept | None:
+    """The lease, whoever holds it; locked until the commit, or only looked at."""
+    query = sa.select(L.c.holder, L.c.until, L.c.instance_id).where(L.c.name == name)
+    row = conn.execute(query.with_for_update() if lock else query).first()
+    return Kept(*row) if row is not None else None
+
+
+_PROLONG = Prepared(
+    sa.update(L)
+    .where(L.c.name == sa.bindparam("name_"), L.c.holder == sa.bindparam("holder_"), L.c.until > sa.bindparam("now"))
+    .values(until=sa.bindparam("until"))
+)
+
+
+def prolong(conn: sa.Connection, now: Micros, name: str, holder: str, ttl: timedelta) -> bool:
+    """Hold it longer, whatever its fence; False when it is not this holder's any more."""
+    return _PROLONG.count(conn, name_=name, holder_=holder, now=now, until=now + span(ttl)) == 1
+
+
+def free(conn: sa.Connection, name: str, holders: Sequence[str], *, held_at: Micros | None = None) -> bool:
+    """Take it from whichever of these holders has it; with `held_at`, only if it has not run out by that moment."""
+    mine = sa.and_(L.c.name == name, L.c.holder.in_(holders))
+    if held_at is not None:
+        mine = sa.and_(mine, L.c.until > held_at)
+    return conn.execute(sa.update(L).where(mine).values(holder=None, until=None, instance_id=None)).rowcount == 1
+
+
+def hand_over(conn: sa.Connection, now: Micros, name: str, holders: Sequence[str], to: str, ttl: timedelta) -> None:
+    """Give it to another from whichever of these holders has it, run out or not, with a new fence."""
+    conn.execute(
+        sa.update(L)
+        .where(L.c.name == name, L.c.holder.in_(holders))
+        .values(holder=to, fence=L.c.fence + 1, until=now + span(ttl))
+    )
+
+
+def postpone(conn: sa.Connection, now: Micros, name: str, ttl: timedelta) -> None:
+    """Let whoever holds it have it so much longer."""
+    conn.execute(sa.update(L).where(L.c.name == name).values(until=now + span(ttl)))
+
+
+def run_out(conn: sa.Connection, now: Micros, like: Sequence[str], limit: int = 200) -> list[str]:
+    """Names of leases that somebody held and did not renew, by patterns with `%`; the longest over first."""
+    query = sa.select(L.c.name).where(L.c.holder.is_not(None), L.c.until <= now).order_by(L.c.until).limit(limit)
+    return list(conn.execute(query.where(sa.or_(*(L.c.name.like(one) for one in like)))).scalars())
+
+
 class Leases:
     """Named leases as a caller uses them, mirrored where a mirror is configured."""
 

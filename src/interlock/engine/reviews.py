@@ -96,6 +96,9 @@ class Wanted:
     instance_id: UUID | None = None
     name: str | None = None
     machines: frozenset[str] | None = None
+    decision: str | None = None
+    not_of: sa.Select[tuple[UUID]] | None = None
+    """A query for instances whose reviews are left out."""
 
     def __post_init__(self) -> None:
         filters(self, self.__slots__)
@@ -103,13 +106,16 @@ class Wanted:
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         found = [
             R.c[name] == value
-            for name in ("workspace", "machine", "instance_id", "name")
+            for name in ("workspace", "machine", "instance_id", "name", "decision")
             if (value := getattr(self, name)) is not None
         ]
         if self.workspaces is not None:
             found.append(R.c.workspace.in_(sorted(self.workspaces)))
         if self.machines is not None:
             found.append(R.c.machine.in_(sorted(self.machines)))
+        if self.not_of is not None:
+            ids = self.not_of.subquery()
+            found.append(~sa.exists(sa.select(sa.literal(1)).where(ids.c[0] == R.c.instance_id)))
         return found
 
 

@@ -36,13 +36,9 @@ from interlock.engine import (
     InvalidData,
     NotFound,
     artifacts,
-    creating,
-    failing,
-    firing,
     reviews,
 )
-from interlock.engine.audit import replaying
-from interlock.engine.unit import Unit
+from interlock.engine.application import HistoryRow, Unit, create, fire, history, taken_up
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, need, require_operator
 from interlock.http.direct import Router
@@ -91,13 +87,13 @@ async def get_log(service: TheService, who: Caller, id: Id) -> Response:
                 "actor": row.actor,
                 "metadata": _metadata(row),
             }
-            for row in replaying.history(conn, id, limit=1000)
+            for row in history(conn, id, limit=1000)
         ]
 
     return await service.read(lambda conn: envelope({"workflowId": str(id), "log": look(conn)}))
 
 
-def _metadata(row: replaying.Row) -> dict[str, Any]:
+def _metadata(row: HistoryRow) -> dict[str, Any]:
     """What the move carried; of one to `failed`, where it resumes, as the specification names it."""
     told = dict(row.payload)
     return told | {"failed_at_step": told.get("step")} if row.to_state == FAILED else told
@@ -226,7 +222,7 @@ async def compare_step(write: Write, id: Id, body: CompareBody | None = None, wa
 async def retry_step(service: TheService, write: Write, id: Id) -> Response:
     def again(unit: Unit) -> Done:
         instance = locked(unit, id, write.who, "fire")
-        firing.fire(unit, id, "retry", write.who.actor_in(instance.workspace))
+        fire(unit, id, "retry", write.who.actor_in(instance.workspace))
         return Done(id=id)
 
     await write_once(write, again, "fire")
@@ -247,7 +243,7 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
         same = ("filename", "vertical", "drive", "media_type", "size", "pdf", "text", "pages", "compare_with")
         data = {name: old.data[name] for name in same} | {"origin": str(id)}
         actor = write.who.actor_in(old.workspace)
-        made = creating.create(
+        made = create(
             unit,
             contract,
             data,
@@ -260,7 +256,7 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
             by_application=True,
         )
         artifacts.link_all(unit, id, made.id)
-        failing.taken_up(unit, old, actor, "retried")
+        taken_up(unit, old, actor, "retried")
         return Done(id=made.id)
 
     made = await write_once(write, again, "create")

@@ -43,10 +43,9 @@ from interlock.apps.contracts.models import Contract
 from interlock.apps.contracts.review import blind_sample
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.engine import Instance, artifacts
-from interlock.engine.unit import load
+from interlock.engine.application import find, get
 from interlock.machine import Go, Message, Outcome, WorkError
 from interlock.store import moment
-from interlock.store.tables import instance as I
 from interlock.worker import Task
 
 DEFAULTS = ContractSettings()
@@ -161,8 +160,7 @@ def validate_fields(task: Task[Contract]) -> Outcome:
 
 def _now(conn: sa.Connection, instance_id: UUID) -> int:
     """When it came into its present state: by that day it is judged, however late the step runs."""
-    found: int = conn.execute(sa.select(I.c.entered_at).where(I.c.id == instance_id)).scalar_one()
-    return found
+    return get(conn, instance_id, machine=contract.name).entered_at
 
 
 def _asked(task: Task[Contract], settings: ContractSettings) -> tuple[Message, ...]:
@@ -245,10 +243,9 @@ def source_of(conn: sa.Connection, instance_id: UUID, workspace: str) -> Source:
 
 
 def _contract(conn: sa.Connection, instance_id: UUID, workspace: str) -> Instance:
-    mine = (I.c.id == instance_id, I.c.workspace == workspace, I.c.machine == contract.name)
-    found = load(conn, conn.execute(sa.select(I).where(*mine)).all())
-    if not found:
+    found = find(conn, instance_id, machine=contract.name, workspace=workspace)
+    if found is None:
         raise NothingToCompare(f"there is no workflow {instance_id} to compare it with")
-    if found[0].erased:
+    if found.erased:
         raise NothingToCompare(f"the data of workflow {instance_id} was erased; there is nothing to compare it with")
-    return found[0]
+    return found

@@ -103,7 +103,7 @@ def _taken(
 ) -> list[UUID]:
     from interlock.apps.contracts.ingest import intake
     from interlock.apps.contracts.steps import comparable
-    from interlock.engine.unit import Unit
+    from interlock.engine.application import Unit
 
     def take(unit: Unit) -> list[UUID]:
         if compare_with:
@@ -120,22 +120,19 @@ def _workflows(conn: Any, ids: Sequence[UUID]) -> list[dict[str, Any]]:
 
 
 def _instances(conn: Any, ids: Sequence[UUID]) -> list[Instance]:
-    import sqlalchemy as sa
+    from interlock.apps.contracts.machine import contract
+    from interlock.engine.application import instances
 
-    from interlock.engine.unit import load
-    from interlock.store.tables import instance as I
-
-    found = {one.id: one for one in load(conn, conn.execute(sa.select(I).where(I.c.id.in_(ids))).all())}
+    found = {one.id: one for one in instances(conn, contract.name, ids=ids, limit=len(ids))}
     return [found[id] for id in ids]
 
 
 def _somebody_works(engine: Engine) -> bool:
     """Whether a live process does the work of contracts."""
     from interlock.apps.contracts.machine import contract
-    from interlock.engine import workers
+    from interlock.engine.application import is_served
 
-    now = engine.clock.now()
-    return any(contract.queue in one.queues and one.until > now for one in engine.read(workers.alive))
+    return engine.read(lambda conn: is_served(conn, engine.clock.now(), contract.queue))
 
 
 # -- waiting

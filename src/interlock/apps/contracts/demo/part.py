@@ -31,12 +31,10 @@ from interlock.apps.contracts.models import Contract
 from interlock.demo import IVO, MARA, Part, Scene
 from interlock.demo.names import slug
 from interlock.engine import Engine, Instance
-from interlock.engine.unit import Unit, load
+from interlock.engine.application import Unit, instances
 from interlock.machine import USER, Actor, Outcome
-from interlock.store import tables
 from interlock.worker import Task
 
-I = tables.instance  # noqa: E741
 INBOX = Actor(USER, "owner")
 SURE, LOCKED, TORN, HEAVY, VERSION, AMENDMENT = "sure", "locked", "torn", "heavy", "version", "amendment"
 FATES = (SURE, *DOUBTS, VERSION, AMENDMENT, LOCKED, TORN)
@@ -86,8 +84,7 @@ def _paper(engine: Engine, luck: random.Random, fate: str) -> Paper:
 
 def _completed(conn: sa.Connection) -> list[Instance]:
     """Agreements that can have a next version: commercial ones, the newest first."""
-    query = sa.select(I).where(I.c.machine == contract.name, I.c.state == COMPLETED)
-    found = load(conn, conn.execute(query.order_by(I.c.id.desc()).limit(MOST_LOOKED_AT)).all())
+    found = instances(conn, contract.name, states=(COMPLETED,), newest_first=True, limit=MOST_LOOKED_AT)
     return [one for one in found if one.data["vertical"] == COMMERCIAL and FIRST_VERSION.search(one.data["filename"])]
 
 

@@ -23,7 +23,7 @@ from interlock.apps.contracts.fields.providers import ListedProviders, Provider,
 from interlock.apps.contracts.fields.signals import Signals
 from interlock.apps.contracts.fields.vertical import Vertical
 from interlock.engine import Engine
-from interlock.engine.unit import Unit
+from interlock.engine.application import Unit
 from interlock.machine import Actor
 from interlock.store import SECOND
 from interlock.store.contracts import contract_calibration as C

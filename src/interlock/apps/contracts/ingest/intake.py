@@ -11,8 +11,8 @@ from interlock.apps.contracts.models import Contract
 from interlock.apps.contracts.reading.file import media_type
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import vertical_of
-from interlock.engine import KeyTaken, artifacts, creating
-from interlock.engine.unit import Unit
+from interlock.engine import KeyTaken, artifacts
+from interlock.engine.application import Unit, create
 from interlock.machine import Actor
 
 
@@ -66,7 +66,7 @@ def take_in(
         pdf=file.digest,
     )
     try:
-        made = creating.create(
+        made = create(
             unit,
             contract,
             data,

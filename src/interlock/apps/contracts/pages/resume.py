@@ -20,7 +20,7 @@ from interlock.apps.contracts.review import evidence_places, links
 from interlock.apps.contracts.workflow.step_calls import kept, settings_of
 from interlock.dashboard.site import plain
 from interlock.engine import AlreadyDecided, EngineError, Instance, NotFound, artifacts
-from interlock.engine.unit import Unit
+from interlock.engine.application import Unit
 from interlock.http.caller import TheService
 from interlock.http.parameters import takes
 from interlock.http.problems import BadRequest

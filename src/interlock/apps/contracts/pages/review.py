@@ -27,7 +27,7 @@ from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
 from interlock.dashboard.words import title
 from interlock.engine import AlreadyDecided, EngineError, Forbidden, Instance, NotFound, ReviewHeld, artifacts, reviews
-from interlock.engine.unit import Unit
+from interlock.engine.application import Unit
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.http.waiting_slots import counted_for

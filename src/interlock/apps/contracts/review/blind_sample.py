@@ -7,7 +7,6 @@ those of a review.
 from __future__ import annotations
 
 import hashlib
-import json
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -20,14 +19,14 @@ from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.vertical import Vertical
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import SAMPLE_WINDOW, contract
-from interlock.engine import Engine
-from interlock.engine.unit import Unit
+from interlock.engine import Engine, reviews
+from interlock.engine.application import Unit
 from interlock.machine import Actor, Ask, Review
 from interlock.store.contracts import contract_label as L
-from interlock.store.tables import review as R
 
 NAME = "blind_sample"
 DONE, UNREADABLE = "done", "unreadable"
+MOST = 10_000
 
 
 def chosen(id: UUID, share: float) -> bool:
@@ -67,24 +66,21 @@ def _form(vertical: Vertical) -> type[BaseModel]:
 
 def learn(engine: Engine) -> int:
     """What people read in samples becomes labels; how many contracts were new."""
-    there = sa.select(L.c.id).where(L.c.instance_id == R.c.instance_id)
-    query = sa.select(R.c.id).where(
-        R.c.machine == contract.name, R.c.name == NAME, R.c.decision == DONE, ~there.exists()
-    )
-    found = engine.read(lambda conn: conn.execute(query).scalars().all())
-    return sum(engine.write(partial(_learn, review_id=one), name="calibrate") for one in found)
+    read = reviews.Wanted(machine=contract.name, name=NAME, decision=DONE, not_of=sa.select(L.c.instance_id))
+    found = engine.read(lambda conn: reviews.decided(conn, read, limit=MOST))
+    return sum(engine.write(partial(_learn, review_id=one.id), name="calibrate") for one in found)
 
 
 def _learn(unit: Unit, review_id: UUID) -> bool:
     from interlock.apps.contracts.steps import DEFAULTS, vertical_of  # which ask for samples
 
-    review = unit.conn.execute(sa.select(R).where(R.c.id == review_id)).one()
+    review = reviews.get(unit.conn, review_id)
     instance = unit.lock(review.instance_id)  # two processes may be at it
     if unit.conn.execute(sa.select(L.c.id).where(L.c.instance_id == instance.id).limit(1)).first() is not None:
         return False
     vertical = vertical_of(instance.data["vertical"], unit.core.settings.get("contracts") or DEFAULTS)
     read = stored.fields(unit.conn, instance.id, instance.data)
-    told: dict[str, Any] = json.loads(review.answer or "{}")
+    told = review.answer or {}
     learnt = False
     for definition in vertical.required:
         machine, text = read.get(definition.name) or {}, str(told.get(definition.name) or "").strip()
@@ -98,7 +94,7 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
             definition.name,
             machine["signals"],
             meant == machine["normalised"],
-            Actor.parse(review.decided_by),
+            Actor.parse(str(review.decided_by)),
         )
         learnt = True
     return learnt

@@ -15,8 +15,8 @@ from interlock.apps.contracts.models import FieldDecision
 from interlock.apps.contracts.reading import Document
 from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.steps import DEFAULTS, short, vertical_of
-from interlock.engine import Instance, InvalidData, artifacts, moves
-from interlock.engine.unit import Unit
+from interlock.engine import Instance, InvalidData, artifacts
+from interlock.engine.application import Unit, change
 from interlock.machine import Actor, Edge
 from interlock.store import moment
 
@@ -56,15 +56,15 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
         for one in _implied(vertical, read, decisions):
             decisions[one.field] = one
             _decide(unit, vertical, read, one, actor, document, implied=True)
-    change: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     if edge.to == VALIDATED:
-        change["problems"] = _check(unit, vertical, read, decisions)
+        changed["problems"] = _check(unit, vertical, read, decisions)
     _learn(unit, instance, vertical, before, decisions, actor)
     digest = artifacts.keep(
         unit, instance.id, stored.FIELDS, stored.packed(read), media_type=stored.JSON, actor=actor, step=REVIEW_REQUIRED
     )
-    change |= {"fields": digest, "values": short(vertical, read)}
-    unit.record(instance, "amended", actor, payload=moves.change_data(contract, instance, change))
+    changed |= {"fields": digest, "values": short(vertical, read)}
+    change(unit, instance, changed, actor)
     if edge.to == VALIDATED and not data["drive"]:  # whoever drives it says when it goes on
         instance.wake = instance.due_at = None
 

@@ -15,14 +15,13 @@ import sqlalchemy as sa
 
 from interlock.apps.contracts.machine import contract
 from interlock.engine import Instance, NotFound, reviews
+from interlock.engine.application import Unit, find
 from interlock.engine.reviews import OpenReview
-from interlock.engine.unit import Unit, load
 from interlock.machine import Actor
 from interlock.people import NotAllowed, Principal, vouchers
 from interlock.store import SECOND, Micros
 from interlock.store.contracts import signing_key
 from interlock.store.sql import upsert
-from interlock.store.tables import instance as I
 
 NAME = "contract-review"
 DAY = 24 * 3600 * SECOND
@@ -97,13 +96,13 @@ def opened(conn: sa.Connection, id: UUID, link: Link, now: Micros) -> tuple[Inst
         raise NotAllowed("this link is not one of ours, or was changed; ask for a new one")
     if link.until <= now:
         raise NotAllowed("the time of this link is over; ask for a new one")
-    found = load(conn, conn.execute(sa.select(I).where(I.c.id == id, I.c.machine == contract.name)).all())
-    if not found:
+    found = find(conn, id, machine=contract.name)
+    if found is None:
         raise NotFound(f"there is no workflow {id} to review")
     name = Actor.parse(link.by).name
-    actor = vouchers.good_for(conn, name, link.via, "review", found[0].workspace, now)
+    actor = vouchers.good_for(conn, name, link.via, "review", found.workspace, now)
     reviews.must_be_open(reviews.get(conn, link.review))
-    return found[0], actor
+    return found, actor
 
 
 def checked(unit: Unit, id: UUID, link: Link) -> tuple[Instance, Actor]:

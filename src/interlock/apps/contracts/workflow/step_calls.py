@@ -31,8 +31,8 @@ from interlock.apps.contracts.machine import (
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import DEFAULTS, comparable
 from interlock.apps.contracts.workflow.answers import envelope, failure, given_up, workflow
-from interlock.engine import Instance, NotFound, firing, moves
-from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
+from interlock.engine import Instance, NotFound
+from interlock.engine.application import SYSTEM_ACTOR, Unit, change, find, fire, under_way
 from interlock.http.caller import credentials, require, still_known
 from interlock.http.heavy import CallerGone, TooBusy, gone
 from interlock.http.problems import BadRequest
@@ -41,7 +41,6 @@ from interlock.http.writing import Writer
 from interlock.machine import Actor
 from interlock.machine.transitions import PEOPLE
 from interlock.people import NotAuthenticated, Principal
-from interlock.store.tables import instance as I
 
 LINE = (PENDING, PARSING_PDF, EXTRACTING, VALIDATING, REVIEW_REQUIRED, VALIDATED, COMPARING, COMPLETED)
 """The way of a contract that nothing goes wrong with."""
@@ -77,11 +76,11 @@ def settings_of(service: Service) -> ContractSettings:
 
 def seen(conn: sa.Connection, id: UUID, who: Principal) -> Instance:
     """The workflow, if whoever asks may see it."""
-    found = load(conn, conn.execute(sa.select(I).where(I.c.id == id, I.c.machine == contract.name)).all())
-    if not found:
+    found = find(conn, id, machine=contract.name)
+    if found is None:
         raise NotFound(f"there is no workflow {id}")
-    require(who, "read", found[0].workspace, f"workflow {id}", machine=contract.name)
-    return found[0]
+    require(who, "read", found.workspace, f"workflow {id}", machine=contract.name)
+    return found
 
 
 def kept(instance: Instance) -> Instance:
@@ -158,9 +157,7 @@ def begin(
         raise WrongState(f"workflow {instance.id} is {at}; {hint}")
     if patch and instance.state in {VALIDATED, FAILED} and where in step.states:
         comparable(unit.conn, patch["compare_with"], instance.workspace, settings)
-        change = moves.change_data(contract, instance, patch)
-        if any(change.values()):
-            unit.record(instance, "amended", actor, payload=change)
+        change(unit, instance, patch, actor)
     elif patch and any(instance.data[name] != value for name, value in patch.items()):
         raise WrongState(
             f"workflow {instance.id} is {instance.state}; what it is compared with cannot be changed any more"
@@ -170,9 +167,9 @@ def begin(
     if instance.state == FAILED:
         # An orchestrator may call a step again; that a contract is tried again is the service's own rule.
         by = actor if actor.kind in PEOPLE else SYSTEM_ACTOR
-        firing.fire(unit, instance.id, "retry", by, reason=f"{actor} called its step again")
-    elif instance.state == step.states[0] and not firing.under_way(instance):
-        firing.fire(unit, instance.id, "run", actor)
+        fire(unit, instance.id, "retry", by, reason=f"{actor} called its step again")
+    elif instance.state == step.states[0] and not under_way(instance):
+        fire(unit, instance.id, "run", actor)
 
 
 def _where(instance: Instance) -> str:
@@ -209,7 +206,7 @@ async def until(write: Writer, id: UUID, step: Step, wait: float | None, *, done
 
 
 def _at_work(instance: Instance, step: Step) -> bool:
-    return instance.state in step.states and firing.under_way(instance)
+    return instance.state in step.states and under_way(instance)
 
 
 async def _ended(write: Writer, found: Instance, step: Step, wait: float) -> Instance:

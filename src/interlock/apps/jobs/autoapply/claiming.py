@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from interlock.apps.jobs.autoapply.machine import FAILED, REQUIRES_REVIEW, SUBMITTED, application
-from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.machine import SUBMITTED as REPORTED
 from interlock.apps.jobs.claims.machine import run
-from interlock.engine import Instance, firing
-from interlock.engine.unit import Unit
+from interlock.engine import Instance
+from interlock.engine.application import Unit, find_by_key, fire
 from interlock.machine import Actor, Edge
 from interlock.machine.transitions import PEOPLE
 
@@ -17,9 +16,9 @@ def settle(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """A person verified a submission whose outcome was unknown: its run ends alike, and its job goes on."""
     if edge.source != REQUIRES_REVIEW or actor.kind not in PEOPLE or not instance.data.get("run_id"):
         return
-    found = steps.find(unit, instance.workspace, run.name, instance.data["run_id"])
+    found = find_by_key(unit, instance.workspace, run.name, instance.data["run_id"])
     if found is None or found.state != REPORTED:
         return
     unit.lock(found.id)
     event = "succeed" if edge.to == SUBMITTED else "fail"
-    firing.fire(unit, found.id, event, actor, reason=f"its application was verified: {edge.to}")
+    fire(unit, found.id, event, actor, reason=f"its application was verified: {edge.to}")

@@ -37,8 +37,8 @@ from interlock.apps.jobs.claims.bodies import (
 )
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.redis_view import Shown
-from interlock.engine import Instance, NotFound, creating, firing, moves
-from interlock.engine.unit import Unit, load
+from interlock.engine import Instance, NotFound
+from interlock.engine.application import Unit, change, create, find_by_key, fire, instances, lock_by_keys
 from interlock.http.api.instances import workspace_of
 from interlock.http.caller import Caller, TheService, need, require
 from interlock.http.direct import Router
@@ -47,7 +47,6 @@ from interlock.http.writing import Write, Writer, writer
 from interlock.machine import AGENT, Actor
 from interlock.people import Principal
 from interlock.store.jobs import job_index, job_tag
-from interlock.store.tables import instance as I
 
 router = Router(prefix="/api/crawler", tags=["claims"], route_class=Strict)
 EVENTS = {"expired": "expire", "rejected": "reject"}
@@ -140,19 +139,13 @@ def _report(unit: Unit, workspace: str, body: ReportBody | HeartbeatBody, actor:
 
 def _add(unit: Unit, workspace: str, body: AddBody, actor: Actor) -> AddedOut:
     wanted = {steps.job_key(one.board, one.job_id): one for one in body.jobs}
-    rows = unit.conn.execute(
-        sa.select(I)
-        .where(I.c.workspace == workspace, I.c.machine == job.name, I.c.unique_key.in_(list(wanted)))
-        .order_by(I.c.id)
-        .with_for_update()
-    ).all()
-    known = {found.key: found for found in unit.adopt(rows)}
+    known = {found.key: found for found in lock_by_keys(unit, workspace, job.name, list(wanted))}
     updated = 0
     for key, seen in wanted.items():
         posting = known.get(key)
         if posting is None:
             labels = {"board": seen.board}
-            creating.create(
+            create(
                 unit, job, seen.model_dump(), actor, key=key, workspace=workspace, labels=labels, by_application=True
             )
         elif _update(unit, posting, seen, actor):
@@ -166,11 +159,10 @@ def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
         return False  # a crawler that sees it again does not bring back what somebody had erased
     said = seen.model_dump(mode="json", exclude_unset=True)
     tags = said.get("tags")
-    change = moves.change_data(job, posting, said)
-    if not any(change.values()):
+    changed = change(unit, posting, said, actor)
+    if changed is None:
         return False
-    unit.record(posting, "amended", actor, payload=change)
-    if tags is not None and "tags" in change["set"]:
+    if tags is not None and "tags" in changed:
         followers.retag(unit, posting, tags)
     return True
 
@@ -187,7 +179,7 @@ async def patch_jobs(write: Write, body: Patched) -> Response:
 
 
 def _decide(unit: Unit, workspace: str, body: DecideBody, who: Principal) -> JobOut:
-    posting = steps.find(unit, workspace, job.name, steps.job_key(body.board, body.job_id))
+    posting = find_by_key(unit, workspace, job.name, steps.job_key(body.board, body.job_id))
     if posting is None:
         raise NotFound(f"there is no job {body.job_id!r} on board {body.board!r}")
     if body.status not in EVENTS:
@@ -195,7 +187,7 @@ def _decide(unit: Unit, workspace: str, body: DecideBody, who: Principal) -> Job
             f"a job becomes {body.status!r} by what its runs report, not by hand; by hand it is expired or rejected"
         )
     if posting.state != body.status:
-        firing.fire(unit, posting.id, EVENTS[body.status], who.actor_in(workspace), reason=body.reason)
+        fire(unit, posting.id, EVENTS[body.status], who.actor_in(workspace), reason=body.reason)
     return JobOut.of(posting)
 
 
@@ -238,8 +230,7 @@ def _runs(conn: sa.Connection, workspace: str, job_id: str, board: str | None) -
     jobs = sa.select(job_index.c.instance_id).where(job_index.c.workspace == workspace, job_index.c.job_id == job_id)
     if board is not None:
         jobs = jobs.where(job_index.c.board == board)
-    query = sa.select(I).where(I.c.parent.in_(jobs), I.c.machine == run.name).order_by(I.c.id).limit(1000)
-    return RunsOut(runs=[RunOut.of(found) for found in load(conn, conn.execute(query).all())])
+    return RunsOut(runs=[RunOut.of(found) for found in instances(conn, run.name, children_of=jobs, limit=1000)])
 
 
 def _jobs(
@@ -251,19 +242,27 @@ def _jobs(
     after: UUID | None,
     limit: int,
 ) -> JobsOut:
-    query = sa.select(I).where(I.c.machine == job.name, I.c.workspace == workspace)
-    if board is not None:
-        query = query.join(job_index, job_index.c.instance_id == I.c.id).where(
-            job_index.c.workspace == workspace, job_index.c.board == board
-        )
-    if tag is not None:
-        query = query.join(job_tag, job_tag.c.instance_id == I.c.id).where(
-            job_tag.c.workspace == workspace, job_tag.c.tag == tag
-        )
-    if status is not None:
-        query = query.where(I.c.state == status)
-    if after is not None:
-        query = query.where(I.c.id > after)
-    found = load(conn, conn.execute(query.order_by(I.c.id).limit(limit + 1)).all())
+    found = instances(
+        conn,
+        job.name,
+        workspace=workspace,
+        states=None if status is None else (status,),
+        among=_wanted(workspace, board, tag),
+        after=after,
+        limit=limit + 1,
+    )
     more = len(found) > limit
     return JobsOut(jobs=[JobOut.of(one) for one in found[:limit]], next=str(found[limit - 1].id) if more else None)
+
+
+def _wanted(workspace: str, board: str | None, tag: str | None) -> sa.Select[tuple[UUID]] | None:
+    """Which jobs are on this board and have this tag; None for all."""
+    on_board = sa.select(job_index.c.instance_id).where(job_index.c.workspace == workspace, job_index.c.board == board)
+    tagged = sa.select(job_tag.c.instance_id).where(job_tag.c.workspace == workspace, job_tag.c.tag == tag)
+    if board is None:
+        return tagged if tag is not None else None
+    if tag is None:
+        return on_board
+    return on_board.join(job_tag, job_tag.c.instance_id == job_index.c.instance_id).where(
+        job_tag.c.workspace == workspace, job_tag.c.tag == tag
+    )

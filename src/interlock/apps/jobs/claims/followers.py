@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 from functools import partial
-from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -29,14 +28,23 @@ from interlock.apps.jobs.claims.machine import (
     job,
     run,
 )
-from interlock.engine import Engine, Instance, firing, isolation, last_resort, leases, moves
-from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.engine import Engine, Instance, leases
+from interlock.engine.application import (
+    SYSTEM_ACTOR,
+    Unit,
+    ask,
+    change,
+    find,
+    find_by_key,
+    fire,
+    instances,
+    named,
+    passes,
+    set_aside,
+)
 from interlock.machine import AGENT, WORKER, Actor, Edge
-from interlock.store import span
 from interlock.store.jobs import job_index, job_tag
 from interlock.store.sql import upsert
-from interlock.store.tables import instance as I
-from interlock.store.tables import lease as L
 
 log = logging.getLogger("interlock.claims")
 
@@ -82,17 +90,17 @@ def _end_its_run(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> Non
     """Somebody else than the run moved a claimed job: the run cannot go on as if nothing had happened."""
     if edge.source != QUEUED:
         return
-    found = steps.find(unit, posting.workspace, run.name, posting.data["run_id"] or "")
+    found = find_by_key(unit, posting.workspace, run.name, posting.data["run_id"] or "")
     if found is None or found.state not in steps.LIVE:
         return
     unit.lock(found.id)
     why = f"{actor} moved its job to {posting.state}"
     if found.state == PENDING:
-        firing.fire(unit, found.id, "lose", SYSTEM_ACTOR, reason=why)
+        fire(unit, found.id, "lose", SYSTEM_ACTOR, reason=why)
     elif edge.to == APPLIED:
-        firing.fire(unit, found.id, "succeed", actor, reason=why)
+        fire(unit, found.id, "succeed", actor, reason=why)
     elif edge.to == DISCOVERED:
-        firing.fire(unit, found.id, "fail", actor, data={"error": why}, reason=why)
+        fire(unit, found.id, "fail", actor, data={"error": why}, reason=why)
     else:
         _ask(unit, found)
 
@@ -112,26 +120,26 @@ def _its_job_goes_on(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> N
     if posting.state != QUEUED or posting.data["run_id"] != found.key:
         return
     if edge.to == SUCCESS:
-        firing.fire(unit, posting.id, "apply", actor, payload={"run": str(found.id)})
+        fire(unit, posting.id, "apply", actor, payload={"run": str(found.id)})
     elif not _others(unit, found):
-        firing.fire(unit, posting.id, "release", actor, payload={"run": str(found.id)})
+        fire(unit, posting.id, "release", actor, payload={"run": str(found.id)})
 
 
 def _others(unit: Unit, found: Instance) -> bool:
     """Whether another run of the same job is under way."""
-    others = sa.select(I.c.id).where(I.c.parent == found.parent, I.c.state.in_(steps.LIVE), I.c.id != found.id)
-    return unit.conn.execute(others.limit(1)).first() is not None
+    siblings = instances(unit.conn, run.name, children_of=found.parent, states=steps.LIVE, limit=2)
+    return any(one.id != found.id for one in siblings)
 
 
 def _let_go(unit: Unit, found: Instance, actor: Actor) -> None:
     """Only its holder releases the lock; an agent that does not hold it any more comes too late."""
     name, holders = steps.lock_of(found), (str(found.key), _verifier(str(found.key)))
-    mine = sa.and_(L.c.name == name, L.c.holder.in_(holders))
     late = actor.kind in {AGENT, WORKER}
     if late:
-        mine = sa.and_(mine, L.c.holder == holders[0], L.c.until > unit.now)
-    freed = unit.conn.execute(sa.update(L).where(mine).values(holder=None, until=None, instance_id=None)).rowcount
-    if late and freed != 1:
+        freed = leases.free(unit.conn, name, holders[:1], held_at=unit.now)
+    else:
+        freed = leases.free(unit.conn, name, holders)
+    if late and not freed:
         raise steps.Conflict(f"run {found.key!r} does not hold the lease {name!r} any more; nothing was changed")
     if mirror := unit.core.mirror:
         unit.after_commit += [partial(mirror.release, name, holder) for holder in holders]
@@ -140,25 +148,16 @@ def _let_go(unit: Unit, found: Instance, actor: Actor) -> None:
 def _ask(unit: Unit, found: Instance) -> None:
     """The application may be out there: a person finds out, and until then nobody else can apply."""
     name, verifier = steps.lock_of(found), _verifier(str(found.key))
-    unit.conn.execute(
-        sa.update(L)
-        .where(L.c.name == name, L.c.holder.in_((str(found.key), verifier)))
-        .values(holder=verifier, fence=L.c.fence + 1, until=unit.now + span(VERIFYING))
-    )
+    leases.hand_over(unit.conn, unit.now, name, (str(found.key), verifier), verifier, VERIFYING)
     if mirror := unit.core.mirror:
         unit.after_commit.append(partial(mirror.release, name, str(found.key)))
         unit.after_commit.append(partial(_show, mirror, name, verifier))
     if found.data["requires_verification"]:
         return
-    change = moves.change_data(run, found, {"requires_verification": True})
-    unit.record(
-        found,
-        "reported",
-        SYSTEM_ACTOR,
-        payload={**change, "reason": "its lease ran out after it had reported a submission"},
-    )
+    why = {"reason": "its lease ran out after it had reported a submission"}
+    change(unit, found, {"requires_verification": True}, SYSTEM_ACTOR, kind="reported", payload=why)
     evidence = {"board": found.data["board"], "job": found.data["job_id"], "agent": found.data["agent"]}
-    moves.open_review(unit, found, "requires_verification", VERIFY, state=SUBMITTED, evidence=evidence)
+    ask(unit, found, "requires_verification", VERIFY, state=SUBMITTED, evidence=evidence)
 
 
 def _show(mirror: leases.Mirror, name: str, holder: str) -> None:
@@ -170,28 +169,27 @@ def _show(mirror: leases.Mirror, name: str, holder: str) -> None:
 
 def over(conn: sa.Connection, now: int, limit: int = 200) -> list[str]:
     """Names of apply locks that somebody held and did not renew."""
-    query = sa.select(L.c.name).where(L.c.holder.is_not(None), L.c.until <= now).order_by(L.c.until).limit(limit)
-    ours = sa.or_(L.c.name.startswith("lock:apply:", autoescape=True), L.c.name.like("lock@%:apply:%"))
-    return list(conn.execute(query.where(ours)).scalars())
+    return leases.run_out(conn, now, ("lock:apply:%", "lock@%:apply:%"), limit)
 
 
 def expire(unit: Unit, name: str) -> bool:
     """What happens to a run whose lease ran out; False when it was renewed or ended meanwhile."""
-    row = unit.conn.execute(sa.select(L).where(L.c.name == name)).first()
-    if row is None or row.instance_id is None:
+    lease = leases.kept(unit.conn, name)
+    if lease is None or lease.instance_id is None:
         return False
-    parent = unit.conn.execute(sa.select(I.c.parent).where(I.c.id == row.instance_id)).scalar()
-    unit.lock_many([i for i in (parent, row.instance_id) if i is not None])
-    row = unit.conn.execute(sa.select(L).where(L.c.name == name).with_for_update()).one()
-    if row.holder is None or row.until > unit.now or row.instance_id not in unit.known:
+    seen = find(unit.conn, lease.instance_id, machine=run.name)
+    parent = seen.parent if seen is not None else None
+    unit.lock_many([i for i in (parent, lease.instance_id) if i is not None])
+    lease = leases.kept(unit.conn, name, lock=True)
+    if lease is None or not lease.ran_out(unit.now) or lease.instance_id not in unit.known:
         return False
-    found = unit.lock(row.instance_id)
+    found = unit.lock(lease.instance_id)
     if found.state == PENDING:
         steps.lose(unit, found)
     elif found.state == SUBMITTED:
         _ask(unit, found)
     else:
-        unit.conn.execute(sa.update(L).where(L.c.name == name).values(holder=None, until=None, instance_id=None))
+        leases.free(unit.conn, name, [str(lease.holder)])
     return True
 
 
@@ -202,19 +200,19 @@ def sweep(engine: Engine) -> bool:
         try:
             engine.write(partial(expire, name=name), name="expire_lease")
         except BaseException as error:
-            if isolation.passes(error):
+            if passes(error):
                 raise
             # Its run waits for a person. The lock stays, or somebody else would apply; the others are looked at.
-            log.error("the lease %r ran out and its run cannot be moved: %s", name, isolation.named(error))
+            log.error("the lease %r ran out and its run cannot be moved: %s", name, named(error))
             engine.write(partial(_give_up, name=name, error=error), name="expire_lease")
     return len(names) == 200
 
 
 def _give_up(unit: Unit, name: str, error: BaseException) -> None:
-    its: UUID | None = unit.conn.execute(sa.select(L.c.instance_id).where(L.c.name == name)).scalar()
-    if its is not None:
-        last_resort.set_aside(unit, unit.lock(its), error, "lease")
-    unit.conn.execute(sa.update(L).where(L.c.name == name).values(until=unit.now + span(VERIFYING)))
+    lease = leases.kept(unit.conn, name)
+    if lease is not None and lease.instance_id is not None:
+        set_aside(unit, unit.lock(lease.instance_id), error, "lease")
+    leases.postpone(unit.conn, unit.now, name, VERIFYING)
 
 
 def retag(unit: Unit, posting: Instance, tags: list[str]) -> None:

@@ -34,19 +34,21 @@ from interlock.engine import (
     LeaseTaken,
     NotFound,
     Refused,
-    creating,
-    firing,
-    keys,
     leases,
-    moves,
 )
-from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.engine.application import (
+    SYSTEM_ACTOR,
+    Unit,
+    change,
+    create,
+    find_by_key,
+    fire,
+    free_keys,
+    lock_by_keys,
+)
 from interlock.machine import Actor, WorkError
 from interlock.people import OPERATORS
-from interlock.store import Micros, moment, span
-from interlock.store.prepared import Prepared
-from interlock.store.tables import instance as I
-from interlock.store.tables import lease as L
+from interlock.store import Micros, moment
 
 LEASE = timedelta(seconds=300)
 LIVE = (PENDING, SUBMITTED)
@@ -108,24 +110,6 @@ def lock_of(instance: Instance) -> str:
     return lock_name(instance.workspace, instance.data["board"], instance.data["job_id"])
 
 
-_BY_KEY = sa.select(I).where(
-    I.c.workspace == sa.bindparam("workspace"),
-    I.c.machine == sa.bindparam("machine"),
-    I.c.unique_key == sa.bindparam("key"),
-)
-BY_KEY, LOCKED = Prepared(_BY_KEY), Prepared(_BY_KEY.with_for_update())
-
-
-def find(unit: Unit, workspace: str, machine: str, key: str, *, lock: bool = True) -> Instance | None:
-    for known in unit.known.values():
-        if (known.machine, known.key, known.workspace) == (machine, key, workspace):
-            return known
-    row = (LOCKED if lock else BY_KEY).first(unit.conn, workspace=workspace, machine=machine, key=key)
-    if row is None:
-        return None
-    return unit.adopt([row])[0] if lock else Instance(*row)
-
-
 # -- the agent's side
 
 
@@ -140,8 +124,8 @@ def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
     for workspace in sorted({one.workspace for one in asked}):
         mine = [one.wish for one in asked if one.workspace == workspace]
         jobs = [job_key(wish.board, wish.job_id) for wish in mine]
-        postings |= {(workspace, found.key): found for found in keys.locked(unit, workspace, job.name, jobs)}
-        runs = keys.look_up(unit, workspace, run.name, [wish.run_id for wish in mine])
+        postings |= {(workspace, found.key): found for found in lock_by_keys(unit, workspace, job.name, jobs)}
+        runs = free_keys(unit, workspace, run.name, [wish.run_id for wish in mine])
         free |= {(workspace, run_id) for run_id in runs}
     begun: list[tuple[Instance, Instance] | None] = []
     for one in asked:
@@ -193,13 +177,13 @@ def _begin(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance:
         "variant_id": wish.variant_id,
         "artifacts": dict(wish.artifacts),
     }
-    return creating.create(
+    return create(
         unit, run, data, agent, key=wish.run_id, workspace=posting.workspace, parent=posting, by_application=True
     )
 
 
 def _claimed(unit: Unit, posting: Instance, begun: Instance, agent: Actor) -> None:
-    firing.fire(unit, posting.id, "claim", agent, data={"run_id": begun.key}, payload={"run": str(begun.id)})
+    fire(unit, posting.id, "claim", agent, data={"run_id": begun.key}, payload={"run": str(begun.id)})
 
 
 def _used(unit: Unit, run_id: UUID) -> str:
@@ -215,7 +199,7 @@ def _used(unit: Unit, run_id: UUID) -> str:
 
 def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
     """The run that holds the job from now on; the same wish of the same agent again is answered alike."""
-    posting = find(unit, workspace, job.name, job_key(wish.board, wish.job_id))
+    posting = find_by_key(unit, workspace, job.name, job_key(wish.board, wish.job_id))
     if posting is None:
         raise NotFound(f"there is no job {wish.job_id!r} on board {wish.board!r}; add it first")
     if posting.state == QUEUED:
@@ -245,7 +229,7 @@ def _claimed_before(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> 
     if posting.data["run_id"] != wish.run_id:
         return None
     held = leases.find(unit.conn, unit.now, lock_of(posting))
-    mine = find(unit, posting.workspace, run.name, wish.run_id)
+    mine = find_by_key(unit, posting.workspace, run.name, wish.run_id)
     if held is None or held.holder != wish.run_id or mine is None or mine.data["agent"] != agent.name:
         raise Conflict(f"run {wish.run_id!r} does not hold the job any more; nothing was claimed")
     return mine
@@ -257,7 +241,7 @@ def _expire_if_over(unit: Unit, posting: Instance) -> None:
     if held is not None:
         raise _held_by_another(held)
     # Only looked at: whoever decides about a run has locked it and waits for the job, which is locked here.
-    other = find(unit, posting.workspace, run.name, posting.data["run_id"] or "", lock=False)
+    other = find_by_key(unit, posting.workspace, run.name, posting.data["run_id"] or "", lock=False)
     if other is not None and other.state == PENDING:
         other = unit.lock(other.id)
     if other is not None and other.state == SUBMITTED:
@@ -270,7 +254,7 @@ def _expire_if_over(unit: Unit, posting: Instance) -> None:
 
 
 def lose(unit: Unit, found: Instance) -> None:
-    firing.fire(unit, found.id, "lose", SYSTEM_ACTOR, reason="its lease ran out before it reported a submission")
+    fire(unit, found.id, "lose", SYSTEM_ACTOR, reason="its lease ran out before it reported a submission")
 
 
 def report(
@@ -284,7 +268,7 @@ def report(
     error: str | None = None,
 ) -> Instance:
     """What an agent tells about its run: how far it is, what it sent. Every report renews the lease."""
-    found = find(unit, workspace, run.name, run_id, lock=False)
+    found = find_by_key(unit, workspace, run.name, run_id, lock=False)
     if found is None:
         raise NotFound(f"there is no run {run_id!r}")
     # The job first: locks are taken in the order of ids.
@@ -309,28 +293,19 @@ def report(
     if error is not None and status == FAILED:
         data["error"] = error
     try:
-        return firing.fire(unit, found.id, REPORTS[status], agent, data=data or None)
+        return fire(unit, found.id, REPORTS[status], agent, data=data or None)
     except Forbidden as late:
         raise Conflict(f"run {run_id!r} waits for a person to verify it; nothing was changed") from late
 
 
 def _add(unit: Unit, found: Instance, data: Mapping[str, Any], agent: Actor) -> None:
-    change = moves.change_data(run, found, data, ("artifacts",))
-    if any(change.values()):
-        unit.record(found, "reported", agent, payload=change)
-
-
-RENEW = Prepared(
-    sa.update(L)
-    .where(L.c.name == sa.bindparam("name_"), L.c.holder == sa.bindparam("holder_"), L.c.until > sa.bindparam("now"))
-    .values(until=sa.bindparam("until"))
-)
+    change(unit, found, data, agent, kind="reported", merges=("artifacts",))
 
 
 def heartbeat(unit: Unit, found: Instance) -> None:
     """Hold the lease longer; Conflict when it is not this run's any more."""
     name, holder = lock_of(found), str(found.key)
-    if RENEW.count(unit.conn, name_=name, holder_=holder, now=unit.now, until=unit.now + span(LEASE)) != 1:
+    if not leases.prolong(unit.conn, unit.now, name, holder, LEASE):
         raise Conflict(f"run {holder!r} does not hold the lease {name!r} any more; nothing was changed")
     if mirror := unit.core.mirror:
         unit.after_commit.append(partial(mirror.renew, name, holder, LEASE))

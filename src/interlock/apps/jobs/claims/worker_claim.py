@@ -19,9 +19,8 @@ from typing import Any
 
 from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.machine import FAILED, PENDING, QUEUED, SUBMITTED, SUCCESS, job, run
-from interlock.engine import Claim, creating, firing
-from interlock.engine.finishing import must_hold
-from interlock.engine.unit import SYSTEM_ACTOR, Unit
+from interlock.engine import Claim
+from interlock.engine.application import SYSTEM_ACTOR, Unit, create, find_by_key, fire, must_hold
 from interlock.machine import WORKER, Actor, NotSent, WorkError
 from interlock.worker import Task
 
@@ -103,11 +102,11 @@ def _take(unit: Unit, claim: Claim, wish: steps.Wish, agent: str, posting: dict[
     workspace = must_hold(unit, claim).workspace
     actor = Actor(WORKER, agent)
     key = steps.job_key(wish.board, wish.job_id)
-    found = steps.find(unit, workspace, job.name, key)
+    found = find_by_key(unit, workspace, job.name, key)
     if found is None:
         data = {**posting, "board": wish.board, "job_id": wish.job_id}
         labels = {"board": wish.board}
-        creating.create(unit, job, data, actor, key=key, workspace=workspace, labels=labels, by_application=True)
+        create(unit, job, data, actor, key=key, workspace=workspace, labels=labels, by_application=True)
     elif found.state == QUEUED:
         _end_mine(unit, workspace, found.data["run_id"], agent)
     steps.claim(unit, workspace, wish, actor)
@@ -115,9 +114,9 @@ def _take(unit: Unit, claim: Claim, wish: steps.Wish, agent: str, posting: dict[
 
 def _end_mine(unit: Unit, workspace: str, run_id: str, agent: str) -> None:
     """An earlier attempt of this very step is fenced off: its run is over, if it had not submitted."""
-    found = steps.find(unit, workspace, run.name, run_id)
+    found = find_by_key(unit, workspace, run.name, run_id)
     if found is not None and found.state == PENDING and found.data["agent"] == agent:
-        firing.fire(unit, found.id, "lose", SYSTEM_ACTOR, reason="its worker was lost, and the step begins again")
+        fire(unit, found.id, "lose", SYSTEM_ACTOR, reason="its worker was lost, and the step begins again")
 
 
 def _report(
