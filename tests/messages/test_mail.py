@@ -72,7 +72,7 @@ def test_a_mail_arrives_with_its_subject_text_sender_and_date(host: MailHost) ->
     assert got["Auto-Submitted"] == "auto-generated"
     [envelope] = host.box.envelopes
     assert (envelope.mail_from, envelope.rcpt_tos) == ("interlock@example.com", ["ann@example.org"])
-    assert detail == f"taken by 127.0.0.1:{host.port} as <{ID}@example.com>"
+    assert detail == f"accepted by 127.0.0.1:{host.port} as <{ID}@example.com>"
 
 
 def test_a_second_copy_is_the_same_mail_byte_for_byte(host: MailHost) -> None:
@@ -141,7 +141,7 @@ def test_text_with_half_a_character_arrives_all_the_same(host: MailHost) -> None
     ],
 )
 def test_a_recipient_that_is_not_one_address_is_refused_before_anything_is_sent(host: MailHost, recipient: str) -> None:
-    with pytest.raises(DeliveryRefused, match="is no mail address"):
+    with pytest.raises(DeliveryRefused, match="is not a mail address"):
         mail(host.port).deliver(message(to=recipient))
     assert host.box.envelopes == []
 
@@ -152,7 +152,7 @@ def test_a_domain_with_umlauts_is_written_as_the_net_knows_it(host: MailHost) ->
 
 
 def test_a_server_that_knows_only_ascii_names_is_not_asked_again_for_others() -> None:
-    with ScriptedHost({}) as host, pytest.raises(DeliveryRefused, match="cannot take it"):
+    with ScriptedHost({}) as host, pytest.raises(DeliveryRefused, match="cannot accept it"):
         mail(host.port).deliver(message(to="zoë@example.org"))
 
 
@@ -254,7 +254,7 @@ def test_a_server_that_is_out_of_order_is_tried_again(script: dict[str, str]) ->
 @pytest.mark.parametrize("farewell", [CLOSE, "500 you never leave", SILENCE])
 def test_a_mail_that_was_taken_is_delivered_however_the_farewell_goes(farewell: str) -> None:
     with ScriptedHost({"QUIT": farewell}) as host:
-        assert mail(host.port, timeout=0.5).deliver(message()).startswith("taken by")
+        assert mail(host.port, timeout=0.5).deliver(message()).startswith("accepted by")
         assert host.heard[-2:] == [".", "QUIT"]
 
 
@@ -265,7 +265,10 @@ def test_a_server_that_is_not_there_is_tried_again() -> None:
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [({"sender": "nobody"}, "mail cannot come from 'nobody'"), ({"security": "ssl3"}, "security 'ssl3' is unknown")],
+    [
+        ({"sender": "nobody"}, "'nobody' is not a mail address"),
+        ({"security": "ssl3"}, "security 'ssl3' is unknown"),
+    ],
 )
 def test_settings_that_cannot_be_are_refused_at_once(options: dict[str, str], told: str) -> None:
     with pytest.raises(InterlockError, match=told):

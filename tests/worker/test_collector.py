@@ -12,11 +12,11 @@ from interlock.worker import gc_tuning
 
 class Ring: pass
 
-collector.settle()
+gc_tuning.settle()
 ring = Ring(); ring.itself = ring
 seen = weakref.ref(ring)
 del ring
-junk = [[] for _ in range(collector.YOUNG + 1000)]
+junk = [[] for _ in range(gc_tuning.YOUNG + 1000)]
 print(json.dumps([gc.get_threshold()[0], gc.get_freeze_count() > 10_000, seen() is None]))
 """
 

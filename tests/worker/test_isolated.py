@@ -111,8 +111,8 @@ BAD: dict[str, tuple[Callable[..., Any], set[str], str]] = {
     "leaves without a word": (leave, {"HandlerDied"}, "code 7"),
     "is killed": (be_killed, {"HandlerOutOfMemory", "HandlerDied"}, "killed"),
     "exits politely": (exit_politely, {"SystemExit"}, "3"),
-    "returns what cannot leave its process": (return_lambda, {"HandlerNonsense"}, "cannot leave its process"),
-    "returns data that cannot leave its process": (carry_lambda, {"HandlerNonsense"}, "cannot leave its process"),
+    "returns what cannot leave its process": (return_lambda, {"HandlerNonsense"}, "cannot be pickled"),
+    "returns data that cannot leave its process": (carry_lambda, {"HandlerNonsense"}, "cannot be pickled"),
     "raises what cannot be put together again": (raise_picky, {"Picky"}, "picky about 1 and 2"),
     "returns nothing": (return_nothing, {"HandlerNonsense"}, "returned nothing"),
 }
@@ -145,7 +145,7 @@ def test_a_bounded_handler_learns_what_was_refused(workshop: Opener) -> None:
 def test_a_bounded_handler_must_be_a_function_that_its_process_can_find(workshop: Opener) -> None:
     shop = workshop(errand(todo=Work(lambda task: Go("done"), MINUTE, memory_mb=64)))
     shop.open()
-    assert "function of a module" in shop.fails(shop.create()).error["message"]
+    assert "module-level function" in shop.fails(shop.create()).error["message"]
 
 
 def gone(process: int) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from interlock.store import StoreClosed, StoreGone
 from interlock.worker.event_loop import EventLoop
-from interlock.worker.handler_threads import Place, Threads
+from interlock.worker.handler_threads import Threads, ThreadSlot
 from interlock.worker.loop import Loop
 from interlock.worker.runner import awaited
 from tests.worker.waiting import eventually, took
@@ -48,7 +48,7 @@ class Errand:
 
     def __init__(self, job: Callable[[], object]) -> None:
         self._job = job
-        self.place: Place | None = None
+        self.slot: ThreadSlot | None = None
 
     def __call__(self) -> None:
         self._job()
@@ -118,11 +118,11 @@ def test_a_loop_that_asks_for_more_gets_its_next_round_at_once() -> None:
 def test_a_thread_that_was_given_up_is_replaced_and_ends_when_it_comes_back(threads: Threads) -> None:
     stuck, done = threading.Event(), threading.Event()
     errands = [run(threads, lambda: stuck.wait(20))[0] for _ in range(2)]
-    eventually(lambda: all(errand.place for errand in errands))
+    eventually(lambda: all(errand.slot for errand in errands))
     run(threads, done.set)
     assert not done.wait(0.1)  # both threads are taken
-    assert errands[0].place is not None
-    threads.give_up(errands[0].place)
+    assert errands[0].slot is not None
+    threads.give_up(errands[0].slot)
     assert done.wait(5)
     stuck.set()
     done.clear()

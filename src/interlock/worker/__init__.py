@@ -1,15 +1,19 @@
-"""Workers: loops that claim and run handlers, one loop a file, each in a thread of its own.
+"""Workers: loops that claim work and run handlers. Each loop has its own file and thread.
 
-claimer    writes down results and claims new work, in one transaction a round
-heartbeat  says that the process lives; past its word it stops writing, before others may take over
-sweeper    does what is due by itself, and takes back what lost workers held
-watcher    tells handlers that they were cancelled, or are out of time
-deliverer  gives the messages in the outbox to their channels: mail, webhook, or one's own
-scheduler  starts what the calendar says
-bulker     does bulk actions, batch by batch
+claimer       writes results and claims new work, in one transaction per round
+heartbeat     renews the worker's lease; without it the worker stops writing before others may take over
+sweeper       fires due timers and takes back the work of lost workers
+watcher       cancels handlers that lost their claim or ran out of time
+deliverer     delivers the messages of the outbox through their channels: mail, webhook or custom
+scheduler     starts instances by their schedules
+bulker        runs bulk actions in batches
+roller        adds up the history for pages and alerts
+alerter       evaluates the alert rules
+keeper        removes expired data and creates future partitions
+checkpointer  signs the history
 
-Whatever a handler does, it cannot stop these loops: plain functions run in threads, `async def` on an event loop of
-its own, and handlers with a memory limit in processes. One that never returns is fenced off and given up.
+A handler cannot stop these loops: plain functions run in threads, `async def` on a separate event loop, and handlers
+with a memory limit in processes. A handler that never returns is fenced off and abandoned.
 """
 
 from interlock.worker.awaiting import AsyncTask

@@ -1,4 +1,4 @@
-"""The alerter: looks at the alert rules, and opens, repeats and closes alerts. Every process may; one does."""
+"""The alerter: evaluates the alert rules and updates the alerts. Every process runs one; one at a time works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Alerter(Loop):
-    """Looks every 15 seconds; while all is well it only reads."""
+    """Evaluates every 15 seconds. Without open alerts it only reads."""
 
     name = "alerter"
     pause = 15.0
@@ -31,13 +31,13 @@ class Alerter(Loop):
         self.pause = pause
 
     def once(self) -> bool:
-        results = self._engine.read(self._look)
+        results = self._engine.read(self._evaluate)
         if results is not None:
             self._engine.write(lambda unit: alerts.apply(unit, results, self._notify), name="alert")
         return False
 
-    def _look(self, conn: sa.Connection) -> list[RuleResult] | None:
-        """What the rules say, if anything has to be done about it and nobody else just did."""
+    def _evaluate(self, conn: sa.Connection) -> list[RuleResult] | None:
+        """The results, if alerts must change and no other process has just evaluated."""
         now = self._engine.clock.now()
         if 0 <= now - alerts.last_evaluated(conn) < self.pause / 2 * SECOND:
             return None

@@ -1,7 +1,7 @@
-"""Threads in which the engine's own calls wait for the database while an event loop goes on.
+"""A thread pool for the engine's own blocking calls, used from an event loop.
 
-They are not the loop's default pool: that one belongs to the handlers (`asyncio.to_thread`, the look-up of a host's
-name), and whoever waits in it for a coroutine that needs a thread of it waits for ever. Nothing here waits for a loop.
+It is separate from the loop's default pool, which belongs to handlers (`asyncio.to_thread`, host name lookups). Waiting
+in that pool for a coroutine that needs one of its threads could deadlock. Nothing in this pool waits for a loop.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _threads: ThreadPoolExecutor | None = None
 
 
 def _pool() -> ThreadPoolExecutor:
-    """One for all event loops of the process; its threads start when they are needed."""
+    """One pool for all event loops of the process. Threads start on demand."""
     global _threads
     with _lock:
         if _threads is None:
@@ -30,18 +30,18 @@ def _pool() -> ThreadPoolExecutor:
 
 
 async def aside(function: Callable[..., T], /, *args: Any, **options: Any) -> T:
-    """Run a call that waits for the database, and only for that, without stopping the event loop."""
+    """Run a call that waits only for the database, without blocking the event loop."""
     context = contextvars.copy_context()
     job = partial(context.run, function, *args, **options)
     return await asyncio.get_running_loop().run_in_executor(_pool(), job)
 
 
 async def surely(function: Callable[..., T], /, *args: Any, **options: Any) -> T:
-    """The same, to its end: a cancellation that comes meanwhile is raised after it."""
+    """Like `aside`, but always run to the end: a cancellation is raised afterwards."""
     running = asyncio.ensure_future(aside(function, *args, **options))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         await asyncio.wait({running})
-        running.exception()  # it was seen; the cancellation is what is raised
+        running.exception()  # marks the error as retrieved; the cancellation is raised instead
         raise

@@ -1,4 +1,4 @@
-"""The bulker: does bulk actions, batch by batch. Every process may; a batch is done by one."""
+"""The bulker: runs bulk actions in batches. Every process runs one; each batch is done by one of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from interlock.worker.hinted import HintedLoop
 
 
 class Bulker(HintedLoop):
-    """Works while there is a bulk action that runs, and looks every 5 seconds whether there is one."""
+    """Works while a bulk action is running, and checks for new ones every 5 seconds."""
 
     name = "bulker"
     pause = 5.0
@@ -20,5 +20,5 @@ class Bulker(HintedLoop):
     def once(self) -> bool:
         if not self._engine.read(bulk.anything_running):
             return False
-        # None: other processes have all of them at this moment.
+        # None: other processes are working on all of them.
         return self._engine.bulk.step(self._batch) is not None

@@ -1,4 +1,4 @@
-"""The checkpointer: signs the history now and then, and once more when its process stops."""
+"""The checkpointer: signs the history at intervals, and once more when its process stops."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from interlock.store import SECOND
 from interlock.worker.loop import Loop
 
 log = logging.getLogger("interlock.audit")
-LOOK = 60.0
+LONGEST_PAUSE = 60.0
 
 
 class Checkpointer(Loop):
-    """Writes a checkpoint when the last one is old enough and something has changed; any process may."""
+    """Writes a checkpoint when the last one is old enough and something has changed. Any process may."""
 
     name = "checkpointer"
 
@@ -23,19 +23,19 @@ class Checkpointer(Loop):
         super().__init__()
         self._engine, self._file = engine, settings.audit.file
         self._every = settings.audit.every * 60
-        self.pause = min(self._every, LOOK)
+        self.pause = min(self._every, LONGEST_PAUSE)
         self._swept = False
-        """Whether this process has looked through all actions for those that nobody has signed."""
+        """Whether this process has already searched all actions for unsigned ones."""
 
     def once(self) -> bool:
         last = self._engine.read(checkpoints.last)
         now = self._engine.clock.now()
-        if last is None or last.at > now or now - last.at >= self._every * SECOND:  # a clock may have stepped back
+        if last is None or last.at > now or now - last.at >= self._every * SECOND:  # a clock may have been set back
             self.write()
         return False
 
     def write(self) -> None:
-        """Sign what has happened since the last one, and tell the log and the file that the operator named."""
+        """Sign everything since the last checkpoint, and write it to the log and to `audit.file`."""
         keys = self._engine.core.audit_keys
         if keys is None:
             return
@@ -52,7 +52,7 @@ class Checkpointer(Loop):
             self._swept = True
 
     def finish(self) -> None:
-        """The last one of a process that stops; it must not keep the process from stopping."""
+        """Write a final checkpoint. Errors must not keep the process from stopping."""
         try:
             self.write()
         except Exception as error:

@@ -1,7 +1,7 @@
-"""The claimer: writes down results and claims new work, in one transaction a round.
+"""The claimer: writes results and claims new work, in one transaction per round.
 
-A round takes whatever results came in while the last one was committed, so there is no second timer and a busy
-worker needs one commit for a whole batch. It claims only as much as it has free slots.
+A round takes all results that arrived during the last commit, so a busy worker needs one commit per batch and no extra
+timer. It claims only as much as it has free slots.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from interlock.worker.runner import Runner, Running
 log = logging.getLogger("interlock.worker")
 LONGEST_BATCH = 512
 BREATH, LONGEST_GATHERING = 0.0003, 0.01
-"""Seconds in which another result has to come while a round waits for more, and for which it waits at most."""
+"""Seconds within which another result must arrive while a round gathers, and the longest gathering."""
 
 
 class Claimer(Loop):
-    """Holds what this worker works on."""
+    """Holds the running handlers of this worker."""
 
     name = "claimer"
     pause = 0.05
@@ -54,7 +54,7 @@ class Claimer(Loop):
         self.wake()
 
     def wait(self) -> float:
-        """From 50 ms to 1 s while nothing happens: hints wake it sooner."""
+        """From 50 ms to 1 s while idle. Hints wake it sooner."""
         return min(self.pause * 2.0 ** min(self._idle_rounds, 5), 1.0)
 
     def once(self) -> bool:
@@ -65,10 +65,10 @@ class Claimer(Loop):
             self._in_round = False
 
     def _gather(self) -> None:
-        """Let the results of quick handlers come together: else the first of a batch gets a commit of its own."""
-        seen, until = 0, time.monotonic() + LONGEST_GATHERING
-        while seen < len(self._results) < min(len(self.running), LONGEST_BATCH) and time.monotonic() < until:
-            seen = len(self._results)
+        """Gather the results of quick handlers, so that the first of a batch does not get its own commit."""
+        count, until = 0, time.monotonic() + LONGEST_GATHERING
+        while count < len(self._results) < min(len(self.running), LONGEST_BATCH) and time.monotonic() < until:
+            count = len(self._results)
             time.sleep(BREATH)
 
     def _round(self) -> bool:
@@ -76,9 +76,9 @@ class Claimer(Loop):
         with self._lock:
             batch, self._results = self._results[:LONGEST_BATCH], self._results[LONGEST_BATCH:]
         if not self._trusted():
-            # Others may have these instances by now: what we hold is void, and nothing of it is written.
+            # Other workers may own these instances by now. Our claims are void, and no result is written.
             self._drop()
-            raise Fenced(f"worker {self._me.id} could not say that it lives; it lets go of what it held")
+            raise Fenced(f"worker {self._me.id} missed its heartbeat; it drops its claims")
         free = 0 if self.draining or self.stopping else self._concurrency - self._slots_taken(batch)
         done: Sequence[bool | None]
         try:
@@ -99,7 +99,7 @@ class Claimer(Loop):
         return bool(claims) and len(claims) == free
 
     def _slots_taken(self, batch: list[tuple[Running, Outcome]]) -> int:
-        """By those whose result is not in this batch."""
+        """Slots used by handlers whose result is not in this batch."""
         ended = {running for running, _ in batch}
         return sum(running.takes_a_slot for running in self.running if running not in ended)
 
@@ -113,7 +113,7 @@ class Claimer(Loop):
 
         def job(unit: Unit, results: Sequence[Result]) -> tuple[list[bool], list[Claim]]:
             done = finishing.finish(unit, results) if results else []
-            unit.flush()  # what became ready just now can be claimed just now
+            unit.flush()  # so that instances that just became ready can be claimed at once
             return done, claiming.claim(unit, self._me.id, self._queues, free, self._turn)
 
         try:
@@ -122,12 +122,12 @@ class Claimer(Loop):
             return self._engine.write(partial(job, results=finishing.read_first(results)), name="finish")
 
     def _anything_ready(self) -> bool:
-        """Looking costs no write lock, so idle workers do not stand in each other's way."""
+        """Check before claiming: reading takes no write lock, so idle workers do not block each other."""
         core = self._engine.core
         return self._engine.read(lambda conn: picking.anything_ready(core, conn, core.clock.now(), self._queues))
 
     def _each(self, batch: list[tuple[Running, Outcome]]) -> None:
-        """Write each result for itself. Those that were not reached, and what cannot be written now, are kept."""
+        """Write each result separately. Results that cannot be written now are kept for the next round."""
         left = list(batch)
         try:
             while left:
@@ -137,7 +137,9 @@ class Claimer(Loop):
             self._put_back(left)
 
     def _alone(self, running: Running, outcome: Outcome, *, again: bool = True) -> bool | None:
-        """A result that cannot be written must not sink those beside it: it fails its step. None: not yet."""
+        """Write one result. If it cannot be written, its step fails instead, without affecting the others. None:
+        retry later.
+        """
         try:
             return self._engine.finish([Result(running.claim, outcome)])[0]
         except BaseException as error:
@@ -168,7 +170,7 @@ class Claimer(Loop):
         with self._lock:
             self._results = []
         for running in list(self.running):
-            running.tell()
+            running.report_once()
             self.runner.give_up(running)
         self.stale += len(self.running)
         self.running.clear()
@@ -176,23 +178,23 @@ class Claimer(Loop):
     @property
     def busy(self) -> bool:
         with self._lock:
-            # A round that began before the drain may still bring claims: what it claims must be seen to its end.
-            # A handler that only waits for a person's answer is not waited for: it asks again where it runs next.
+            # A round that began before the drain may still bring claims, which must be finished. A handler that only
+            # waits for a person's answer is not waited for: it asks again where it runs next.
             at_work = any(not running.only_waits for running in list(self.running))
             return bool(self._in_round or at_work or self._results)
 
     def write_rest(self) -> None:
-        """At the end of a drain: results that came in after the last round."""
+        """Write the results that arrived after the last round, at the end of a drain."""
         with self._lock:
             batch, self._results = self._results, []
         if batch and self._trusted():
             self._each(batch)
 
     def unfinished(self) -> list[Claim]:
-        """What is still running at the end of a drain; told to stop, and to be given back."""
+        """Handlers still running at the end of a drain. They are cancelled, and their work is given back."""
         claims = []
         for running in list(self.running):
-            if running.tell():
+            if running.report_once():
                 self.runner.give_up(running)
                 claims.append(running.claim)
         return claims

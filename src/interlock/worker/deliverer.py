@@ -1,4 +1,4 @@
-"""The deliverer: takes messages out of the outbox and gives them to their channels, outside of any transaction."""
+"""The deliverer: takes messages from the outbox and passes them to their channels, outside any transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interlock.engine.outbox import OutboxMessage
 from interlock.engine.unit import Unit
 from interlock.machine import InterlockError
 from interlock.store import SECOND, Micros, StoreClosed, StoreError
-from interlock.worker.handler_threads import Place, Threads
+from interlock.worker.handler_threads import Threads, ThreadSlot
 from interlock.worker.hinted import HintedLoop
 
 log = logging.getLogger("interlock.worker")
@@ -26,11 +26,11 @@ CONCURRENCY = 8
 LIMIT = timedelta(seconds=60)
 IDLE = 2.0
 SPARE = timedelta(seconds=60)
-"""How much longer than the time limit a message stays taken: enough to write down what came of it."""
+"""How much longer than the time limit a message stays locked, to write its outcome."""
 
 
 class DeliveryFailed(InterlockError):
-    """It did not arrive, and a later attempt may; `retry_after` is what the other side asked for."""
+    """The message was not delivered, and a later attempt may succeed. `retry_after` is the receiver's wish."""
 
     def __init__(self, message: str, *, retry_after: timedelta | None = None) -> None:
         super().__init__(message)
@@ -38,14 +38,14 @@ class DeliveryFailed(InterlockError):
 
 
 class DeliveryRefused(InterlockError):
-    """It did not arrive, and no later attempt will: the other side, or the message itself, says so."""
+    """The message was not delivered, and no later attempt will succeed."""
 
 
 class Channel(Protocol):
-    """A way to the world. It is called from several threads at once."""
+    """A channel for messages. It is called from several threads at once."""
 
     def deliver(self, message: OutboxMessage) -> str:
-        """Deliver it and say how, for the log; else raise DeliveryFailed or DeliveryRefused."""
+        """Deliver the message and describe how, for the log. Raises DeliveryFailed or DeliveryRefused."""
         ...
 
 
@@ -55,9 +55,9 @@ class _Attempt:
     message: OutboxMessage
     begun: float
     deliver: Callable[[_Attempt], None]
-    place: Place | None = None
+    slot: ThreadSlot | None = None
     outcome: str | BaseException | None = None
-    """What the channel said; None while it is under way."""
+    """The outcome; None while the attempt is running."""
     took: Micros = 0
 
     def __call__(self) -> None:
@@ -67,8 +67,8 @@ class _Attempt:
 class Deliverer(HintedLoop):
     """Delivers up to `concurrency` messages at once, each with a time limit.
 
-    Channels share the threads, and of its channel's share one recipient gets half: who is slow keeps nobody else
-    waiting. Stopped, it takes nothing more and sees to the end what is under way.
+    Channels share the threads, and one recipient gets at most half of its channel's share, so a slow recipient delays
+    nobody else. When stopped, it takes no new messages and finishes the running attempts.
     """
 
     name = "deliverer"
@@ -95,14 +95,14 @@ class Deliverer(HintedLoop):
 
     @property
     def busy(self) -> int:
-        """How many messages are under way, or not yet written down."""
+        """How many messages are being delivered or not yet written."""
         with self._lock:
             return len(self._running) + len(self._ended)
 
     def once(self) -> bool:
         try:
             settled = self._settle()
-        finally:  # a message that goes out does not wait for another's outcome
+        finally:  # sending must not wait for the outcome of another message
             taken = self._take()
         return taken > 0 or settled > 0
 
@@ -149,17 +149,17 @@ class Deliverer(HintedLoop):
                 return  # it waited for a thread until its time was up
         try:
             said = self._channels[message.channel].deliver(message)
-            told: str | BaseException = said if isinstance(said, str) else ""
+            outcome: str | BaseException = said if isinstance(said, str) else ""
         except BaseException as error:  # also SystemExit: a channel may be anybody's code
-            told = error
-        self._end(attempt, told)
+            outcome = error
+        self._end(attempt, outcome)
 
-    def _end(self, attempt: _Attempt, told: str | BaseException) -> bool:
-        """The first word counts: the channel's, or that it took too long."""
+    def _end(self, attempt: _Attempt, outcome: str | BaseException) -> bool:
+        """Record the first outcome: the channel's, or the timeout."""
         with self._lock:
             if self._running.pop(attempt.id, None) is None:
                 return False
-            attempt.outcome = told
+            attempt.outcome = outcome
             attempt.took = round((self._engine.clock.steady() - attempt.begun) * SECOND)
             self._ended.append(attempt)
         self.wake()
@@ -168,7 +168,7 @@ class Deliverer(HintedLoop):
     # -- settling
 
     def _settle(self) -> int:
-        """Write down what came of the attempts; what cannot be written now is kept for the next round."""
+        """Write the outcomes of attempts. Those that cannot be written now are kept for the next round."""
         self._give_up_the_slow()
         with self._lock:
             ended = tuple(self._ended)
@@ -185,14 +185,14 @@ class Deliverer(HintedLoop):
         return len(ended)
 
     def _settle_each(self, ended: tuple[_Attempt, ...]) -> None:
-        """One whose outcome cannot be written must not sink those beside it; it is tried again in the next round."""
+        """Write each outcome separately, so that one that cannot be written does not affect the others."""
         for one in ended:
             try:
                 self._engine.write(lambda unit, one=one: _write(unit, [one]), name="settled")  # type: ignore[misc]
             except BaseException as error:
                 if isolation.passes(error):
                     raise
-                log.error("what came of message %s cannot be written: %s", one.message.id, isolation.named(error))
+                log.error("the outcome of message %s cannot be written: %s", one.message.id, isolation.named(error))
                 continue
             with self._lock:
                 self._ended.remove(one)
@@ -203,14 +203,14 @@ class Deliverer(HintedLoop):
         for one in late:
             if self._end(one, DeliveryFailed(f"no answer within {self._limit.total_seconds():g} seconds")):
                 log.warning("message %s: its channel %s did not return in time", one.message.id, one.message.channel)
-                if one.place is not None:
-                    self._threads.give_up(one.place)
+                if one.slot is not None:
+                    self._threads.give_up(one.slot)
 
     def _left(self, attempt: _Attempt) -> float:
         return attempt.begun + self._limit.total_seconds() - self._engine.clock.steady()
 
     def _time_left(self) -> float:
-        """Until the first of those under way is out of time; the lock is held."""
+        """Seconds until the first running attempt times out. The caller holds the lock."""
         return max(0.005, min([self.pause, *map(self._left, self._running.values())]))
 
     # -- stopping
@@ -239,19 +239,19 @@ class Deliverer(HintedLoop):
 
 def _write(unit: Unit, attempts: Iterable[_Attempt]) -> None:
     for attempt in attempts:
-        told, message, took = attempt.outcome, attempt.message, max(0, attempt.took)
-        if isinstance(told, str):
-            outbox.delivered(unit, message, took=took, detail=told, attempt=attempt.id)
+        outcome, message, took = attempt.outcome, attempt.message, max(0, attempt.took)
+        if isinstance(outcome, str):
+            outbox.delivered(unit, message, took=took, detail=outcome, attempt=attempt.id)
             continue
-        assert told is not None, "what ended has its outcome"
-        ours = isinstance(told, DeliveryFailed | DeliveryRefused)
-        error = message_of(told) if ours else f"{type(told).__name__}: {message_of(told)}"
+        assert outcome is not None, "what ended has its outcome"
+        ours = isinstance(outcome, DeliveryFailed | DeliveryRefused)
+        error = message_of(outcome) if ours else f"{type(outcome).__name__}: {message_of(outcome)}"
         outbox.failed(
             unit,
             message,
             error,
             took=took,
             attempt=attempt.id,
-            final=isinstance(told, DeliveryRefused),
-            retry_after=told.retry_after if isinstance(told, DeliveryFailed) else None,
+            final=isinstance(outcome, DeliveryRefused),
+            retry_after=outcome.retry_after if isinstance(outcome, DeliveryFailed) else None,
         )

@@ -1,4 +1,4 @@
-"""A process's duties beside its handlers: loops that any process may run, and that never do a thing twice."""
+"""Duties of a process besides handlers: loops that any process may run, and that do everything once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from interlock.worker.webhook import Endpoint, Webhooks
 
 
 class Cleaner(Loop):
-    """Deletes what has had its time: sessions, attempts to log in, answers kept for repeated requests."""
+    """Deletes expired sessions, login attempts and stored answers of idempotent requests."""
 
     name = "cleaner"
     pause = 600.0
@@ -37,7 +37,7 @@ class Cleaner(Loop):
 
 
 class Timekeeper(Loop):
-    """Follows the database's clock: servers on several machines agree about when a lease is over."""
+    """Follows the database's clock, so that servers on several hosts agree on when a lease expires."""
 
     name = "timekeeper"
     pause = 5.0
@@ -53,7 +53,7 @@ class Timekeeper(Loop):
 
 
 class Reminders:
-    """Reminders of waiting instances go to whom alerts go."""
+    """Forwards reminders of waiting instances to the recipients of alerts."""
 
     def __init__(self, engine: Engine, notify: Sequence[str]) -> None:
         self._engine, self._notify = engine, notify
@@ -69,11 +69,11 @@ class Reminders:
                 instance_id=message.instance_id,
                 workspace=message.workspace,
             )
-        return f"handed on to {', '.join(self._notify)}"
+        return f"forwarded to {', '.join(self._notify)}"
 
 
 class OfApplication(Loop):
-    """A duty that an application brought."""
+    """A duty of an application."""
 
     def __init__(self, engine: Engine, duty: Duty) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class Duties:
 
 
 def channels(settings: Settings) -> dict[str, Channel]:
-    """The ways out that are configured; nothing else is ever sent."""
+    """The configured channels. Nothing is sent elsewhere."""
     found: dict[str, Channel] = {}
     if settings.mail is not None:
         mail = settings.mail
@@ -142,7 +142,7 @@ def channels(settings: Settings) -> dict[str, Channel]:
 
 
 def serving(engine: Engine, settings: Settings) -> list[Loop]:
-    """What a process that answers requests does beside: it also notices when no worker is left."""
+    """The duties of a process that serves requests. It also notices when no worker is left."""
     return [
         Timekeeper(engine),
         Roller(engine),
@@ -153,7 +153,7 @@ def serving(engine: Engine, settings: Settings) -> list[Loop]:
 
 
 def working(engine: Engine, settings: Settings) -> list[Loop]:
-    """What a process that works does beside."""
+    """The duties of a process that runs handlers."""
     out = channels(settings)
     if settings.alerts.notify:
         out["reminder"] = Reminders(engine, settings.alerts.notify)

@@ -1,4 +1,4 @@
-"""The event loop for `async def` handlers, in a thread of its own. One that is blocked is replaced."""
+"""The event loop for `async def` handlers, in its own thread. A blocked loop is replaced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 log = logging.getLogger("interlock.worker")
 LAST_WORDS = 1.0
 Ended = Callable[[BaseException | None], None]
-"""Called once, with the error that a coroutine ended with, however it ended: also one that never began."""
+"""Called once with the error that a coroutine ended with, also if it never started."""
 
 
 class Started:
@@ -24,7 +24,7 @@ class Started:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """On the loop's own thread."""
+        """Start it. Runs on the loop's thread."""
         self._task = self._loop.create_task(self._coroutine)
         self._task.add_done_callback(self._done)
 
@@ -32,7 +32,7 @@ class Started:
         self._ended(None if task.cancelled() else task.exception())
 
     def cancel(self) -> None:
-        """From any thread; it ends when it has heard of it, or never, and tells."""
+        """Cancel it, from any thread. It ends when it reacts to the cancellation, if ever."""
         with suppress(RuntimeError):  # its loop is closed, and everything on it has ended
             self._loop.call_soon_threadsafe(self._cancel)
 
@@ -42,13 +42,13 @@ class Started:
 
 
 class EventLoop:
-    """Runs coroutines. The claims, the heartbeat and the sweeper live elsewhere, so nothing here can stop them."""
+    """Runs coroutines. Claims, heartbeat and sweeper run elsewhere, so nothing here can stop them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._asked = 0.0
+        self._pinged = 0.0
         self._answered = 0.0
         self.replaced = 0
 
@@ -64,28 +64,28 @@ class EventLoop:
         loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=_run, args=(loop,), name="interlock-events", daemon=True)
         self._thread.start()
-        self._asked = self._answered = time.monotonic()
+        self._pinged = self._answered = time.monotonic()
         return loop
 
     def blocked_for(self) -> float:
-        """Seconds since the loop last answered a question that was put to it."""
+        """Seconds for which the loop has not responded."""
         with self._lock:
             loop = self._loop
             if loop is None:
                 return 0.0
             now = time.monotonic()
-            if self._answered >= self._asked:
-                self._asked = now
+            if self._answered >= self._pinged:
+                self._pinged = now
                 loop.call_soon_threadsafe(self._answer, loop)
                 return 0.0
-            return now - self._asked
+            return now - self._pinged
 
     def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
         if loop is self._loop:
             self._answered = time.monotonic()
 
     def replace(self) -> None:
-        """Leave the blocked loop to itself: it ends once it comes free; new work gets a new one."""
+        """Abandon the blocked loop, which ends when it is free again, and use a new one."""
         with self._lock:
             old, self._loop = self._loop, None
             self.replaced += 1
@@ -93,7 +93,7 @@ class EventLoop:
             old.call_soon_threadsafe(_end_when_done, old)
 
     def close(self) -> None:
-        """End the loop; what still runs there is cancelled. A blocked one is left to itself."""
+        """Close the loop and cancel what runs on it. A blocked loop is abandoned."""
         with self._lock:
             old, self._loop = self._loop, None
             thread = self._thread
@@ -110,8 +110,8 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
                 loop.run_forever()
                 break
             except BaseException as error:
-                # A callback that ends the program (SystemExit) ends nothing here: the others go on.
-                log.error("something on the event loop raised %s; the loop goes on", type(error).__name__)
+                # A callback that raises SystemExit must not stop the other handlers.
+                log.error("a callback on the event loop raised %s; the loop continues", type(error).__name__)
         loop.run_until_complete(_end(loop))
     finally:
         loop.close()

@@ -1,16 +1,17 @@
-"""Python's collector of cycles, in a process that lives for weeks and makes a thousand short-lived objects a moment."""
+"""Tuning of Python's cycle collector for a long-lived process with many short-lived objects."""
 
 from __future__ import annotations
 
 import gc
 
 YOUNG = 50_000
-"""New objects until it looks for cycles among them. With Python's 700 it looks many times at each batch of work while
-that is still needed: a sixth of a worker's processor time."""
+"""Allocations between two collections. Python's 700 scans each batch of work many times while it is still in use: a
+sixth of a worker's CPU time.
+"""
 
 
 def settle() -> None:
-    """What is loaded by now stays, and is not looked through again. For a process's own start, not for a library's."""
+    """Exclude everything loaded so far from collection. For a process's own start, not for libraries."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, 10, 10)

@@ -1,4 +1,4 @@
-"""Threads for plain handlers: few for quick ones, many for slow ones, and none lost to one that never returns."""
+"""Threads for plain handlers: few for quick handlers, many for slow ones, and none lost to one that never returns."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Protocol
 STALL = 0.002
 
 
-class Place:
-    """A thread's place; given up, the thread ends as soon as its handler returns, if ever."""
+class ThreadSlot:
+    """The slot of a thread. An abandoned thread ends when its handler returns, if ever."""
 
     def __init__(self) -> None:
         self.given_up = False
 
 
 class Job(Protocol):
-    """Something to run, that is told where it runs."""
+    """A job that knows the slot it runs in."""
 
-    place: Place | None
+    slot: ThreadSlot | None
 
     def __call__(self) -> None: ...
 
 
 class Threads:
-    """Runs jobs on at most `size` threads, not counting those given up.
+    """Runs jobs on at most `size` threads, not counting abandoned ones.
 
-    One thread runs job after job without going to sleep between them. Only when a job has waited for 2 ms, which means
-    that handlers are slow, more threads join, twice as many each time: waking a thread for each of 200 trivial
-    handlers is time that the handlers do not get.
+    One thread runs job after job without sleeping in between. Threads are added, twice as many each time, only when a
+    job has waited for 2 ms, which means that handlers are slow: waking a thread for each of 200 trivial handlers costs
+    time that the handlers do not get.
     """
 
     def __init__(self, size: int) -> None:
@@ -65,17 +65,17 @@ class Threads:
                 self._stalling.notify()
 
     def _more(self, count: int) -> None:
-        """Wake or make so many threads; the lock is held."""
+        """Wake or create this many threads. The caller holds the lock."""
         woken = min(count, self._idle)
         self._idle -= woken
         self._called += woken
         self._wanted.notify(woken)
         for _ in range(min(count - woken, self._size - self._threads)):
             self._threads += 1
-            threading.Thread(target=self._run, args=(Place(),), name="interlock-handler", daemon=True).start()
+            threading.Thread(target=self._run, args=(ThreadSlot(),), name="interlock-handler", daemon=True).start()
 
     def _watch(self) -> None:
-        """Adds threads while jobs wait and none is taken fast enough."""
+        """Add threads while jobs wait."""
         step = 1
         with self._lock:
             while not self._closed:
@@ -89,7 +89,7 @@ class Threads:
                     self._more(step)
                     step *= 2
 
-    def _run(self, place: Place) -> None:
+    def _run(self, slot: ThreadSlot) -> None:
         while True:
             with self._lock:
                 while not self._jobs and not self._closed:
@@ -102,16 +102,16 @@ class Threads:
                     return
                 job = self._jobs.popleft()
                 self._taken += 1
-            job.place = place
+            job.slot = slot
             job()
-            if place.given_up:
+            if slot.given_up:
                 return
 
-    def give_up(self, place: Place) -> None:
-        """The thread in this place will not come back: count it out."""
+    def give_up(self, slot: ThreadSlot) -> None:
+        """Stop counting a thread that will not return."""
         with self._lock:
-            if not place.given_up:
-                place.given_up = True
+            if not slot.given_up:
+                slot.given_up = True
                 self.given_up += 1
                 self._threads -= 1
                 if self._jobs and self._idle == self._threads:

@@ -1,4 +1,4 @@
-"""The heartbeat: this process lives. In a thread of its own, so that no handler can make it miss a beat."""
+"""The heartbeat: renews the worker's lease in its own thread, so that no handler can delay it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger("interlock.worker")
 
 
 class Heartbeat(Loop):
-    """Beats every quarter of the lease, and knows until when others trust it."""
+    """Beats every quarter of the lease, and knows until when other workers trust it."""
 
     name = "heartbeat"
 
@@ -27,7 +27,7 @@ class Heartbeat(Loop):
         self._trusted_until = engine.clock.steady() + lives.total_seconds()
 
     def once(self) -> bool:
-        # Counted from before the write, and by a clock that cannot be set: others cannot give it away earlier.
+        # Counted from before the write, by a monotonic clock, so that others cannot take over earlier.
         begun = self._engine.clock.steady()
         offset: Micros = self._engine.store.clock_offset()
         if isinstance(self._engine.clock, SystemClock):
@@ -39,16 +39,16 @@ class Heartbeat(Loop):
                 ),
                 name="beat",
             )
-        except Fenced as told:
-            # What it held is others' now; whatever its handlers still bring is refused by their fences.
-            log.warning("%s; it starts anew", told)
+        except Fenced as error:
+            # Its claims belong to other workers now. Late results of its handlers are refused by their fences.
+            log.warning("%s; restarting with a new id", error)
             self._reborn()
         with self._lock:
             self._trusted_until = begun + self._lives.total_seconds()
         return False
 
     def trusted(self) -> bool:
-        """Whether what this worker holds is surely still its own; False a tenth of the lease early."""
+        """Whether the claims of this worker are certainly still valid. Turns False a tenth of the lease early."""
         margin = self._lives.total_seconds() / 10
         with self._lock:
             return self._engine.clock.steady() < self._trusted_until - margin

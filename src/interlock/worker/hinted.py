@@ -1,4 +1,4 @@
-"""A loop that is woken when its own kind of work was written down; polling stays the truth."""
+"""A loop that store hints can wake early. Polling remains authoritative."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from interlock.worker.loop import Loop
 
 
 class HintedLoop(Loop):
-    """Listens for one name among the hints of the store, from its start until it is stopped."""
+    """Listens for one name among the store's hints, from its start until it is stopped."""
 
     hint: str
 
@@ -30,6 +30,6 @@ class HintedLoop(Loop):
         super().stop()
 
     def _hinted(self, names: frozenset[str]) -> None:
-        # SQLite hints without names at each commit of anybody: those are left to the next look.
+        # SQLite sends hints without names at each commit; the next poll covers those.
         if self.hint in names:
             self.wake()

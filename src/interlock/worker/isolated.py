@@ -1,4 +1,4 @@
-"""Handlers in a process of their own, with a bound on memory. They reach the engine through a pipe."""
+"""Handlers in a separate process with a memory limit. They reach the engine through a pipe."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from interlock.machine import (
 from interlock.worker.awaiting import AsyncTask
 from interlock.worker.task import About, EnginePort, Task, about, make_task
 
-LOOK_EVERY = 0.2
+POLL_EVERY = 0.2
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
 class PipePort:
-    """The child's side: each call is a question through the pipe."""
+    """The child's side of the pipe: each call is a request to the parent."""
 
     def __init__(self, pipe: Connection, flag: Any) -> None:
         self._pipe, self._flag = pipe, flag
         self._lock = threading.Lock()
-        """One question at a time: an `async def` asks from several threads."""
+        """One request at a time: an `async def` handler may call from several threads."""
 
     def cancelled(self) -> bool:
         return bool(self._flag.is_set())
@@ -51,14 +51,14 @@ class PipePort:
 
 
 def run_isolated(claim: Claim, port: EnginePort) -> Outcome:
-    """Run the handler in a child; answer its calls; end it when it is cancelled. Always an outcome."""
+    """Run the handler in a child process, answer its calls, and end it when it is cancelled. Always returns an
+    outcome.
+    """
     work = claim.work
     try:
         pickle.dumps(work.handler)
     except Exception as error:
-        return Fail(
-            HandlerNonsense(f"a handler with a memory limit must be a function of a module, to start it there: {error}")
-        )
+        return Fail(HandlerNonsense(f"a handler with a memory limit must be a module-level function: {error}"))
     task = make_task(claim, port)
     ours, theirs = _CONTEXT.Pipe()
     cancel = _CONTEXT.Event()
@@ -86,7 +86,7 @@ def _serve(pipe: Connection, child: Any, cancel: Any, port: EnginePort) -> Outco
             child.join(1.0)
             return Fail(HandlerDied("the handler was cancelled"))
         try:
-            if not pipe.poll(LOOK_EVERY):
+            if not pipe.poll(POLL_EVERY):
                 continue
             what, *rest = pipe.recv()
         except (EOFError, OSError):
@@ -102,14 +102,14 @@ def _serve(pipe: Connection, child: Any, cancel: Any, port: EnginePort) -> Outco
             answer = (False, _travelling(error))
         try:
             pipe.send(answer)
-        except OSError:  # it is gone; the next look says how
+        except OSError:  # the child is gone; the next poll finds out why
             continue
 
 
 def _death(code: int | None) -> WorkError:
     if code == -9:
         return HandlerOutOfMemory("the handler's process was killed, most likely because memory ran out")
-    return HandlerDied(f"the handler's process ended with code {code} and without a result")
+    return HandlerDied(f"the handler's process ended with code {code} and no result")
 
 
 def _child(
@@ -129,7 +129,7 @@ def _child(
     try:
         result = asyncio.run(handler(AsyncTask(task))) if inspect.iscoroutinefunction(handler) else handler(task)
     except MemoryError:
-        result = Fail(HandlerOutOfMemory(f"the handler needed more than its {memory_mb} MB of memory"))
+        result = Fail(HandlerOutOfMemory(f"the handler exceeded its memory limit of {memory_mb} MB"))
     except BaseException as error:
         result = Fail(error)
     if isinstance(result, Fail) and isinstance(result.error, BaseException):
@@ -138,11 +138,11 @@ def _child(
         pickle.loads(pickle.dumps(result))  # noqa: S301 - our own bytes: does it arrive?
         pipe.send(("outcome", result))
     except Exception as error:
-        pipe.send(("outcome", Fail(HandlerNonsense(f"the handler's result cannot leave its process: {error}"))))
+        pipe.send(("outcome", Fail(HandlerNonsense(f"the handler's result cannot be pickled: {error}"))))
 
 
 def _end_with_parent() -> None:
-    """Without its worker nobody hears what the handler does, and another works on the same by now."""
+    """End with the parent: without the worker the result is lost, and another worker may already run this step."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -150,7 +150,7 @@ def _end_with_parent() -> None:
 
 
 class _Carried:
-    """An error whose own way through a pipe fails: its class, arguments and attributes go without it."""
+    """Carries an error that cannot be pickled: its class, arguments and attributes."""
 
     def __init__(self, error: BaseException) -> None:
         self._error = error
@@ -167,7 +167,7 @@ def _put_together(kind: type[BaseException], args: tuple[Any, ...], attributes: 
 
 
 def _travelling(error: BaseException) -> Any:
-    """The error in a form that arrives as what it is; rules go by its class."""
+    """A form of the error that arrives with the same class, because failure rules match by class."""
     for form in (error, _Carried(error)):
         try:
             arrived = pickle.loads(pickle.dumps(form))  # noqa: S301 - our own bytes
@@ -175,11 +175,11 @@ def _travelling(error: BaseException) -> Any:
             continue
         if type(arrived) is type(error) and message_of(arrived) == message_of(error):
             return form
-    return HandlerNonsense(f"{type(error).__name__}, which cannot leave its process: {message_of(error)}")
+    return HandlerNonsense(f"{type(error).__name__}, which cannot be pickled: {message_of(error)}")
 
 
 def _bound_memory(megabytes: int) -> None:
-    """No more than so much on top of what the interpreter uses already."""
+    """Limit the memory to this much on top of what the interpreter already uses."""
     try:
         import resource
     except ImportError:  # no such limit on Windows

@@ -1,4 +1,4 @@
-"""The keeper: removes what ended long ago, and makes the months that a history by months will need."""
+"""The keeper: removes expired data, and creates future partitions of the history."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from interlock.worker.loop import Loop
 
 log = logging.getLogger("interlock.worker")
 LONGEST_REST = 2.0
-"""Seconds between two batches, at most."""
+"""The longest pause between two batches, in seconds."""
 
 
 class Keeper(Loop):
-    """Looks every hour, or as often as it is told; between two batches it rests as long as the last one took."""
+    """Runs every hour, or as configured. Between two batches it pauses as long as the last one took."""
 
     name = "keeper"
 
@@ -30,12 +30,12 @@ class Keeper(Loop):
         try:
             made = partitions.look_ahead(self._engine.store, self._engine.clock.now())
         except StoreBusy:
-            made = []  # there are months in stock, and it comes again
+            made = []  # there are partitions in stock, and it runs again
         if made:
             log.info("made %s", ", ".join(made))
         gone = tidy(self._engine, stopping=lambda: self.stopping, rest=self._rest)
         if gone:
-            log.info("tidied away %s", ", ".join(f"{n} of {name}" for name, n in sorted(gone.items())))
+            log.info("deleted %s", ", ".join(f"{n} of {name}" for name, n in sorted(gone.items())))
         if not self._policy.wanted:
             return False
         report = Retention(self._engine, self._policy).run(stopping=lambda: self.stopping, rest=self._rest)

@@ -1,4 +1,4 @@
-"""A loop: one thread that does one thing again and again, survives what goes wrong, and comes back by itself."""
+"""A loop: a thread that repeats one job, survives errors and recovers by itself."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ log = logging.getLogger("interlock.worker")
 
 @dataclass
 class Identity:
-    """Who this worker is: a new id at each start, and after others gave it up."""
+    """The identity of this worker: a new id at each start, and after others declared it lost."""
 
     id: UUID
 
 
 class Loop(ABC):
-    """Start it, stop it; `once` is all that a loop has to say."""
+    """The base class of all loops. Subclasses implement `once`."""
 
     name: str
     pause: float
-    """Seconds between two rounds when nothing wakes it."""
+    """Seconds between two rounds without a wake-up."""
 
     def __init__(self) -> None:
         self._stopping = threading.Event()
         self._awake = threading.Event()
         self._thread: threading.Thread | None = None
         self.troubles = 0
-        """Rounds that failed since the last good one."""
+        """Failed rounds since the last successful one."""
         self.rounds = 0
-        """Rounds that went well."""
+        """Successful rounds."""
 
     @abstractmethod
     def once(self) -> bool:
-        """One round; True asks for the next one at once."""
+        """Run one round. True asks for another round at once."""
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._run, name=f"interlock-{self.name}", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
-        if not self._awake.is_set():  # else a round is about to begin, and will find what this is about
+        if not self._awake.is_set():  # otherwise a round is about to begin and covers this
             self._awake.set()
 
     def stop(self) -> None:
@@ -63,24 +63,24 @@ class Loop(ABC):
         return self._stopping.is_set()
 
     def wait(self) -> float:
-        """How long to wait for a wake-up; a loop may wait longer while nothing happens."""
+        """How long to wait for a wake-up. A loop may wait longer while idle."""
         return self.pause
 
     def _run(self) -> None:
         while not self.stopping:
-            # Cleared before the round, so that whatever comes during it starts another one.
+            # Cleared before the round, so that a wake-up during it starts another one.
             self._awake.clear()
             try:
                 more = self.once()
                 if self.troubles:
-                    log.info("%s works again after %d failed rounds", self.name, self.troubles)
+                    log.info("%s recovered after %d failed rounds", self.name, self.troubles)
                 self.troubles = 0
                 self.rounds += 1
                 if not more:
                     self._awake.wait(self.wait())
             except StoreClosed:
                 return
-            except BaseException as error:  # also SystemExit: guards and models of the application run in here
+            except BaseException as error:  # also SystemExit: guards and models of applications run in here
                 self.troubles += 1
                 expected = isinstance(error, InterlockError)
                 log.warning("%s failed, trying again: %s", self.name, error, exc_info=None if expected else error)

@@ -1,7 +1,7 @@
-"""Mail: the channel that gives messages to an SMTP server.
+"""Mail: the channel that hands messages to an SMTP server.
 
-A copy that is sent twice, because nobody knows whether the first arrived, is the same mail byte for byte: its
-Message-ID comes from the message's id, and mail programs show it once.
+A mail that is sent twice, because the outcome of the first attempt is unknown, is identical byte for byte: its
+Message-ID comes from the message's id, so mail programs show it once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TEMPORARY = range(400, 500)
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Where mail is handed over, and in whose name."""
+    """The SMTP server and the sender."""
 
     host: str
     sender: str
@@ -39,19 +39,19 @@ class MailServer:
     password: str | None = field(default=None, repr=False)
     security: Literal["none", "starttls", "tls"] = "starttls"
     timeout: float = 30.0
-    """Seconds to wait for each answer of the server."""
+    """Seconds to wait for each response of the server."""
 
 
 class Mail:
-    """Sends each message as a mail; its recipient is one address."""
+    """Sends each message as a mail to one address."""
 
     def __init__(self, server: MailServer, *, context: ssl.SSLContext | None = None) -> None:
-        """`context` says whom to trust, where that is not the system's to say."""
+        """`context` replaces the system's certificate authorities."""
         name, address = parseaddr(server.sender)
         try:
             self._from = _address(address, name)
         except ValueError as error:
-            raise InterlockError(f"mail cannot come from {server.sender!r}: {error}") from error
+            raise InterlockError(f"the sender {server.sender!r} is not a mail address: {error}") from error
         if server.security not in {"none", "starttls", "tls"}:
             raise InterlockError(f"security {server.security!r} is unknown; use none, starttls or tls")
         self._server = server
@@ -61,19 +61,19 @@ class Mail:
         try:
             to = _address(message.recipient)
         except ValueError as error:
-            raise DeliveryRefused(f"{message.recipient!r} is no mail address: {error}") from error
+            raise DeliveryRefused(f"{message.recipient!r} is not a mail address: {error}") from error
         mail = compose(message, self._from, to)
         connection = self._connect()
         try:
             return self._hand_over(connection, mail)
         finally:
-            # Whatever happens to the farewell, the mail is handed over by now, or is not.
+            # Errors while closing do not matter: the mail has been handed over by now, or it has not.
             with suppress(OSError, smtplib.SMTPException):
                 connection.quit()
             connection.close()
 
     def _connect(self) -> smtplib.SMTP:
-        """Up to the login, nothing is known of the mail itself: whatever goes wrong may be put right."""
+        """Connect and log in. Errors up to here say nothing about the mail, so a retry may help."""
         server, context = self._server, self._context
         connection: smtplib.SMTP | None = None
         try:
@@ -88,7 +88,7 @@ class Mail:
         except (OSError, smtplib.SMTPException) as error:
             if connection is not None:
                 connection.close()
-            raise DeliveryFailed(f"no connection to {server.host}:{server.port}: {self._told(error)}") from None
+            raise DeliveryFailed(f"no connection to {server.host}:{server.port}: {self._describe(error)}") from None
         return connection
 
     def _hand_over(self, connection: smtplib.SMTP, mail: EmailMessage) -> str:
@@ -96,22 +96,22 @@ class Mail:
             connection.send_message(mail)
         except smtplib.SMTPRecipientsRefused as error:
             [(code, answer)] = error.recipients.values()
-            raise self._sorted(code, answer) from None
+            raise self._classify(code, answer) from None
         except smtplib.SMTPResponseException as error:
-            raise self._sorted(error.smtp_code, error.smtp_error) from None
+            raise self._classify(error.smtp_code, error.smtp_error) from None
         except smtplib.SMTPNotSupportedError as error:
-            raise DeliveryRefused(f"{self._server.host} cannot take it: {self._told(error)}") from None
+            raise DeliveryRefused(f"{self._server.host} cannot accept it: {self._describe(error)}") from None
         except (OSError, smtplib.SMTPException) as error:
-            raise DeliveryFailed(f"the connection to {self._server.host} broke: {self._told(error)}") from None
-        return f"taken by {self._server.host}:{self._server.port} as {mail['Message-ID']}"
+            raise DeliveryFailed(f"the connection to {self._server.host} broke: {self._describe(error)}") from None
+        return f"accepted by {self._server.host}:{self._server.port} as {mail['Message-ID']}"
 
-    def _sorted(self, code: int, answer: bytes | str) -> DeliveryFailed | DeliveryRefused:
-        told = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-        said = self._hidden(f"{self._server.host} answered {code} {' '.join(told.split())[:500]}")
-        # -1 is an answer that is none: the connection broke in the middle of it.
+    def _classify(self, code: int, answer: bytes | str) -> DeliveryFailed | DeliveryRefused:
+        text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+        said = self._hidden(f"{self._server.host} answered {code} {' '.join(text.split())[:500]}")
+        # -1 means that the connection broke while the response was read.
         return DeliveryFailed(said) if code in TEMPORARY or code < 100 else DeliveryRefused(said)
 
-    def _told(self, error: BaseException) -> str:
+    def _describe(self, error: BaseException) -> str:
         if isinstance(error, smtplib.SMTPResponseException):
             answer = error.smtp_error
             text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else str(answer)
@@ -123,7 +123,7 @@ class Mail:
 
 
 def compose(message: OutboxMessage, sender: Address, to: Address) -> EmailMessage:
-    """The mail, the same at each attempt."""
+    """Build the mail, identical at each attempt."""
     mail = EmailMessage(policy=SMTP)
     mail["From"], mail["To"] = sender, to
     mail["Subject"] = UNPRINTABLE.sub(" ", message.subject).strip() or f"A message from {sender.domain}"
@@ -137,7 +137,7 @@ def compose(message: OutboxMessage, sender: Address, to: Address) -> EmailMessag
 
 
 def rendered(body: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    """The body as lines that a person can read."""
+    """Render the body as readable lines."""
     for name, value in body.items():
         label = f"{indent}{name.replace('_', ' ')}:"
         if isinstance(value, Mapping) and value:
@@ -160,7 +160,7 @@ def _plain(value: object) -> str:
 
 
 def _address(text: str, name: str = "") -> Address:
-    """One address and nothing else: no list, no header, no command to the server."""
+    """Parse exactly one address: no list, no header, no SMTP command."""
     match = ADDRESS.fullmatch(text)
     if match is None:
         raise ValueError("write it as name@example.org, one address")
@@ -168,4 +168,4 @@ def _address(text: str, name: str = "") -> Address:
     try:
         return Address(UNPRINTABLE.sub(" ", name), local, domain.encode("idna").decode())
     except UnicodeError as error:
-        raise ValueError(f"its domain cannot be: {error}") from error
+        raise ValueError(f"its domain is invalid: {error}") from error

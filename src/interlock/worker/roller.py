@@ -1,4 +1,4 @@
-"""The roller: adds up the history for pages and alerts. Every process may; one does."""
+"""The roller: adds up the history for pages and alerts. Every process runs one; one at a time works."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from interlock.worker.loop import Loop
 SHORTEST = 0.25
 PRUNE_EVERY = 600.0
 SMALL_BATCH = 1_000
-"""For a database with one writer: a batch of a thousand rows keeps it for 10 ms, one of 20,000 for 230."""
+"""For a database with one writer: a batch of 1,000 rows blocks it for 10 ms, one of 20,000 for 230 ms."""
 
 
 class Roller(Loop):
-    """Rolls when something happened, at most four times a second, and looks every two seconds anyway."""
+    """Runs when something happened, at most four times a second, and every two seconds anyway."""
 
     name = "roller"
     pause = 2.0
@@ -42,8 +42,8 @@ class Roller(Loop):
             self._leave = None
         super().stop()
 
-    def _hinted(self, told: frozenset[str]) -> None:
-        if not told or HISTORY in told:
+    def _hinted(self, names: frozenset[str]) -> None:
+        if not names or HISTORY in names:
             self.wake()
 
     def once(self) -> bool:
@@ -57,7 +57,7 @@ class Roller(Loop):
         return False
 
     def prune(self) -> None:
-        """Remove what is too old to be shown, in small pieces."""
+        """Delete expired sums in small batches."""
         self._pruned = time.monotonic()
         if self._engine.read(lambda conn: rollups.anything_old(conn, self._engine.clock.now())):
             while self._engine.write(rollups.prune, name="prune") and not self.stopping:

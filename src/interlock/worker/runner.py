@@ -1,4 +1,4 @@
-"""Running a handler: whatever it does, one outcome comes out, or it is given up."""
+"""Running a handler: whatever it does, it yields one outcome, or it is abandoned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interlock.watch import logs, tracing
 from interlock.watch.prometheus import observe_handler
 from interlock.worker.awaiting import AsyncTask
 from interlock.worker.event_loop import EventLoop, Started
-from interlock.worker.handler_threads import Place, Threads
+from interlock.worker.handler_threads import Threads, ThreadSlot
 from interlock.worker.isolated import run_isolated
 from interlock.worker.task import Cancelled, EnginePort, make_task
 
@@ -28,15 +28,15 @@ _is_async = lru_cache(1000)(inspect.iscoroutinefunction)
 
 
 def awaited(handler: Callable[..., Any]) -> bool:
-    """Whether it is an `async def`; to find out takes longer than many a handler, so it is remembered."""
+    """Whether it is an `async def`. Cached, because checking takes longer than many handlers."""
     try:
         return _is_async(handler)
-    except TypeError:  # an object that can be called and not be looked up
+    except TypeError:  # a callable that is not hashable
         return inspect.iscoroutinefunction(handler)
 
 
 def checked(result: Any, claim: Claim) -> Outcome:
-    """What the handler returned, if it is an outcome."""
+    """Check that the handler returned an outcome."""
     if isinstance(result, Outcome):
         return result
     got = "nothing" if result is None else f"{type(result).__name__} {str(result)[:80]!r}"
@@ -48,7 +48,7 @@ def checked(result: Any, claim: Claim) -> Outcome:
 
 
 def invoke(claim: Claim, port: EnginePort) -> Outcome:
-    """Run the handler here and now; an error becomes an outcome as well."""
+    """Run the handler in this thread. An error becomes an outcome."""
     try:
         if claim.work.memory_mb is not None:
             return checked(run_isolated(claim, port), claim)
@@ -61,7 +61,7 @@ def invoke(claim: Claim, port: EnginePort) -> Outcome:
 
 
 class Watch:
-    """Lines logged inside say what they are about; the run is measured, and is a span where those are wanted."""
+    """Adds context to log lines, measures the run, and makes it a span if tracing is started."""
 
     __slots__ = ("_begun", "_claim", "_inside", "_span", "_token")
 
@@ -83,12 +83,12 @@ class Watch:
     def __enter__(self) -> Watch:
         self._token = logs.running.set(self._about)
         if tracing.wanted():
-            claim, told = self._claim, {k: v for k, v in self._about().items() if k != "worker"}
-            self._inside = tracing.span(f"{claim.machine.name} {claim.step}", claim.instance.trace_id, told)
+            claim, attributes = self._claim, {k: v for k, v in self._about().items() if k != "worker"}
+            self._inside = tracing.span(f"{claim.machine.name} {claim.step}", claim.instance.trace_id, attributes)
             self._span = self._inside.__enter__()
         return self
 
-    def seen(self, outcome: Outcome) -> Outcome:
+    def observed(self, outcome: Outcome) -> Outcome:
         took = time.perf_counter() - self._begun
         observe_handler(self._claim.machine.name, self._claim.step, type(outcome).__name__.lower(), took)
         if self._span is not None and isinstance(outcome, Fail):
@@ -102,37 +102,37 @@ class Watch:
 
 
 class Running:
-    """A handler under way."""
+    """A running handler."""
 
-    __slots__ = ("_run", "_told", "claim", "future", "place", "port")
+    __slots__ = ("_reported", "_run", "claim", "future", "port", "slot")
 
     def __init__(self, claim: Claim, port: EnginePort, run: Callable[[Running], None]) -> None:
         self.claim, self.port, self._run = claim, port, run
-        self.place: Place | None = None
+        self.slot: ThreadSlot | None = None
         self.future: Started | None = None
-        self._told = threading.Lock()
+        self._reported = threading.Lock()
 
     def __call__(self) -> None:
         self._run(self)
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for a person's answer."""
+        """Whether it is waiting for a person's answer."""
         return bool(self.port.waits_for)
 
     @property
     def takes_a_slot(self) -> bool:
-        """An `async def` that waits for an answer has no thread, and leaves its slot to others."""
+        """Whether it occupies a slot. An `async def` that waits for an answer has no thread and does not."""
         return not self.waits or self.future is None
 
     @property
     def only_waits(self) -> bool:
-        """Whether it does nothing else: an `async def` may, beside its question."""
+        """Whether it only waits; an `async def` may do other work beside its question."""
         return self.waits and not awaited(self.claim.work.handler)
 
-    def tell(self) -> bool:
-        """True once: whoever is first, the handler or its time limit, says what came of it."""
-        return self._told.acquire(blocking=False)
+    def report_once(self) -> bool:
+        """True for the first caller: either the handler or its time limit reports the outcome."""
+        return self._reported.acquire(blocking=False)
 
     def cancel(self) -> None:
         self.port.cancel()
@@ -141,11 +141,11 @@ class Running:
 
 
 def _before(running: Running) -> Cancelled:
-    return Cancelled(f"{running.claim.id} was taken away before it began")
+    return Cancelled(f"{running.claim.id} was cancelled before it began")
 
 
 class Runner:
-    """Runs plain handlers in threads, `async def` ones on an event loop, bounded ones in processes."""
+    """Runs plain handlers in threads, `async def` handlers on an event loop, and memory-limited ones in processes."""
 
     def __init__(self, engine: Engine, threads: int, done: Done) -> None:
         self._engine = engine
@@ -154,7 +154,7 @@ class Runner:
         self.events = EventLoop()
 
     def start(self, claims: Iterable[Claim]) -> list[Running]:
-        """Run what was claimed; together, because each call of a thread costs more than a quick handler."""
+        """Start the claimed handlers together, because each thread call costs more than a quick handler."""
         every, plain = [], []
         for claim in claims:
             running = Running(claim, EnginePort(self._engine, claim), self._called)
@@ -169,10 +169,10 @@ class Runner:
     def _called(self, running: Running) -> None:
         outcome: Outcome = Fail(_before(running))
         try:
-            if not running.port.cancelled():  # while it waited for a thread
+            if not running.port.cancelled():  # it may have been cancelled while waiting for a thread
                 with Watch(running.claim) as watch:
-                    outcome = watch.seen(invoke(running.claim, running.port))
-        except BaseException as error:  # of those who watch: the handler's own are outcomes
+                    outcome = watch.observed(invoke(running.claim, running.port))
+        except BaseException as error:  # errors of the measurement; the handler's own are outcomes
             outcome = Fail(error)
         self._finish(running, outcome)
 
@@ -183,22 +183,22 @@ class Runner:
                 outcome = checked(await running.claim.work.handler(task), running.claim)
             except BaseException as error:
                 outcome = Fail(error)
-            watch.seen(outcome)
+            watch.observed(outcome)
         self._finish(running, outcome)
 
     def _ended(self, running: Running, error: BaseException | None) -> None:
-        """Whatever became of the coroutine, its hand is free: one that was cancelled before it began says nothing."""
+        """Free the slot, whatever became of the coroutine: one cancelled before its start reports nothing."""
         self._finish(running, Fail(error or _before(running)))
 
     def _finish(self, running: Running, outcome: Outcome) -> None:
-        if running.tell():
+        if running.report_once():
             self.done(running, outcome)
 
     def give_up(self, running: Running) -> None:
-        """It will not end in time: cancel it, and do not wait for its thread."""
+        """Cancel a handler that does not end in time, and do not wait for its thread."""
         running.cancel()
-        if running.place is not None:
-            self.threads.give_up(running.place)
+        if running.slot is not None:
+            self.threads.give_up(running.slot)
 
     def close(self) -> None:
         self.threads.close()

@@ -1,4 +1,4 @@
-"""The scheduler: starts what the calendar says. Every process may; each run is started by one."""
+"""The scheduler: starts instances by their schedules. Every process runs one; each run is started once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ IDLE = 5.0
 
 
 class Scheduler(HintedLoop):
-    """Sleeps until the next schedule is due, and looks every 5 seconds whether that is another one by now."""
+    """Sleeps until the next schedule is due, and checks every 5 seconds for changes."""
 
     name = "scheduler"
     pause = IDLE
@@ -25,7 +25,7 @@ class Scheduler(HintedLoop):
         self._next = self._engine.read(schedules.next_due)
         if self._next is None or self._next > self._engine.clock.now():
             return False
-        # None: another process has them at this moment.
+        # None: another process has them locked.
         return self._engine.schedules.due(BATCH) > 0
 
     def wait(self) -> float:

@@ -1,4 +1,6 @@
-"""The sweeper: does what is due by itself, and takes back what lost workers held. Every process may; one does."""
+"""The sweeper: fires due timers and takes back the work of lost workers. Every process runs one; one at a time
+works.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from interlock.worker.loop import Identity, Loop
 
 
 class Sweeper(Loop):
-    """Looks once a second, and at once when there is more."""
+    """Runs once a second, and again at once while there is more."""
 
     name = "sweeper"
     pause = 1.0
@@ -20,12 +22,12 @@ class Sweeper(Loop):
         super().__init__()
         self._engine, self._me = engine, me
         self.pause = pause
-        self._seen: dict[UUID, tuple[int, float]] = {}
+        self._beats: dict[UUID, tuple[int, float]] = {}
 
     def once(self) -> bool:
         try:
             taken = self._take_back()
-        finally:  # what is due does not wait for what is lost
+        finally:  # due work must not wait for lost workers
             done = self._engine.tick() if self._anything_due() else 0
         return taken >= BATCH or done >= BATCH
 
@@ -39,22 +41,23 @@ class Sweeper(Loop):
         return self._engine.read(lambda conn: anything_due(conn, self._engine.clock.now()))
 
     def _dead(self) -> dict[UUID, int]:
-        """With how often each has beaten: it may come back before it is given up."""
+        """Dead workers with their beat counts: a worker may return before it is declared lost."""
         now = self._engine.clock.now()
         alive = self._engine.read(workers.alive)
-        self._seen = {w.id: self._seen[w.id] for w in alive if w.id in self._seen}
+        self._beats = {w.id: self._beats[w.id] for w in alive if w.id in self._beats}
         return {w.id: w.beats for w in alive if w.id != self._me.id and self._is_dead(w, now)}
 
     def _is_dead(self, worker: WorkerRow, now: int) -> bool:
         if self._engine.store.is_dead(worker.lock_file):
             return True
         clock, lease = self._engine.clock, (worker.until - worker.beat_at) / SECOND
-        beats, since = self._seen.get(worker.id, (-1, 0.0))
+        beats, since = self._beats.get(worker.id, (-1, 0.0))
         if beats != worker.beats:
             since = clock.steady()
-            self._seen[worker.id] = (worker.beats, since)
-        # So many seconds without a beat are enough, whatever the clocks say. The moment that it named counts only by
-        # a clock that was not set since all who live must have beaten; a day's step would make all of them dead.
+            self._beats[worker.id] = (worker.beats, since)
+        # This many seconds without a beat are enough, whatever the clocks say. The lease that the worker wrote counts
+        # only if the clock was not set since every live worker must have beaten; else a step of a day would declare all
+        # of them dead.
         if clock.steady() - since > lease:
             return True
         return worker.until < now and clock.steady() - last_set(clock) >= lease

@@ -1,4 +1,4 @@
-"""The watcher: tells running handlers that they were cancelled or ran out of time, and finds what fell between."""
+"""The watcher: cancels handlers that lost their claim or ran out of time, and finds lost claims."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOP_PATIENCE = 5.0
 
 
 class Watcher(Loop):
-    """Compares, twice a second, what this worker runs with what the database says it holds."""
+    """Compares, twice a second, the handlers of this worker with its claims in the database."""
 
     name = "watcher"
     pause = 0.4
@@ -27,38 +27,38 @@ class Watcher(Loop):
         self._unknown: dict[UUID, int] = {}
 
     def once(self) -> bool:
-        self._look_at_event_loop()
-        running = list(self._claimer.running)  # before the look: what is claimed after it cannot be missing there
-        held = self._engine.read(lambda conn: workers.held_by(conn, self._me.id))
+        self._check_event_loop()
+        running = list(self._claimer.running)  # read before the claims: a handler started later cannot be missing there
+        claimed = self._engine.read(lambda conn: workers.held_by(conn, self._me.id))
         for one in running:
-            if held.get(one.claim.id) != one.claim.fence and not one.port.cancelled():
+            if claimed.get(one.claim.id) != one.claim.fence and not one.port.cancelled():
                 one.cancel()
-        self._orphans(held)
+        self._orphans(claimed)
         steady = self._engine.clock.steady()
         for one in running:
-            if one.port.ends <= steady and one.tell():
-                # Its thread may never come back, so the outcome does not wait for it.
+            if one.port.ends <= steady and one.report_once():
+                # Its thread may never return, so the outcome does not wait for it.
                 self._claimer.runner.give_up(one)
                 limit = one.claim.work.timeout
-                self._claimer.runner.done(one, Fail(HandlerTimeout(f"it did not end within {limit}")))
+                self._claimer.runner.done(one, Fail(HandlerTimeout(f"the handler did not end within {limit}")))
         return False
 
-    def _orphans(self, held: dict[UUID, int]) -> None:
-        """Held twice in a row and not running: the claim was committed, its answer was lost."""
-        mine = {one.claim.id for one in list(self._claimer.running)}  # a copy: the claimer goes on meanwhile
-        strange = {i: f for i, f in held.items() if i not in mine}
+    def _orphans(self, claimed: dict[UUID, int]) -> None:
+        """Claimed twice in a row and not running: the claim was committed, but its answer was lost."""
+        mine = {one.claim.id for one in list(self._claimer.running)}  # a copy, because the claimer changes it meanwhile
+        strange = {i: f for i, f in claimed.items() if i not in mine}
         lost = {i: f for i, f in strange.items() if self._unknown.get(i) == f}
         self._unknown = strange
         if lost:
             self._engine.write(lambda unit: finishing.orphans(unit, self._me.id, lost), name="give_back")
-            log.warning("%d claims whose answer was lost were given back", len(lost))
+            log.warning("gave back %d claims whose answer was lost", len(lost))
 
-    def _look_at_event_loop(self) -> None:
+    def _check_event_loop(self) -> None:
         events = self._claimer.runner.events
         if events.blocked_for() > self._loop_patience:
             names = sorted({one.claim.step for one in list(self._claimer.running) if one.future is not None})
             log.error(
-                "the event loop is blocked by one of %s: use await, or a plain function; others go on in a new loop",
+                "the event loop is blocked by one of %s: use await or a plain function; others continue on a new loop",
                 ", ".join(names) or "its handlers",
             )
             events.replace()

@@ -1,8 +1,8 @@
-"""Webhooks: the channel that posts messages to configured endpoints, signed so that the receiver can trust them.
+"""Webhooks: the channel that posts signed messages to configured endpoints.
 
-The format is that of Standard Webhooks: the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and a
-body of JSON. The id is the message's, the same at each attempt, so that a receiver can drop what came twice. Nothing
-is called that the configuration does not name.
+The format is Standard Webhooks: the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`, and a JSON body.
+The id is the message's and the same at each attempt, so that a receiver can drop duplicates. Only configured endpoints
+are called.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ TOLERANCE = timedelta(minutes=5)
 
 
 class SignatureInvalid(InterlockError):
-    """The request was not signed with this secret, or not lately: do not trust it."""
+    """The request was not signed with this secret, or not recently. Do not trust it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to post, and how the receiver knows that it is us."""
+    """An endpoint and its signing secret."""
 
     url: str = field(repr=False)
     secret: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 15.0
-    """Seconds to wait for the answer."""
+    """Seconds to wait for the response."""
 
 
 class Webhooks:
@@ -64,7 +64,7 @@ class Webhooks:
             _check(name, endpoint)
         self._endpoints = dict(endpoints)
         self._clock = clock or SystemClock()
-        # The environment's proxies and passwords are not asked: nothing goes where the configuration did not say.
+        # Proxies and credentials of the environment are ignored: requests go only where the configuration says.
         self._client = httpx2.Client(follow_redirects=False, trust_env=False, proxy=proxy)
         _keep_secrets_out_of_logs()
 
@@ -87,15 +87,15 @@ class Webhooks:
         try:
             status, retry_after, text = self._post(endpoint, headers, content)
         except httpx2.InvalidURL as error:
-            told = f"the address of webhook {message.recipient!r} cannot be used ({type(error).__name__})"
-            raise DeliveryRefused(told) from None  # the error's own text has the address
+            problem = f"the address of webhook {message.recipient!r} cannot be used ({type(error).__name__})"
+            raise DeliveryRefused(problem) from None  # the error's own text contains the address
         except httpx2.HTTPError as error:
-            told = _hidden(str(error), endpoint) or type(error).__name__
-            raise DeliveryFailed(f"webhook {message.recipient!r}: {told}") from None
+            problem = _hidden(str(error), endpoint) or type(error).__name__
+            raise DeliveryFailed(f"webhook {message.recipient!r}: {problem}") from None
         return _judged(message.recipient, status, _wait(retry_after, now), _hidden(text, endpoint)[:KEPT])
 
     def _post(self, endpoint: Endpoint, headers: Mapping[str, str], content: bytes) -> tuple[int, str, str]:
-        """The answer's status, when to come again, and its beginning."""
+        """The response's status, its Retry-After and the beginning of its body."""
         end = time.monotonic() + endpoint.timeout
         with (
             _in_silence(),
@@ -110,7 +110,7 @@ class Webhooks:
 
 
 def payload(message: OutboxMessage) -> bytes:
-    """The body that is signed and posted; equal at each attempt."""
+    """The body that is signed and posted, identical at each attempt."""
     happened = moment(message.at).isoformat().replace("+00:00", "Z")
     return canonical(
         {"id": str(message.id), "type": message.subject, "timestamp": happened, "data": message.body}
@@ -118,7 +118,7 @@ def payload(message: OutboxMessage) -> bytes:
 
 
 def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """The signature of Standard Webhooks over id, time and body."""
+    """The Standard Webhooks signature over id, timestamp and body."""
     signed = hmac.digest(_key(secret), f"{message_id}.{timestamp}.".encode() + body, hashlib.sha256)
     return "v1," + base64.b64encode(signed).decode()
 
@@ -131,22 +131,20 @@ def verify(
     *,
     now: Micros | None = None,
 ) -> dict[str, Any]:
-    """What was posted, for receivers: SignatureInvalid unless it was signed with the secret, and lately."""
+    """Verify a request and return its body, for receivers. Raises SignatureInvalid."""
     given = {name.lower(): value for name, value in headers.items()}
     try:
         message_id, sent, signatures = (given[f"webhook-{part}"] for part in ("id", "timestamp", "signature"))
     except KeyError as missing:
         raise SignatureInvalid(f"the request has no header {missing.args[0]}") from None
     if not (sent.isascii() and sent.isdecimal() and len(sent) < 15):
-        raise SignatureInvalid(f"webhook-timestamp {sent[:40]!r} is no number of seconds")
+        raise SignatureInvalid(f"webhook-timestamp {sent[:40]!r} is not a number of seconds")
     present = SystemClock().now() if now is None else now
     if abs(present / SECOND - int(sent)) > tolerance.total_seconds():
-        raise SignatureInvalid(
-            f"it was signed at {sent}, more than {tolerance} from now; it may be sent by somebody else"
-        )
+        raise SignatureInvalid(f"it was signed at {sent}, more than {tolerance} from now; it may be a replay")
     expected = sign(secret, message_id, int(sent), body).encode()
     if not any(hmac.compare_digest(expected, one.encode("utf-8", "replace")) for one in signatures.split()):
-        raise SignatureInvalid("no signature fits the body and the secret")
+        raise SignatureInvalid("no signature matches the body and the secret")
     found: dict[str, Any] = json.loads(body)
     return found
 
@@ -157,7 +155,7 @@ def _key(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:
-        raise InterlockError(f"a secret that begins with {PREFIX} goes on in base64; this one does not") from None
+        raise InterlockError(f"a secret that begins with {PREFIX} must continue in base64; this one does not") from None
 
 
 def _check(name: str, endpoint: Endpoint) -> None:
@@ -167,12 +165,12 @@ def _check(name: str, endpoint: Endpoint) -> None:
     except (httpx2.InvalidURL, ValueError):
         fits = False
     if not fits:
-        raise InterlockError(f"webhook {name!r} has no address that can be posted to; use https://host/path")
+        raise InterlockError(f"webhook {name!r} has an invalid address; use https://host/path")
     if not _key(endpoint.secret):
-        raise InterlockError(f"webhook {name!r} has no secret; without one nobody can trust what it posts")
+        raise InterlockError(f"webhook {name!r} has no secret; set one, so that receivers can verify its messages")
     for header, value in endpoint.headers.items():
         if not (header.isascii() and header.replace("-", "").replace("_", "").isalnum() and value.isprintable()):
-            raise InterlockError(f"webhook {name!r} has a header {header!r} that HTTP does not take")
+            raise InterlockError(f"webhook {name!r} has an invalid header {header!r}")
 
 
 def _judged(name: str, status: int, retry_after: timedelta | None, text: str) -> str:
@@ -182,31 +180,31 @@ def _judged(name: str, status: int, retry_after: timedelta | None, text: str) ->
     if status in TRY_AGAIN or status >= 500:
         raise DeliveryFailed(f"webhook {name!r} answered {said}", retry_after=retry_after)
     if 300 <= status < 400:
-        raise DeliveryRefused(f"webhook {name!r} answered {status}: it sends elsewhere, which is not followed")
+        raise DeliveryRefused(f"webhook {name!r} answered {status}: redirects are not followed")
     raise DeliveryRefused(f"webhook {name!r} answered {said}")
 
 
 def _beginning(answer: httpx2.Response, end: float) -> str:
-    """The first of the answer's text. Its status is known by now, so a body that breaks or drips changes nothing."""
+    """The beginning of the response body. The status is known, so a body that breaks off changes nothing."""
     read = bytearray()
     try:
-        for chunk in answer.iter_raw():  # with a size it would wait until it is full
+        for chunk in answer.iter_raw():  # with a chunk size it would wait until the chunk is full
             read += chunk
             if len(read) >= BIGGEST_ANSWER or time.monotonic() > end:
                 break
     except httpx2.HTTPError:
-        read += b" (the answer broke off)"
+        read += b" (the response broke off)"
     text = bytes(read[:BIGGEST_ANSWER]).decode("utf-8", "replace")
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _wait(told: str, now: Micros) -> timedelta | None:
-    """Retry-After in seconds or as a date, at most a day."""
-    told = told.strip()
-    if told.isascii() and told.isdecimal():
-        return min(timedelta(seconds=int(told[:9])), LONGEST_WAIT)
+def _wait(header: str, now: Micros) -> timedelta | None:
+    """Parse Retry-After, in seconds or as a date; at most a day."""
+    header = header.strip()
+    if header.isascii() and header.isdecimal():
+        return min(timedelta(seconds=int(header[:9])), LONGEST_WAIT)
     try:
-        date = parsedate_to_datetime(told)
+        date = parsedate_to_datetime(header)
         until = micros(date if date.tzinfo else date.replace(tzinfo=UTC))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
@@ -214,7 +212,7 @@ def _wait(told: str, now: Micros) -> timedelta | None:
 
 
 def _hidden(text: str, endpoint: Endpoint) -> str:
-    """Without what the other side may have repeated, and nobody should read."""
+    """Remove secrets that the other side may have repeated."""
     secrets = (
         endpoint.secret,
         endpoint.secret.removeprefix(PREFIX),
@@ -228,7 +226,7 @@ def _hidden(text: str, endpoint: Endpoint) -> str:
     return text
 
 
-# -- the HTTP library writes addresses and headers into its logs, and both may hold secrets
+# -- the HTTP library logs addresses and headers, which may contain secrets
 
 _silent: ContextVar[bool] = ContextVar("interlock_webhook", default=False)
 LOGGERS = ("httpx2", *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
@@ -240,7 +238,7 @@ def _not_ours(_: logging.LogRecord) -> bool:
 
 def _keep_secrets_out_of_logs() -> None:
     for name in LOGGERS:
-        logging.getLogger(name).addFilter(_not_ours)  # a filter that is there already is not added again
+        logging.getLogger(name).addFilter(_not_ours)  # adding the same filter twice has no effect
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def _nothing() -> None:
 
 
 class Worker:
-    """Claims work and runs handlers until it is stopped. A new id at each start: nobody mistakes it for an old one."""
+    """Claims work and runs handlers until it is stopped. Each start uses a new id."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Worker:
         self.host = host or platform.node()
         named = list(queues) if queues is not None else sorted({m.queue for m in engine.registry})
         if not named:
-            raise InterlockError("a worker needs at least one queue; the registry has no machine")
+            raise InterlockError("a worker needs at least one queue, but the registry has no machine; register one")
         engine.registry.check_handlers(named)
         self.queues = [*named, *(route(queue, self.host) for queue in named)]
         self._concurrency, self._lives = concurrency, lives
@@ -74,7 +74,7 @@ class Worker:
         return self
 
     def _enter(self) -> None:
-        """Take a new id and tell the others; they find out by its lock or its heartbeat when it is gone."""
+        """Register under a new id. Others detect its end by its lock or its heartbeat."""
         engine, old = self.engine, self._lock_file
         made = uuid4()
         lock_file = engine.store.hold_lock(made)
@@ -100,25 +100,27 @@ class Worker:
             self.claimer.wake()
 
     def wait_until_idle(self, timeout: float = 60.0) -> None:
-        """Wait until nothing is ready or running here, for scripts and examples; else TimeoutError."""
+        """Wait until nothing is ready or running here, for scripts and examples. Raises TimeoutError."""
         deadline = time.monotonic() + timeout
         while self.engine.read(self._has_work):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"there is still work after {timeout:g} seconds")
+                raise TimeoutError(f"there is still work after {timeout:g} seconds; wait longer or check the handlers")
             time.sleep(0.002)
 
     def _has_work(self, conn: sa.Connection) -> bool:
-        """In one snapshot, where an instance is either ready, held, or done."""
+        """Checked in one snapshot, where an instance is either ready, claimed or done."""
         core = self.engine.core
-        held = workers.held_by(conn, self.id)
-        return bool(held) or picking.anything_ready(core, conn, core.clock.now(), self.queues)
+        claimed = workers.held_by(conn, self.id)
+        return bool(claimed) or picking.anything_ready(core, conn, core.clock.now(), self.queues)
 
     def drain(self) -> None:
-        """Take no more work; what runs goes on."""
+        """Claim no more work. Running handlers continue."""
         self.claimer.draining = True
 
     def stop(self, timeout: float = 30.0) -> None:
-        """Drain: no new claims; running handlers get `timeout` seconds; the rest goes back without a lost attempt."""
+        """Stop: no new claims, `timeout` seconds for running handlers, and the rest is given back without a lost
+        attempt.
+        """
         self.drain()
         self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "draining")))
         deadline = time.monotonic() + timeout
@@ -130,20 +132,20 @@ class Worker:
         left = self.claimer.unfinished()
         self._quietly(self.claimer.write_rest)
         if left:
-            log.warning("%d handlers did not end in time; their work goes back", len(left))
+            log.warning("%d handlers did not end in time; their work is given back", len(left))
         returned = not left or self._quietly(lambda: self.engine.give_back(left))
         self._leave()
         for loop in (self.sweeper, self.watcher, self.heartbeat):
             loop.stop()
             loop.join(5.0)
         self.claimer.runner.close()
-        if returned:  # else the others have to find it lost, with what it still holds
+        if returned:  # otherwise other workers must find it lost, with its claims
             self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "stopped")))
         if self._lock_file is not None:
             self.engine.store.drop_lock(self._lock_file)
 
     def _quietly(self, job: Callable[[], object]) -> bool:
-        """What cannot be said while the database is away is found out by the others in time."""
+        """Run a job and log its error. Other workers find out later what could not be written now."""
         try:
             job()
         except Exception as error:
