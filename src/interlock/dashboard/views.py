@@ -1,6 +1,6 @@
 """Views: how an application presents its instances and evidence to people.
 
-An application registers a view for each machine (`Registry(machines, views={"contract": ContractView()})`). A view
+An application registers a view for each machine (`Registry(machines, views={"parcel": ParcelView()})`). A view
 returns blocks of plain values, and the pages draw them, so that nothing can break out of a page.
 """
 
