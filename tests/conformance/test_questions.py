@@ -9,10 +9,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 from pydantic import BaseModel, Field
 
 from interlock.engine import AlreadyDecided, Forbidden, Instance, InvalidData, OpenReview
 from interlock.engine.questions import Answer
+from interlock.engine.retention.erasing import Erasing
 from interlock.engine.unit import Unit
 from interlock.machine import (
     FAILED,
@@ -33,6 +35,7 @@ from interlock.machine import (
     fixed,
 )
 from interlock.store import Store, span
+from interlock.store import tables as t
 from interlock.testing import Trial, broken_laws
 from interlock.worker import AsyncTask, Cancelled, Task
 
@@ -43,6 +46,7 @@ TOOL = Review("May the agent run this?", decisions={"allow": "", "deny": ""})
 
 class Budget(BaseModel):
     amount: int = Field(default=0, le=100)
+    note: str = ""
 
 
 MONEY = Review("How much may it spend?", decisions={"spend": ""}, form=Budget, role="owner")
@@ -397,6 +401,29 @@ def test_a_default_that_a_follower_refuses_fails_the_step_by_its_rules(store: St
         trial.run_until_idle()
         assert trial.state(it) == "done"
         assert broken_laws(trial.engine) == []
+
+
+def test_what_was_asked_about_a_person_is_erased_with_the_rest(play: Callable[[Any], Trial]) -> None:
+    def about_ann(task: Task[Any]) -> Outcome:
+        task.ask(
+            "money",
+            MONEY,
+            title="How much for ann@example.org?",
+            evidence={"who": "ann@example.org"},
+            deadline=HOUR,
+            default="spend",
+            default_form={"note": "ann@example.org"},
+        )
+        return Go("done")
+
+    trial = play(about_ann)
+    it = started(trial)
+    trial.advance(hours=1)
+    *_, report = Erasing(trial.engine, Actor(OWNER, "chief"), "asked to be forgotten").every("ann@example.org")
+    assert report.instances == [it]
+    left = trial.engine.read(lambda conn: str(conn.execute(sa.select(t.review)).all()))
+    assert "ann@example.org" not in left
+    assert trial.engine.verify().problems == ()
 
 
 def test_an_answer_is_a_value(play: Callable[[Any], Trial]) -> None:

@@ -45,6 +45,7 @@ from interlock.engine.finishing import Result
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Lease
 from interlock.engine.listing import Where
+from interlock.engine.questions import Answer, QuestionClosed
 from interlock.engine.reviews import OpenReview
 from interlock.engine.unit import Unit
 from interlock.engine.workers import WorkerRow
@@ -52,6 +53,7 @@ from interlock.engine.workers import WorkerRow
 __all__ = [
     "Allowed",
     "AlreadyDecided",
+    "Answer",
     "AsyncEngine",
     "Claim",
     "Coming",
@@ -76,6 +78,7 @@ __all__ = [
     "OpenReview",
     "OutOfDate",
     "Past",
+    "QuestionClosed",
     "Refused",
     "Result",
     "ReviewHeld",

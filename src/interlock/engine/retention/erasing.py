@@ -46,7 +46,7 @@ SHORTEST = 3
 TEXTS: Mapping[sa.Table, tuple[str, ...]] = {
     t.instance_data: ("data",),
     H: ("payload",),
-    t.review: ("evidence", "answer"),
+    t.review: ("title", "evidence", "answer", "fallback"),
     t.dead_letter: ("error", "data", "note"),
     t.effect: ("key", "answer", "error"),
     t.outbox: ("recipient", "subject", "body", "last_error"),
@@ -194,8 +194,10 @@ def _hide_key(unit: Unit, instance: Instance) -> None:
 def _empty_beside(unit: Unit, instance_id: UUID, note: str, report: Erased) -> None:
     conn = unit.conn
     O, D = t.outbox, t.dead_letter  # noqa: E741
+    # A handler puts its question in words of its own; every other title is declared with its machine.
+    asked = sa.case((t.review.c.visit.is_not(None), ERASED), else_=t.review.c.title)
     emptied: list[tuple[sa.Table, dict[str, Any]]] = [
-        (t.review, {"evidence": canonical({ERASED: note}), "answer": None}),
+        (t.review, {"evidence": canonical({ERASED: note}), "answer": None, "title": asked, "fallback": None}),
         (D, {"error": canonical(deadletters.GONE), "data": "{}", "note": None}),
         (O, {"recipient": ERASED, "subject": ERASED, "body": "{}", "last_error": None}),
         (ai_call, {"for_user": None, "error": None}),
