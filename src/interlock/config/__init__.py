@@ -7,6 +7,10 @@ An application brings a section of its own, derived from `Table`. So loading the
 that are installed, and those that `apps` names.
 """
 
+from interlock.machine import extras
+
+extras.require("service", "pydantic_settings")
+
 from interlock.config.loading import ConfigError, load, shown
 from interlock.config.settings import (
     AiSettings,

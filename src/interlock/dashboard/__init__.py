@@ -5,3 +5,7 @@ shows has changed, requests itself again with its reader's permissions, and appl
 no harm. Forms post to the page's own address and are answered with a redirect. They carry the session's CSRF value,
 the `seq` that the reader saw, and an idempotency key, so that sending a form twice acts once.
 """
+
+from interlock.machine import extras
+
+extras.require("service", "fastapi", "jinja2")

@@ -6,3 +6,7 @@ inside that transaction, on the row it is about; what belongs to another workspa
 there. With an `Idempotency-Key` the answer is stored in the same transaction, so the same request again changes
 nothing, whatever crashed in between. Every refusal is a problem document (RFC 9457) that says what would help.
 """
+
+from interlock.machine import extras
+
+extras.require("service", "fastapi", "uvicorn")

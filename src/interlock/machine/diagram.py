@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 from interlock.machine.definition import Machine
+from interlock.machine.extras import require
 from interlock.machine.states import Kind, Timer
 from interlock.machine.transitions import PEOPLE, By, Edge
 
@@ -226,6 +227,7 @@ def _named(lines: Sequence[Line]) -> list[bool]:
 
 
 def _place(machine: Machine, lines: Sequence[Line], named: Sequence[bool], height: int, room: float) -> Diagram:
+    require("service", "graphlay")
     import graphlay  # the only place that knows it
 
     graph = graphlay.Graph()

@@ -10,6 +10,10 @@ passwords. Every change is recorded as an *action* in the same transaction. Chan
 lock (the row of the first workspace), so that checks such as "is this the last owner" stay valid until the commit.
 """
 
+from interlock.machine import extras
+
+extras.require("service", "argon2")
+
 from interlock.people.accounts import Person
 from interlock.people.actions import Action, ActionPage, record
 from interlock.people.cleaning import clean_up

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from interlock.machine.extras import require
 from interlock.store.clock import Micros
 from interlock.store.errors import StoreError
 
@@ -170,6 +171,7 @@ def open_store(url: str, *, durability: str = "full", listen_url: str | None = N
             raise StoreError(f"{url!r} keeps nothing; name a file, such as sqlite:///interlock.db")
         return SqliteStore(Path(parsed.database), durability=durability)
     if kind == "postgresql":
+        require("postgres", "psycopg")
         from interlock.store.postgres import PostgresStore
 
         return PostgresStore(parsed, durability=durability, listen_url=listen_url, wakeup=wakeup)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import sqlite3
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 import sqlalchemy as sa
 
 from interlock.store import migrate, service_tables
@@ -22,6 +21,9 @@ from interlock.store.database import Store
 from interlock.store.errors import SchemaMismatch, StoreError
 from interlock.store.snapshot import FEED, Row
 from interlock.store.tables import worker as W
+
+if TYPE_CHECKING:
+    import psycopg
 
 BATCH = 2_000
 EVERYTHING = "*"

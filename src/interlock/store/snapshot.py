@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import psycopg
 import sqlalchemy as sa
 
 from interlock.store import private
@@ -122,6 +121,8 @@ def _reader(file: Path, columns: Columns) -> Callable[[], Iterator[Row]]:
 
 def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> list[Part]:
     raw = conn.connection.dbapi_connection
+    import psycopg
+
     assert isinstance(raw, psycopg.Connection)
     spooled: dict[str, tuple[Columns, int, Path]] = {}
     for columns in tables():

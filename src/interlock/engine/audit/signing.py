@@ -14,13 +14,16 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from interlock.config import Settings
 from interlock.machine import InterlockError
 from interlock.store import private
 from interlock.store.database import file_of
+
+if TYPE_CHECKING:
+    from interlock.config import Settings
 
 NAME = "audit.key"
 SHAPE = re.compile(r"[0-9a-f]{64,}")

@@ -5,6 +5,10 @@ at the job, the lease is renewed in the background, and however the block is lef
 The package needs no database and nothing of the engine.
 """
 
+from interlock.machine import extras
+
+extras.require("agents", "httpx2")
+
 from interlock.apps.jobs.agents.aio import AsyncClaim, AsyncClient, AsyncPace
 from interlock.apps.jobs.agents.answers import Added, Job, Lease, Run, Seen
 from interlock.apps.jobs.agents.client import Claim, Client, Pace
