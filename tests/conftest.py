@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from interlock.machine import installed
 from interlock.store import Store, migrate, open_store
 from tests import routes, statements
 from tests.databases import Databases
@@ -91,7 +92,7 @@ def redis(server_folder: Path) -> Iterator[Redis]:
 def sqlite_template(server_folder: Path) -> Path:
     path = server_folder / "template.db"
     with open_store(f"sqlite:///{path}") as store:
-        migrate.upgrade(store)
+        migrate.upgrade(store, installed().applications.values())
     return path
 
 

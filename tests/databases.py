@@ -10,8 +10,10 @@ import time
 from uuid import uuid4
 
 import psycopg
+import sqlalchemy as sa
 
-from interlock.store import migrate, open_store
+from interlock.machine import attribute, installed
+from interlock.store import migrate, open_store, service_tables
 from tests.servers import Postgres
 
 TEMPLATE = "template_ready"
@@ -25,15 +27,22 @@ SELECT md5(string_agg(x, '|' ORDER BY x)) FROM (
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
     WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0
   UNION ALL SELECT version_num FROM alembic_version
+  UNION ALL SELECT name || application || columns || coalesce(personal, '') FROM application_table
   UNION ALL SELECT proname || md5(prosrc) FROM pg_proc WHERE pronamespace = 'public'::regnamespace
   UNION ALL SELECT setconfig::text FROM pg_db_role_setting
 ) t
 """
 TABLES = (
     "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' "
-    "AND relname <> 'alembic_version'"
+    r"AND relname NOT LIKE 'alembic\_version%' AND relname <> 'application_table'"
 )
 GROWN = "SELECT max(pg_relation_size(oid)) FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+
+
+def all_tables() -> list[sa.Table]:
+    """Every table, of the core and of the applications."""
+    applied = [attribute(one.tables) for one in installed().applications.values() if one.tables]
+    return [table for one in (service_tables.metadata, *applied) for table in one.sorted_tables]
 
 
 class Databases:
@@ -45,7 +54,7 @@ class Databases:
         self._admin = psycopg.connect(server.url(), autocommit=True)
         self._admin.execute(f"CREATE DATABASE {TEMPLATE}".encode())
         with open_store(server.url(TEMPLATE), wakeup="poll") as store:
-            migrate.upgrade(store)
+            migrate.upgrade(store, installed().applications.values())
         with psycopg.connect(server.url(TEMPLATE), autocommit=True) as conn:
             self._shape = conn.execute(SHAPE).fetchone()
             self._tables = [row[0] for row in conn.execute(TABLES)]

@@ -25,13 +25,13 @@ from interlock.store import Store, micros, open_store, partitions, retention_tab
 from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.ai import ai_answer
-from interlock.store.columns import metadata
 from interlock.testing import Trial
 from interlock.watch import rollups
 from tests.acceptance import keepers
 from tests.acceptance.arena import PROCESSES
 from tests.acceptance.keepers import AGE, ANN, CHIEF, DUTIES, NEW, OLD, PAGE, Orders
 from tests.conformance.machines import ask_a_model, do
+from tests.databases import all_tables
 
 H, I, P = t.history, t.instance, t.purge  # noqa: E741
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
@@ -261,7 +261,7 @@ def places(trial: Trial, it: UUID) -> set[str]:
     def read(conn: sa.Connection) -> set[str]:
         found = set()
         hashes = set(conn.execute(sa.select(t.artifact_ref.c.hash).where(t.artifact_ref.c.instance_id == it)).scalars())
-        for table in metadata.sorted_tables:
+        for table in all_tables():
             for row in conn.execute(sa.select(table)):
                 told = row._mapping
                 mine = it in (told.get("instance_id"), told.get("id")) or told.get("hash") in {*hashes, str(it)}

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from interlock.engine import values
 from interlock.store import Store
-from interlock.store.columns import metadata
 from tests.attack.walking import NOTES, Operation, operations
 from tests.dashboard.site import Site
+from tests.databases import all_tables
 from tests.http.desk import EVERY, Desk, opened
 
 ODD = ("a%00b", "%ED%A0%80", "x" * 3000, "'\"%5c%25%0d%0a")
@@ -30,9 +30,7 @@ def site(store: Store) -> Iterator[Site]:
 
 def counts(desk: Desk) -> dict[str, int]:
     """How many rows each table has."""
-    tables = [
-        table for table in metadata.sorted_tables if table.name not in {"login_attempt", "token", "login_session"}
-    ]
+    tables = [table for table in all_tables() if table.name not in {"login_attempt", "token", "login_session"}]
     return desk.engine.read(
         lambda conn: {
             table.name: conn.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in tables

@@ -119,7 +119,21 @@ def test_db_migrate_and_status(tmp_path: Path) -> None:
     assert "nothing to do" in interlock("db", "migrate", cwd=tmp_path).stdout
     done = interlock("db", "status", cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stdout.split() == ["database", NEWEST, "code", NEWEST]
+    shown = [line.split() for line in done.stdout.splitlines()[2:]]
+    assert shown == [["core", NEWEST, NEWEST], ["contracts", "0001", "0001"], ["jobs", "0001", "0001"]]
+
+
+def test_db_status_shows_what_each_application_lacks(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with Engine(f"sqlite:///{tmp_path}/data/interlock.db", []):
+        pass
+    done = interlock("db", "status", "--app", "tests.notes:application", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "notes      empty     0002  apply 0001, 0002: run: interlock db migrate" in done.stdout
+    done = interlock("db", "migrate", "--app", "tests.notes:application", cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "migrated notes: empty → 0002"
+    done = interlock("db", "status", cwd=tmp_path)
+    assert (done.returncode, done.stdout.split()[-4:]) == (0, ["notes", "0002", "not", "loaded"])
 
 
 def test_a_newer_database_is_refused(tmp_path: Path) -> None:

@@ -20,10 +20,10 @@ from interlock.machine import OWNER, Actor, Ask, EffectKeyReused, Fail, Go, KeyS
 from interlock.store import Store, span
 from interlock.store import service_tables as s
 from interlock.store import tables as t
-from interlock.store.columns import metadata
 from interlock.testing import Trial
 from tests.conformance.gates import parcel
 from tests.conformance.machines import ask_a_model, by_hand, claim_one, do, page, trial_of
+from tests.databases import all_tables
 
 CHIEF = Actor(OWNER, "chief")
 ANN = "ann@example.org"
@@ -63,7 +63,7 @@ def everything(trial: Trial) -> dict[str, str]:
                 for row in conn.execute(sa.select(table))
                 for value in row
             )
-            for table in metadata.sorted_tables
+            for table in all_tables()
         }
 
     return trial.engine.read(read)

@@ -18,8 +18,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
 from interlock.engine import Engine
+from interlock.machine import attribute, installed
 from interlock.store import SchemaMismatch, Store, migrate, open_store, service_tables
 from tests.conformance.gates import DEADLINE, parcel, together
+from tests.databases import all_tables
+from tests.notes import application as NOTES
 from tests.servers import Postgres
 
 MakeUrl = Callable[[], str]
@@ -62,7 +65,7 @@ def shape(conn: sa.Connection) -> dict[str, Any]:
     inspector = sa.inspect(conn)
     found: dict[str, Any] = {}
     for name in inspector.get_table_names():
-        if name == "alembic_version":
+        if name.startswith("alembic_version"):
             continue
         found[name] = (
             [(c["name"], str(c["type"]), c["nullable"], str(c["default"])) for c in inspector.get_columns(name)],
@@ -96,14 +99,14 @@ def set_revision(store: Store, revision: str) -> None:
 
 def test_an_empty_database_says_what_is_missing(empty: Store) -> None:
     found = migrate.status(empty)
-    assert (found.current, found.wanted, found.pending) == (None, NEWEST, migrate.revisions())
+    assert (found.core.current, found.core.wanted, found.core.pending) == (None, NEWEST, migrate.revisions())
     assert not found.ready
     assert not found.unknown
 
 
 def test_an_empty_database_is_brought_to_the_schema_of_this_code(empty: Store) -> None:
     found = migrate.upgrade(empty)
-    assert (found.current, found.pending, found.ready) == (found.wanted, (), True)
+    assert (found.core.current, found.core.pending, found.ready) == (found.core.wanted, (), True)
     assert tables(empty) == {*service_tables.metadata.tables, "alembic_version"}
     engine = Engine(empty, [parcel], migrate_schema=False)
     engine.create("parcel")
@@ -212,7 +215,7 @@ def test_a_database_that_is_newer_is_refused_with_a_clear_line_and_left_alone(em
     migrate.upgrade(empty)
     set_revision(empty, "0999")
     found = migrate.status(empty)
-    assert (found.current, found.pending, found.unknown) == ("0999", (), True)
+    assert (found.core.current, found.core.pending, found.unknown) == ("0999", (), True)
     before = everything(empty)
     line = rf"schema 0999, which is newer than this code \(it knows up to {NEWEST}\); upgrade interlock, nothing was c"
     with pytest.raises(SchemaMismatch, match=line) as told:
@@ -249,24 +252,31 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty: Store) -> None:
     with pytest.raises(sa.exc.DBAPIError, match="worker"):
         migrate.upgrade(empty)
     assert everything(empty) == before
-    assert migrate.status(empty).current is None
+    assert migrate.status(empty).core.current is None
     empty.write(lambda conn: conn.execute(sa.text("DROP TABLE worker")))
     assert migrate.upgrade(empty).ready
 
 
 def test_the_migrations_give_what_the_tables_say(store: Store) -> None:
-    options = {"compare_type": True}
-    drift = store.read(
-        lambda conn: compare_metadata(MigrationContext.configure(conn, opts=options), service_tables.metadata)
-    )
+    versions = [branch.version_table for branch in migrate.branches(installed().applications.values())]
+    options: dict[str, Any] = {
+        "compare_type": True,
+        "include_name": lambda name, kind, _: kind != "table" or name not in versions,
+    }
+    everything = sa.MetaData()
+    for table in all_tables():
+        table.to_metadata(everything)
+    drift = store.read(lambda conn: compare_metadata(MigrationContext.configure(conn, opts=options), everything))
     assert drift == []
 
 
 def test_the_migrations_give_the_very_columns_and_indexes_that_the_tables_say(new_database: MakeUrl) -> None:
     """Alembic does not compare the predicates of partial indexes, and those are what claims live on."""
     with open_store(new_database(), wakeup="poll") as migrated, open_store(new_database(), wakeup="poll") as created:
-        migrate.upgrade(migrated)
-        created.schema(service_tables.metadata.create_all)
+        applications = [*installed().applications.values(), NOTES]
+        migrate.upgrade(migrated, applications)
+        for metadata in (service_tables.metadata, *(attribute(one.tables) for one in applications if one.tables)):
+            created.schema(metadata.create_all)
         wanted = created.read(shape)
         assert "wake = 'work'" in str(wanted["instance"])
         assert migrated.read(shape) == wanted
@@ -275,5 +285,6 @@ def test_the_migrations_give_the_very_columns_and_indexes_that_the_tables_say(ne
 def test_the_names_of_the_files_say_what_alembic_says() -> None:
     from alembic.script import ScriptDirectory
 
-    scripts = ScriptDirectory.from_config(migrate._config())
-    assert migrate.revisions() == tuple(s.revision for s in scripts.walk_revisions())[::-1]
+    for branch in migrate.branches([*installed().applications.values(), NOTES]):
+        scripts = ScriptDirectory.from_config(migrate._config(branch))
+        assert branch.revisions == tuple(s.revision for s in scripts.walk_revisions())[::-1]

@@ -11,9 +11,10 @@ from interlock.apps.sample import parcel
 from interlock.engine import Engine, secrets, values
 from interlock.engine.audit import replaying
 from interlock.machine import FINAL, USER, WAITING, Actor, Go, Machine, Message, Outcome, State, Transition
-from interlock.store import Store, service_tables
+from interlock.store import Store
 from interlock.testing import Trial
 from interlock.worker.task import Task
+from tests.databases import all_tables
 
 VALUE = 'sec"ret-Wert-äöü'
 
@@ -47,9 +48,7 @@ def leaky() -> Machine:
 def dump(store: Store) -> str:
     """Everything that the database has, as one text."""
     return store.read(
-        lambda conn: "\n".join(
-            str(tuple(row)) for table in service_tables.metadata.sorted_tables for row in conn.execute(sa.select(table))
-        )
+        lambda conn: "\n".join(str(tuple(row)) for table in all_tables() for row in conn.execute(sa.select(table)))
     )
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from interlock.engine import Engine, EngineError
 from interlock.people import People, Person, Role
-from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
+from tests.databases import all_tables
 from tests.people.acting import BY, PASSWORD, enter
 
 NEW_PASSWORD = "four other unrelated words"
@@ -24,7 +24,7 @@ def dump(engine: Engine) -> str:
     """Every value of every table, as text."""
 
     def read(conn: sa.Connection) -> str:
-        rows = (row for table in s.person.metadata.sorted_tables for row in conn.execute(sa.select(table)))
+        rows = (row for table in all_tables() for row in conn.execute(sa.select(table)))
         return "\n".join(str(value) for row in rows for value in row)
 
     return engine.read(read)

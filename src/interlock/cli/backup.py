@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, Database, address, audit_keys, parsed, store_of
+from interlock.console.options import (
+    DEFAULT_DATABASE,
+    App,
+    Database,
+    address,
+    audit_keys,
+    parsed,
+    registry_of,
+    store_of,
+)
 from interlock.console.printing import As, bars, login, when
 
 if TYPE_CHECKING:
@@ -24,16 +33,17 @@ def backup(
         bool, typer.Option("--quick", help="Do not restore it on trial; every byte is read again all the same.")
     ] = False,
     database: Database = DEFAULT_DATABASE,
+    apps: App = None,
 ) -> None:
     """Write everything to one file while others work, then prove it: restored on trial, every history verified."""
     from interlock.store.backup import write
 
-    with store_of(database) as store, _telling() as tell:
+    with store_of(database, apps) as store, _telling() as tell:
         manifest = write(store, file, tell)
     size = file.stat().st_size
     typer.echo(f"{file}: {_told(manifest)}, {size:,} bytes")
     if not quick:
-        _prove(file, audit_keys(database))
+        _prove(file, manifest, audit_keys(database, apps=apps), apps)
 
 
 def restore(
@@ -44,19 +54,27 @@ def restore(
     hold: Annotated[
         bool, typer.Option("--hold", help="Start no work until somebody lets it go on, to look around first.")
     ] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", help="Leave out the rows of this application; may be given several times."),
+    ] = None,
     user: As = "",
     database: Database = DEFAULT_DATABASE,
+    apps: App = None,
 ) -> None:
     """Fill a database from a backup, all of it or nothing; SQLite or PostgreSQL, whatever it was made from."""
     from interlock.machine import USER, Actor
     from interlock.store.restoring import restore
 
-    where = address(database)
+    where = address(database, apps)
+    loaded = registry_of(apps).applications.values()
     with _opened(where) as store, _telling() as tell:
         actor = str(Actor(USER, user or login())) if hold else None
-        manifest = restore(store, file, replace=replace, hold=actor, tell=tell)
+        manifest = restore(
+            store, file, applications=loaded, without=without or (), replace=replace, hold=actor, tell=tell
+        )
     typer.echo(f"restored: {_told(manifest)}, made {when(manifest.made_at)} UTC")
-    problems = _verify(where, audit_keys(database))
+    problems = _verify(where, audit_keys(database, apps=apps))
     if hold:
         typer.echo("everything is held: no work starts until somebody lets it go on")
     raise typer.Exit(1 if problems else 0)
@@ -94,17 +112,21 @@ def _opened(where: str) -> Iterator[Store]:
         raise
 
 
-def _prove(file: Path, keys: Keys | None) -> None:
+def _prove(file: Path, manifest: Manifest, keys: Keys | None, apps: list[str] | None) -> None:
     """Restore it into a database of its own, beside it, and look whether every history is whole."""
     import tempfile
 
     from interlock.store import open_store
     from interlock.store.restoring import restore
 
+    loaded = registry_of(apps).applications
+    without = sorted(manifest.applications.keys() - loaded.keys())
+    if without:
+        typer.echo(f"not restored on trial, for their code is not loaded: the tables of {', '.join(without)}")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.absolute().parent) as folder:
         where = f"sqlite:///{folder}/trial.db"
         with open_store(where, durability="normal", wakeup="poll") as store, _telling() as tell:
-            restore(store, file, tell=tell)
+            restore(store, file, applications=loaded.values(), without=without, tell=tell)
         problems = _verify(where, keys)
     if problems:
         typer.echo("the backup is as the database is, and the database's history is not whole")

@@ -21,7 +21,8 @@ def check(config: Config = None) -> None:
     from interlock.store.database import file_of
 
     settings = load(config)
-    typer.echo(f"settings  fine, {len(installed(settings.apps))} machines")
+    registry = installed(settings.apps)
+    typer.echo(f"settings  fine, {len(registry)} machines")
     url = sa.make_url(settings.database_url)
     shown = url.render_as_string(hide_password=True)
     file = file_of(url)
@@ -29,9 +30,12 @@ def check(config: Config = None) -> None:
         typer.echo(f"database  {shown} is not there yet; it is made at the first start")
         return
     with open_store(settings.database_url, wakeup="poll") as store:
-        found = migrate.status(store)
-    typer.echo(f"database  {shown}, schema {found.current or 'none'}{'' if found.ready else f', needs {found.wanted}'}")
-    raise typer.Exit(0 if found.ready else 1)
+        found = migrate.status(store, registry.applications.values())
+    for one in found.branches:
+        whose = shown if one is found.core else one.name
+        needs = "" if one.ready else f", needs {one.wanted}"
+        typer.echo(f"{'database' if one is found.core else 'tables':8}  {whose}, schema {one.current or 'none'}{needs}")
+    raise typer.Exit(0 if found.usable else 1)
 
 
 @app.command()

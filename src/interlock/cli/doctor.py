@@ -50,10 +50,11 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
 
     try:
         with store_of(database, apps) as store:
-            health = look(store, fast=fast)
+            registry = registry_of(apps)
+            health = look(store, registry.applications.values(), fast=fast)
             findings = list(health.findings)
-            if migrate.status(store).ready:
-                engine = Engine(store, with_demo(store, registry_of(apps)), migrate_schema=False, register=False)
+            if migrate.status(store, registry.applications.values()).usable:
+                engine = Engine(store, with_demo(store, registry), migrate_schema=False, register=False)
                 findings += work_health.check(engine, audit_settings(database, apps=apps))
             return Health(tuple(findings), health.sizes)
     except StoreError as error:

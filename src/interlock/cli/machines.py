@@ -70,7 +70,7 @@ def _version(database: str, apps: list[str] | None, name: str, digest: str) -> i
     from interlock.store.tables import definition
 
     with open_store(where, wakeup="poll") as store:
-        if not migrate.status(store).ready:
+        if not migrate.status(store).core.ready:
             return 1
         rows = store.read(
             lambda conn: conn.execute(

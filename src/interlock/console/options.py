@@ -115,7 +115,7 @@ def with_demo(store: Store, registry: Registry) -> Registry:
     from interlock.demo.mark import is_demo
     from interlock.store import migrate
 
-    if not migrate.status(store).ready or not store.read(is_demo):
+    if not migrate.status(store).core.ready or not store.read(is_demo):
         return registry
     from interlock.demo.parts import played
 

@@ -100,10 +100,10 @@ class Engine:
             self.core.audit_keys = audit_keys
             secrets_module.learn(self.core.secrets.values())
             if migrate_schema:
-                migrate.upgrade(self.store)
+                migrate.upgrade(self.store, registry.applications.values())
                 feed.mend(self.store)
             else:
-                migrate.require(self.store)
+                migrate.require(self.store, registry.applications.values())
             self.core.register(write=register)
             if isinstance(clock, SystemClock):  # time goes on from where the record is, also after a step back
                 clock.at_least(self.store.read(feed.latest))

@@ -42,13 +42,16 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """A table of the application with personal data of instances; it has a column `instance_id`."""
+    """A table of the application with data of instances; it has a column `instance_id`.
+
+    Retention archives and removes an instance's rows with it. Rows of tables that are not named stay.
+    """
 
     table: str
     columns: Sequence[str]
     """Columns with text that erasure searches for a value."""
     erase: Literal["delete", "empty"] = "delete"
-    """What erasure and retention do with an instance's rows."""
+    """What erasure does: it deletes an instance's rows, or leaves empty texts in these columns."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,9 @@ class Application:
     duties: Sequence[Duty] = ()
     scopes: Sequence[Scope] = ()
     tables: str | None = None
-    """Its SQLAlchemy `MetaData`, as `package.module:metadata`."""
+    """Its tables, as `package.module:metadata`: `interlock.store.columns` makes them."""
     migrations: str | None = None
-    """The package with its Alembic revisions: `package.migrations`."""
+    """The package with the Alembic revisions that make its tables, as files v0001_what.py: `package.migrations`."""
     personal: Sequence[Personal] = ()
     views: str | None = None
     """Machine name → `View`: how the dashboard shows its instances."""

@@ -17,8 +17,8 @@ import re
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from interlock.store import migrate, private, snapshot
 from interlock.store.clock import Micros, SystemClock
 from interlock.store.database import Store
 from interlock.store.errors import StoreError
-from interlock.store.snapshot import Part, Row
+from interlock.store.snapshot import Owner, Part, Row, Snapshot
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -73,6 +73,8 @@ class Manifest:
     dialect: str
     """Of the database it was made from."""
     tables: tuple[Table, ...]
+    applications: Mapping[str, Owner] = field(default_factory=dict)
+    """Whose tables are in it, besides the core's."""
 
     @property
     def rows(self) -> int:
@@ -97,8 +99,8 @@ def write(store: Store, file: Path, tell: Tell = silent) -> Manifest:
     with folder as made:
         aside, part = Path(made), Path(made) / "backup"
         try:
-            parts = snapshot.take(store, aside, lambda what: tell(what, 0, 0))
-            manifest = _write(store.dialect, part, parts, tell)
+            found = snapshot.take(store, aside, lambda what: tell(what, 0, 0))
+            manifest = _write(store.dialect, part, found, tell)
             check(part, tell)
             os.replace(part, file)
             _sync(file.absolute().parent)
@@ -107,18 +109,24 @@ def write(store: Store, file: Path, tell: Tell = silent) -> Manifest:
     return manifest
 
 
-def _write(dialect: str, file: Path, parts: list[Part], tell: Tell) -> Manifest:
-    total, done = sum(part.count for part in parts), 0
+def _write(dialect: str, file: Path, found: Snapshot, tell: Tell) -> Manifest:
+    total, done = sum(part.count for part in found.parts), 0
     tables = []
     with os.fdopen(private.create(file), "w+b") as out:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-            for part in parts:
+            for part in found.parts:
                 with archive.open(f"tables/{part.columns.table}.jsonl", "w", force_zip64=True) as entry:
                     written = _write_rows(entry, part, lambda n, so_far=done: tell("writing", so_far + n, total))  # type: ignore[misc]
                 tables.append(written)
                 done += written.rows
             manifest = Manifest(
-                FORMAT, f"interlock {_version()}", SystemClock().now(), migrate.revisions()[-1], dialect, tuple(tables)
+                FORMAT,
+                f"interlock {_version()}",
+                SystemClock().now(),
+                migrate.revisions()[-1],
+                dialect,
+                tuple(tables),
+                found.applications,
             )
             archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=1))
         out.flush()
@@ -193,10 +201,14 @@ class Backup:
                 for t in found["tables"]
             ]
             # They become parts of statements, and whoever gave us the file may mean harm.
+            owners = {
+                name: Owner(one["revision"], tuple(one["tables"]))
+                for name, one in found.get("applications", {}).items()
+            }
             if not all(NAME.fullmatch(name) for table in tables for name in (table.name, *table.columns)):
                 raise ValueError("a name is none")
             manifest = Manifest(
-                form, found["made_by"], found["made_at"], found["schema"], found["dialect"], tuple(tables)
+                form, found["made_by"], found["made_at"], found["schema"], found["dialect"], tuple(tables), owners
             )
         except (*BROKEN, TypeError, ValueError) as error:
             raise BackupDamaged(f"{self.file} is no backup, or is damaged: its {MANIFEST} cannot be read") from error

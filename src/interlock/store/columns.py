@@ -1,4 +1,7 @@
-"""The kinds of columns that our tables are made of."""
+"""The kinds of columns that tables are made of: equal on both databases, and known to backups.
+
+Applications declare their own tables with `new_metadata`, `id_`, `text`, `at`, `number` and `binary`.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,19 @@ import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-metadata = sa.MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    }
-)
+
+def new_metadata() -> sa.MetaData:
+    """For an application's own tables, so that their keys and indexes are named as ours are."""
+    return sa.MetaData(
+        naming_convention={
+            "pk": "pk_%(table_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        }
+    )
+
+
+metadata = new_metadata()
 
 
 class Id(sa.Uuid[UUID]):
@@ -57,24 +66,29 @@ def read_reference(text: str | None) -> UUID | None:
 
 
 def id_(name: str = "id", *, null: bool = False, primary: bool = False) -> sa.Column[object]:
+    """A UUID."""
     return sa.Column(name, Id if primary else Reference, primary_key=primary, nullable=null)
 
 
 def text(name: str, *, null: bool = False, primary: bool = False) -> sa.Column[object]:
+    """A text of any length; JSON is one."""
     return sa.Column(name, sa.Text, nullable=null, primary_key=primary)
 
 
 def at(name: str, *, null: bool = False) -> sa.Column[object]:
+    """A moment, in microseconds since 1970 (UTC)."""
     return sa.Column(name, sa.BigInteger, nullable=null)
 
 
 def number(name: str, *, null: bool = False, default: int | None = None) -> sa.Column[object]:
+    """A whole number of 64 bits."""
     return sa.Column(
         name, sa.BigInteger, nullable=null, server_default=None if default is None else sa.text(str(default))
     )
 
 
 def binary(name: str, *, null: bool = False) -> sa.Column[object]:
+    """Bytes."""
     return sa.Column(name, sa.LargeBinary, nullable=null)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from interlock.machine import Application
 from interlock.store import migrate
 from interlock.store.clock import SECOND
 from interlock.store.database import Store
@@ -80,15 +81,19 @@ def lasting(seconds: float) -> str:
     return f"{seconds:,.1f} seconds"
 
 
-def schema(store: Store) -> Finding:
-    found = migrate.status(store)
-    if found.unknown:
-        says = f"the schema {found.current} is newer than this code, which knows up to {found.wanted}"
-        return Finding(Level.PROBLEM, "schema", says, "upgrade interlock on this machine")
-    if not found.ready:
-        says = f"the schema is {found.current or 'missing'}, this code needs {found.wanted}"
-        return Finding(Level.PROBLEM, "schema", says, "run: interlock db migrate")
-    return Finding(Level.OK, "schema", f"the schema is {found.current}, as this code needs it")
+def schema(store: Store, applications: Iterable[Application] = ()) -> Finding:
+    found = migrate.status(store, applications)
+    for one in found.branches:
+        whose = "the schema" if one is found.core else f"the schema of the application {one.name}"
+        if one.unknown:
+            says = f"{whose} is {one.current}, newer than this code, which knows up to {one.wanted}"
+            what = "interlock" if one is found.core else f"the package of {one.name}"
+            return Finding(Level.PROBLEM, "schema", says, f"upgrade {what} on this machine")
+        if not one.ready and (one is found.core or one.current is not None):
+            says = f"{whose} is {one.current or 'missing'}, this code needs {one.wanted}"
+            return Finding(Level.PROBLEM, "schema", says, "run: interlock db migrate")
+    applied = "".join(f", {one.name} {one.current or 'has no tables yet'}" for one in found.applications)
+    return Finding(Level.OK, "schema", f"the schema is {found.core.current}{applied}, as this code needs it")
 
 
 def clock(store: Store) -> Finding:
@@ -115,9 +120,9 @@ def disk(folder: Path) -> Finding:
     return Finding(level, "disk", says, do if level else "")
 
 
-def look(store: Store, *, fast: bool = False) -> Health:
+def look(store: Store, applications: Iterable[Application] = (), *, fast: bool = False) -> Health:
     """Everything about the database that needs no machine."""
-    findings = [schema(store), clock(store)]
+    findings = [schema(store, applications), clock(store)]
     if store.dialect == "sqlite":
         from interlock.store import health_sqlite
 

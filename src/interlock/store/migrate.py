@@ -1,15 +1,23 @@
-"""Bringing a database to the schema of this code, and refusing one that is newer."""
+"""Bringing a database to the schema of this code, and refusing one that is newer.
+
+The core has one line of revisions, and each application that has tables has its own, with a version table of its own
+(`alembic_version_NAME`). A process without an application's code leaves its tables alone.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 
+from interlock.machine import Application, InterlockError
+from interlock.store import application_tables
 from interlock.store.database import Job, Store
 from interlock.store.errors import SchemaMismatch
 
@@ -17,64 +25,159 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 T = TypeVar("T")
+Applications = Iterable[Application]
 # Alembic keeps what it works on in a global, so one process migrates one database at a time.
 _ALEMBIC = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaStatus:
-    """Which revision the database has, and which this code wants."""
+class Branch:
+    """A line of revisions: the core's, or an application's."""
 
+    name: str
+    package: str
+    """Where its revisions are, as files v0001_what.py."""
+    version_table: str
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """All that this code knows, in order, from the names of their files: Alembic takes 0.3 s to tell the same."""
+        try:
+            names = [file.name for file in files(self.package).iterdir()]
+        except ModuleNotFoundError as error:
+            raise InterlockError(f"the migrations of the application {self.name!r} cannot be loaded: {error}") from None
+        found = sorted(found[1] for name in names if (found := re.fullmatch(r"v(\d+)_\w+\.py", name)))
+        if not found:
+            raise InterlockError(f"{self.package} has no revision of the application {self.name!r}, as v0001_first.py")
+        return tuple(found)
+
+
+CORE = Branch("core", "interlock.store.migrations.versions", "alembic_version")
+
+
+def branches(applications: Applications = ()) -> list[Branch]:
+    """The core first, then the applications that have tables, by name."""
+    found = [
+        Branch(one.name, one.migrations, version_table(one.name))
+        for one in sorted(applications, key=lambda one: one.name)
+        if one.migrations is not None
+    ]
+    if any(one.name == CORE.name for one in found):
+        raise InterlockError(f"an application with tables cannot be named {CORE.name!r}; give it another name")
+    return [CORE, *found]
+
+
+def version_table(application: str) -> str:
+    """The table that has the revision of an application's tables."""
+    return f"{CORE.version_table}_{application}"
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStatus:
+    """Which revision of a branch the database has, and which this code wants."""
+
+    name: str
     current: str | None
     wanted: str
     pending: tuple[str, ...]
     """Revisions that `db migrate` would apply, in order."""
     unknown: bool
-    """The database has a revision that this code has never heard of: it is newer."""
+    """The database has a revision that this code does not know: it is newer."""
 
     @property
     def ready(self) -> bool:
         return self.current == self.wanted
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaStatus:
+    """How a database stands: the core, and every application that was asked for."""
+
+    branches: tuple[BranchStatus, ...]
+
+    @property
+    def core(self) -> BranchStatus:
+        return self.branches[0]
+
+    @property
+    def applications(self) -> tuple[BranchStatus, ...]:
+        return self.branches[1:]
+
+    @property
+    def ready(self) -> bool:
+        return all(one.ready for one in self.branches)
+
+    @property
+    def unknown(self) -> bool:
+        """Something in the database is newer than this code."""
+        return any(one.unknown for one in self.branches)
+
+    @property
+    def usable(self) -> bool:
+        """Whether this code can use it: an application that has no tables yet has no rows either."""
+        return self.core.ready and all(one.ready or one.current is None for one in self.applications)
+
+
 def revisions() -> tuple[str, ...]:
-    """All that this code knows, in order, from the names of their files: Alembic takes 0.3 s to tell the same."""
-    names = (file.name for file in files("interlock.store.migrations.versions").iterdir())
-    return tuple(sorted(found[1] for name in names if (found := re.fullmatch(r"v(\d+)_\w+\.py", name))))
+    """The revisions of the core, in order."""
+    return CORE.revisions
 
 
-def _config() -> Config:
+def _config(branch: Branch = CORE) -> Config:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "interlock.store:migrations")
-    config.set_main_option("path_separator", "os")
+    config.set_main_option("version_locations", str(files(branch.package)).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    config.attributes["version_table"] = branch.version_table
     return config
 
 
-def status(store: Store) -> SchemaStatus:
-    return store.read(_status)
+def status(store: Store, applications: Applications = ()) -> SchemaStatus:
+    return store.read(partial(_status, lines=branches(applications)))
 
 
-def _status(conn: sa.Connection) -> SchemaStatus:
-    order = list(revisions())
-    wanted = order[-1]
-    current: str | None = None
-    if sa.inspect(conn).has_table("alembic_version"):
-        current = conn.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+def _status(conn: sa.Connection, lines: list[Branch]) -> SchemaStatus:
+    inspector = sa.inspect(conn)
+    return SchemaStatus(tuple(_branch_status(conn, inspector, branch) for branch in lines))
+
+
+def _branch_status(conn: sa.Connection, inspector: sa.Inspector, branch: Branch) -> BranchStatus:
+    order = list(branch.revisions)
+    current = revision(conn, branch.version_table) if inspector.has_table(branch.version_table) else None
     unknown = current is not None and current not in order
     pending = () if unknown else tuple(order[order.index(current) + 1 :] if current else order)
-    return SchemaStatus(current, wanted, pending, unknown)
+    return BranchStatus(branch.name, current, order[-1], pending, unknown)
 
 
-def upgrade(store: Store) -> SchemaStatus:
+def revision(conn: sa.Connection, table: str) -> str | None:
+    """What a version table says."""
+    found: str | None = conn.exec_driver_sql(f'SELECT version_num FROM "{table}"').scalar()
+    return found
+
+
+def applied(conn: sa.Connection) -> dict[str, str | None]:
+    """The revision of every application that has tables in this database, whether its code is here or not."""
+    names = sorted({one.application for one in application_tables.known(conn)})
+    return {name: revision(conn, version_table(name)) for name in names}
+
+
+def upgrade(store: Store, applications: Applications = ()) -> SchemaStatus:
     """Apply what is missing, all or nothing; safe while others run, and when two start at once."""
+    applications = list(applications)
+    lines, declared = branches(applications), application_tables.declared(applications)
+    names = [branch.name for branch in lines[1:]]
 
-    found = status(store)
-    if found.ready:
+    def look(conn: sa.Connection) -> SchemaStatus | None:
+        found = _status(conn, lines)
+        return found if found.ready and application_tables.is_recorded(conn, names, declared) else None
+
+    found = store.read(look)
+    if found is not None:
         return found
-    alone(store, bring)
-    return status(store)
+    alone(store, partial(bring, applications=applications))
+    return status(store, applications)
 
 
 def alone(store: Store, job: Job[T]) -> T:
@@ -83,33 +186,51 @@ def alone(store: Store, job: Job[T]) -> T:
         return store.schema(job)
 
 
-def bring(conn: sa.Connection, revision: str = "head") -> None:
-    """Apply what is missing up to a revision, in the caller's transaction."""
+def bring(conn: sa.Connection, applications: Applications = (), to: Mapping[str, str] | None = None) -> None:
+    """Apply what is missing, in the caller's transaction; with `to` only these branches, up to these revisions."""
     from alembic import command
 
-    _refuse_newer(_status(conn))
-    config = _config()
-    config.attributes["connection"] = conn
-    command.upgrade(config, revision)
+    applications = list(applications)
+    lines, declared = branches(applications), application_tables.declared(applications)
+    _refuse_newer(_status(conn, lines))
+    for branch in lines:
+        if to is None or branch.name in to:
+            config = _config(branch)
+            config.attributes["connection"] = conn
+            command.upgrade(config, to[branch.name] if to is not None else "head")
+        if branch is CORE and to is None:  # before a table is made that another application has
+            application_tables.record(conn, [one.name for one in lines[1:]], declared)
 
 
-def require(store: Store) -> None:
-    """Refuse a database whose schema this code cannot use."""
-    found = status(store)
+def require(store: Store, applications: Applications = ()) -> None:
+    """Refuse a database whose schema this code cannot use. An application may have no tables in it yet."""
+    found = status(store, applications)
     _refuse_newer(found)
-    if not found.ready:
+    if not found.core.ready:
         raise SchemaMismatch(
-            f"the database {_shown(store)} has schema {found.current or 'none'} and needs {found.wanted}; "
+            f"the database {_shown(store)} has schema {found.core.current or 'none'} and needs {found.core.wanted}; "
             "run: interlock db migrate"
         )
+    for one in found.applications:
+        if one.current is not None and not one.ready:
+            raise SchemaMismatch(
+                f"the tables of the application {one.name!r} in {_shown(store)} have schema {one.current} and need "
+                f"{one.wanted}; run: interlock db migrate"
+            )
 
 
 def _refuse_newer(found: SchemaStatus) -> None:
-    if found.unknown:
+    if found.core.unknown:
         raise SchemaMismatch(
-            f"the database has schema {found.current}, which is newer than this code (it knows up to "
-            f"{found.wanted}); upgrade interlock, nothing was changed"
+            f"the database has schema {found.core.current}, which is newer than this code (it knows up to "
+            f"{found.core.wanted}); upgrade interlock, nothing was changed"
         )
+    for one in found.applications:
+        if one.unknown:
+            raise SchemaMismatch(
+                f"the tables of the application {one.name!r} have schema {one.current}, which is newer than its code "
+                f"(it knows up to {one.wanted}); upgrade its package, nothing was changed"
+            )
 
 
 def _shown(store: Store) -> str:

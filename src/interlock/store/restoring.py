@@ -7,19 +7,22 @@ work when the backup was made is not there any more: their leases run out, and t
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from interlock.machine import Application
 from interlock.store import migrate, service_tables
+from interlock.store.application_tables import known
 from interlock.store.backup import Backup, Manifest, Table, Tell, silent
 from interlock.store.clock import Micros, SystemClock
 from interlock.store.columns import metadata
 from interlock.store.database import Store
 from interlock.store.errors import SchemaMismatch, StoreError
-from interlock.store.snapshot import FEED, Row
+from interlock.store.snapshot import DERIVED, FEED, Row
 from interlock.store.tables import worker as W
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ def restore(
     store: Store,
     file: Path,
     *,
+    applications: Iterable[Application] = (),
+    without: Collection[str] = (),
     replace: bool = False,
     hold: str | None = None,
     now: Micros | None = None,
@@ -40,24 +45,29 @@ def restore(
 ) -> Manifest:
     """Fill the database from a backup; refused where it has rows, unless they are to be replaced.
 
+    The tables of an application are made by its code. Where that is not here, its rows are left out only if it is named
+    in `without`.
     With `hold`, which names who wants it, no work starts until somebody lets it go on.
     """
     moment = SystemClock().now() if now is None else now
     with Backup(file) as backup:
-        known = migrate.revisions()
-        if backup.manifest.schema not in known:
+        order = migrate.revisions()
+        if backup.manifest.schema not in order:
             raise SchemaMismatch(
                 f"{file} has schema {backup.manifest.schema}, which is newer than this code (it knows up to "
-                f"{known[-1]}); upgrade interlock, nothing was changed"
+                f"{order[-1]}); upgrade interlock, nothing was changed"
             )
+        loaded = [one for one in applications if one.name not in without]
+        left_out = _left_out(backup, loaded, without)
+        revisions = {n: one.revision for n, one in backup.manifest.applications.items() if n not in left_out}
 
         def run(conn: sa.Connection) -> None:
             _make_room(conn, replace, moment)
-            migrate.bring(conn, backup.manifest.schema)
-            _fill(conn, backup, tell)
+            migrate.bring(conn, loaded, {migrate.CORE.name: backup.manifest.schema, **revisions})
+            _fill(conn, backup, left_out, tell)
             tell("finishing", 0, 0)
             _go_on_counting(conn)
-            migrate.bring(conn)
+            migrate.bring(conn, loaded)
             if hold is not None:
                 _hold(conn, hold, moment)
 
@@ -65,13 +75,36 @@ def restore(
         return backup.manifest
 
 
+def _left_out(backup: Backup, loaded: Sequence[Application], without: Collection[str]) -> set[str]:
+    """The applications whose tables are not made here; refused where that would lose rows that nobody gave up."""
+    lines = {branch.name: branch for branch in migrate.branches(loaded)[1:]}
+    found: set[str] = set()
+    for name, one in backup.manifest.applications.items():
+        rows = sum(backup.manifest.count(table) for table in one.tables)
+        if name not in lines:
+            if rows and name not in without:
+                raise StoreError(
+                    f"{backup.file} has {rows:,} rows of the application {name!r}, which is not loaded; load it (--app "
+                    f"package.module:application), or leave them out: --without {name}"
+                )
+            found.add(name)
+        elif one.revision not in lines[name].revisions:
+            raise SchemaMismatch(
+                f"{backup.file} has schema {one.revision} of the application {name!r}, which is newer than its code "
+                f"(it knows up to {lines[name].revisions[-1]}); upgrade its package, nothing was changed"
+            )
+    return found
+
+
 # -- making room
 
 
 def _make_room(conn: sa.Connection, replace: bool, now: Micros) -> None:
     there = set(sa.inspect(conn).get_table_names())
-    ours = sorted(there & (set(metadata.tables) | {"alembic_version"}))
-    full = [name for name in ours if name != "alembic_version" and _has_rows(conn, name)]
+    applied = known(conn) if DERIVED in there else []
+    versions = {migrate.CORE.version_table, *(migrate.version_table(one.application) for one in applied)}
+    ours = sorted(there & {*metadata.tables, *(one.name for one in applied), *versions})
+    full = [name for name in ours if name not in {*versions, DERIVED} and _has_rows(conn, name)]
     if full and not replace:
         raise StoreError(
             f"the database is not empty: it has rows in {', '.join(full[:5])}{' …' if len(full) > 5 else ''}; "
@@ -105,10 +138,12 @@ def _has_rows(conn: sa.Connection, table: str) -> bool:
 # -- filling
 
 
-def _fill(conn: sa.Connection, backup: Backup, tell: Tell) -> None:
+def _fill(conn: sa.Connection, backup: Backup, left_out: Collection[str], tell: Tell) -> None:
     raw: Any = conn.connection.dbapi_connection
-    done, total = 0, backup.manifest.rows
-    for table in backup.manifest.tables:
+    skipped = {table for name in left_out for table in backup.manifest.applications[name].tables}
+    wanted = [table for table in backup.manifest.tables if table.name not in skipped]
+    done, total = 0, sum(table.rows for table in wanted)
+    for table in wanted:
         rows = backup.rows(table)
         while batch := list(islice(rows, BATCH)):
             if isinstance(raw, sqlite3.Connection):

@@ -6,8 +6,7 @@ import sqlalchemy as sa
 
 from interlock.store import (  # noqa: F401 - so that the metadata has them all
     ai,
-    contracts,
-    jobs,
+    application_tables,
     retention_tables,
     tables,
 )

@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 
-from interlock.store import private
+from interlock.store import migrate, private
+from interlock.store.application_tables import ApplicationTable, application_table, kind_of, known
 from interlock.store.columns import metadata
 from interlock.store.database import Store
 from interlock.store.errors import StoreError, sort
@@ -30,6 +31,8 @@ FEED = frozenset({"rollup", "audit"})
 """Rows of the table `cursor` that are positions in the feed."""
 LATER = ("history", "cursor")
 """In this order, at the end: the positions are known when the history has been read."""
+DERIVED = application_table.name
+"""Written anew where the applications' tables are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +58,44 @@ class Part:
     rows: Callable[[], Iterator[Row]]
 
 
-def tables() -> list[Columns]:
-    """Every table of ours."""
-    names = [name for name in sorted(metadata.tables) if name not in LATER] + list(LATER)
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """An application with tables: the revision that they have, and their names."""
+
+    revision: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that was put aside, also of applications whose code is not here."""
+
+    parts: list[Part]
+    applications: dict[str, Owner]
+
+
+def tables(applied: Sequence[ApplicationTable] = ()) -> list[Columns]:
+    """Every table of the core, and these of applications."""
+    core = sorted(metadata.tables.keys() - {*LATER, DERIVED})
     return [
-        Columns(name, tuple(c.name for c in table.c), tuple(_kind(c.type) for c in table.c))
-        for name, table in ((name, metadata.tables[name]) for name in names)
+        *(_columns(metadata.tables[name]) for name in core),
+        *(Columns(one.name, *zip(*one.columns, strict=True)) for one in applied),
+        *(_columns(metadata.tables[name]) for name in LATER),
     ]
 
 
-def _kind(type_: sa.types.TypeEngine[Any]) -> str:
-    if isinstance(type_, sa.Uuid):
-        return "id"
-    if isinstance(type_, sa.Integer):
-        return "int"
-    if isinstance(type_, sa.Float):
-        return "real"
-    return "bytes" if isinstance(type_, sa.LargeBinary) else "text"
+def _columns(table: sa.Table) -> Columns:
+    return Columns(table.name, tuple(c.name for c in table.c), tuple(kind_of(c) for c in table.c))
 
 
-def take(store: Store, folder: Path, tell: Callable[[str], None] = lambda _: None) -> list[Part]:
+def _owners(conn: sa.Connection, applied: Sequence[ApplicationTable]) -> dict[str, Owner]:
+    return {
+        name: Owner(str(revision), tuple(one.name for one in applied if one.application == name))
+        for name, revision in migrate.applied(conn).items()
+    }
+
+
+def take(store: Store, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Snapshot:
     """Put everything aside in this folder; the parts read from there."""
     if store.dialect == "sqlite":
         try:
@@ -87,7 +108,7 @@ def take(store: Store, folder: Path, tell: Callable[[str], None] = lambda _: Non
 # -- SQLite
 
 
-def _copied(source: Path, target: Path, tell: Callable[[str], None]) -> list[Part]:
+def _copied(source: Path, target: Path, tell: Callable[[str], None]) -> Snapshot:
     tell("copying")
     with closing(sqlite3.connect(private.file(target))) as copy:
         # In one step: the copy would start again whenever somebody else has written between two.
@@ -98,12 +119,17 @@ def _copied(source: Path, target: Path, tell: Callable[[str], None]) -> list[Par
         if found != ["ok"]:
             told = "; ".join(map(str, found))
             raise StoreError(f"the database {source} is damaged: {told}; restore the last good backup")
-        return [
+        engine = sa.create_engine("sqlite://", creator=lambda: copy, poolclass=sa.StaticPool)
+        with engine.connect() as conn:
+            applied = known(conn)
+            owners = _owners(conn, applied)
+        parts = [
             Part(
                 columns, copy.execute(f'SELECT count(*) FROM "{columns.table}"').fetchone()[0], _reader(target, columns)
             )
-            for columns in tables()
+            for columns in tables(applied)
         ]
+        return Snapshot(parts, owners)
 
 
 def _reader(file: Path, columns: Columns) -> Callable[[], Iterator[Row]]:
@@ -119,13 +145,14 @@ def _reader(file: Path, columns: Columns) -> Callable[[], Iterator[Row]]:
 # -- PostgreSQL
 
 
-def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> list[Part]:
+def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> Snapshot:
     raw = conn.connection.dbapi_connection
     import psycopg
 
     assert isinstance(raw, psycopg.Connection)
     spooled: dict[str, tuple[Columns, int, Path]] = {}
-    for columns in tables():
+    applied = known(conn)
+    for columns in tables(applied):
         tell(f"copying {columns.table}")
         file = folder / f"{columns.table}.copy"
         order = " ORDER BY xact, pos" if columns.table == "history" else ""
@@ -136,7 +163,8 @@ def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> 
                     out.write(block)
             spooled[columns.table] = columns, cursor.rowcount, file
     positions = _Positions(*spooled["cursor"][::2])
-    return [Part(columns, count, _unspooled(columns, file, positions)) for columns, count, file in spooled.values()]
+    parts = [Part(columns, count, _unspooled(columns, file, positions)) for columns, count, file in spooled.values()]
+    return Snapshot(parts, _owners(conn, applied))
 
 
 def _unspooled(columns: Columns, file: Path, positions: _Positions) -> Callable[[], Iterator[Row]]:

@@ -11,9 +11,9 @@ import pytest
 from interlock.apps.contracts.fields.calibration import Row, Table
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.settings import ContractSettings
+from interlock.apps.contracts.tables import contract_calibration as C
 from interlock.engine import artifacts, creating
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
-from interlock.store.contracts import contract_calibration as C
 from tests.apps.contracts.compare.test_amendment import BASE, FIRST
 from tests.apps.contracts.house import CLEAR, ENERGY, LAW, OPENING, SIGNATURES, House
 

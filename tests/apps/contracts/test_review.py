@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from interlock.apps.contracts.fields import calibration_store
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import contract
-from interlock.store.contracts import contract_calibration as C
-from interlock.store.contracts import contract_label as L
+from interlock.apps.contracts.tables import contract_calibration as C
+from interlock.apps.contracts.tables import contract_label as L
 from tests.apps.contracts.house import DOUBTFUL, House
 from tests.apps.contracts.reading.files import word
 

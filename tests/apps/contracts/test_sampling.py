@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.contracts.review import blind_sample
+from interlock.apps.contracts.tables import contract_label as L
 from interlock.engine import OpenReview
 from interlock.store import Store
-from interlock.store.contracts import contract_label as L
 from tests.apps.contracts.house import CLEAR, House, open_house
 from tests.dashboard.site import Site
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from importlib.util import find_spec
 
@@ -13,6 +14,14 @@ from interlock.machine import Application, Duty, Registry
 NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz")
 """Modules of the extra `contracts`. Without them there is the life cycle, and no code that does the work."""
 
+application = Application(
+    "contracts",
+    machines=[contract],
+    settings=ContractSettings,
+    tables="interlock.apps.contracts.tables:metadata",
+    migrations="interlock.apps.contracts.migrations",
+    commands="interlock.apps.contracts.commands:app",
+)
 if all(find_spec(name) for name in NEEDED):
     from interlock.apps.contracts import steps  # noqa: F401 - it registers handlers
     from interlock.apps.contracts.fields import calibration_store
@@ -22,10 +31,8 @@ if all(find_spec(name) for name in NEEDED):
         blind_sample.learn(engine)
         return calibration_store.recount(engine)
 
-    application = Application(
-        "contracts",
-        machines=[contract],
-        settings=ContractSettings,
+    application = replace(
+        application,
         duties=[Duty("calibration", timedelta(hours=1), _calibrate)],
         views="interlock.apps.contracts.pages:views",
         routers=[
@@ -33,15 +40,7 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.contracts.api:flows",
             "interlock.apps.contracts.pages:routers",
         ],
-        commands="interlock.apps.contracts.commands:app",
         demo="interlock.apps.contracts.demo:parts",
-    )
-else:
-    application = Application(
-        "contracts",
-        machines=[contract],
-        settings=ContractSettings,
-        commands="interlock.apps.contracts.commands:app",
     )
 
 registry = Registry([application])

@@ -28,13 +28,14 @@ from interlock.engine.errors import EngineError
 from interlock.store import Micros, Store, moment, private
 from interlock.store import service_tables as s
 from interlock.store import tables as t
+from interlock.store.application_tables import known
 from interlock.store.columns import metadata
 from interlock.store.sql import among
 
 FORMAT = 1
 FULL = 64 * 1024 * 1024
 """Bytes after which a file is followed by another."""
-STAYS = {"limit_use", "lease", "kept_key", "contract_label"}
+STAYS = {"limit_use", "lease", "kept_key"}
 """Tables whose rows outlive the instance; they are not found by it, either."""
 
 
@@ -56,22 +57,23 @@ class Record:
         return hashlib.sha256(self.line).digest()
 
 
-def belongings() -> list[sa.Table]:
-    """Every table whose rows belong to an instance and go with it; an application's too."""
-    return [table for table in metadata.sorted_tables if "instance_id" in table.c and table.name not in STAYS]
+def belongings(conn: sa.Connection) -> list[sa.Table]:
+    """Every table whose rows belong to an instance and go with it; of applications' what they name as personal."""
+    core = [table for table in metadata.sorted_tables if "instance_id" in table.c and table.name not in STAYS]
+    return core + [one.as_table() for one in known(conn) if one.personal is not None]
 
 
 def describe(conn: sa.Connection, ids: Sequence[UUID]) -> list[Record]:
     """The instances with all that belongs to them, as lines."""
     rows = conn.execute(sa.select(t.instance).where(among(conn, t.instance.c.id, ids)).order_by(t.instance.c.id)).all()
     told: dict[UUID, dict[str, Any]] = {row.id: {"format": FORMAT, "instance": plain(row)} for row in rows}
-    for table in belongings():
+    for table in belongings(conn):
         query = sa.select(table).where(among(conn, table.c.instance_id, told))
         if table.name == "artifact_ref":
             size = t.artifact.c.size
             query = query.add_columns(size).join(t.artifact, t.artifact.c.hash == table.c.hash, isouter=True)
-        order = table.c.seq if table.name == "history" else next(iter(table.primary_key.columns))
-        for row in conn.execute(query.order_by(order)):
+        keys = [next(iter(table.primary_key.columns))] if table.primary_key.columns else list(table.c)
+        for row in conn.execute(query.order_by(*([table.c.seq] if table.name == "history" else keys))):
             told[row.instance_id].setdefault("artifact" if table.name == "artifact_ref" else table.name, []).append(
                 {name: value for name, value in plain(row).items() if name != "instance_id"}
             )

@@ -34,7 +34,7 @@ from interlock.store import moment
 from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.ai import ai_answer, ai_call
-from interlock.store.jobs import job_index, job_tag
+from interlock.store.application_tables import known
 
 if TYPE_CHECKING:
     from interlock.engine.engine import Engine
@@ -52,10 +52,8 @@ TEXTS: Mapping[sa.Table, tuple[str, ...]] = {
     t.outbox: ("recipient", "subject", "body", "last_error"),
     t.artifact_ref: ("name",),
     ai_call: ("for_user", "error"),
-    job_index: ("job_id",),
-    job_tag: ("tag",),
 }
-"""Where the data of an instance lies beside its row."""
+"""Where the data of an instance lies beside its row, but for the tables of applications."""
 OWN = ("key", "data", "labels", "last_error")
 ELSEWHERE: Mapping[sa.Table, tuple[str, ...]] = {
     s.person: ("name", "email"),
@@ -69,7 +67,8 @@ ELSEWHERE: Mapping[sa.Table, tuple[str, ...]] = {
     t.lease: ("name", "holder"),
     t.limit_key: ("key",),
 }
-"""Tables that are no instance's; what is found there is told, and a model's answers are deleted."""
+"""Tables that are no instance's, but for those of applications; what is found there is told, and a model's answers
+are deleted."""
 
 
 @dataclass
@@ -122,11 +121,16 @@ def _find(conn: sa.Connection, wanted: Sequence[str], after: UUID | None) -> tup
         return None, []
     own = [_has(I.c[name], wanted) for name in OWN]
     found = set(conn.execute(sa.select(I.c.id).where(I.c.id.in_(ids), sa.or_(*own))).scalars())
-    for table, names in TEXTS.items():
+    for table, names in {**TEXTS, **_personal(conn)}.items():
         here = sa.or_(*(_has(table.c[name], wanted) for name in names))
         found |= set(conn.execute(sa.select(table.c.instance_id).where(table.c.instance_id.in_(ids), here)).scalars())
     found |= _in_artifacts(conn, ids, wanted)
     return (ids[-1] if len(ids) == LOOK else None), sorted(found)
+
+
+def _personal(conn: sa.Connection) -> dict[sa.Table, Sequence[str]]:
+    """What applications keep of an instance in tables of their own, whether their code is here or not."""
+    return {one.as_table(): one.personal.columns for one in known(conn) if one.personal and one.personal.columns}
 
 
 def _in_artifacts(conn: sa.Connection, ids: Sequence[UUID], wanted: Sequence[str]) -> set[UUID]:
@@ -214,9 +218,16 @@ def _empty_beside(unit: Unit, instance_id: UUID, note: str, report: Erased) -> N
     for table, values in emptied:
         done = conn.execute(sa.update(table).where(table.c.instance_id == instance_id).values(values))
         report.what[table.name] = done.rowcount
-    for table in (t.progress, job_index, job_tag):
-        done = conn.execute(sa.delete(table).where(table.c.instance_id == instance_id))
-        report.what[table.name] = done.rowcount
+    report.what["progress"] = conn.execute(
+        sa.delete(t.progress).where(t.progress.c.instance_id == instance_id)
+    ).rowcount
+    for one in known(conn):
+        if one.personal is not None:
+            table = one.as_table()
+            go: sa.Delete | sa.Update = sa.delete(table)
+            if one.personal.erase == "empty":
+                go = sa.update(table).values(dict.fromkeys(one.personal.columns, ""))
+            report.what[one.name] = conn.execute(go.where(table.c.instance_id == instance_id)).rowcount
     report.what = +report.what
 
 
@@ -294,7 +305,7 @@ class Erasing:
 
 def _left(conn: sa.Connection, wanted: Sequence[str], report: Erased) -> None:
     """Where else it is, or still is: to be looked at by a person."""
-    for table, names in ELSEWHERE.items():
+    for table, names in {**ELSEWHERE, **_not_personal(conn)}.items():
         here = sa.or_(*(_has(table.c[name], wanted) for name in names))
         report.stays[table.name] = conn.execute(sa.select(sa.func.count()).select_from(table).where(here)).scalar_one()
     by = sa.select(sa.func.count()).select_from(H).where(_has(H.c.actor, wanted))
@@ -303,6 +314,16 @@ def _left(conn: sa.Connection, wanted: Sequence[str], report: Erased) -> None:
     # What the last of several that were erased had with the others is gone by now.
     contents = sa.select(t.artifact.c.hash).where(t.artifact.c.hash.in_(report.shared))
     report.shared = sorted(conn.execute(contents).scalars()) if report.shared else []
+
+
+def _not_personal(conn: sa.Connection) -> dict[sa.Table, Sequence[str]]:
+    """The texts of applications that are no instance's."""
+    found = {
+        one.as_table(): [name for name, kind in one.columns if kind == "text"]
+        for one in known(conn)
+        if not one.personal
+    }
+    return {table: names for table, names in found.items() if names}
 
 
 def in_archives(folder: Path, wanted: Sequence[str]) -> dict[str, list[str]]:

@@ -120,7 +120,7 @@ def _delete(unit: Unit, gone: list[UUID], *, leave_history: bool) -> None:
     conn = unit.conn
     messages = sa.select(t.outbox.c.id).where(among(conn, t.outbox.c.instance_id, gone))
     conn.execute(sa.delete(s.delivery).where(s.delivery.c.outbox_id.in_(messages)))
-    for table in belongings():
+    for table in belongings(conn):
         if table.name not in NOT_SIMPLY:
             conn.execute(sa.delete(table).where(among(conn, table.c.instance_id, gone)))
     _effects(conn, gone)

@@ -9,6 +9,7 @@ connection = context.config.attributes["connection"]
 context.configure(
     connection=connection,
     target_metadata=metadata,
+    version_table=context.config.attributes["version_table"],
     render_as_batch=connection.dialect.name == "sqlite",
     transactional_ddl=True,
 )

@@ -22,13 +22,13 @@ from interlock.apps.contracts.fields.calibration import (
 from interlock.apps.contracts.fields.providers import ListedProviders, Provider, shipped_providers
 from interlock.apps.contracts.fields.signals import Signals
 from interlock.apps.contracts.fields.vertical import Vertical
+from interlock.apps.contracts.tables import contract_calibration as C
+from interlock.apps.contracts.tables import contract_label as L
+from interlock.apps.contracts.tables import contract_provider as P
 from interlock.engine import Engine
 from interlock.engine.application import Unit
 from interlock.machine import Actor
 from interlock.store import SECOND
-from interlock.store.contracts import contract_calibration as C
-from interlock.store.contracts import contract_label as L
-from interlock.store.contracts import contract_provider as P
 from interlock.store.sql import upsert
 
 DAY = 24 * 3600 * SECOND

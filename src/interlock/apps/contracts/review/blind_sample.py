@@ -19,10 +19,10 @@ from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.vertical import Vertical
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import SAMPLE_WINDOW, contract
+from interlock.apps.contracts.tables import contract_label as L
 from interlock.engine import Engine, reviews
 from interlock.engine.application import Unit
 from interlock.machine import Actor, Ask, Review
-from interlock.store.contracts import contract_label as L
 
 NAME = "blind_sample"
 DONE, UNREADABLE = "done", "unreadable"

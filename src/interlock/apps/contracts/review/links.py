@@ -14,13 +14,13 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.tables import signing_key
 from interlock.engine import Instance, NotFound, reviews
 from interlock.engine.application import Unit, find
 from interlock.engine.reviews import OpenReview
 from interlock.machine import Actor
 from interlock.people import NotAllowed, Principal, vouchers
 from interlock.store import SECOND, Micros
-from interlock.store.contracts import signing_key
 from interlock.store.sql import upsert
 
 NAME = "contract-review"

@@ -37,6 +37,7 @@ from interlock.apps.jobs.claims.bodies import (
 )
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.redis_view import Shown
+from interlock.apps.jobs.tables import job_index, job_tag
 from interlock.engine import Instance, NotFound
 from interlock.engine.application import Unit, change, create, find_by_key, fire, instances, lock_by_keys
 from interlock.http.api.instances import workspace_of
@@ -46,7 +47,6 @@ from interlock.http.problems import BadRequest
 from interlock.http.writing import Write, Writer, writer
 from interlock.machine import AGENT, Actor
 from interlock.people import Principal
-from interlock.store.jobs import job_index, job_tag
 
 router = Router(prefix="/api/crawler", tags=["claims"], route_class=Strict)
 EVENTS = {"expired": "expire", "rejected": "reject"}

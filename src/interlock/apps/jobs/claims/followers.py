@@ -28,6 +28,7 @@ from interlock.apps.jobs.claims.machine import (
     job,
     run,
 )
+from interlock.apps.jobs.tables import job_index, job_tag
 from interlock.engine import Engine, Instance, leases
 from interlock.engine.application import (
     SYSTEM_ACTOR,
@@ -43,7 +44,6 @@ from interlock.engine.application import (
     set_aside,
 )
 from interlock.machine import AGENT, WORKER, Actor, Edge
-from interlock.store.jobs import job_index, job_tag
 from interlock.store.sql import upsert
 
 log = logging.getLogger("interlock.claims")

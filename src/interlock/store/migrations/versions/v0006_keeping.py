@@ -1,4 +1,4 @@
-"""What was removed by age: its keys stay taken, each run is written down, and the tags of a job are found by it."""
+"""What was removed by age: its keys stay taken, and each run is written down."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,7 +8,6 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    op.create_index("ix_job_tag_instance", "job_tag", ["instance_id"], unique=False)
     op.create_table(
         "kept_key",
         sa.Column("workspace", sa.Text(), nullable=False),

@@ -1,10 +1,10 @@
-"""Jobs are found by board, number and tag; leases that ran out are found without reading all."""
+"""Jobs are found by board, number and tag."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "0001"
+down_revision = None
 
 
 def upgrade() -> None:
@@ -25,11 +25,4 @@ def upgrade() -> None:
         sa.Column("instance_id", sa.Uuid(), nullable=False),
         sa.PrimaryKeyConstraint("workspace", "tag", "instance_id", name=op.f("pk_job_tag")),
     )
-    op.create_index(
-        "ix_lease_until",
-        "lease",
-        ["until"],
-        unique=False,
-        postgresql_where=sa.text("holder IS NOT NULL"),
-        sqlite_where=sa.text("holder IS NOT NULL"),
-    )
+    op.create_index("ix_job_tag_instance", "job_tag", ["instance_id"], unique=False)

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0001"
+down_revision = None
 
 
 def upgrade() -> None:
@@ -42,9 +42,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("vertical", "version", name=op.f("pk_contract_calibration")),
     )
     op.create_table(
-        "signing_key",
+        "contract_signing_key",
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_signing_key")),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_contract_signing_key")),
     )

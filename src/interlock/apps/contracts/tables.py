@@ -1,10 +1,12 @@
-"""Tables of the contracts application: providers, what reviewers decided, calibrations, keys of signed links."""
+"""The tables of the application: providers, what reviewers decided, calibrations, keys of signed links."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.store.columns import at, id_, metadata, number, text
+from interlock.store.columns import at, id_, new_metadata, number, text
+
+metadata = new_metadata()
 
 # Who supplies what under which names, and what is usual for them; beside the list that comes with the package.
 contract_provider = sa.Table(
@@ -46,4 +48,4 @@ contract_calibration = sa.Table(
 )
 
 # Keys that links are signed with, by what they are for.
-signing_key = sa.Table("signing_key", metadata, text("name", primary=True), text("key"), at("at"))
+signing_key = sa.Table("contract_signing_key", metadata, text("name", primary=True), text("key"), at("at"))

@@ -1,10 +1,12 @@
-"""Tables of the jobs applications: where a job is found by its board, its number and its tags."""
+"""The tables of the application: where a job is found by its board, its number and its tags."""
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.store.columns import id_, metadata, text
+from interlock.store.columns import id_, new_metadata, text
+
+metadata = new_metadata()
 
 # The job's instance has all of it; these rows only find it.
 job_index = sa.Table(

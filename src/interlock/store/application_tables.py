@@ -1,0 +1,178 @@
+"""Tables of applications. What they are is written down in the database, in `application_table`.
+
+So a process that does not have an application's code still backs up its rows, erases them, and removes them with their
+instance.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from interlock.machine import Application, InterlockError, Personal, attribute
+from interlock.store.columns import Reference, metadata, text
+from interlock.store.errors import StoreError
+
+KINDS: dict[str, type[sa.types.TypeEngine[Any]]] = {
+    "id": Reference,
+    "int": sa.BigInteger,
+    "real": sa.Float,
+    "bytes": sa.LargeBinary,
+    "text": sa.Text,
+}
+
+# Which tables are an application's, what columns they have, and what in them is personal.
+application_table = sa.Table(
+    "application_table",
+    metadata,
+    text("name", primary=True),
+    text("application"),
+    text("columns"),  # [[name, kind], …]
+    text("personal", null=True),  # {"columns": [name, …], "erase": …}
+)
+T = application_table
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationTable:
+    """One table of an application."""
+
+    name: str
+    application: str
+    columns: tuple[tuple[str, str], ...]
+    """Name and kind."""
+    personal: Personal | None = None
+
+    def as_table(self) -> sa.Table:
+        """For statements."""
+        return _table(self.name, self.columns)
+
+
+@cache  # statements are compiled once for each table
+def _table(name: str, columns: tuple[tuple[str, str], ...]) -> sa.Table:
+    return sa.Table(name, sa.MetaData(), *(sa.Column(column, KINDS[kind]) for column, kind in columns))
+
+
+def kind_of(column: sa.Column[Any]) -> str:
+    """Of what kind a column is: id, int, real, bytes or text. Both databases, and backups, know no other."""
+    kind = column.type
+    for name, types in (("id", sa.Uuid), ("int", sa.Integer), ("real", sa.Float), ("bytes", sa.LargeBinary)):
+        if isinstance(kind, types):
+            return name
+    if isinstance(kind, sa.String) and not isinstance(kind, sa.Enum):
+        return "text"
+    raise InterlockError(
+        f"the column {column.table.name}.{column.name} is a {type(kind).__name__}; use the columns of "
+        "interlock.store.columns: id_, text, number, at and binary"
+    )
+
+
+# -- what the code declares
+
+
+def declared(applications: Iterable[Application]) -> list[ApplicationTable]:
+    """The tables that the applications bring; refused where we could not keep them."""
+    found: dict[str, ApplicationTable] = {}
+    for application in applications:
+        for one in _tables_of(application):
+            if one.name in metadata.tables or one.name in found:
+                raise InterlockError(
+                    f"the application {application.name!r} has a table {one.name!r}, which is taken; "
+                    f"name it {application.name}_{one.name}"
+                )
+            found[one.name] = one
+    return sorted(found.values(), key=lambda one: one.name)
+
+
+def _tables_of(application: Application) -> list[ApplicationTable]:
+    if application.tables is None:
+        if application.migrations or application.personal:
+            raise InterlockError(f"the application {application.name!r} names no tables for its migrations")
+        return []
+    if application.migrations is None:
+        raise InterlockError(f"the application {application.name!r} has tables and no migrations that make them")
+    given = attribute(application.tables, "a MetaData", "metadata")
+    if not isinstance(given, sa.MetaData):
+        raise InterlockError(f"{application.tables!r} is a {type(given).__name__}, not a MetaData")
+    personal = {one.table: one for one in application.personal}
+    if unknown := sorted(set(personal) - set(given.tables)):
+        raise InterlockError(f"the application {application.name!r} has no table {unknown[0]!r}, named as personal")
+    return [_described(application.name, table, personal.get(table.name)) for table in given.sorted_tables]
+
+
+def _described(application: str, table: sa.Table, personal: Personal | None) -> ApplicationTable:
+    if table.foreign_keys or table.autoincrement_column is not None:
+        raise InterlockError(
+            f"the table {table.name!r} has a foreign key, or a number that counts by itself; backups cannot carry "
+            "them: use id_(…, primary=True), and remove rows yourself"
+        )
+    kinds = {column.name: kind_of(column) for column in table.columns}
+    if personal is not None:
+        wrong = [name for name in personal.columns if kinds.get(name) != "text"]
+        if wrong or kinds.get("instance_id") != "id":
+            raise InterlockError(
+                f"the table {table.name!r} is named as personal; it needs a column instance_id of kind id, and "
+                f"{', '.join(wrong) or 'its columns'} as text"
+            )
+    return ApplicationTable(table.name, application, tuple(kinds.items()), personal)
+
+
+# -- what the database has
+
+
+def known(conn: sa.Connection) -> list[ApplicationTable]:
+    """The tables that applications have in this database, whether their code is here or not."""
+    return [
+        _read(row.name, row.application, row.columns, row.personal)
+        for row in conn.execute(sa.select(T).order_by(T.c.name))
+    ]
+
+
+def _read(name: str, application: str, columns: str, personal: str | None) -> ApplicationTable:
+    try:
+        said = json.loads(personal) if personal is not None else None
+        kinds = tuple((str(column), str(kind)) for column, kind in json.loads(columns))
+        own = None if said is None else Personal(name, tuple(said["columns"]), said["erase"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise StoreError(
+            f"the row {name!r} of application_table cannot be read ({error}); write it anew where the application "
+            f"{application!r} is loaded: interlock db migrate"
+        ) from error
+    return ApplicationTable(name, application, kinds, own)
+
+
+def _written(one: ApplicationTable) -> dict[str, Any]:
+    personal = one.personal and {"columns": list(one.personal.columns), "erase": one.personal.erase}
+    return {
+        "name": one.name,
+        "application": one.application,
+        "columns": json.dumps(one.columns),
+        "personal": json.dumps(personal) if personal else None,
+    }
+
+
+def is_recorded(conn: sa.Connection, names: Collection[str], tables: Iterable[ApplicationTable]) -> bool:
+    """Whether the database says of these applications what their code says."""
+    if not names:
+        return True
+    found = {row.name: dict(row._mapping) for row in conn.execute(sa.select(T).where(T.c.application.in_(names)))}
+    return found == {one.name: _written(one) for one in tables}
+
+
+def record(conn: sa.Connection, names: Collection[str], tables: Sequence[ApplicationTable]) -> None:
+    """Write down what these applications have."""
+    owners = {row.name: row.application for row in conn.execute(sa.select(T.c.name, T.c.application))}
+    for one in tables:
+        if owners.get(one.name, one.application) != one.application:
+            raise InterlockError(
+                f"the table {one.name!r} of the application {one.application!r} belongs to the application "
+                f"{owners[one.name]!r} in this database; give it another name"
+            )
+    conn.execute(sa.delete(T).where(T.c.application.in_(names)))
+    if tables:
+        conn.execute(sa.insert(T), [_written(one) for one in tables])
