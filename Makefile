@@ -37,8 +37,8 @@ browser:  ## Chromium for the tests of pages, from the system's packages where t
 		echo "no Chromium here: the tests of pages in a browser are skipped"
 
 check: setup  ## Lint, types, layers.
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -43,7 +43,7 @@ def lint(project: Path) -> None:
 
 def check_types(project: Path) -> None:
     """The cache is kept: without it, mypy reads all of Interlock and its dependencies."""
-    run_tool(project, "mypy", "--cache-dir", str(ROOT / ".mypy_cache" / "applications"))
+    run_tool(project, "mypy", "--cache-dir", str(ROOT / ".mypy_cache" / project.name))
 
 
 def run_tests(project: Path) -> None:

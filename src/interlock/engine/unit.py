@@ -116,6 +116,10 @@ class Unit:
             self.attempts[-1].save()
         return self._conn
 
+    def setting(self, application: str) -> Any:
+        """The settings of an application, as `task.setting` gives them to its handlers; None if it has none."""
+        return self.core.settings.get(application)
+
     # -- reading
 
     def lock(self, instance_id: UUID) -> Instance:

@@ -1,0 +1,1 @@
+"""The documentation of this application, as Markdown files."""
