@@ -274,7 +274,7 @@ def test_instances_that_need_the_long_way(trial: Trial) -> None:
         {"finished_at": 5},
     ):
         row = row_of(replace(claim.instance, **change))
-        assert not _is_plain(trial, Result(claim._replace(taken=row), Go("shelf"))), change
+        assert not _is_plain(trial, Result(claim._replace(row=row), Go("shelf"))), change
 
 
 # -- together
