@@ -45,6 +45,7 @@ from interlock.people import People, Role
 from interlock.store import Micros, Store
 from interlock.store import service_tables as tables
 from interlock.testing import VirtualClock
+from interlock.watch.tracing import Tracing
 from interlock.worker import Task
 
 BY = Actor(OWNER, "test")
@@ -218,6 +219,7 @@ def opened(
     clock: VirtualClock | None = None,
     applications: Sequence[Registry] = (),
     mirror: Mirror | None = None,
+    tracing: Tracing | None = None,
     **settings: Any,
 ) -> Iterator[Desk]:
     """A desk with an owner, and in each of two workspaces an owner, a member, a reviewer, a viewer and an agent."""
@@ -232,7 +234,9 @@ def opened(
     service.callers._people = service.people
     tokens = settle(engine, service.people)
     client = TestClient(
-        create_app(service, routers=registry.routers), raise_server_exceptions=False, base_url="http://testserver"
+        create_app(service, routers=registry.routers, tracing=tracing),
+        raise_server_exceptions=False,
+        base_url="http://testserver",
     )
     with client:
         yield Desk(engine, service, client, time, tokens)

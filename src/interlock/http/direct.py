@@ -1,9 +1,8 @@
 """Endpoints that are asked by the thousand: past the framework's routing and dependencies, straight to their function.
 
-Of a small request FastAPI's own part is more than half (0.25 of 0.4 ms where 80 routes are tried first). A direct
-handler is found by method and path in one look, reads the body itself, and is otherwise an endpoint like any other:
-it stands beside the endpoint that describes it, surrounded by the same limits, headers and measures, and what it
-raises is answered alike.
+FastAPI's part of a claim is 0.57 ms of processor time, where 80 routes are tried first. A direct handler is found by
+method and path in one look, reads the body itself, and is otherwise an endpoint like any other: it stands beside the
+endpoint that describes it, surrounded by the same limits, headers and measures, and what it raises is answered alike.
 """
 
 from __future__ import annotations

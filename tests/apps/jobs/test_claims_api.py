@@ -8,10 +8,12 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.claims import followers
 from interlock.store import Store, open_store
+from interlock.watch import tracing
 from tests.http.desk import BY, Desk, opened
 
 JOBS = "/api/crawler/jobs"
@@ -59,10 +61,16 @@ def town(store: Store) -> Iterator[Crawled]:
         yield Crawled(desk)
 
 
-@pytest.fixture
-def quick(sqlite_url: str) -> Iterator[Crawled]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=[registry]) as desk:
-        yield Crawled(desk)
+@pytest.fixture(params=["direct", "traced"])
+def quick(sqlite_url: str, request: pytest.FixtureRequest) -> Iterator[Crawled]:
+    """Each way that a request takes: past the framework's routes, and, where spans are collected, through them."""
+    traced = request.param == "traced"
+    tracer = tracing.start("http://unused", exporter=InMemorySpanExporter()) if traced else None
+    with open_store(sqlite_url, durability="normal") as store:
+        with opened(store, applications=[registry], tracing=tracer) as desk:
+            yield Crawled(desk)
+        if tracer is not None:
+            tracer.shutdown()
 
 
 def test_a_claim_runs_from_start_to_end_as_the_specification_has_it(town: Crawled) -> None:
