@@ -16,7 +16,7 @@ from interlock.http.heavy import TooBusy
 from interlock.http.protocol import Bounds
 from interlock.http.reach import Reach
 from interlock.http.server import InThread
-from interlock.http.waiting_slots import Places, counted_for
+from interlock.http.waiting_slots import WaitingSlots, counted_for
 from interlock.people import Principal
 from interlock.store import open_store
 from tests.apps.contracts.house import DOUBTFUL, House, close_reader, open_house
@@ -78,7 +78,7 @@ def test_a_wait_ends_with_the_token(house: House, url: str) -> None:
 
 def test_who_finds_no_place_to_wait_is_told_at_once_that_it_is_under_way(house: House, url: str) -> None:
     it, service = house.taken(DOUBTFUL, drive=False), house.desk.service
-    service.waits = Places("requests that wait", each=1, of_all=2, kind="too-busy")
+    service.waits = WaitingSlots("requests that wait", each=1, of_all=2, kind="too-busy")
     with connected(url) as first, connected(url) as second:
         first.sendall(extract(house, it))
         soon(lambda: service.waits.taken == 1)
@@ -154,15 +154,15 @@ def test_a_person_is_one_caller_through_all_their_tokens(desk: Desk) -> None:
 
 
 def test_a_place_is_free_again_whatever_happens(desk: Desk) -> None:
-    places, who = Places("things", each=1, of_all=1, kind="too-busy"), desk.people.by_token(desk.tokens["agent"])
+    places, who = WaitingSlots("things", each=1, of_all=1, kind="too-busy"), desk.people.by_token(desk.tokens["agent"])
 
     def fail(one: Principal) -> None:
-        with places.held(one):
+        with places.occupy(one):
             raise KeyError
 
     for _ in range(2):
         with pytest.raises(KeyError):
             fail(who)
-    with places.held(who), pytest.raises(TooBusy):
+    with places.occupy(who), pytest.raises(TooBusy):
         fail(who)
     assert places.taken == 0

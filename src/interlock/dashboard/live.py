@@ -34,7 +34,7 @@ async def _room(
 ) -> AsyncIterator[tuple[Visitor, frozenset[str]]]:
     if not readable(v.who):
         raise NotAllowed("you may not read any machine, so there are no live updates; ask an owner for a role")
-    with v.service.streams.held(v.who):
+    with v.service.streams.occupy(v.who):
         yield v, frozenset(topic)
 
 

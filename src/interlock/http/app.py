@@ -1,4 +1,4 @@
-"""The application: endpoints, errors, and what surrounds them."""
+"""The ASGI application: endpoints, error handling and middleware."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ Every write takes an `Idempotency-Key`. A refusal is a problem document (RFC 945
 
 @dataclass(frozen=True)
 class Pages:
-    """What a dashboard brings: its pages, how an error looks there, and where a login leads."""
+    """What a dashboard provides: its pages, its error page, and where a login leads."""
 
     routers: Sequence[APIRouter] = (home.router,)
     error_page: problems.ErrorPage | None = None
@@ -93,7 +93,7 @@ def create_app(
     tracing: Tracing | None = None,
     demo: bool = False,
 ) -> ASGIApp:
-    """The service as an ASGI application; `routers` are what applications bring, `demo` is said on every page."""
+    """Build the service's ASGI application. `routers` come from applications; `demo` adds a notice to every page."""
     shown = pages or Pages()
 
     app = FastAPI(
@@ -130,10 +130,10 @@ def create_app(
         return None
 
     return Surroundings(
-        app if tracing else wrapped(app, every),  # spans are the framework's
+        app if tracing else wrapped(app, every),  # with tracing, the framework creates the spans
         limits,
         longer=(
-            *((path, SHORT_BODY) for path in ("/api/login", "/ui/login")),  # a stranger's, before anybody is asked
+            *((path, SHORT_BODY) for path in ("/api/login", "/ui/login")),  # anonymous requests
             ("/artifacts/", limits.max_artifact),
             *(pair for router in every if isinstance(router, Router) for pair in router.longer.items()),
         ),

@@ -18,7 +18,7 @@ from interlock.http.reach import Reach
 
 Observe = Callable[[str, str, int, float], None]
 Stranger = Callable[[Scope], Awaitable[Refusal | None]]
-"""Why nobody is known who asks; None when somebody is."""
+"""Returns a refusal if the caller is unknown, None otherwise."""
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     b"font-src 'self'; frame-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -30,15 +30,15 @@ ALWAYS = (
     (b"content-security-policy", POLICY),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),  # whatever is answered may be somebody's; static files say that they are not
+    (b"cache-control", b"no-store"),  # answers may be private; static files override this
 )
 
 
 SMALL = 16_384
-"""Bytes of a body that are looked at on the spot, and that are taken from anybody."""
+"""Bodies up to this size are checked inline, and accepted from anybody."""
 BODILESS = {"GET", "HEAD"}
-GONE = "whoever sent it went away before all of it had come"
-SLOW = "the body of the request came too slowly; send it again, on a better connection or in a smaller piece"
+GONE = "the client disconnected before the whole body arrived"
+SLOW = "the request body arrived too slowly; send it again, or send a smaller one"
 
 
 class Surroundings:
@@ -57,7 +57,7 @@ class Surroundings:
         self._stranger = stranger
         self._reach = Reach(settings)
         self._limits: dict[str, int] = {}
-        """Of paths that were asked for lately."""
+        """Limits of recently requested paths."""
 
     def _limit(self, path: str) -> int:
         limit = next((size for part, size in self._longer if part in path), self._settings.max_body)
@@ -74,25 +74,25 @@ class Surroundings:
         trace = f"{random.getrandbits(64):016x}"
         scope.setdefault("state", {})["trace"] = trace
         began, status = time.perf_counter(), 500
-        seen, whole = 0, False
+        received, whole = 0, False
         until = began + self._settings.body_seconds
         kind = incoming.looks_at(scope)
         parts: list[bytes] = []
         declared = _declared_length(scope)
-        asked = False
+        authenticated = False
 
         async def ask() -> None:
-            """Nobody reads or parses a long body for a stranger."""
-            nonlocal asked
-            asked = True
+            """Refuse anonymous callers before a long body is read or parsed."""
+            nonlocal authenticated
+            authenticated = True
             if unknown := await self._stranger(scope):
                 raise HTTPException(unknown.status_code, unknown.problem.detail, _kept(unknown))
 
         async def bounded() -> Message:
-            nonlocal seen, whole
-            if whole:  # now only the end of the connection can come, and that may take its time
+            nonlocal received, whole
+            if whole:  # only the end of the connection can follow, and that may take long
                 return await receive()
-            if declared is not None and declared > SMALL and not asked:
+            if declared is not None and declared > SMALL and not authenticated:
                 await ask()
             try:
                 async with asyncio.timeout(min(self._settings.idle_seconds, until - time.perf_counter())):
@@ -103,10 +103,10 @@ class Surroundings:
                 raise HTTPException(499, GONE)
             whole = not message.get("more_body", False)
             if message["type"] == "http.request":
-                seen += len(message.get("body", b""))
-                if seen > limit:  # an error of the framework's own kind, which it lets pass
-                    raise HTTPException(413, _told(limit), {"Connection": "close"})
-                if seen > SMALL and not asked:
+                received += len(message.get("body", b""))
+                if received > limit:  # an error type that the framework passes through
+                    raise HTTPException(413, _too_long(limit), {"Connection": "close"})
+                if received > SMALL and not authenticated:
                     await ask()
                 if kind:
                     parts.append(message.get("body", b""))
@@ -119,8 +119,8 @@ class Surroundings:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = list(message.get("headers", ()))
-                given = {name for name, _ in headers}  # what a page says itself counts
-                if b"cache-control" in given:  # but none may be kept, except what is everybody's and never changes
+                given = {name for name, _ in headers}  # headers set by the page take precedence
+                if b"cache-control" in given:  # nothing may be cached except immutable static files
                     headers = [p for p in headers if p[0] != b"cache-control" or b"immutable" in p[1]]
                     given = {name for name, _ in headers}
                 always = [pair for pair in ALWAYS if pair[0] not in given]
@@ -134,7 +134,7 @@ class Surroundings:
             elif wrong := incoming.address(scope):
                 await problem(422, "invalid", wrong)(scope, receive, marked)
             elif declared is not None and declared > limit:
-                answer = problem(413, "too-large", _told(limit), headers={"Connection": "close"})
+                answer = problem(413, "too-large", _too_long(limit), headers={"Connection": "close"})
                 await answer(scope, receive, marked)
             else:
                 await self._app(scope, bounded, marked)
@@ -144,19 +144,19 @@ class Surroundings:
 
 
 async def _wrong(kind: str, content: bytes) -> str:
-    """What is wrong with a body; a long one is looked at in a thread, it may take milliseconds."""
+    """Check a body. A long one is checked in a thread, because it may take milliseconds."""
     if len(content) <= SMALL:
         return incoming.body(kind, content)
     return await asyncio.to_thread(incoming.body, kind, content)
 
 
 def _kept(refusal: Refusal) -> dict[str, str]:
-    """The headers of its own."""
+    """The refusal's own headers."""
     return {k: v for k, v in refusal.headers.items() if k not in {"content-length", "content-type"}}
 
 
-def _told(limit: int) -> str:
-    return f"the body is longer than the {limit:,} bytes that are taken here"
+def _too_long(limit: int) -> str:
+    return f"the body exceeds the limit of {limit:,} bytes"
 
 
 def _declared_length(scope: Scope) -> int | None:

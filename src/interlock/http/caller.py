@@ -1,4 +1,4 @@
-"""Who asks: a token in the Authorization header, or a login cookie; a write by cookie needs its CSRF token too."""
+"""Authentication: a token in the Authorization header, or a session cookie. Writes by cookie need the CSRF value."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = [
 COOKIE = "interlock_session"
 CSRF_HEADER = "X-CSRF-Token"
 KNOWN_FOR = 2.0
-"""Seconds that a caller is remembered; a token that is revoked elsewhere is refused after so long at the latest."""
+"""Seconds for which a caller is cached; a token revoked by another process is refused after this time at the latest."""
 SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
 class Callers:
-    """Remembers callers for a moment, so that not every request asks the database; collects when tokens were used."""
+    """Caches callers, so that not every request queries the database, and collects the use of tokens."""
 
     def __init__(self, people: People) -> None:
         self._people = people
@@ -45,8 +45,8 @@ class Callers:
         self._forgotten = 0
         self._used: set[UUID] = set()
         self._lock = threading.Lock()
-        self.told: list[Callable[[], None]] = []
-        """Called when somebody may have lost a right."""
+        self.on_change: list[Callable[[], None]] = []
+        """Callbacks for when somebody may have lost a permission."""
 
     def recall(self, kind: str, secret: str) -> Principal | None:
         found = self._known.get(_digest(kind, secret))
@@ -56,13 +56,13 @@ class Callers:
         return found[1]
 
     def find(self, kind: str, secret: str) -> Principal:
-        """Ask the database; NotAuthenticated when nobody is meant."""
+        """Authenticate against the database. Raises NotAuthenticated."""
         before = self._forgotten
         found = self._people.by_token(secret) if kind == "token" else self._people.by_session(secret)
         with self._lock:
             if len(self._known) > 10_000:
                 self._known.clear()
-            if before == self._forgotten:  # what was read before a change is not kept past it
+            if before == self._forgotten:  # what was read before a change is not cached
                 self._known[_digest(kind, secret)] = (time.monotonic() + KNOWN_FOR, found)
         self._note(found)
         return found
@@ -72,12 +72,12 @@ class Callers:
             self._used.add(found.token_id)
 
     def forget(self) -> None:
-        """People, roles or tokens changed: ask again, and tell those who listen to a stream to do so."""
+        """Drop all cached callers after a change of people, roles or tokens, and make live streams re-check theirs."""
         with self._lock:
             self._forgotten += 1
             self._known.clear()
-        for tell in self.told:
-            tell()
+        for notify in self.on_change:
+            notify()
 
     def write_uses(self) -> None:
         with self._lock:
@@ -96,26 +96,26 @@ def service_of(request: Request) -> Service:
 
 
 def credentials(request: Request) -> tuple[str, str]:
-    """What the caller shows: a token, or the secret of a session."""
+    """The caller's credentials: a token, or the secret of a session."""
     header = request.headers.get("authorization")
     if header is not None:
         scheme, _, secret = header.partition(" ")
         if scheme.lower() != "bearer" or not secret:
-            raise NotAuthenticated("the Authorization header must be `Bearer` and a token")
+            raise NotAuthenticated("the Authorization header must be `Bearer` followed by a token")
         return "token", secret
     secret = request.cookies.get(COOKIE, "")
     if not secret:
-        raise NotAuthenticated("this needs a token (Authorization: Bearer …) or a login")
+        raise NotAuthenticated("this needs a token (Authorization: Bearer …) or a session; log in or send a token")
     return "session", secret
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from, as far as the server knows."""
+    """The client's address, as far as the server knows."""
     return request.client.host if request.client else ""
 
 
 async def still_known(service: Service, shown: tuple[str, str]) -> Principal | None:
-    """Whoever showed this before, as they are now; None when it was revoked, has ended, or is out of date."""
+    """The current state of a known caller; None if the token or session was revoked, ended or expired."""
     known = service.callers.recall(*shown)
     if known is not None:
         return known
@@ -126,10 +126,10 @@ async def still_known(service: Service, shown: tuple[str, str]) -> Principal | N
 
 
 async def caller(request: Request) -> Principal:
-    """Whoever asks; 401 when that is nobody.
+    """Authenticate the caller, or answer 401.
 
-    It needs nothing but the request: each dependency that FastAPI resolves costs a twentieth of a small request. The
-    description of the API says the rest (`http.description`).
+    Depends only on the request: each dependency that FastAPI resolves costs a twentieth of a small request. The API
+    description covers the rest (`http.description`).
     """
     service = service_of(request)
     kind, secret = credentials(request)
@@ -142,11 +142,11 @@ async def caller(request: Request) -> Principal:
 
 def _same_page(request: Request, service: Service, secret: str) -> None:
     if getattr(request.state, "form_checked", False):
-        return  # a form carries the token among its fields
+        return  # a form carries the CSRF value among its fields
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-        raise NotAllowed("a request from another site is not taken with a login cookie")
+        raise NotAllowed("requests from other sites are refused with a session cookie")
     if not service.people.check_csrf(secret, request.headers.get(CSRF_HEADER, "")):
-        raise NotAllowed(f"a write with a login cookie needs the header {CSRF_HEADER} with the token of the login")
+        raise NotAllowed(f"a write with a session cookie needs the header {CSRF_HEADER} with the session's CSRF value")
 
 
 Caller = Annotated[Principal, Depends(caller)]
@@ -154,5 +154,5 @@ TheService = Annotated[Service, Depends(service_of)]
 
 
 def require_operator(who: Principal, permission: str = "read") -> None:
-    """For what belongs to the whole installation: people of the first workspace."""
+    """Require a person of the first workspace, for what belongs to the whole installation."""
     need(who, permission, OPERATORS)

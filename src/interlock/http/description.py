@@ -1,4 +1,4 @@
-"""The OpenAPI description: what FastAPI knows, and who may ask, with which key, and how a refusal looks."""
+"""The OpenAPI description: FastAPI's schema, plus authentication, idempotency keys and problem documents."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from fastapi.openapi.utils import get_openapi
 from interlock.http.problems import Problem
 
 OPEN = {"/healthz", "/readyz", "/api/login"}
-"""Asked without a token."""
+"""Endpoints without authentication."""
 NO_KEY = {"/api/login", "/api/logout", "/api/bulk/preview"}
-"""Posts that change nothing twice."""
+"""POST endpoints that are naturally idempotent."""
 SCHEMES = {
     "token": {"type": "http", "scheme": "bearer", "description": "An API token: `Authorization: Bearer il_…`."},
     "login": {
         "type": "apiKey",
         "in": "cookie",
         "name": "interlock_session",
-        "description": "The cookie of a login; a write also needs the header `X-CSRF-Token`.",
+        "description": "The session cookie; a write also needs the header `X-CSRF-Token`.",
     },
 }
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "The same request with the same key is done once; its answer is given again for 7 days.",
+    "description": "A request repeated with the same key is executed once; its answer is repeated for 7 days.",
     "schema": {"type": "string", "pattern": r"^[\x21-\x7e]{1,200}$", "minLength": 1, "maxLength": 200},
     "example": "order-17-paid",
 }
 
 
 def described(app: FastAPI) -> dict[str, Any]:
-    """Made once."""
+    """Built once."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         parts = made.setdefault("components", {})
@@ -45,7 +45,7 @@ def described(app: FastAPI) -> dict[str, Any]:
         for path, methods in made["paths"].items():
             for method, operation in methods.items():
                 if operation.get("security") == []:
-                    continue  # it says itself that it is open
+                    continue  # declared as open by itself
                 if path not in OPEN:
                     operation["security"] = [{"token": []}, {"login": []}]
                 if method != "get" and path not in NO_KEY:

@@ -1,8 +1,8 @@
-"""Endpoints that are asked by the thousand: past the framework's routing and dependencies, straight to their function.
+"""Direct endpoints for very frequent requests, which bypass the framework's routing and dependencies.
 
-FastAPI's part of a claim is 0.57 ms of processor time, where 80 routes are tried first. A direct handler is found by
-method and path in one look, reads the body itself, and is otherwise an endpoint like any other: it stands beside the
-endpoint that describes it, surrounded by the same limits, headers and measures, and what it raises is answered alike.
+FastAPI's share of a claim is 0.57 ms of processor time, with 80 routes before it. A direct handler is
+found by method and path in one lookup and reads the body itself. Otherwise it is an ordinary endpoint: it stands
+beside the endpoint that describes it, has the same limits, headers and metrics, and its errors are answered alike.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Router(APIRouter):
-    """A router of which some endpoints have a direct way."""
+    """A router in which some endpoints have a direct handler."""
 
     @property
     def direct(self) -> dict[tuple[str, str], Handler]:
@@ -31,16 +31,16 @@ class Router(APIRouter):
 
     @property
     def longer(self) -> dict[str, int]:
-        """Paths whose requests may have a longer body than others."""
+        """Paths that accept longer bodies than others."""
         found: dict[str, int] = self.__dict__.setdefault("_longer", {})
         return found
 
     def takes(self, path: str, size: int) -> None:
-        """Bodies of so many bytes are taken under this path, whatever holds elsewhere."""
+        """Accept bodies of this size under the path."""
         self.longer[self.prefix + path] = size
 
     def directly(self, method: str, path: str) -> Callable[[Handler], Handler]:
-        """Declares the function that answers this method and path, which has no parts that vary."""
+        """Register the direct handler of this method and path. The path has no parameters."""
 
         def register(handler: Handler) -> Handler:
             self.direct[method, self.prefix + path] = handler
@@ -51,13 +51,13 @@ class Router(APIRouter):
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """What measures call it by."""
+    """The route name for metrics."""
 
     path: str
 
 
 class Direct:
-    """Looks for a direct handler first."""
+    """Tries the direct handlers first."""
 
     def __init__(self, app: FastAPI, routers: Sequence[APIRouter]) -> None:
         self._app = app
@@ -69,7 +69,7 @@ class Direct:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # A query string is the framework's to judge: the parameters are declared there.
+        # Requests with a query string go to the framework, where the parameters are declared.
         plain = scope["type"] == "http" and not scope["query_string"]
         found = self._handlers.get((scope["method"], scope["path"])) if plain else None
         if found is None:
@@ -90,6 +90,6 @@ class Direct:
 
 
 def wrapped(app: FastAPI, routers: Sequence[APIRouter]) -> ASGIApp:
-    """The application with its direct ways, if it has any."""
+    """The application with its direct handlers, if there are any."""
     made = Direct(app, routers)
     return made if made._handlers else app

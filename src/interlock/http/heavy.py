@@ -1,8 +1,8 @@
-"""Heavy reading: what a caller starts that may take seconds, such as a page image of a file from a stranger.
+"""Heavy reads that may take seconds, such as rendering a page of an untrusted file.
 
-It runs in a few threads of its own, so that nothing else waits for it. Of one caller one runs at a time and a few
-wait; past that it is refused at once (429, or 503 when all places are taken). It is stopped when its caller has gone
-and when its time is over: the job is given an event that it looks at, or that ends the process it works in.
+They run in a few separate threads, so that nothing else waits for them. Each caller may run one at a time and queue a
+few; further requests are refused at once (429, or 503 when all places are taken). A job is stopped when its caller
+disconnects or its time is over, through an event that it checks or that ends its process.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ T = TypeVar("T")
 Stop = threading.Event
 CONCURRENCY = 3
 WAITING = 8
-"""Of one caller, beside the one that runs."""
+"""Queued jobs per caller, besides the running one."""
 PLACES = 48
-"""Of all callers, running and waiting."""
+"""All jobs of all callers, running and queued."""
 SECONDS = 20.0
 
 
 class TooBusy(InterlockError):
-    """There is no place for it now; it may be asked for again soon."""
+    """There is no capacity now; retry soon."""
 
-    def __init__(self, told: str, *, of_all: bool, retry_after: float, kind: str = "too-busy") -> None:
-        super().__init__(told)
+    def __init__(self, detail: str, *, of_all: bool, retry_after: float, kind: str = "too-busy") -> None:
+        super().__init__(detail)
         self.of_all, self.retry_after, self.kind = of_all, retry_after, kind
 
 
 class TookTooLong(InterlockError):
-    """It was ended because its time was over."""
+    """The job was stopped because its time was over."""
 
 
 class CallerGone(InterlockError):
-    """Nobody waits for the answer any more."""
+    """The caller has disconnected."""
 
 
 @dataclass
 class _Caller:
-    """What one caller has here."""
+    """The jobs of one caller."""
 
     places: int = 0
     turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
 
 class Heavy:
-    """The place for heavy reading of one service."""
+    """The heavy reads of one service."""
 
     def __init__(
         self, *, concurrency: int = CONCURRENCY, waiting: int = WAITING, places: int = PLACES, seconds: float = SECONDS
@@ -66,11 +66,11 @@ class Heavy:
 
     @property
     def taken(self) -> int:
-        """Places that are taken, running and waiting."""
+        """The number of running and queued jobs."""
         return sum(one.places for one in self._callers.values())
 
     async def run(self, request: Request, caller: str, job: Callable[[Stop], T]) -> T:
-        """What the job returns; it is told to stop when the caller goes, or when its time is over."""
+        """Run the job and return its result. It is stopped when the caller disconnects or its time is over."""
         mine = self._enter(caller)
         stop = Stop()
         work = asyncio.ensure_future(self._turn(mine, job, stop))
@@ -78,7 +78,7 @@ class Heavy:
         try:
             await asyncio.wait({work, left}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
-                raise CallerGone("nobody waits for the answer any more")
+                raise CallerGone("the caller has disconnected")
             return work.result()
         finally:
             stop.set()
@@ -91,11 +91,11 @@ class Heavy:
 
     def _enter(self, caller: str) -> _Caller:
         if self.taken >= self._most:
-            raise TooBusy("too much is being read here at the moment; try again soon", of_all=True, retry_after=5)
+            raise TooBusy("the service is busy with large files; try again soon", of_all=True, retry_after=5)
         mine = self._callers.get(caller) or _Caller()
         if mine.places > self._waiting:
             raise TooBusy(
-                f"{mine.places} requests of yours that take long are under way; wait for them",
+                f"{mine.places} of your slow requests are already running; wait for them",
                 of_all=False,
                 retry_after=2,
             )
@@ -113,10 +113,10 @@ class Heavy:
                 stop.set()
                 if done.done() and not done.cancelled() and not isinstance(done.exception(), TimeoutError):
                     return done.result()
-                raise TookTooLong(f"it took longer than {self.seconds:g} s and was ended") from None
+                raise TookTooLong(f"it took longer than {self.seconds:g} s and was stopped") from None
             finally:
                 stop.set()
-                if not done.done():  # the hand is free when the thread is, and that was told to stop
+                if not done.done():  # the slot is free when the thread is, and that was asked to stop
                     await _ended(done)
                 self._running.discard(stop)
 
@@ -127,7 +127,7 @@ class Heavy:
 
 
 async def _ended(done: asyncio.Future[T]) -> None:
-    """Wait for it, whoever wants to leave meanwhile."""
+    """Wait for the future, shielded from cancellation."""
     while not done.done():
         try:
             await asyncio.wait({done})
@@ -136,6 +136,6 @@ async def _ended(done: asyncio.Future[T]) -> None:
 
 
 async def gone(request: Request) -> None:
-    """Returns when the caller has closed the connection."""
+    """Return when the caller has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

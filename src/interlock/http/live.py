@@ -1,8 +1,8 @@
-"""Live events: what happens is told to whoever listens, in order, and nothing is missed.
+"""Live events: every listener receives what happens, in order and without gaps.
 
-One thread a process follows the feed and keeps its last part in memory. A listener has a position of its own: as long
-as that lies within the kept part it is served from memory, else from the database. So a slow listener costs no
-memory, and one that was away catches up from where it was.
+One thread per process follows the feed and keeps its latest part in memory. Each listener has its own position. Within
+the kept part it is served from memory, otherwise from the database. So a slow listener costs no memory, and one that
+was away catches up.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from interlock.store.database import HISTORY
 from interlock.store.positions import Position
 
 KEPT = 10_000
-LOOK_EVERY = 1.0
-"""Seconds between two looks when nobody hints, and between two looks of a listener after itself."""
+POLL_EVERY = 1.0
+"""Seconds between two polls without hints, and between two checks of a listener's permissions."""
 SOON = (0.02, 0.05, 0.1, 0.2)
-"""After a hint a row may still wait for an older transaction: look again so soon."""
+"""After a hint a row may still wait for an older transaction: poll again this soon."""
 CALM = 0.05
-"""Not more often than this, however much happens."""
+"""The shortest time between two polls."""
 
 
 class Hub:
-    """Follows the feed for all listeners of this process. Idle without any."""
+    """Follows the feed for all listeners of this process. Idle without listeners."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._rows: deque[Happening] = deque(maxlen=KEPT)
         self._from: Position | None = None
-        """Everything after it is in `_rows`."""
+        """Everything after this position is in `_rows`."""
         self._lock = threading.Lock()
         self._listeners: set[Callable[[], None]] = set()
         self._hinted = threading.Event()
@@ -50,7 +50,7 @@ class Hub:
             self._hinted.set()
 
     def nudge(self) -> None:
-        """Let every listener look after itself now: somebody may have lost the right to listen."""
+        """Make every listener re-check its permissions now."""
         with self._lock:
             listeners = tuple(self._listeners)
         for wake in listeners:
@@ -70,7 +70,7 @@ class Hub:
     def _run(self) -> None:
         soon: list[float] = []
         while not self._closed.is_set():
-            hinted = self._hinted.wait(soon.pop(0) if soon else LOOK_EVERY)
+            hinted = self._hinted.wait(soon.pop(0) if soon else POLL_EVERY)
             self._hinted.clear()
             if hinted:
                 soon = list(SOON)
@@ -81,7 +81,7 @@ class Hub:
                 soon = []
                 continue
             try:
-                while self._look():
+                while self._poll():
                     pass
             except StoreClosed:
                 return
@@ -89,8 +89,8 @@ class Hub:
                 soon = [1.0]  # the database is away; nothing is lost, it is read later
             self._closed.wait(CALM)
 
-    def _look(self) -> bool:
-        """Read what is new; True when there may be more."""
+    def _poll(self) -> bool:
+        """Read new rows. True if there may be more."""
         if self._from is None:
             self._from = self._engine.read(feed.now)
         after = self._rows[-1].position if self._rows else self._from
@@ -109,7 +109,7 @@ class Hub:
         return len(found) == 1000
 
     def _kept(self, after: Position, limit: int) -> list[Happening] | None:
-        """From memory; None when the position lies before what is kept."""
+        """Rows from memory; None if the position is older than what is kept."""
         with self._lock:
             if self._from is None or after < self._from:
                 return None
@@ -117,11 +117,11 @@ class Hub:
             return [self._rows[n] for n in range(start, min(start + limit, len(self._rows)))]
 
     async def follow(self, after: Position | None) -> AsyncIterator[list[Happening]]:
-        """What happens after the position (None: from now on), in order, for as long as the caller listens."""
+        """Yield what happens after the position (None: from now on), in order, while the caller listens."""
         loop, awake = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            with suppress(RuntimeError):  # the loop is gone
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(awake.set)
 
         with self._lock:
@@ -129,7 +129,7 @@ class Hub:
         try:
             self._start()
             here = after if after is not None else await asyncio.to_thread(self._engine.read, feed.now)
-            yield []  # it listens: what is done from here on is heard
+            yield []  # listening from here on
             self._hinted.set()
             while not self._closed.is_set():
                 awake.clear()
@@ -141,15 +141,15 @@ class Hub:
                     yield found
                 elif not self._closed.is_set():
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(awake.wait(), LOOK_EVERY)
+                        await asyncio.wait_for(awake.wait(), POLL_EVERY)
                     if not self._kept(here, 1):
-                        yield []  # nothing is new, and the caller may have something to look after
+                        yield []  # nothing is new; lets the caller re-check its permissions
         finally:
             with self._lock:
                 self._listeners.discard(wake)
 
     def close(self) -> None:
-        """End every stream, and stop following."""
+        """End every stream and stop following."""
         if self._closed.is_set():
             return
         self._closed.set()

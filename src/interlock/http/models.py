@@ -1,4 +1,4 @@
-"""What the API says: instances and what belongs to them, as JSON. Moments are ISO 8601 in UTC."""
+"""The API's response models. Times are ISO 8601 in UTC."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXAMPLE_ID = "0198b5d2-7c1e-7a3b-9f3e-0c5d2a6b1e4f"
 
 
 class Answer(BaseModel):
-    """The root of what is answered."""
+    """The base class of responses."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,7 +36,7 @@ def at(value: Micros | None) -> datetime | None:
 
 
 class InstanceOut(Answer):
-    """An instance as it is now."""
+    """An instance in its current state."""
 
     id: UUID = Field(examples=[EXAMPLE_ID])
     machine: str = Field(examples=["parcel"])
@@ -94,7 +94,7 @@ class InstanceOut(Answer):
 
 
 class Receipt(Answer):
-    """What was written, for a caller who may not read it."""
+    """The id of what was written, for a caller who may not read it."""
 
     id: UUID = Field(examples=[EXAMPLE_ID])
     machine: str = Field(examples=["parcel"])
@@ -102,16 +102,16 @@ class Receipt(Answer):
 
 
 class InstancePage(Answer):
-    """One page of a list, the newest first."""
+    """One page of a list, newest first."""
 
     instances: list[InstanceOut]
-    next: UUID | None = Field(description="Give it as `after` for the next page; null on the last.")
-    count: int | None = Field(description="How many match, if it was asked for.")
+    next: UUID | None = Field(description="Pass it as `after` for the next page; null on the last page.")
+    count: int | None = Field(description="The number of matches, if requested.")
     exact: bool | None = Field(description="False: at least `count` match.")
 
 
 class HistoryOut(Answer):
-    """One thing that happened to an instance."""
+    """One entry of an instance's history."""
 
     seq: int
     kind: str = Field(examples=["moved"])
@@ -142,18 +142,18 @@ class HistoryPage(Answer):
     """Rows of a history, in order."""
 
     rows: list[HistoryOut]
-    next: int | None = Field(description="Give it as `after` for the next page; null on the last.")
+    next: int | None = Field(description="Pass it as `after` for the next page; null on the last page.")
 
 
 class ComingOut(Answer):
-    """Something that happens by itself."""
+    """An automatic event in the future."""
 
     what: str
     at: datetime
 
 
 class ExplanationOut(Answer):
-    """Why an instance is where it is, what comes by itself, and who can do something."""
+    """Why an instance is in its state, what happens next automatically, and who can act."""
 
     instance_id: UUID
     machine: str
@@ -198,7 +198,7 @@ class Relative(Answer):
 
 
 class LineageOut(Answer):
-    """All instances that grew from one root, parents before children."""
+    """All instances with the same root, parents before children."""
 
     root: UUID
     instances: list[Relative]
@@ -206,7 +206,7 @@ class LineageOut(Answer):
 
 
 class ArtifactOut(Answer):
-    """A big value that belongs to an instance."""
+    """An artifact of an instance."""
 
     name: str
     media_type: str
@@ -221,7 +221,7 @@ class ArtifactOut(Answer):
 
 
 class EffectOut(Answer):
-    """Something that left the house, or is about to."""
+    """An external effect of an instance, sent or about to be sent."""
 
     id: UUID
     kind: str
@@ -309,7 +309,7 @@ class ReviewOut(Answer):
 
 
 class DeadLetterOut(Answer):
-    """Work that failed for good."""
+    """A step that failed for good."""
 
     id: UUID
     instance_id: UUID
@@ -364,7 +364,7 @@ class StateOut(Answer):
 
 
 class TransitionOut(Answer):
-    """One declared move; `to` is null where the event only starts the state's work."""
+    """A declared transition; `to` is null if the event only starts the state's step."""
 
     from_state: str
     to: str | None
@@ -375,7 +375,7 @@ class TransitionOut(Answer):
 
 
 class MachineOut(Answer):
-    """A life cycle."""
+    """A machine: its states, transitions and data schema."""
 
     name: str
     title: str

@@ -1,7 +1,7 @@
-"""Query parameters: one that an address does not take is refused by name.
+"""Query parameters: an unknown one is refused by name.
 
-A misspelt filter would otherwise choose everything. What an endpoint takes is what its function declares; one that
-reads the address itself says so with `takes`.
+A misspelt filter would otherwise select everything. An endpoint accepts what its function declares; one that reads the
+URL itself declares its parameters with `takes`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from interlock.http.problems import BadRequest
 
 E = TypeVar("E", bound=Callable[..., Any])
 PAGES, ON_PAGES = "/ui", frozenset({"said"})
-"""What was done is said on whatever page comes next."""
+"""The message of a form, shown on the next page."""
 MOST = 500
 
 _known: dict[int, tuple[APIRoute, frozenset[str]]] = {}
 
 
 def takes(*names: str) -> Callable[[E], E]:
-    """Declares the parameters that an endpoint reads from the address by itself."""
+    """Declare the parameters that an endpoint reads from the URL by itself."""
 
     def mark(endpoint: E) -> E:
         endpoint.__dict__["query_parameters"] = frozenset(names)
@@ -36,8 +36,8 @@ def takes(*names: str) -> Callable[[E], E]:
 
 
 def known_to(route: APIRoute) -> frozenset[str]:
-    """The names of the query parameters that a route takes."""
-    found = _known.get(id(route))  # the route is kept beside it, so that no other comes to have its id
+    """The names of a route's query parameters."""
+    found = _known.get(id(route))  # the route is kept beside it, so that no other route can get its id
     if found is None:
         declared = {f.alias for f in get_flat_params(route.dependant) if isinstance(f.field_info, params.Query)}
         read: frozenset[str] = getattr(route.endpoint, "query_parameters", frozenset())
@@ -47,7 +47,7 @@ def known_to(route: APIRoute) -> frozenset[str]:
 
 
 async def only_known(request: Request) -> None:
-    """422 for a parameter that the endpoint does not take, with the nearest one that it does."""
+    """Answer 422 for an unknown parameter, with the most similar known one."""
     given = request.scope["query_string"]
     route = request.scope.get("route")
     if not given or not isinstance(route, APIRoute):
@@ -63,7 +63,7 @@ async def only_known(request: Request) -> None:
 
 
 def refusal(name: str, known: frozenset[str]) -> str:
-    """What is wrong with the name, and what was probably meant."""
+    """The error message for an unknown parameter."""
     near = get_close_matches(name[:80], sorted(known), 1)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
     there = f"it takes {', '.join(sorted(known))}" if known else "it takes none"

@@ -1,4 +1,4 @@
-"""Refusals as problem documents (RFC 9457): what was wrong, with which value, and what would help."""
+"""Problem documents (RFC 9457): what was wrong, with the value, and what to do."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from interlock.store import StoreError
 log = logging.getLogger("interlock.http")
 MEDIA_TYPE = "application/problem+json"
 LONGEST = 4000
-"""Characters of a detail."""
+"""The longest detail, in characters."""
 
 
 class Place(BaseModel):
-    """Where in the request something is wrong."""
+    """The location of an error in the request."""
 
     place: str = Field(examples=["body.event"])
     message: str = Field(examples=["Field required"])
@@ -56,7 +56,7 @@ class AllowedEvent(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why a request was refused. Nothing was changed."""
+    """A refused request. Nothing was changed."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -72,17 +72,17 @@ class Problem(BaseModel):
         }
     )
 
-    type: str = Field("about:blank", description="The kind of problem, the same for every problem of its kind.")
+    type: str = Field("about:blank", description="The kind of problem.")
     title: str = Field(description="The status in words.")
     status: int
-    detail: str = Field("", description="What was wrong, with the value, and what would help.")
+    detail: str = Field("", description="What was wrong, with the value, and what to do.")
     allowed: list[AllowedEvent] | None = Field(None, description="For a refused event: what would be accepted now.")
-    errors: list[Place] | None = Field(None, description="For a malformed request: each place.")
+    errors: list[Place] | None = Field(None, description="For a malformed request: each error with its location.")
     existing: str | None = Field(None, description="For a taken key: the instance that has it.")
     expected_seq: int | None = None
     found_seq: int | None = None
-    retry_after: int | None = Field(None, description="Seconds after which trying again makes sense.")
-    trace: str | None = Field(None, description="For an error of ours: what to look for in the logs.")
+    retry_after: int | None = Field(None, description="Seconds to wait before a retry.")
+    trace: str | None = Field(None, description="For an internal error: the trace id to search for in the logs.")
 
 
 TITLES = {
@@ -104,7 +104,7 @@ TITLES = {
 
 
 class BadRequest(EngineError):
-    """The request itself makes no sense."""
+    """The request itself is invalid."""
 
     def __init__(self, detail: str, *, status: int = 422, kind: str = "invalid", place: str | None = None) -> None:
         super().__init__(detail)
@@ -112,68 +112,70 @@ class BadRequest(EngineError):
 
 
 class Refusal(JSONResponse):
-    """A problem document on its way out."""
+    """A problem document as a response."""
 
-    def __init__(self, told: Problem, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(told.model_dump(exclude_none=True), told.status, dict(headers or {}), media_type=MEDIA_TYPE)
-        self.problem = told
+    def __init__(self, content: Problem, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(
+            content.model_dump(exclude_none=True), content.status, dict(headers or {}), media_type=MEDIA_TYPE
+        )
+        self.problem = content
 
 
 def problem(status: int, kind: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any) -> Refusal:
     title = TITLES.get(status, "Problem")
-    told = secrets.hide(detail[: 2 * LONGEST])[:LONGEST]  # what somebody sent may be in it
-    return Refusal(Problem(type=kind, title=title, status=status, detail=told, **more), headers)
+    detail = secrets.hide(detail[: 2 * LONGEST])[:LONGEST]  # the detail may contain what somebody sent
+    return Refusal(Problem(type=kind, title=title, status=status, detail=detail, **more), headers)
 
 
 def of(error: InterlockError) -> Refusal:
     """The problem document for one of our errors."""
-    told = str(error)
+    detail = str(error)
     match error:
         case BadRequest():
-            places = [Place(place=error.place, message=told)] if error.place is not None else None
-            return problem(error.status, error.kind, told, errors=places)
+            places = [Place(place=error.place, message=detail)] if error.place is not None else None
+            return problem(error.status, error.kind, detail, errors=places)
         case NotFound():
-            return problem(404, "not-found", told)
+            return problem(404, "not-found", detail)
         case Refused():  # Forbidden is one, too
             status, kind = (403, "forbidden") if isinstance(error, Forbidden) else (409, "refused")
             allowed = [AllowedEvent(event=a.event, to=a.to, by=list(a.by)) for a in error.allowed]
-            return problem(status, kind, told, allowed=allowed)
+            return problem(status, kind, detail, allowed=allowed)
         case OutOfDate():
-            return problem(409, "out-of-date", told, expected_seq=error.expected, found_seq=error.found)
+            return problem(409, "out-of-date", detail, expected_seq=error.expected, found_seq=error.found)
         case KeyTaken():
-            return problem(409, "key-taken", told, existing=str(error.existing))
+            return problem(409, "key-taken", detail, existing=str(error.existing))
         case AlreadyDecided() | ReviewHeld() | LeaseTaken() | NotServed() | NameTaken() | LimitReached():
-            return problem(409, _kind(error), told)
+            return problem(409, _kind(error), detail)
         case CreatedElsewhere():
-            return problem(403, "created-elsewhere", told)
+            return problem(403, "created-elsewhere", detail)
         case Unreadable():
-            return problem(409, "unreadable", told)
+            return problem(409, "unreadable", detail)
         case StillAtWork():
-            return problem(409, "still-at-work", told)
+            return problem(409, "still-at-work", detail)
         case DataTooBig():
-            return problem(413, "too-large", told)
+            return problem(413, "too-large", detail)
         case NotAuthenticated():
-            return problem(401, "not-authenticated", told, headers={"WWW-Authenticate": "Bearer"})
+            return problem(401, "not-authenticated", detail, headers={"WWW-Authenticate": "Bearer"})
         case NotAllowed():
-            return problem(403, "not-allowed", told)
+            return problem(403, "not-allowed", detail)
         case TooManyAttempts():
-            return _later(429, "too-many-attempts", told, error.retry_after)
+            return _later(429, "too-many-attempts", detail, error.retry_after)
         case TooBusy():
-            return _later(503 if error.of_all else 429, error.kind, told, error.retry_after)
+            return _later(503 if error.of_all else 429, error.kind, detail, error.retry_after)
         case TookTooLong():
-            return problem(422, "too-heavy", told)
+            return problem(422, "too-heavy", detail)
         case CallerGone():
-            return problem(499, "gone", told)
+            return problem(499, "gone", detail)
         case StoreError():
-            return _later(503, "database", told, 1 if error.retryable else 60)
+            return _later(503, "database", detail, 1 if error.retryable else 60)
         case InvalidData() | EngineError():
-            return problem(422, "invalid", told)
-    return problem(422, "invalid", told)
+            return problem(422, "invalid", detail)
+    return problem(422, "invalid", detail)
 
 
-def _later(status: int, kind: str, told: str, seconds: float) -> Refusal:
+def _later(status: int, kind: str, detail: str, seconds: float) -> Refusal:
     wait = max(1, round(seconds))
-    return problem(status, kind, told, headers={"Retry-After": str(wait)}, retry_after=wait)
+    return problem(status, kind, detail, headers={"Retry-After": str(wait)}, retry_after=wait)
 
 
 def _kind(error: InterlockError) -> str:
@@ -182,7 +184,7 @@ def _kind(error: InterlockError) -> str:
 
 
 def plain(error: HTTPException) -> Refusal:
-    """An error of the framework's own."""
+    """The problem document for an error of the framework."""
     kinds = {
         401: "not-authenticated",
         404: "not-found",
@@ -196,17 +198,17 @@ def plain(error: HTTPException) -> Refusal:
 
 
 def unexpected(request: Request, error: Exception) -> Refusal:
-    """An error that nobody foresaw: the log has it, and the answer says where to look."""
+    """The response to an unexpected error. The log has the error, and the answer its trace id."""
     trace = getattr(request.state, "trace", "")
     log.error("%s %s failed (trace %s)", request.method, request.url.path, trace, exc_info=error)
-    return problem(500, "internal", "Something went wrong here; the log says what.", trace=trace)
+    return problem(500, "internal", "Internal error; the log has the details under this trace id.", trace=trace)
 
 
 ErrorPage = Callable[[Request, Problem], Awaitable[Response]]
 
 
 def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
-    """Answer every error, ours or the framework's, with a problem document; under /ui with a page that says it."""
+    """Answer every error with a problem document; under /ui with a page."""
 
     async def answered(request: Request, refusal: Refusal) -> Response:
         if error_page is not None and request.url.path.startswith("/ui"):
@@ -219,7 +221,7 @@ def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
 
     async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        places = [  # without the rejected input: it may be a secret
+        places = [  # without the rejected input, which may be a secret
             Place(place=".".join(map(str, e["loc"])) or "body", message=e["msg"]) for e in error.errors()
         ]
         first = f"{places[0].place}: {places[0].message}" if places else "the request cannot be read"

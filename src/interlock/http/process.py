@@ -1,4 +1,4 @@
-"""A process of the product: the engine from the settings, with HTTP, with workers, or with both."""
+"""A process of the product: the engine built from the settings, with HTTP, workers, or both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ log = logging.getLogger("interlock")
 
 
 class Process:
-    """Start it, let it run until it is told to stop, and it drains."""
+    """Runs until it is asked to stop, then drains."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class Process:
         self.settings = settings
         self._pages = pages
         self._is_demo = demo
-        # The port first: a wrong one is told before anything is changed.
+        # The port first: a wrong one is reported before anything is changed.
         self._socket = listen(settings.http.host, settings.http.port) if serve else None
         self._tracing = (
             tracing.start(settings.telemetry.endpoint, settings.telemetry.service)
             if settings.telemetry.endpoint
             else None
         )
-        if settings.data.exists():  # made before the rule, or by hand
+        if settings.data.exists():  # created before this rule, or by hand
             private.folder(settings.data, ours=_is_ours)
         store = open_store(
             settings.database_url,
@@ -91,23 +91,21 @@ class Process:
         if beside is not None:
             loops += beside(self.engine)
         self.duties = Duties(loops)
-        self._told = threading.Event()
+        self._stop_requested = threading.Event()
 
     def _make_worker(self) -> Worker | None:
-        """Works for the machines whose code is here, in the queues that were asked for."""
+        """A worker for the machines whose code is here, in the requested queues."""
         wanted = self.settings.worker.queues
         found = sorted({m.queue for m in self.engine.registry.workable()})
         if wanted is not None:
             unknown = sorted(set(wanted) - {m.queue for m in self.engine.registry})
             if unknown:
-                raise InterlockError(
-                    f"no machine here has the queue {', '.join(unknown)}; there are {', '.join(found)}"
-                )
+                raise InterlockError(f"no machine has the queue {', '.join(unknown)}; there are {', '.join(found)}")
             found = sorted(wanted)
         return Worker(self.engine, queues=found, concurrency=self.settings.worker.concurrency) if found else None
 
     def own(self) -> Person:
-        """Make sure that somebody owns the installation."""
+        """Make sure that the installation has an owner."""
         token = self.settings.token.get_secret_value() if self.settings.token else None
         return self.people.setup(owner=self.settings.owner, token=token)
 
@@ -120,7 +118,7 @@ class Process:
         return link_address(self.url, self.people.login_link(person.id))
 
     def run(self, ready: Callable[[], None] | None = None) -> None:
-        """Until SIGTERM or SIGINT; then drain: no new claims, and running handlers get their time."""
+        """Run until SIGTERM or SIGINT, then drain: no new claims, and time for running handlers."""
         gc_tuning.settle()
         if self.worker is not None:
             self.worker.start()
@@ -148,19 +146,19 @@ class Process:
         run(server, self._socket)
 
     def _drain(self) -> None:
-        """From the first moment on no new work is taken; what runs goes on while open requests are answered."""
+        """Claim no new work from now on, while open requests are answered and handlers finish."""
         if self.worker is not None:
             self.worker.drain()
 
     def _wait(self, ready: Callable[[], None] | None) -> None:
         def told(_: int, __: FrameType | None) -> None:
-            self._told.set()
+            self._stop_requested.set()
 
         before: dict[signal.Signals, Any] = {s: signal.signal(s, told) for s in (signal.SIGTERM, signal.SIGINT)}
         try:
             if ready is not None:
                 ready()
-            while not self._told.wait(1.0):  # a bound, so that signals are seen on every platform
+            while not self._stop_requested.wait(1.0):  # a timeout, so that signals are handled on every platform
                 pass
         finally:
             for number, handler in before.items():
@@ -180,19 +178,19 @@ class Process:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file of this name in the data folder comes from this product."""
+    """Whether a file of this name in the data folder belongs to this product."""
     return name.startswith(("interlock", "audit", "retention", "checkpoint"))
 
 
 def _audit_keys(settings: Settings, store: Store) -> signing.Keys | None:
-    """The key that checkpoints are signed with; an embedded database gets one at its first start."""
+    """The key that signs checkpoints. An embedded database gets one at its first start."""
     found = signing.find(settings)
     if found is None and file_of(sa.make_url(store.url)) is not None and store.read(checkpoints.last) is None:
         log.info("made the audit key %s; keep a copy elsewhere", signing.make(settings))
         found = signing.find(settings)
     if found is None:
         log.warning(
-            "there is no audit key %s, so this process signs no checkpoints; make one for all processes with: "
+            "there is no audit key %s, so this process signs no checkpoints; create one for all processes with: "
             "interlock audit key",
             signing.place(settings),
         )
@@ -200,7 +198,7 @@ def _audit_keys(settings: Settings, store: Store) -> signing.Keys | None:
 
 
 def _secrets(settings: Settings) -> list[str]:
-    """Every value of the configuration that must not be seen."""
+    """Every secret value of the configuration."""
     found = [settings.token, settings.mail.password if settings.mail else None, settings.redis_url, settings.ai.api_key]
     found.append(settings.audit.key)
     for one in settings.webhooks.values():

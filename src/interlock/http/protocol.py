@@ -1,7 +1,7 @@
-"""Bounds on a connection, before there is a request: its head, the time that head and body take, how many there are.
+"""Limits on a connection before there is a request: the size of its head, the time for head and body, and their number.
 
-The parser has no limit on a head, and a server waits for the rest of it for ever: ten thousand connections that send
-a byte a minute hold it as well as a flood (slowloris). Timers are set only where a request did not come in one piece.
+The parser does not limit the head, and a server waits forever for the rest of it: ten thousand connections that send a
+byte a minute occupy it like a flood (slowloris). Timers are only set if a request does not arrive in one piece.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from interlock.http.reach import Reach
 
 MOST_HEADERS = 100
 LONGEST_HEAD = 65_536
-"""Bytes of all headers together; what does not end is cut off at the next piece after so many."""
+"""Bytes of all headers together, checked at each piece."""
 LONGEST_TARGET = 16_384
 """Bytes of the path with its query."""
 AFTER_ANSWER = 5.0
-"""Seconds for the rest of a body that was answered before it had come."""
+"""Seconds for the rest of a body whose request was already answered."""
 HEAD, BODY, BETWEEN = "head", "body", "between"
 
 
 @dataclass
 class Bounds:
-    """What one server allows, and the connections that it has from each address."""
+    """The limits of a server, and its connections by address."""
 
     settings: HttpSettings
     reach: Reach
@@ -48,7 +48,7 @@ class Bounds:
 
 
 def network(address: str) -> str:
-    """What counts as one address: whoever has one of IPv6 has 2^64 of them, so these count together."""
+    """The unit that counts as one address. IPv6 addresses count by /64, because one subscriber controls all of it."""
     if ":" not in address:
         return address
     try:
@@ -61,7 +61,7 @@ def network(address: str) -> str:
 
 
 def bounded(bounds: Bounds) -> type[asyncio.Protocol]:
-    """The protocol for a server with these bounds."""
+    """The protocol for a server with these limits."""
     return type("BoundedProtocol", (_Protocol,), {"bounds": bounds})
 
 
@@ -72,13 +72,13 @@ class _Protocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._phase, self._begun, self._size = HEAD, False, 0
         self._new = False
-        """Whether the message began in the piece at hand."""
+        """Whether the message began in the current piece."""
         self._counted = 0
         self._address = ""
         self._refused: tuple[int, str] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timed = ""
-        """The phase that the timer is for."""
+        """The phase that the timer belongs to."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -108,7 +108,7 @@ class _Protocol(HttpToolsProtocol):
         self._watch()
 
     def _watch(self) -> None:
-        """Have the timer of the present phase, and no other."""
+        """Set the timer of the current phase, and no other."""
         if self._phase == BODY:
             self._time(BODY, self.bounds.settings.body_seconds + self.bounds.settings.idle_seconds)
         elif self._phase == HEAD or self.cycle is None or self.cycle.response_complete:
@@ -137,7 +137,7 @@ class _Protocol(HttpToolsProtocol):
         else:
             self.transport.close()
 
-    # -- what the parser tells
+    # -- parser callbacks
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -171,20 +171,20 @@ class _Protocol(HttpToolsProtocol):
             self._time(BODY, AFTER_ANSWER)
         super().on_response_complete()
 
-    # -- refusing
+    # -- refusals
 
-    def _stop(self, status: int, told: str) -> None:
-        """End the parsing; the parser then asks for an answer."""
-        self._refused = (status, told)
-        raise ValueError(told)
+    def _stop(self, status: int, detail: str) -> None:
+        """Stop the parser, which then asks for an answer."""
+        self._refused = (status, detail)
+        raise ValueError(detail)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(*(self._refused or (400, msg)))
 
-    def _refuse(self, status: int, told: str, more: str = "") -> None:
-        """An answer of the connection's own, its last."""
+    def _refuse(self, status: int, detail: str, more: str = "") -> None:
+        """Send a final response from the connection itself."""
         self._no_timer()
-        body = f'{{"type":"http","title":"Refused","status":{status},"detail":"{told}"}}'
+        body = f'{{"type":"http","title":"Refused","status":{status},"detail":"{detail}"}}'
         head = f"content-type: application/problem+json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
         self.transport.write(STATUS_LINE[status] + (head + more + "\r\n" + body).encode("ascii"))
         self.transport.close()

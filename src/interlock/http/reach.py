@@ -1,8 +1,8 @@
-"""How a request reached the service: by which name, and through which proxies.
+"""How a request reached the service: by which host name, and through which proxies.
 
-A browser can be made to ask this service under a name of a stranger's (DNS rebinding), so only known names are
-answered. What a request says about the way it came (`X-Forwarded-…`) counts from configured proxies alone; from
-everybody else, and in its other spellings from everybody, it is taken out before anything can believe it.
+A browser can be tricked into using a foreign name for this service (DNS rebinding), so only known names are answered.
+`X-Forwarded-…` headers are only accepted from configured proxies. From everybody else, and in other spellings from
+everybody, they are removed before anything can trust them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ FORWARDED = frozenset(
 )
 AUTHORITY = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::\d{1,5})?", re.ASCII)
 KNOWN = 1000
-"""Answers that are remembered, of each kind."""
+"""Cached results, of each kind."""
 
 
 class Reach:
-    """Decides which names and which proxies count."""
+    """Decides which host names and proxies are accepted."""
 
     def __init__(self, settings: HttpSettings) -> None:
         named = [*LOOPBACK, *settings.hosts]
@@ -38,13 +38,13 @@ class Reach:
         self._names = frozenset(name.lower().strip("[]").rstrip(".") for name in named)
         self._below = tuple(name[1:] for name in self._names if name.startswith("*."))
         self._any_number = settings.host in EVERYWHERE
-        """Listening everywhere, any address may be one of ours; a browser cannot be tricked with a bare address."""
+        """When listening on all interfaces, any IP address may be ours; DNS rebinding needs a name."""
         self._proxies = [ipaddress.ip_network(one, strict=False) for one in settings.proxies]
         self._answers: dict[bytes, bool] = {}
         self._trusted: dict[str, bool] = {}
 
     def trusts(self, address: str) -> bool:
-        """Whether a proxy that was configured has this address."""
+        """Whether a configured proxy has this address."""
         if not self._proxies:
             return False
         found = self._trusted.get(address)
@@ -59,7 +59,7 @@ class Reach:
         return parsed is not None and any(parsed in network for network in self._proxies)
 
     def knows(self, authority: bytes) -> bool:
-        """Whether this service goes by the name in a `Host` header."""
+        """Whether the name in a `Host` header belongs to this service."""
         found = self._answers.get(authority)
         if found is None:
             if len(self._answers) >= KNOWN:
@@ -77,7 +77,7 @@ class Reach:
         return self._any_number and _address(name) is not None
 
     def admit(self, scope: MutableMapping[str, Any]) -> str:
-        """Make the scope say who asks and by which name; why it is refused, or nothing.
+        """Set the client, scheme and host name of the scope. Returns the reason of a refusal, or an empty string.
 
         Called for each request: one pass over its headers (1 µs), and no more without a proxy.
         """
@@ -90,17 +90,17 @@ class Reach:
         if forwarded:
             hosts = self._forwarded(scope, hosts)
         if len(hosts) != 1:
-            return f"a request has one Host header, this one has {len(hosts)}"
+            return f"a request must have one Host header, this one has {len(hosts)}"
         if self.knows(hosts[0]):
             return ""
-        told = hosts[0][:100].decode("latin-1")
+        name = hosts[0][:100].decode("latin-1")
         return (
-            f"this service does not go by the name {told!r}; ask for it by a name that it has, "
-            "or let its operator add this one to http.hosts, or set http.url"
+            f"this service has no host name {name!r}; use one of its names, "
+            "or ask its operator to add this one to http.hosts, or to set http.url"
         )
 
     def _forwarded(self, scope: MutableMapping[str, Any], hosts: list[bytes]) -> list[bytes]:
-        """Take the headers out; from a proxy of ours, they say the client, the scheme and the name."""
+        """Remove the forwarding headers. From a configured proxy, apply them first."""
         said: dict[bytes, list[str]] = {}
         kept = []
         for name, value in scope["headers"]:
@@ -124,7 +124,7 @@ class Reach:
         return [named]
 
     def _client(self, chain: list[str]) -> str:
-        """The last address that none of our proxies has; each proxy adds whom it heard from at the end."""
+        """The last address that is not one of our proxies; each proxy appends its client."""
         found = ""
         for one in reversed(chain):
             address = _address(one)
@@ -137,7 +137,7 @@ class Reach:
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address as proxies write it, with or without a port."""
+    """Parse an address as proxies write it, with or without a port."""
     bare = text.strip()
     if bare.startswith("["):
         bare = bare[1:].partition("]")[0]

@@ -1,4 +1,4 @@
-"""Serving the application with uvicorn, so that it starts when the port is open and stops without hanging."""
+"""Serves the application with uvicorn. It is ready when the port is open, and stops without hanging."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from interlock.machine import InterlockError
 
 
 class PortTaken(InterlockError):
-    """Somebody else listens there."""
+    """Another process listens on the port."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """An open socket; taken before anything else starts, so that a wrong port is told at once."""
+    """Open the socket before anything else starts, so that a wrong port is reported at once."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -39,7 +39,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """Ends live streams before it waits for the requests that are under way."""
+    """Ends live streams before it waits for open requests."""
 
     def __init__(
         self, config: uvicorn.Config, service: Service, ready: Callable[[], None] | None, stopping: Callable[[], None]
@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Uvicorn would raise the signal again at the end, and nothing after it would run: the drain, for one."""
+        """Prevents uvicorn from raising the signal again at the end, before the drain could run."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -95,19 +95,19 @@ def make_server(
         ws="none",
         limit_concurrency=limits.connections,
         http=bounded(Bounds(limits, Reach(limits))),
-        proxy_headers=False,  # `reach` does it, and only for proxies that were configured
+        proxy_headers=False,  # `reach` handles proxies, and only configured ones
     )
     return Server(config, service, ready, stopping)
 
 
 def run(server: Server, sock: socket.socket) -> None:
-    """Serve here, on the fastest event loop there is, until it is told to stop."""
+    """Serve on the fastest available event loop, until it is asked to stop."""
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(server.serve(sockets=[sock]))
 
 
 class InThread:
-    """A server in a thread of its own, for tests and for programs that have a main loop."""
+    """A server in a separate thread, for tests and programs with their own main loop."""
 
     def __init__(self, app: ASGIApp, service: Service, host: str = "127.0.0.1", port: int = 0) -> None:
         self._socket = listen(host, port)
@@ -123,7 +123,7 @@ class InThread:
     def __enter__(self) -> InThread:
         self._thread.start()
         if not self._started.wait(30):
-            raise InterlockError("the server did not start within 30 seconds")
+            raise InterlockError("the server did not start within 30 seconds; see the log")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""What the endpoints work with: the engine, the people, the settings, the live feed, and a way to wait in threads."""
+"""The context of all endpoints: engine, people, settings, live feed, and threads for blocking calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.unit import Unit
 from interlock.http.heavy import Heavy
-from interlock.http.waiting_slots import Places
+from interlock.http.waiting_slots import WaitingSlots
 from interlock.people import NotAuthenticated, People, Principal
 from interlock.people.changes import CHANGED
 from interlock.people.present import confirm
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 WAITS_OF_ONE, WAITS = 50, 200
-"""Requests that wait for a step to end, of one caller and of all."""
+"""Requests that wait for a step to end: limits per caller and in total."""
 
 
 class UseWriter(Loop):
-    """Writes down now and then which tokens were used."""
+    """Records from time to time which tokens were used."""
 
     name = "token-uses"
     pause = 30.0
@@ -50,7 +50,7 @@ class UseWriter(Loop):
 
 
 class Service:
-    """One process's side of the HTTP API."""
+    """The HTTP service of one process."""
 
     def __init__(self, engine: Engine, settings: Settings, *, threads: int = 16) -> None:
         from interlock.http.caller import Callers
@@ -60,23 +60,23 @@ class Service:
         self.people = People(engine)
         self.callers: Callers = Callers(self.people)
         self.hub: Hub = Hub(engine)
-        self.callers.told.append(self.hub.nudge)
+        self.callers.on_change.append(self.hub.nudge)
         self._leave = engine.store.subscribe(self._hear)
         self.stopping = False
         self.listens_at: str | None = None
-        """Where, once it does."""
+        """The address it listens on, once it does."""
         self.heavy = Heavy()
         limits = settings.http
-        self.streams = Places(
+        self.streams = WaitingSlots(
             "live streams", each=limits.streams_per_caller, of_all=limits.stream_limit, kind="streams"
         )
-        self.waits = Places("requests that wait", each=WAITS_OF_ONE, of_all=WAITS, kind="too-busy")
+        self.waits = WaitingSlots("requests that wait", each=WAITS_OF_ONE, of_all=WAITS, kind="too-busy")
         self._rooms: dict[Callable[[Service], Any], Any] = {}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")
 
     @property
     def address(self) -> str:
-        """How others reach this service, for links; never what a request calls it."""
+        """The public URL of this service, for links; never taken from a request."""
         return self.settings.http.url or self.listens_at or self.settings.http.address()
 
     def _hear(self, hints: frozenset[str]) -> None:
@@ -84,7 +84,7 @@ class Service:
             self.callers.forget()
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run something that waits (a read, a password) in a thread."""
+        """Run a blocking call (a read, a password check) in a thread."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, partial(function, *args, **kwargs))
 
@@ -92,7 +92,7 @@ class Service:
         return await self.call(self.engine.read, job)
 
     async def answer(self, build: Callable[[], BaseModel]) -> Response:
-        """An answer of many rows: put together, searched for secrets and spelled in a thread."""
+        """Build an answer with many rows in a thread: collect, redact and serialise it."""
 
         def spelled() -> bytes:
             return build().model_dump_json(by_alias=True).encode()
@@ -100,11 +100,11 @@ class Service:
         return Response(await self.call(spelled), media_type="application/json")
 
     async def write(self, job: Callable[[Unit], T], name: str) -> T:
-        """Run the job in one transaction; no thread of ours waits for the disk."""
+        """Run the job in one transaction, without blocking a thread on the disk."""
         return await asyncio.wrap_future(self.engine.submit(job, name))
 
     async def write_as(self, who: Principal, job: Callable[[Unit], T], name: str) -> T:
-        """The same for somebody who asked: in the transaction they are still who they were, or nothing is done."""
+        """Like `write`, on behalf of a caller: re-checks their permissions inside the transaction."""
         alone = name == "people"
 
         def run(unit: Unit) -> T:
@@ -118,7 +118,7 @@ class Service:
             raise
 
     def room(self, kind: Callable[[Service], T]) -> T:
-        """What an application keeps for as long as this service lives; made when it is first asked for."""
+        """A value that an application keeps for the life of this service, created on first use."""
         found: T | None = self._rooms.get(kind)
         if found is None:
             found = self._rooms[kind] = kind(self)

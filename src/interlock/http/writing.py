@@ -1,4 +1,4 @@
-"""Writes: one transaction, and with an `Idempotency-Key` exactly one, however often the request comes."""
+"""Writes: one transaction, executed exactly once per `Idempotency-Key`, however often the request is repeated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEY = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class Writer:
-    """A write request: who asks, and under which key."""
+    """A write request: its caller and its idempotency key."""
 
     def __init__(self, request: Request, who: Principal, key: str | None) -> None:
         self.request, self.who, self.key = request, who, key
@@ -42,10 +42,10 @@ class Writer:
         kept: Callable[[M], BaseModel] = lambda made: made,
         private: bool = False,
     ) -> Response:
-        """Do it, and answer with what it returns; the same request under the same key is answered from the store.
+        """Run the job and answer with its result. A repeated request with the same key gets the stored answer.
 
-        `kept` is the answer as it is stored, where it has something that is shown only once. A `private` request has
-        something in it that must not be guessed from what is stored.
+        `kept` is the answer to store, if the real one contains something shown only once. A `private` request contains
+        something that must not be guessable from what is stored.
         """
         if self.key is None:
             made = await self.service.write_as(self.who, job, name)
@@ -68,7 +68,7 @@ class Writer:
         kept: Callable[[M], BaseModel] = lambda made: made,
         private: bool = False,
     ) -> tuple[str, bool]:
-        """The answer as JSON, and whether it was given before."""
+        """The answer as JSON, and whether it was repeated from the store."""
         digest = await self._digest(private)
 
         def run(unit: Unit) -> tuple[str, bool]:
@@ -102,24 +102,24 @@ class Writer:
 
     async def _digest(self, private: bool) -> str:
         url = self.request.url
-        told = f"{self.request.method} {url.path}?{url.query}\n".encode() + await self.request.body()
-        if private:  # with the plain hash of a body, whoever has the database could try passwords by the million
-            return hmac.new(credentials(self.request)[1].encode(), told, "sha256").hexdigest()
-        return hashlib.sha256(told).hexdigest()
+        content = f"{self.request.method} {url.path}?{url.query}\n".encode() + await self.request.body()
+        if private:  # with a plain hash of the body, anybody with the database could guess passwords offline
+            return hmac.new(credentials(self.request)[1].encode(), content, "sha256").hexdigest()
+        return hashlib.sha256(content).hexdigest()
 
 
 def _rights(who: Principal) -> str:
-    """The roles that somebody had when they were answered; an agent's scopes never change."""
+    """The caller's roles at the time of the answer; an agent's scopes never change."""
     return " ".join(f"{workspace}={role.value}" for workspace, role in sorted(who.roles.items()))
 
 
 def _still_as_able(who: Principal, rights: str) -> None:
-    """NotAllowed where they have lost a role since: an answer from the store is for those who might ask anew."""
+    """Raise NotAllowed if the caller has lost a role since: a stored answer is only for those who could still ask."""
     for one in rights.split():
         workspace, _, had = one.rpartition("=")
         role = who.role_in(workspace)
         if role is None or not role.includes(Role(had)):
-            raise NotAllowed("this was done before, when you had more rights; you may not see its answer any more")
+            raise NotAllowed("this was executed when you had more permissions; you may no longer see its answer")
 
 
 def _answer(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:

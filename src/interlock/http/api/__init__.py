@@ -1,1 +1,1 @@
-"""The endpoints, one file a subject."""
+"""The endpoints, one file per subject."""

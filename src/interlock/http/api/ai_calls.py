@@ -1,4 +1,4 @@
-"""What models were asked for an instance, and what was spent."""
+"""Model calls of an instance, and spend."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ router = APIRouter(tags=["models"])
 
 
 class AiCallOut(Answer):
-    """One request to a model, one answer that was kept, or one by rules."""
+    """One model call, one cached answer, or one answer by rules."""
 
     id: UUID = Field(examples=[EXAMPLE_ID])
     task: str = Field(examples=["extract"])
     prompt_version: str
     tier: str = Field(examples=["strong"])
     provider: str = Field(examples=["anthropic"])
-    model: str = Field(description="`rules` where no model was asked.")
-    user: str | None = Field(description="Whose budget it was counted on; null: the workspace's.")
+    model: str = Field(description="`rules` if no model was called.")
+    user: str | None = Field(description="The person whose budget it counts against; null: the workspace's.")
     sample: int
-    attempt: int = Field(description="2: asked again because the first answer did not fit its type.")
+    attempt: int = Field(description="2: repeated because the first answer did not match its type.")
     input_tokens: int | None
     output_tokens: int | None
-    cost: Decimal | None = Field(description="In dollars; null: nobody knows.")
+    cost: Decimal | None = Field(description="In dollars; null if unknown.")
     seconds: float
-    cached: bool = Field(description="It had been asked before, and nothing was sent.")
+    cached: bool = Field(description="Answered from the cache.")
     error_type: str | None = Field(examples=["ModelTimeout"])
     error: str | None
     trace_id: str | None
@@ -67,12 +67,12 @@ class AiCallOut(Answer):
 
 
 class AiCallList(Answer):
-    """The calls for an instance, in order."""
+    """The model calls of an instance, in order."""
 
     calls: list[AiCallOut]
 
 
-@router.get("/api/instances/{id}/ai-calls", summary="What models were asked for it", response_model=AiCallList)
+@router.get("/api/instances/{id}/ai-calls", summary="The model calls of an instance", response_model=AiCallList)
 async def list_ai_calls(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     found = await service.read(lambda conn: calls.of(conn, id))
@@ -91,11 +91,11 @@ class SpendOut(Answer):
     input_tokens: int
     output_tokens: int
     cost: Decimal = Field(description="In dollars, of those calls whose price is known.")
-    unpriced: int = Field(description="Calls that cost nobody knows what.")
+    unpriced: int = Field(description="Calls of unknown cost.")
 
 
 class SpendList(Answer):
-    """By day (UTC), task and model, the newest first."""
+    """By day (UTC), task and model, newest first."""
 
     workspace: str
     spend: list[SpendOut]
@@ -112,7 +112,7 @@ async def get_ai_spend(
     require(who, "read", where, f"workspace {where!r}")
     since = calls.day_of(service.engine.clock.now()) - (days - 1) * calls.DAY
     found = await service.read(lambda conn: calls.spend(conn, where, since))
-    told = [
+    rows = [
         SpendOut(
             day=moment(s.day),
             task=s.task,
@@ -127,4 +127,4 @@ async def get_ai_spend(
         )
         for s in found
     ]
-    return await service.answer(lambda: SpendList(workspace=where, spend=told))
+    return await service.answer(lambda: SpendList(workspace=where, spend=rows))

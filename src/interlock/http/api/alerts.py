@@ -1,4 +1,4 @@
-"""Alerts and their rules. They are about the whole installation, so they are for the people of the first workspace."""
+"""Alerts and their rules. They concern the whole installation, so they are for members of the first workspace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Name = Annotated[str, Path(max_length=60, examples=["many_parcels"])]
 
 
 class AlertOut(Answer):
-    """Something that somebody should look at, or should have."""
+    """An alert that is open or was open."""
 
     id: UUID
     rule: str
@@ -60,14 +60,14 @@ class AlertOut(Answer):
 
 
 class AlertList(Answer):
-    """The newest first."""
+    """Alerts, newest first."""
 
     alerts: list[AlertOut]
     next: UUID | None
 
 
 class RuleIn(BaseModel):
-    """When an alert opens."""
+    """The condition under which an alert opens."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -82,18 +82,18 @@ class RuleIn(BaseModel):
         examples=["dead_letters"],
     )
     op: Literal[">", ">=", "<", "<="] = ">"
-    threshold: float = Field(examples=[50], description="Seconds, a part of one (0.2 is 20 %), or a count.")
-    machine: str | None = Field(None, max_length=200, description="A machine, `each`, or all together.")
+    threshold: float = Field(examples=[50], description="Seconds, a ratio (0.2 is 20 %), or a count.")
+    machine: str | None = Field(None, max_length=200, description="A machine, `each`, or null for all together.")
     state: str | None = Field(None, max_length=200, description="For state_count.")
-    window: float = Field(3600, ge=60, le=2_592_000, description="Seconds that rates and throughput look at.")
-    hold: float = Field(0, ge=0, le=2_592_000, description="Seconds that it must be so before the alert opens.")
-    min_count: int = Field(0, ge=0, le=10**9, description="For rates: of at least so many.")
+    window: float = Field(3600, ge=60, le=2_592_000, description="The window of rates and throughput, in seconds.")
+    hold: float = Field(0, ge=0, le=2_592_000, description="Seconds that the condition must last first.")
+    min_count: int = Field(0, ge=0, le=10**9, description="For rates: the minimum number of attempts or ends.")
     notify: list[Annotated[str, Field(max_length=300)]] = Field(default_factory=list, max_length=20)
     repeat_every: float = Field(14_400, ge=60, le=2_592_000)
 
 
 class RuleOut(Answer):
-    """A rule that is in force."""
+    """A rule in force."""
 
     name: str
     built_in: bool
@@ -127,21 +127,21 @@ class RuleOut(Answer):
 
 
 class RuleList(Answer):
-    """Those that are built in, and your own."""
+    """Built-in rules and users' own."""
 
     rules: list[RuleOut]
     unreadable: dict[str, str] = Field(
-        default_factory=dict, description="Rules that are not in force: their rows cannot be read."
+        default_factory=dict, description="Rules that are not in force because their rows cannot be read."
     )
 
 
 class Removed(Answer):
-    """It is gone."""
+    """The rule was deleted."""
 
     name: str
 
 
-@router.get("/alerts", summary="Alerts, the newest first", response_model=AlertList)
+@router.get("/alerts", summary="List alerts, newest first", response_model=AlertList)
 async def list_alerts(
     service: TheService,
     who: Caller,
@@ -154,14 +154,14 @@ async def list_alerts(
     return await service.answer(lambda: AlertList(alerts=[AlertOut.of(a) for a in page.alerts], next=page.next))
 
 
-@router.post("/alerts/{id}/acknowledge", summary="You look after it; it is not told again", response_model=AlertOut)
+@router.post("/alerts/{id}/acknowledge", summary="Acknowledge an alert; it is not repeated", response_model=AlertOut)
 async def acknowledge_alert(write: Write, id: UUID) -> Response:
     require_operator(write.who, "operate")
     actor = write.who.actor_in(OPERATORS)
     return await write(lambda unit: AlertOut.of(alerts.acknowledge(unit, id, actor)), name="alert")
 
 
-@router.get("/alert-rules", summary="When alerts open", response_model=RuleList)
+@router.get("/alert-rules", summary="List alert rules", response_model=RuleList)
 async def list_rules(service: TheService, who: Caller) -> Response:
     require_operator(who)
     registry = service.engine.registry
@@ -172,7 +172,7 @@ async def list_rules(service: TheService, who: Caller) -> Response:
     return await service.answer(lambda: RuleList(rules=[RuleOut.of(r, names) for r in found], unreadable=broken))
 
 
-@router.put("/alert-rules/{name}", summary="Make a rule of your own, or change it", response_model=RuleOut)
+@router.put("/alert-rules/{name}", summary="Create or replace an alert rule", response_model=RuleOut)
 async def put_rule(write: Write, name: Name, body: RuleIn) -> Response:
     require_operator(write.who, "manage")
     given = {**body.model_dump(exclude={"hold"}), "name": name, "for": body.hold, "notify": tuple(body.notify)}
@@ -180,7 +180,7 @@ async def put_rule(write: Write, name: Name, body: RuleIn) -> Response:
     return await write(lambda unit: RuleOut.of(rules.put(unit, given, actor)), name="alert")
 
 
-@router.delete("/alert-rules/{name}", summary="Remove a rule of your own", response_model=Removed)
+@router.delete("/alert-rules/{name}", summary="Delete an alert rule", response_model=Removed)
 async def delete_rule(write: Write, name: Name) -> Response:
     require_operator(write.who, "manage")
 

@@ -1,4 +1,4 @@
-"""Bulk actions: one action for all that match a filter, with a preview, with progress, and a way to stop it."""
+"""Bulk actions: one action for everything that matches a filter, with preview, progress and stop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/api/bulk", tags=["bulk"])
 
 
 class Wanted(BaseModel):
-    """An action, and to what."""
+    """An action and its filter."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -56,7 +56,7 @@ class Wanted(BaseModel):
     @field_validator("filter")
     @classmethod
     def _chooses(cls, value: dict[str, Any]) -> dict[str, Any]:
-        """A text that is empty is in everything."""
+        """Refuse an empty text, which would match everything."""
         for name, one in value.items():
             if isinstance(one, str) and not one.strip():
                 raise ValueError(f"the filter's {name} is empty; give it a value, or leave it out")
@@ -64,7 +64,7 @@ class Wanted(BaseModel):
 
 
 class PreviewOut(Answer):
-    """What the action would be done to."""
+    """What the action would affect."""
 
     count: int
     exact: bool
@@ -80,7 +80,7 @@ class ProblemOut(Answer):
 
 
 class BulkOut(Answer):
-    """A bulk action and how far it is."""
+    """A bulk action and its progress."""
 
     id: UUID
     target: str
@@ -90,7 +90,7 @@ class BulkOut(Answer):
     actor: str
     reason: str
     status: str = Field(description="running, done, stopped")
-    total: int = Field(description="How many matched at the start, counted up to 10,000.")
+    total: int = Field(description="The number of matches at the start, counted up to 10,000.")
     done: int
     refused: int
     problems: list[ProblemOut]
@@ -120,16 +120,16 @@ class BulkOut(Answer):
 
 
 class BulkList(Answer):
-    """The newest first."""
+    """Bulk actions, newest first."""
 
     bulks: list[BulkOut]
     next: UUID | None
 
 
 def where_allowed(who: Principal, action: str, named: object = None) -> frozenset[str]:
-    """The workspaces in which this person may do it; only that which the filter names, if it does."""
+    """The workspaces in which the caller may do it, limited to the filter's workspace."""
     if who.kind == "agent":
-        raise NotAllowed("an agent's token does one thing at a time; bulk actions are for people")
+        raise NotAllowed("bulk actions are for people; an agent acts on one instance at a time")
     needed = "fire" if action == "fire" else "operate"
     found = frozenset(w for w in who.workspaces if who.may(needed, w))
     if not found:
@@ -138,13 +138,13 @@ def where_allowed(who: Principal, action: str, named: object = None) -> frozense
 
 
 def bulk_actor(who: Principal, workspaces: frozenset[str]) -> Actor:
-    """One actor for all of it, with the least role that they have in a workspace that is touched."""
+    """One actor for all items, with the lowest of the caller's roles in the affected workspaces."""
     least = min((who.role_in(w) or Role.VIEWER for w in workspaces), key=list(Role).index)
     return person_actor(who.actor_in(min(workspaces)).name, least)
 
 
 def starter(who: Principal, workspaces: frozenset[str]) -> Starter | None:
-    """Whoever starts it: it goes on as long as they have at least the roles that they have now."""
+    """The caller. The action continues while they keep at least their current roles."""
     if who.person_id is None:
         return None
     had = {w: who.role_in(w) or Role.VIEWER for w in workspaces}
@@ -152,7 +152,7 @@ def starter(who: Principal, workspaces: frozenset[str]) -> Starter | None:
     return Starter(who.person_id, who.token_id, enough)
 
 
-@router.post("/preview", summary="How many it would be, and a few of them; nothing is changed")
+@router.post("/preview", summary="Preview: the number of matches and some examples")
 async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> PreviewOut:
     workspaces = where_allowed(who, body.action, body.filter.get("workspace"))
     now = service.engine.clock.now()
@@ -164,7 +164,7 @@ async def preview_bulk(service: TheService, who: Caller, body: Wanted) -> Previe
     return PreviewOut(count=found.count.n, exact=found.count.exact, sample=found.sample)
 
 
-@router.post("", status_code=202, summary="Start it; workers do it in batches", response_model=BulkOut)
+@router.post("", status_code=202, summary="Start a bulk action; workers run it in batches", response_model=BulkOut)
 async def start_bulk(write: Write, body: Wanted) -> Response:
     workspaces = where_allowed(write.who, body.action, body.filter.get("workspace"))
     actor = bulk_actor(write.who, workspaces)
@@ -193,7 +193,7 @@ def must_see(who: Principal, found: bulk.Bulk) -> None:
         raise NotFound(f"there is no bulk action {found.id}")
 
 
-@router.get("", summary="Bulk actions, the newest first")
+@router.get("", summary="List bulk actions, newest first")
 async def list_bulk(
     service: TheService, who: Caller, after: UUID | None = None, limit: Annotated[int, Query(ge=1, le=500)] = 50
 ) -> BulkList:
@@ -203,21 +203,21 @@ async def list_bulk(
     return BulkList(bulks=[BulkOut.of(b) for b in page.bulks], next=page.next)
 
 
-@router.get("/{id}", summary="How far it is")
+@router.get("/{id}", summary="Progress of a bulk action")
 async def get_bulk(service: TheService, who: Caller, id: UUID) -> BulkOut:
     found = await service.read(lambda conn: bulk.get(conn, id))
     must_see(who, found)
     return BulkOut.of(found)
 
 
-@router.post("/{id}/stop", summary="Do nothing more of it; what is done stays done", response_model=BulkOut)
+@router.post("/{id}/stop", summary="Stop a bulk action; finished items stay finished", response_model=BulkOut)
 async def stop_bulk(write: Write, id: UUID) -> Response:
     def stop(unit: Unit) -> BulkOut:
         found = bulk.get(unit.conn, id)
         must_see(write.who, found)
         allowed = where_allowed(write.who, found.action)
         if not set(found.filter["workspaces"]) <= allowed:
-            raise NotAllowed(f"bulk action {id} is in workspaces that {write.who.name} only looks at")
+            raise NotAllowed(f"bulk action {id} is in workspaces where {write.who.name} may only read")
         return BulkOut.of(bulk.stop(unit, id, bulk_actor(write.who, allowed)))
 
     return await write(stop, name="bulk")

@@ -1,4 +1,4 @@
-"""Dead letters: work that failed for good, and what a person does about it."""
+"""Dead letters: steps that failed for good, and the actions on them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Text = Annotated[str | None, Query(max_length=200)]
 
 
 class DeadLetterPage(Answer):
-    """Dead letters, the newest first."""
+    """Dead letters, newest first."""
 
     dead_letters: list[DeadLetterOut]
     next: UUID | None
 
 
 class GroupOut(Answer):
-    """Dead letters that are the same but for numbers, ids and quoted values."""
+    """Dead letters with the same error, ignoring numbers, ids and quoted values."""
 
     fingerprint: str
     machine: str
@@ -46,20 +46,20 @@ class GroupOut(Answer):
 
 
 class GroupList(Answer):
-    """By fingerprint, the biggest first."""
+    """Groups by fingerprint, largest first."""
 
     groups: list[GroupOut]
 
 
 class Note(BaseModel):
-    """Why."""
+    """A reason."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"note": "the scale is mended"}]})
 
     note: str = Field("", max_length=2000)
 
 
-@router.get("", summary="What failed for good, the newest first", response_model=DeadLetterPage)
+@router.get("", summary="List dead letters, newest first", response_model=DeadLetterPage)
 async def list_dead_letters(
     service: TheService,
     who: Caller,
@@ -82,13 +82,13 @@ async def list_dead_letters(
     )
 
 
-@router.get("/groups", summary="The same, grouped by what went wrong", response_model=GroupList)
+@router.get("/groups", summary="Dead letters grouped by error", response_model=GroupList)
 async def list_groups(
     service: TheService, who: Caller, status: Status = "open", machine: Text = None, workspace: Text = None
 ) -> Response:
     where = Filter(machine=machine, workspace=workspace, workspaces=readable(who), machines=who.readable_machines)
     found = await service.read(lambda conn: deadletters.groups(conn, where, status=status))
-    told = [
+    groups = [
         GroupOut(
             fingerprint=g.fingerprint,
             machine=g.machine,
@@ -102,7 +102,7 @@ async def list_groups(
         )
         for g in found
     ]
-    return await service.answer(lambda: GroupList(groups=told))
+    return await service.answer(lambda: GroupList(groups=groups))
 
 
 @router.get("/{id}", summary="One dead letter, with the data of the failed step", response_model=DeadLetterOut)
@@ -118,7 +118,7 @@ def _actor(unit: Unit, write: Writer, id: UUID) -> Actor:
     return write.who.actor_in(found.workspace)
 
 
-@router.post("/{id}/retry", summary="Do the failed step again; the instance that does it", response_model=InstanceOut)
+@router.post("/{id}/retry", summary="Retry the failed step; returns its instance", response_model=InstanceOut)
 async def retry_dead_letter(write: Write, id: UUID, body: Note) -> Response:
     def retry(unit: Unit) -> InstanceOut:
         return InstanceOut.of(deadletters.retry(unit, id, _actor(unit, write, id), reason=body.note))
@@ -126,12 +126,12 @@ async def retry_dead_letter(write: Write, id: UUID, body: Note) -> Response:
     return await write(retry, name="dead_letter")
 
 
-@router.post("/{id}/resolve", summary="It was put right elsewhere", response_model=DeadLetterOut)
+@router.post("/{id}/resolve", summary="Mark it as fixed elsewhere", response_model=DeadLetterOut)
 async def resolve_dead_letter(write: Write, id: UUID, body: Note) -> Response:
     return await _close(write, id, "resolved", body.note)
 
 
-@router.post("/{id}/discard", summary="It is not worth doing", response_model=DeadLetterOut)
+@router.post("/{id}/discard", summary="Drop it for good", response_model=DeadLetterOut)
 async def discard_dead_letter(write: Write, id: UUID, body: Note) -> Response:
     return await _close(write, id, "discarded", body.note)
 

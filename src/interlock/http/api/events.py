@@ -1,4 +1,4 @@
-"""Live events: a stream that goes on from any position and misses nothing."""
+"""Live events: a stream that continues from any position without gaps."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ router = APIRouter(prefix="/api/events", tags=["events"])
 
 
 class EventOut(Answer):
-    """Something that happened to an instance."""
+    """An event of an instance."""
 
-    position: str = Field(description="Go on from here with `after`, or with the header Last-Event-ID.")
+    position: str = Field(description="Continue from here with `after` or the header Last-Event-ID.")
     instance_id: UUID
     workspace: str
     machine: str
@@ -57,14 +57,14 @@ class EventOut(Answer):
 
 
 class EventPage(Answer):
-    """What happened, in order."""
+    """Events, in order."""
 
     events: list[EventOut]
-    next: str = Field(description="Give it as `after` to go on; also when there were no events.")
+    next: str = Field(description="Pass it as `after` to continue, also if there were no events.")
 
 
 class Chosen:
-    """Which events a listener wants, and may have."""
+    """The events that a listener wants and may read."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Chosen:
         self.after = feed.parse(given) if given is not None else None
 
     def becomes(self, who: Principal) -> None:
-        """The listener as they are now: a role may have been taken away since."""
+        """The listener's current permissions: a role may have been removed since."""
         self.who, self.workspaces = who, readable(who)
 
     def wants(self, h: Happening) -> bool:
@@ -97,14 +97,14 @@ class Chosen:
 
 
 async def _room(service: TheService, chosen: Annotated[Chosen, Depends()]) -> AsyncIterator[Chosen]:
-    """Counted from here on: a place is taken before the stream begins."""
+    """Occupies a slot before the stream begins."""
     if not chosen.workspaces:
-        raise NotAllowed("you may read no machine, so there is nothing to listen to")
-    with service.streams.held(chosen.who):
+        raise NotAllowed("you may not read any machine, so there are no events; ask an owner for a role")
+    with service.streams.occupy(chosen.who):
         yield chosen
 
 
-@router.get("", summary="What happened after a position, as one page", response_model=EventPage)
+@router.get("", summary="Events after a position, as one page", response_model=EventPage)
 async def list_events(
     service: TheService, chosen: Annotated[Chosen, Depends()], limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> Response:
@@ -116,16 +116,16 @@ async def list_events(
     )
 
 
-@router.get("/stream", summary="The same, live, as server-sent events", response_class=EventSourceResponse)
+@router.get("/stream", summary="Live events as server-sent events", response_class=EventSourceResponse)
 async def stream_events(
     service: TheService, chosen: Annotated[Chosen, Depends(_room)]
 ) -> AsyncIterable[ServerSentEvent]:
-    """Each event's id is its position; a browser that reconnects goes on where it was. A comment comes every 15 s."""
+    """Each event's id is its position, so a browser that reconnects continues there. A comment is sent every 15 s."""
     yield ServerSentEvent(comment="listening", retry=1000)
     async for happened in service.hub.follow(chosen.after):
         who = await still_known(service, chosen.shown)
         if who is None:
-            return  # revoked, expired, logged out: not one event more
+            return  # revoked, expired or logged out
         chosen.becomes(who)
         for one in happened:
             if chosen.wants(one):

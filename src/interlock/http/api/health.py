@@ -1,4 +1,4 @@
-"""Health: whether the process lives, whether it can serve, and its metrics."""
+"""Liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ router = APIRouter(tags=["health"])
 
 
 class Health(Answer):
-    """The process lives."""
+    """The process is running."""
 
     status: Literal["ok"] = "ok"
     version: str = __version__
 
 
 class Readiness(Answer):
-    """Whether requests should come here."""
+    """Whether the process can serve requests."""
 
     ready: bool
     database: str
@@ -33,14 +33,14 @@ class Readiness(Answer):
     draining: bool
 
 
-@router.get("/healthz", summary="The process lives; nothing else is asked")
+@router.get("/healthz", summary="Liveness: the process is running")
 async def healthz() -> Health:
     return Health()
 
 
 @router.get(
     "/readyz",
-    summary="The database answers, its schema fits, and the process is not stopping",
+    summary="Readiness: the database answers, its schema fits, and the process is not stopping",
     response_model=Readiness,
     responses={503: {"model": Readiness, "description": "Not ready"}},
 )
@@ -48,16 +48,16 @@ async def readyz(service: TheService) -> Response:
     try:
         engine = service.engine
         found = await service.call(migrate.status, engine.store, engine.registry.applications.values())
-        told = Readiness(
-            # A newer schema is one that this code still works on: it is widened first, and narrowed a release later.
+        readiness = Readiness(
+            # A newer schema still works with this code: a schema is widened first and narrowed a release later.
             ready=(found.ready or found.unknown) and not service.stopping,
             database="ok",
             schema_version=found.core.current,
             draining=service.stopping,
         )
     except InterlockError:
-        told = Readiness(ready=False, database="away", schema_version=None, draining=service.stopping)
-    return JSONResponse(told.model_dump(), 200 if told.ready else 503)
+        readiness = Readiness(ready=False, database="away", schema_version=None, draining=service.stopping)
+    return JSONResponse(readiness.model_dump(), 200 if readiness.ready else 503)
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""Holds: the work of a machine, or of all machines, stands still until somebody lets it go on."""
+"""Halts: stop claiming work for one machine, or for all of them, until an operator resumes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Held = Annotated[str, Path(min_length=1, max_length=200, description="A machine,
 
 
 class HoldWhy(BaseModel):
-    """Why the work stands still."""
+    """Why the machine is halted."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "the carrier is on strike"}]})
 
@@ -30,10 +30,10 @@ class HoldWhy(BaseModel):
 
 
 class HoldOut(Answer):
-    """A machine whose work stands still; `*` is all of them."""
+    """A halted machine; `*` is all of them."""
 
     machine: str
-    actor: str = Field(description="Who stopped it.")
+    actor: str = Field(description="Who halted it.")
     reason: str
     at: datetime
 
@@ -43,19 +43,19 @@ class HoldOut(Answer):
 
 
 class HoldList(Answer):
-    """What stands still, the longest first."""
+    """Halted machines, longest first."""
 
     holds: list[HoldOut]
 
 
-@router.get("", summary="What stands still")
+@router.get("", summary="Halted machines")
 async def list_holds(service: TheService, who: Caller) -> HoldList:
     return HoldList(holds=[HoldOut.of(one) for one in await service.read(halting.holds)])
 
 
-@router.put("/{machine}", summary="Start no work of it any more; what runs comes to its end", response_model=HoldOut)
+@router.put("/{machine}", summary="Halt a machine: no step starts, running steps finish", response_model=HoldOut)
 async def put_hold(write: Write, machine: Held, body: HoldWhy) -> Response:
-    """Holding twice changes nothing: the first hold is answered."""
+    """Halting twice changes nothing and returns the first halt."""
 
     def hold(unit: Unit) -> HoldOut:
         require_operator(write.who, "operate")
@@ -64,7 +64,7 @@ async def put_hold(write: Write, machine: Held, body: HoldWhy) -> Response:
     return await write(hold, name="hold")
 
 
-@router.delete("/{machine}", summary="Let its work go on, at once", response_model=HoldOut)
+@router.delete("/{machine}", summary="Resume a machine", response_model=HoldOut)
 async def delete_hold(write: Write, machine: Held) -> Response:
     def release(unit: Unit) -> HoldOut:
         require_operator(write.who, "operate")

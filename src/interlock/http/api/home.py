@@ -1,4 +1,4 @@
-"""The first page: what this is, and where to go."""
+"""The home page: what this is, and where to go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances: create, list, look at."""
+"""Instances: create, list and read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST_RELATIVES = 500
 
 
 class NewInstance(BaseModel):
-    """An instance to start."""
+    """An instance to create."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -54,21 +54,21 @@ class NewInstance(BaseModel):
 
     machine: str = Field(examples=["parcel"])
     data: dict[str, Any] = Field(default_factory=dict, examples=[{"content": "tea"}])
-    workspace: str | None = Field(None, max_length=200, description="Where it belongs; your own if you have just one.")
-    key: str | None = Field(None, min_length=1, max_length=2000, description="A business key that only one may have.")
-    priority: int = Field(2, ge=0, le=3, description="0 comes first.")
+    workspace: str | None = Field(None, max_length=200, description="May be left out if you have only one.")
+    key: str | None = Field(None, min_length=1, max_length=2000, description="A unique business key.")
+    priority: int = Field(2, ge=0, le=3, description="0 is the highest.")
     labels: dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=1000)]] = Field(
         default_factory=dict, max_length=50
     )
-    at: datetime | None = Field(None, description="Not before this moment; with a time zone.")
-    hold: bool = Field(False, description="Enter the first state without starting its work.")
+    at: datetime | None = Field(None, description="The earliest start, with a time zone.")
+    hold: bool = Field(False, description="Enter the first state without starting its step.")
     on_taken: Literal["refuse", "return"] = Field(
-        "refuse", description="When the key is taken: answer 409, or give the instance that has it."
+        "refuse", description="If the key is taken: answer 409, or return the existing instance."
     )
 
 
 def workspace_of(who: Principal, named: str | None) -> str:
-    """The workspace that a caller means."""
+    """The workspace that the caller means."""
     if named is not None:
         return named
     if len(who.workspaces) == 1:
@@ -79,7 +79,7 @@ def workspace_of(who: Principal, named: str | None) -> str:
 
 
 def aware(value: datetime | None, what: str) -> int | None:
-    """The moment, if it says in which time zone."""
+    """Check that the time has a time zone."""
     if value is None:
         return None
     if value.tzinfo is None:
@@ -90,9 +90,9 @@ def aware(value: datetime | None, what: str) -> int | None:
         raise BadRequest(f"{what} {value.isoformat()} is out of range") from error
 
 
-@router.post("", status_code=201, summary="Start an instance", response_model=InstanceOut | Receipt)
+@router.post("", status_code=201, summary="Create an instance", response_model=InstanceOut | Receipt)
 async def create_instance(service: TheService, write: Write, body: NewInstance) -> Response:
-    """Whoever may create and not read learns its id, and nothing that it keeps."""
+    """A caller who may create but not read gets only the id."""
     workspace, at = workspace_of(write.who, body.workspace), aware(body.at, "at")
     machine = service.engine.registry.get(body.machine)
 
@@ -116,17 +116,17 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
             )
         except KeyTaken as taken:
             if body.on_taken == "refuse" and not write.who.may("read", workspace, body.machine):
-                told = "this key is taken; by what, is told to those who may read it"
+                told = "this key is taken; only those who may read the instance see which one"
                 raise BadRequest(told, status=409, kind="key-taken") from None
             if body.on_taken == "refuse":
                 raise
             made = unit.lock(taken.existing)
-        return told_to(write.who, made)
+        return shown_to(write.who, made)
 
     return await write(job, status=201, name="create")
 
 
-@router.get("", summary="List instances, the newest first", response_model=InstancePage)
+@router.get("", summary="List instances, newest first", response_model=InstancePage)
 async def list_instances(
     service: TheService,
     who: Caller,
@@ -138,18 +138,18 @@ async def list_instances(
     error: Annotated[str | None, Query(max_length=200, description="The type of its last error.")] = None,
     text: Annotated[str | None, Query(min_length=1, max_length=200, description="In key, labels or data.")] = None,
     older_than: Annotated[
-        float | None, Query(ge=0, le=1e9, description="At least so many seconds in its present state.")
+        float | None, Query(ge=0, le=1e9, description="Minimum time in the current state, in seconds.")
     ] = None,
     finished: bool | None = None,
     paused: bool | None = None,
     root: UUID | None = None,
-    after: Annotated[UUID | None, Query(description="The cursor of the page before.")] = None,
+    after: Annotated[UUID | None, Query(description="The cursor of the previous page.")] = None,
     limit: Annotated[int, Query(ge=1, le=listing.BIGGEST_PAGE)] = 50,
-    count: Annotated[bool, Query(description="Count those that match, too.")] = False,
+    count: Annotated[bool, Query(description="Also count the matches.")] = False,
 ) -> Response:
     mine = who.readable_machines
     if machine is None and mine is not None and len(mine) == 1:
-        [machine] = mine  # an index has it
+        [machine] = mine  # one machine can use an index
     where = Where(
         machine=machine,
         state=state,
@@ -183,7 +183,7 @@ async def list_instances(
 
 
 def readable(who: Principal) -> frozenset[str]:
-    """The workspaces in which they may read something; together with `readable_machines` what lists show."""
+    """The workspaces in which the caller may read; lists combine this with `readable_machines`."""
     return frozenset() if who.readable_machines == frozenset() else who.workspaces
 
 
@@ -196,15 +196,15 @@ def _label(text: str | None) -> tuple[str, str] | None:
     return name, value
 
 
-def told_to(who: Principal, instance: Instance) -> InstanceOut | Receipt:
-    """The answer to a write: the instance, or only that there is one, for whoever may not read it."""
+def shown_to(who: Principal, instance: Instance) -> InstanceOut | Receipt:
+    """The answer to a write: the instance, or only its id for a caller who may not read it."""
     if who.may("read", instance.workspace, instance.machine):
         return InstanceOut.of(instance)
     return Receipt(id=instance.id, machine=instance.machine, workspace=instance.workspace)
 
 
 async def visible(service: Service, who: Principal, instance_id: UUID, permission: str = "read") -> Instance:
-    """The instance, if this caller may see it."""
+    """The instance, if the caller may read it."""
     found = await service.call(service.engine.get, instance_id)
     require(who, permission, found.workspace, f"instance {instance_id}", machine=found.machine)
     return found
@@ -216,7 +216,7 @@ async def get_instance(service: TheService, who: Caller, id: UUID) -> Response:
     return await service.answer(lambda: InstanceOut.of(found))
 
 
-@router.get("/{id}/history", summary="What happened to it, in order", response_model=HistoryPage)
+@router.get("/{id}/history", summary="The history of an instance", response_model=HistoryPage)
 async def get_history(
     service: TheService,
     who: Caller,
@@ -235,7 +235,7 @@ async def get_history(
 
 @router.get(
     "/{id}/explain",
-    summary="Why it is where it is, what comes by itself, who can do something",
+    summary="Explain an instance: why it waits, what happens next, who can act",
     response_model=ExplanationOut,
 )
 async def explain_instance(service: TheService, who: Caller, id: UUID) -> Response:
@@ -245,21 +245,19 @@ async def explain_instance(service: TheService, who: Caller, id: UUID) -> Respon
 
 
 def my_events(engine: Engine, who: Principal, instance: Instance) -> list[str]:
-    """What this caller may fire now."""
+    """The events that the caller may fire now."""
     machine = engine.core.served.get((instance.machine, instance.version))
     if machine is None or not who.may("fire", instance.workspace, instance.machine):
         return []
     return sorted({a.event for a in allowed(instance, machine, who.actor_in(instance.workspace))})
 
 
-@router.get(
-    "/{id}/lineage", summary="Its parents, children and all that grew from the same root", response_model=LineageOut
-)
+@router.get("/{id}/lineage", summary="The lineage of an instance", response_model=LineageOut)
 async def get_lineage(service: TheService, who: Caller, id: UUID) -> Response:
     found = await visible(service, who, id)
     query = (
         sa.select(t.instance)
-        .where(lineage.family(found.root), *_machines(who))  # it stays in its workspace
+        .where(lineage.family(found.root), *_machines(who))  # a lineage stays in its workspace
         .order_by(t.instance.c.depth, t.instance.c.id)
         .limit(MOST_RELATIVES + 1)
     )
@@ -288,25 +286,25 @@ def _machines(who: Principal) -> list[sa.ColumnElement[bool]]:
 
 
 class ArtifactList(Answer):
-    """The big values of an instance."""
+    """The artifacts of an instance."""
 
     artifacts: list[ArtifactOut]
 
 
 class EffectList(Answer):
-    """What left the house for an instance."""
+    """The external effects of an instance."""
 
     effects: list[EffectOut]
 
 
-@router.get("/{id}/artifacts", summary="Its big values", response_model=ArtifactList)
+@router.get("/{id}/artifacts", summary="The artifacts of an instance", response_model=ArtifactList)
 async def list_artifacts(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     found = await service.read(lambda conn: artifacts.of(conn, id))
     return await service.answer(lambda: ArtifactList(artifacts=[ArtifactOut.of(a) for a in found]))
 
 
-@router.get("/{id}/effects", summary="What left the house for it, and what came of that", response_model=EffectList)
+@router.get("/{id}/effects", summary="The external effects of an instance", response_model=EffectList)
 async def list_effects(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     found = await service.read(lambda conn: effects.of(conn, id))
@@ -314,14 +312,14 @@ async def list_effects(service: TheService, who: Caller, id: UUID) -> Response:
 
 
 class Verified(Answer):
-    """Whether its history is what it was when it was written."""
+    """Whether the history is unchanged since it was written."""
 
     instance_id: UUID = Field(examples=[EXAMPLE_ID])
     rows: int
     problems: list[str]
 
 
-@router.get("/{id}/verify", summary="Walk its hash chain and replay its history", response_model=Verified)
+@router.get("/{id}/verify", summary="Verify the hash chain and replay the history", response_model=Verified)
 async def verify_instance(service: TheService, who: Caller, id: UUID) -> Response:
     await visible(service, who, id)
     verdict = await service.call(service.engine.verify, id)

@@ -1,4 +1,4 @@
-"""Logging in and out: a name and a password, or a link; the answer is a cookie and the CSRF token of the session."""
+"""Login and logout: a name and a password, or a link. The answer is a cookie and the session's CSRF value."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class LoggedIn(Answer):
     """A session; its cookie is set with this answer."""
 
     name: str
-    csrf: str = Field(description="Send it as X-CSRF-Token with every write that the cookie stands for.")
+    csrf: str = Field(description="Send it as X-CSRF-Token with every write that uses the cookie.")
     until: datetime
 
 
 class Me(Answer):
-    """Whoever asks."""
+    """The caller."""
 
     kind: str
     name: str
-    workspaces: dict[str, str] = Field(description="Each with the role there; for an agent with its scopes.")
-    csrf: str | None = Field(description="For a login: what to send as X-CSRF-Token.")
+    workspaces: dict[str, str] = Field(description="The role in each workspace; for an agent its scopes.")
+    csrf: str | None = Field(description="For a session: the value of X-CSRF-Token.")
 
 
 def _where_from(request: Request) -> tuple[str, str]:
@@ -89,7 +89,7 @@ async def logout(request: Request, service: TheService, write: Write) -> Respons
     return answer
 
 
-@router.get("/api/me", summary="Who you are, and what you may do")
+@router.get("/api/me", summary="The caller and their permissions")
 async def me(request: Request, service: TheService, who: Caller) -> Me:
     secret = request.cookies.get(COOKIE, "")
     csrf = service.people.csrf(secret) if who.session is not None else None

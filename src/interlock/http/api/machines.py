@@ -1,4 +1,4 @@
-"""Machines: the life cycles that this installation knows."""
+"""Machines: the life cycles of this installation."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ router = APIRouter(prefix="/api/machines", tags=["machines"])
 
 
 class MachineList(Answer):
-    """Every machine."""
+    """All machines."""
 
     machines: list[MachineOut]
 
 
-def _told(service: Service, machine: Machine) -> MachineOut:
+def _machine_out(service: Service, machine: Machine) -> MachineOut:
     core = service.engine.core
     return MachineOut.of(machine, core.current[machine.name], runs_here=not service.engine.registry.missing(machine))
 
 
 @router.get("", summary="Every machine")
 async def list_machines(service: TheService, who: Caller) -> MachineList:
-    return MachineList(machines=[_told(service, machine) for machine in service.engine.registry])
+    return MachineList(machines=[_machine_out(service, machine) for machine in service.engine.registry])
 
 
 @router.get("/{name}", summary="One machine: states, transitions, the schema of its data")
 async def get_machine(service: TheService, who: Caller, name: str) -> MachineOut:
     if name not in service.engine.registry:
         raise NotFound(f"there is no machine {name!r}")
-    return _told(service, service.engine.registry[name])
+    return _machine_out(service, service.engine.registry[name])

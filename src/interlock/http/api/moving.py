@@ -1,4 +1,4 @@
-"""Moving instances: fire an event, pause, resume, cancel, force, erase; and keep a big value."""
+"""Actions on instances: fire an event, pause, resume, cancel, force, erase; and store an artifact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interlock.engine import Instance, NotFound, artifacts, firing, pausing
 from interlock.engine.retention import erasing
 from interlock.engine.unit import Unit
 from interlock.http import problems
-from interlock.http.api.instances import aware, told_to, visible
+from interlock.http.api.instances import aware, shown_to, visible
 from interlock.http.caller import Caller, TheService, require
 from interlock.http.models import ArtifactOut, InstanceOut, Receipt
 from interlock.http.problems import BadRequest
@@ -44,7 +44,7 @@ class Event(BaseModel):
     event: str = Field(min_length=1, max_length=200, examples=["clear"])
     reason: Reason = ""
     data: dict[str, Any] | None = Field(None, description="Fields that the event accepts.")
-    expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse it if the instance moved on since.")
+    expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse if the instance has changed since.")
 
 
 class Why(BaseModel):
@@ -57,9 +57,9 @@ class Why(BaseModel):
 
 
 class PauseWhy(Why):
-    """A reason, and until when."""
+    """A reason, and an optional time to resume."""
 
-    resume_at: datetime | None = Field(None, description="Go on by itself at this moment; with a time zone.")
+    resume_at: datetime | None = Field(None, description="Resume automatically at this time, with a time zone.")
 
 
 class Force(BaseModel):
@@ -73,13 +73,13 @@ class Force(BaseModel):
 
 
 class Erase(BaseModel):
-    """Whose data goes, and why."""
+    """The reason of an erasure, and a search text."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "asked to be forgotten"}]})
 
     reason: str = Field(min_length=1, max_length=2000, examples=["asked to be forgotten"])
     value: str | None = Field(
-        None, min_length=3, max_length=1000, description="Keys that have it in them are erased, too.", examples=["ann"]
+        None, min_length=3, max_length=1000, description="Keys that contain it are erased, too.", examples=["ann"]
     )
     expected_seq: int | None = Field(None, ge=0, le=2**62)
 
@@ -89,7 +89,7 @@ Job = Callable[[Unit, Actor], Instance]
 
 @contextmanager
 def blind(who: Principal, instance: Instance) -> Iterator[None]:
-    """Why an event is refused says much of an instance: who may not read it learns the kind of refusal only."""
+    """Reduce a refusal to its kind for callers who may not read the instance: the details would reveal it."""
     try:
         yield
     except StoreError:
@@ -97,11 +97,11 @@ def blind(who: Principal, instance: Instance) -> Iterator[None]:
     except InterlockError as error:
         if who.may("read", instance.workspace, instance.machine):
             raise
-        told = problems.of(error).problem
+        refusal = problems.of(error).problem
         raise BadRequest(
-            f"instance {instance.id} does not take this now; why, is told to those who may read it",
-            status=told.status,
-            kind=told.type,
+            f"instance {instance.id} does not accept this now; only those who may read it see why",
+            status=refusal.status,
+            kind=refusal.type,
         ) from None
 
 
@@ -111,14 +111,14 @@ async def _move(write: Writer, id: UUID, permission: str, expected: int | None, 
         require(write.who, permission, instance.workspace, f"instance {id}", machine=instance.machine)
         with blind(write.who, instance):
             firing.expect(instance, expected)
-            return told_to(write.who, job(unit, write.who.actor_in(instance.workspace)))
+            return shown_to(write.who, job(unit, write.who.actor_in(instance.workspace)))
 
     return await write(run, name=name)
 
 
 @router.post("/{id}/events", summary="Fire an event", response_model=InstanceOut | Receipt)
 async def fire_event(write: Write, id: UUID, body: Event) -> Response:
-    """409 says what is allowed now; 403 that it is allowed, but not to you."""
+    """409 lists the allowed events; 403 means that it is allowed, but not to you."""
 
     def fire(unit: Unit, actor: Actor) -> Instance:
         return firing.fire(unit, id, body.event, actor, reason=body.reason, data=body.data)
@@ -126,7 +126,7 @@ async def fire_event(write: Write, id: UUID, body: Event) -> Response:
     return await _move(write, id, "fire", body.expected_seq, fire, "fire")
 
 
-@router.post("/{id}/pause", summary="Stop work on it", response_model=InstanceOut)
+@router.post("/{id}/pause", summary="Pause an instance", response_model=InstanceOut)
 async def pause_instance(write: Write, id: UUID, body: PauseWhy) -> Response:
     until: Micros | None = aware(body.resume_at, "resume_at")
 
@@ -136,7 +136,7 @@ async def pause_instance(write: Write, id: UUID, body: PauseWhy) -> Response:
     return await _move(write, id, "operate", body.expected_seq, pause, "pause")
 
 
-@router.post("/{id}/resume", summary="Let it go on where it was", response_model=InstanceOut)
+@router.post("/{id}/resume", summary="Resume an instance", response_model=InstanceOut)
 async def resume_instance(write: Write, id: UUID, body: Why) -> Response:
     def resume(unit: Unit, actor: Actor) -> Instance:
         return pausing.resume(unit, id, actor, reason=body.reason)
@@ -144,9 +144,7 @@ async def resume_instance(write: Write, id: UUID, body: Why) -> Response:
     return await _move(write, id, "operate", body.expected_seq, resume, "resume")
 
 
-@router.post(
-    "/{id}/cancel", summary="Take the declared way to the state for cancelled work", response_model=InstanceOut
-)
+@router.post("/{id}/cancel", summary="Cancel an instance", response_model=InstanceOut)
 async def cancel_instance(write: Write, id: UUID, body: Why) -> Response:
     def cancel(unit: Unit, actor: Actor) -> Instance:
         return firing.cancel(unit, id, actor, reason=body.reason)
@@ -154,7 +152,11 @@ async def cancel_instance(write: Write, id: UUID, body: Why) -> Response:
     return await _move(write, id, "operate", body.expected_seq, cancel, "fire")
 
 
-@router.post("/{id}/force", summary="An owner's override, outside the declared transitions", response_model=InstanceOut)
+@router.post(
+    "/{id}/force",
+    summary="Force an instance into any state",
+    response_model=InstanceOut,
+)
 async def force_instance(write: Write, id: UUID, body: Force) -> Response:
     def force(unit: Unit, actor: Actor) -> Instance:
         return firing.force(unit, id, body.to, actor, body.reason)
@@ -162,9 +164,9 @@ async def force_instance(write: Write, id: UUID, body: Force) -> Response:
     return await _move(write, id, "force", body.expected_seq, force, "fire")
 
 
-@router.post("/{id}/erase", summary="Empty all that it keeps; its chain still verifies", response_model=InstanceOut)
+@router.post("/{id}/erase", summary="Erase an instance's data", response_model=InstanceOut)
 async def erase_instance(write: Write, id: UUID, body: Erase) -> Response:
-    """409 while it has not ended: its data is still needed."""
+    """409 while it is unfinished: its data is still needed."""
 
     def erase(unit: Unit, actor: Actor) -> Instance:
         erasing.erase(unit, id, actor, body.reason, value=body.value)
@@ -178,7 +180,7 @@ Name = Annotated[str, Path(min_length=1, max_length=200, examples=["letter.pdf"]
 
 @router.put(
     "/{id}/artifacts/{name}",
-    summary="Keep a big value; the body is its content",
+    summary="Store an artifact; the body is its content",
     response_model=ArtifactOut,
     openapi_extra={
         "requestBody": {
@@ -193,7 +195,7 @@ async def put_artifact(request: Request, service: TheService, write: Write, id: 
         raise BadRequest(f"the body is empty; send the content of {name!r}")
     media_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower()
     if not MEDIA_TYPE.fullmatch(media_type):
-        raise BadRequest(f"the content type {media_type[:80]!r} is none")
+        raise BadRequest(f"the content type {media_type[:80]!r} is invalid; use one such as application/pdf")
 
     def keep(unit: Unit) -> ArtifactOut:
         instance = unit.lock(id)
@@ -212,7 +214,7 @@ async def put_artifact(request: Request, service: TheService, write: Write, id: 
 
 @router.get(
     "/{id}/artifacts/{name}",
-    summary="The content of a big value",
+    summary="The content of an artifact",
     responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
     response_class=Response,
 )
@@ -222,7 +224,7 @@ async def get_artifact(service: TheService, who: Caller, id: UUID, name: Name) -
     if not found:
         raise NotFound(f"instance {id} has no artifact {name!r}")
     content = await service.read(lambda conn: artifacts.read(conn, id, found[-1].hash))
-    # What others wrote is never run: only harmless kinds are shown, everything else is saved.
+    # Content from others is never run: only harmless types are shown inline, the rest is downloaded.
     shown = found[-1].media_type in SHOWN_AS_THEY_ARE
     headers = {
         "Content-Disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}",

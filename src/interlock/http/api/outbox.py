@@ -1,4 +1,4 @@
-"""The outbox: messages on their way, with every attempt to deliver them."""
+"""The outbox: messages with every delivery attempt."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class MessageOut(Answer):
 
 
 class Stuck(Answer):
-    """Messages that wait because this process has no such channel."""
+    """Messages that wait because their channel is not configured."""
 
     channel: str
     waiting: int
@@ -74,7 +74,7 @@ class Stuck(Answer):
 
 
 class MessageList(Answer):
-    """The newest first."""
+    """Messages, newest first."""
 
     messages: list[MessageOut]
     next: UUID | None
@@ -82,7 +82,7 @@ class MessageList(Answer):
 
 
 class DeliveryOut(Answer):
-    """One attempt."""
+    """One delivery attempt."""
 
     at: datetime
     took_seconds: float
@@ -91,13 +91,13 @@ class DeliveryOut(Answer):
 
 
 class DeliveryList(Answer):
-    """In order."""
+    """Delivery attempts, in order."""
 
     deliveries: list[DeliveryOut]
 
 
 class Why(BaseModel):
-    """Why."""
+    """A reason."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"note": "it was said by telephone"}]})
 
@@ -105,20 +105,20 @@ class Why(BaseModel):
 
 
 def channels_of(service: Service) -> set[str]:
-    """The channels that the configuration names."""
+    """The configured channels."""
     settings = service.settings
     known = (("mail", settings.mail), ("webhook", settings.webhooks), ("reminder", settings.alerts.notify))
     return {name for name, there in known if there}
 
 
 def _mine(who: Principal) -> frozenset[str] | None:
-    """None: all, also what belongs to no workspace."""
+    """None means all, including messages that belong to no workspace."""
     if who.kind == "agent":
-        raise NotAllowed("the outbox is for people")
+        raise NotAllowed("the outbox is for people, not for agents")
     return None if who.may("read", OPERATORS) else who.workspaces
 
 
-@router.get("", summary="Messages, the newest first", response_model=MessageList)
+@router.get("", summary="List messages, newest first", response_model=MessageList)
 async def list_messages(
     service: TheService,
     who: Caller,
@@ -172,19 +172,19 @@ async def get_message(service: TheService, who: Caller, id: UUID) -> Response:
     return await service.answer(lambda: MessageOut.of(found))
 
 
-@router.get("/{id}/deliveries", summary="Every attempt to deliver it", response_model=DeliveryList)
+@router.get("/{id}/deliveries", summary="List delivery attempts", response_model=DeliveryList)
 async def list_deliveries(service: TheService, who: Caller, id: UUID) -> Response:
     _mine(who)
     visible_to(who, await service.read(lambda conn: outbox.get(conn, id)), "read")
     found = await service.read(lambda conn: outbox.deliveries(conn, id))
-    told = [
+    attempts = [
         DeliveryOut(at=moment(d.at), took_seconds=d.took / SECOND, outcome=d.outcome, detail=secrets.hide(d.detail))
         for d in found
     ]
-    return await service.answer(lambda: DeliveryList(deliveries=told))
+    return await service.answer(lambda: DeliveryList(deliveries=attempts))
 
 
-@router.post("/{id}/retry", summary="Try a dead message again", response_model=MessageOut)
+@router.post("/{id}/retry", summary="Retry a dead message", response_model=MessageOut)
 async def retry_message(write: Write, id: UUID) -> Response:
     def retry(unit: Unit) -> MessageOut:
         _mine(write.who)
@@ -194,7 +194,7 @@ async def retry_message(write: Write, id: UUID) -> Response:
     return await write(retry, name="outbox")
 
 
-@router.post("/{id}/discard", summary="Give a dead message up", response_model=MessageOut)
+@router.post("/{id}/discard", summary="Discard a dead message", response_model=MessageOut)
 async def discard_message(write: Write, id: UUID, body: Why) -> Response:
     def discard(unit: Unit) -> MessageOut:
         _mine(write.who)

@@ -1,4 +1,4 @@
-"""The overview: every machine at a glance, and what happened over time, from roll-ups."""
+"""The overview: figures of every machine, and series over time, from the roll-ups."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EndsOut(Answer):
 
 
 class Glance(Answer):
-    """What holds for one machine, and for all together. Rates are null while there is nothing to judge by."""
+    """The figures of one machine or of all. A rate is null if there is nothing to calculate it from."""
 
     live: int
     queue_lag_seconds: float
@@ -60,14 +60,14 @@ class MachineGlance(Glance):
 
 
 class TotalGlance(Glance):
-    """All together."""
+    """All machines together."""
 
     instances: int
     workers_alive: int
 
 
 class OverviewOut(Answer):
-    """What is going on."""
+    """The overview."""
 
     at: datetime
     window_seconds: float
@@ -76,14 +76,14 @@ class OverviewOut(Answer):
 
 
 class PointOut(Answer):
-    """How often, in the minute or hour that begins then."""
+    """The count in the minute or hour that begins at `at`."""
 
     at: datetime
     n: int
 
 
 class SeriesOut(Answer):
-    """Something over time, with zeros where nothing happened."""
+    """A measure over time, with zeros filled in."""
 
     measure: str
     by: str
@@ -131,10 +131,10 @@ def _people_only(who: Principal) -> frozenset[str]:
     return readable(who)
 
 
-Hours = Annotated[float, Query(gt=0, le=24 * 60, description="The length of the window that rates look at.")]
+Hours = Annotated[float, Query(gt=0, le=24 * 60, description="The window of rates, in hours.")]
 
 
-@router.get("", summary="Every machine at a glance")
+@router.get("", summary="The figures of every machine")
 async def get_overview(service: TheService, who: Caller, hours: Hours = 24) -> OverviewOut:
     workspaces, now = _people_only(who), service.engine.clock.now()
     found = await service.read(
@@ -155,7 +155,7 @@ async def get_overview(service: TheService, who: Caller, hours: Hours = 24) -> O
     )
 
 
-@router.get("/series/{measure}", summary="Something over time, for a plot")
+@router.get("/series/{measure}", summary="A measure over time, for a plot")
 async def get_series(
     service: TheService,
     who: Caller,
@@ -189,7 +189,7 @@ async def get_dwell(
     if machine not in service.engine.registry:
         raise NotFound(f"there is no machine {machine!r}")
     found = await service.read(lambda conn: measures.dwell(conn, machine, now, timedelta(days=days), workspaces))
-    told = [
+    states = [
         DwellOut(
             state=state,
             n=d.n,
@@ -199,4 +199,4 @@ async def get_dwell(
         )
         for state, d in sorted(found.items())
     ]
-    return DwellList(machine=machine, states=told)
+    return DwellList(machine=machine, states=states)

@@ -1,4 +1,4 @@
-"""Reviews: what waits for a person, and deciding it."""
+"""Reviews: open questions to people, and their decisions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ReviewPage(Answer):
     """Reviews; open ones with the most urgent first."""
 
     reviews: list[ReviewOut]
-    next: str | None = Field(description="Give it as `after` for the next page; null on the last.")
+    next: str | None = Field(description="Pass it as `after` for the next page; null on the last page.")
 
 
 class Decision(BaseModel):
@@ -41,7 +41,7 @@ class Decision(BaseModel):
     expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse it if the instance moved on since.")
 
 
-@router.get("", summary="What waits for a person, the most urgent first", response_model=ReviewPage)
+@router.get("", summary="List reviews, most urgent first", response_model=ReviewPage)
 async def list_reviews(
     service: TheService,
     who: Caller,
@@ -94,12 +94,12 @@ async def get_review(service: TheService, who: Caller, id: UUID) -> Response:
 def may_decide(who: Principal, found: reviews.OpenReview) -> None:
     require(who, "review", found.workspace, f"review {found.id}", machine=found.machine)
     wanted = Role(found.role) if found.role in set(Role) else Role.OWNER
-    held = who.role_in(found.workspace)
-    if held is None or not held.includes(wanted):
-        raise NotAllowed(f"review {found.id} is for the role {wanted.value}; {who.name} has {held}")
+    role = who.role_in(found.workspace)
+    if role is None or not role.includes(wanted):
+        raise NotAllowed(f"review {found.id} is for the role {wanted.value}; {who.name} has {role}")
 
 
-@router.post("/{id}/claim", summary="Tell others that you are at it, for half an hour", response_model=ReviewOut)
+@router.post("/{id}/claim", summary="Claim a review for half an hour", response_model=ReviewOut)
 async def claim_review(write: Write, id: UUID) -> Response:
     def claim(unit: Unit) -> ReviewOut:
         found = reviews.get(unit.conn, id)
@@ -109,7 +109,7 @@ async def claim_review(write: Write, id: UUID) -> Response:
     return await write(claim, name="review")
 
 
-@router.post("/{id}/release", summary="Leave it to others again", response_model=ReviewOut)
+@router.post("/{id}/release", summary="Release a claimed review", response_model=ReviewOut)
 async def release_review(write: Write, id: UUID) -> Response:
     def release(unit: Unit) -> ReviewOut:
         found = reviews.get(unit.conn, id)
@@ -119,7 +119,7 @@ async def release_review(write: Write, id: UUID) -> Response:
     return await write(release, name="review")
 
 
-@router.post("/{id}/decide", summary="Decide; whoever is first, decides", response_model=ReviewOut)
+@router.post("/{id}/decide", summary="Decide a review; the first decision counts", response_model=ReviewOut)
 async def decide_review(write: Write, id: UUID, body: Decision) -> Response:
     def decide(unit: Unit) -> ReviewOut:
         found = reviews.get(unit.conn, id)

@@ -1,4 +1,4 @@
-"""Schedules: what is started by the clock."""
+"""Schedules: instances started by the clock."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class ScheduleIn(BaseModel):
         default_factory=dict, max_length=50
     )
     priority: int = Field(2, ge=0, le=3)
-    overlap: Literal["allow", "skip"] = Field("allow", description="skip: not while the one before is unfinished.")
-    missed: Literal["once", "all", "skip"] = Field("once", description="What to do after a downtime.")
+    overlap: Literal["allow", "skip"] = Field("allow", description="skip: not while the last run is unfinished.")
+    missed: Literal["once", "all", "skip"] = Field("once", description="What to do with runs missed in a downtime.")
 
 
 class ScheduleOut(Answer):
-    """A schedule, with its next and its last run."""
+    """A schedule, with its next and last run."""
 
     workspace: str
     name: str
@@ -65,7 +65,7 @@ class ScheduleOut(Answer):
     paused: bool
     paused_by: str | None
     next_at: datetime | None
-    upcoming: list[datetime] = Field(description="The next four, in its own time zone.")
+    upcoming: list[datetime] = Field(description="The next four runs, in its own time zone.")
     last_at: datetime | None
     last_instance: UUID | None
     last_error: str | None
@@ -76,7 +76,7 @@ class ScheduleOut(Answer):
     def of(cls, s: schedules.Schedule) -> ScheduleOut:
         ahead: list[datetime] = []
         if s.next_at is not None and s.paused_at is None:
-            with suppress(InvalidData):  # a time zone that only another host knows; its last_error tells it
+            with suppress(InvalidData):  # a time zone that only another host knows; last_error reports it
                 ahead = schedules.upcoming(s, moment(s.next_at - 1), 4)
         return cls(
             workspace=s.workspace,
@@ -102,13 +102,13 @@ class ScheduleOut(Answer):
 
 
 class ScheduleList(Answer):
-    """By name."""
+    """Schedules, by name."""
 
     schedules: list[ScheduleOut]
 
 
 class Removed(Answer):
-    """It is gone."""
+    """The schedule was deleted."""
 
     workspace: str
     name: str
@@ -135,7 +135,7 @@ def _may(who: Principal, permission: str, workspace: str, name: str) -> Actor:
     return who.actor_in(workspace)
 
 
-@router.put("/{workspace}/{name}", summary="Make it, or change it", response_model=ScheduleOut)
+@router.put("/{workspace}/{name}", summary="Create or replace a schedule", response_model=ScheduleOut)
 async def put_schedule(write: Write, workspace: Workspace, name: Name, body: ScheduleIn) -> Response:
     spec = schedules.ScheduleSpec(name=name, workspace=workspace, **body.model_dump())
 
@@ -154,12 +154,12 @@ async def delete_schedule(write: Write, workspace: Workspace, name: Name) -> Res
     return await write(remove, name="schedule")
 
 
-@router.post("/{workspace}/{name}/pause", summary="Start nothing until it is resumed", response_model=ScheduleOut)
+@router.post("/{workspace}/{name}/pause", summary="Pause a schedule", response_model=ScheduleOut)
 async def pause_schedule(write: Write, workspace: Workspace, name: Name) -> Response:
     return await _switch(write, workspace, name, schedules.pause)
 
 
-@router.post("/{workspace}/{name}/resume", summary="Go on with the next moment", response_model=ScheduleOut)
+@router.post("/{workspace}/{name}/resume", summary="Resume a schedule", response_model=ScheduleOut)
 async def resume_schedule(write: Write, workspace: Workspace, name: Name) -> Response:
     return await _switch(write, workspace, name, schedules.resume)
 
@@ -171,7 +171,7 @@ async def _switch(write: Writer, workspace: str, name: str, job: Any) -> Respons
     return await write(switch, name="schedule")
 
 
-@router.post("/{workspace}/{name}/run", status_code=201, summary="Start one now", response_model=InstanceOut)
+@router.post("/{workspace}/{name}/run", status_code=201, summary="Run a schedule now", response_model=InstanceOut)
 async def run_schedule(write: Write, workspace: Workspace, name: Name) -> Response:
     def run(unit: Unit) -> InstanceOut:
         actor = _may(write.who, "operate", workspace, name)

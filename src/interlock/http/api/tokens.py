@@ -1,4 +1,4 @@
-"""Tokens: keys to the API, shown once, revocable."""
+"""API tokens: the secret is shown once, and a token can be revoked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/tokens", tags=["tokens"])
 
 
 class NewToken(BaseModel):
-    """A token to make: an agent's with scopes, or one that acts as you."""
+    """A token to create: an agent's with scopes, or one that acts as you."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -33,8 +33,8 @@ class NewToken(BaseModel):
     kind: Literal["agent", "person"] = "agent"
     workspace: str | None = Field(None, max_length=200)
     scopes: list[str] = Field(default_factory=list, max_length=50, examples=[["read", "fire:parcel"]])
-    until: datetime | None = Field(None, description="It ends at this moment; with a time zone.")
-    person: str | None = Field(None, max_length=200, description="Whose it is, if not yours; an owner may say so.")
+    until: datetime | None = Field(None, description="The expiry, with a time zone.")
+    person: str | None = Field(None, max_length=200, description="The person it acts as, if not you; only for owners.")
 
 
 class TokenOut(Answer):
@@ -53,7 +53,7 @@ class TokenOut(Answer):
     until: datetime | None
     revoked_at: datetime | None
     revoked_by: str | None
-    secret: str | None = Field(None, description="Only in the answer that made it.")
+    secret: str | None = Field(None, description="Only in the answer to its creation.")
 
     @classmethod
     def of(cls, t: TokenRow, secret: str | None = None) -> TokenOut:
@@ -76,12 +76,12 @@ class TokenOut(Answer):
 
 
 class TokenList(Answer):
-    """The newest first."""
+    """Tokens, newest first."""
 
     tokens: list[TokenOut]
 
 
-@router.get("", summary="The tokens of your workspaces; an owner's view, others see their own")
+@router.get("", summary="List tokens; owners see those of their workspaces, others their own")
 async def list_tokens(
     service: TheService, who: Caller, workspace: Annotated[str | None, Query(max_length=200)] = None
 ) -> TokenList:
@@ -94,7 +94,7 @@ async def list_tokens(
     return TokenList(tokens=[TokenOut.of(t) for t in shown])
 
 
-@router.post("", status_code=201, summary="Make a token; its secret is in this answer only", response_model=TokenOut)
+@router.post("", status_code=201, summary="Create a token; the secret is shown only once", response_model=TokenOut)
 async def create_token(service: TheService, write: Write, body: NewToken) -> Response:
     workspace, until = workspace_of(write.who, body.workspace), aware(body.until, "until")
 
@@ -107,7 +107,7 @@ async def create_token(service: TheService, write: Write, body: NewToken) -> Res
     return await write(create, status=201, name="people", kept=lambda made: made.model_copy(update={"secret": None}))
 
 
-@router.post("/{id}/revoke", summary="It opens nothing from now on", response_model=TokenOut)
+@router.post("/{id}/revoke", summary="Revoke a token", response_model=TokenOut)
 async def revoke_token(write: Write, id: UUID) -> Response:
     def revoke(unit: Unit) -> TokenOut:
         return TokenOut.of(managing.revoke_token(unit, write.who, id))

@@ -1,4 +1,4 @@
-"""People and workspaces, and the log of what they did."""
+"""People and workspaces, and the action log."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PersonOut(Answer):
 
 
 class PersonList(Answer):
-    """By name."""
+    """People, by name."""
 
     people: list[PersonOut]
 
@@ -65,11 +65,11 @@ class NewPerson(BaseModel):
     role: Role = Role.VIEWER
     workspace: str = Field(OPERATORS, max_length=200)
     email: str | None = Field(None, max_length=300)
-    password: Password | None = Field(None, description="Without one they come in by a login link.")
+    password: Password | None = Field(None, description="Without one they log in with a link.")
 
 
 class NewRole(BaseModel):
-    """A person's role in a workspace; null takes them out of it."""
+    """A person's role in a workspace; null removes them from it."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"workspace": "default", "role": "member"}]}
@@ -80,7 +80,7 @@ class NewRole(BaseModel):
 
 
 class NewPassword(BaseModel):
-    """A new password; your own needs the old one."""
+    """A new password; changing your own needs the current one."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -124,9 +124,9 @@ async def add_user(service: TheService, write: Write, body: NewPerson) -> Respon
     return await write(add, status=201, name="people", private=body.password is not None)
 
 
-@router.post("/users/{id}/role", summary="Change what somebody may do in a workspace", response_model=PersonOut)
+@router.post("/users/{id}/role", summary="Set a person's role in a workspace", response_model=PersonOut)
 async def set_role(write: Write, id: UUID, body: NewRole) -> Response:
-    """The owner of a workspace decides about those who are in it; the first workspace's owner about everybody."""
+    """An owner of a workspace decides about its members, an owner of the first workspace about everybody."""
 
     def change(unit: Unit) -> PersonOut:
         return PersonOut.of(managing.change_role(unit, write.who, id, body.role, body.workspace), write.who)
@@ -152,14 +152,14 @@ async def set_password(service: TheService, write: Write, id: UUID, body: NewPas
     return await write(change, name="people", forget=True, private=True)
 
 
-@router.post("/users/{id}/disable", summary="Shut somebody out at once", response_model=PersonOut)
+@router.post("/users/{id}/disable", summary="Disable a person at once", response_model=PersonOut)
 async def disable_user(write: Write, id: UUID) -> Response:
     require_operator(write.who, "manage")
     by = write.who.actor_in(OPERATORS)
     return await write(lambda unit: PersonOut.of(accounts.disable(unit, id, by), write.who), name="people", forget=True)
 
 
-@router.post("/users/{id}/enable", summary="Let somebody in again", response_model=PersonOut)
+@router.post("/users/{id}/enable", summary="Enable a person", response_model=PersonOut)
 async def enable_user(write: Write, id: UUID) -> Response:
     require_operator(write.who, "manage")
     managing.require_login(write.who, "enabling a person")
@@ -168,7 +168,7 @@ async def enable_user(write: Write, id: UUID) -> Response:
 
 
 class WorkspaceOut(Answer):
-    """A room with instances of its own."""
+    """A workspace, which contains instances."""
 
     name: str
     title: str
@@ -176,13 +176,13 @@ class WorkspaceOut(Answer):
 
 
 class WorkspaceList(Answer):
-    """By name."""
+    """Workspaces, by name."""
 
     workspaces: list[WorkspaceOut]
 
 
 class NewWorkspace(BaseModel):
-    """A workspace to make."""
+    """A workspace to add."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "north", "title": "The north"}]})
 
@@ -200,7 +200,7 @@ async def list_workspaces(service: TheService, who: Caller) -> WorkspaceList:
     )
 
 
-@router.post("/workspaces", status_code=201, summary="Make a workspace", response_model=WorkspaceOut)
+@router.post("/workspaces", status_code=201, summary="Add a workspace", response_model=WorkspaceOut)
 async def add_workspace(write: Write, body: NewWorkspace) -> Response:
     require_operator(write.who, "manage")
 
@@ -212,7 +212,7 @@ async def add_workspace(write: Write, body: NewWorkspace) -> Response:
 
 
 class ActionOut(Answer):
-    """Something that somebody did beside the histories of instances."""
+    """An entry of the action log."""
 
     id: UUID
     at: datetime
@@ -224,15 +224,13 @@ class ActionOut(Answer):
 
 
 class ActionList(Answer):
-    """The newest first."""
+    """Actions, newest first."""
 
     actions: list[ActionOut]
     next: UUID | None
 
 
-@router.get(
-    "/actions", summary="What people and tokens did, beside the histories of instances", response_model=ActionList
-)
+@router.get("/actions", summary="The action log of people and tokens", response_model=ActionList)
 async def list_actions(
     service: TheService,
     who: Caller,
@@ -242,10 +240,10 @@ async def list_actions(
     after: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
-    """The owner of a workspace sees its own, the first workspace's owner all of it."""
+    """An owner of a workspace sees its actions, an owner of the first workspace all of them."""
     if not who.may("manage", OPERATORS):
         if workspace is None:
-            raise NotAllowed("name the workspace that you own; all of it is for the first workspace's owner")
+            raise NotAllowed("name a workspace that you own; only owners of the first workspace see all actions")
         require(who, "manage", workspace, f"workspace {workspace!r}")
     found = await service.read(
         lambda conn: actions.page(conn, actor=actor, what=what, workspace=workspace, after=after, limit=limit)

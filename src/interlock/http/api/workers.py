@@ -1,4 +1,4 @@
-"""Workers, leases and limits: who does what, and what holds others up. For the people of the first workspace."""
+"""Workers, leases and limits. For members of the first workspace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api", tags=["workers"])
 
 
 class WorkerOut(Answer):
-    """A process that does work, or did."""
+    """A worker process, running or ended."""
 
     id: UUID
     host: str
@@ -33,13 +33,13 @@ class WorkerOut(Answer):
 
 
 class WorkerList(Answer):
-    """The newest first."""
+    """Workers, newest first."""
 
     workers: list[WorkerOut]
 
 
 class LeaseOut(Answer):
-    """A named resource that somebody holds."""
+    """A leased resource."""
 
     name: str
     holder: str
@@ -50,13 +50,13 @@ class LeaseOut(Answer):
 
 
 class LeaseList(Answer):
-    """The next to run out first."""
+    """Leases, next to expire first."""
 
     leases: list[LeaseOut]
 
 
 class LimitOut(Answer):
-    """How much of a limit is used."""
+    """The use of a limit."""
 
     key: str
     kind: str
@@ -65,12 +65,12 @@ class LimitOut(Answer):
 
 
 class LimitList(Answer):
-    """The busiest first."""
+    """Limits, most used first."""
 
     limits: list[LimitOut]
 
 
-@router.get("/workers", summary="The processes that do work, with their last heartbeat", response_model=WorkerList)
+@router.get("/workers", summary="List worker processes with their last heartbeat", response_model=WorkerList)
 async def list_workers(service: TheService, who: Caller) -> Response:
     require_operator(who)
     now = service.engine.clock.now()
@@ -98,7 +98,7 @@ async def list_workers(service: TheService, who: Caller) -> Response:
 
 @router.get(
     "/leases",
-    summary="Named resources and who holds them; others' only for the first workspace",
+    summary="List leases; those of others only for the first workspace",
     response_model=LeaseList,
 )
 async def list_leases(service: TheService, who: Caller) -> Response:

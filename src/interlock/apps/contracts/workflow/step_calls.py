@@ -188,7 +188,7 @@ async def until(write: Writer, id: UUID, step: Step, wait: float | None, *, done
     found = await service.read(lambda conn: seen(conn, id, write.who))
     if _at_work(found, step):
         try:
-            with service.waits.held(write.who):
+            with service.waits.occupy(write.who):
                 found = await _ended(write, found, step, settings_of(service).wait if wait is None else wait)
         except TooBusy:
             pass
