@@ -78,6 +78,12 @@ class TestCommands:
         assert wrong.code == 1
         assert "expenses.audit_days (INTERLOCK_EXPENSES__AUDIT_DAYS" in wrong.err
 
+    def test_its_branch_of_migrations_is_in_the_status(self, tmp_path: Path) -> None:
+        address = f"sqlite:///{tmp_path}/here.db"
+        assert "migrated expenses: empty → 0001" in called(tmp_path, "db", "migrate", "--database", address).out
+        status = called(tmp_path, "db", "status", "--database", address).out
+        assert ["expenses", "0001", "0001"] in [line.split() for line in status.splitlines()]
+
 
 class Service:
     """A service with the application, and its owner's client."""
@@ -152,16 +158,17 @@ class TestService:
         rules = {one["name"]: one for one in service.client.get("/api/alert-rules").json()["rules"]}
         assert rules["expenses_audits_overdue"]["built_in"]
 
-    def test_a_person_is_erased(self, service: Service) -> None:
+    def test_erasing_a_person_empties_the_ledger_and_keeps_the_sum(self, service: Service) -> None:
         service.until(service.submit(employee="Kai Berg", cents=12_34), "paid")
         erased = called(service.home, "erase", "Kai Berg", "--reason", "left the company")
         assert "1" in erased.out
         report = json.loads(called(service.home, "expenses", "report", "--json").out)
+        assert {"employee": "", "payments": 1, "cents": 12_34} in report
         assert "Kai Berg" not in {one["employee"] for one in report}
 
 
 @pytest.mark.usefixtures("installed")
-def test_the_ledger_counts_receipts_on_both_databases(url: str) -> None:
+def test_the_ledger_follows_receipts_on_both_databases(url: str) -> None:
     registry, ledger = attribute("expenses.application:registry"), import_module("expenses.ledger")
     with Trial(registry, store=url) as trial:
         large = trial.create("receipt", LUNCH | {"cents": 80_00})

@@ -47,7 +47,7 @@ class ReceiptOut(BaseModel):
 
     @classmethod
     def of(cls, instance: Instance) -> Self:
-        shown = Receipt.model_validate(instance.data).model_dump(exclude={"account", "audit"})
+        shown = Receipt.model_validate(instance.data).model_dump(exclude={"account"})
         return cls(id=instance.id, state=instance.state, **shown)
 
 

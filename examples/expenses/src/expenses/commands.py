@@ -43,5 +43,5 @@ def report(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: A
     else:
         table(
             ("employee", "payments", "paid"),
-            [(one.employee, str(one.payments), money(one.cents)) for one in found],
+            [(one.employee or "erased", str(one.payments), money(one.cents)) for one in found],
         )

@@ -1,68 +1,67 @@
-"""The ledger: the receipts that were paid, and what became of their audits."""
+"""The ledger: one row for each payment, written in the transaction that makes the receipt paid."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
-from interlock import Actor, Engine, Instance, OpenReview
-from interlock.engine.application import SYSTEM_ACTOR, Unit, change, instances
+from interlock import Actor, Edge, Engine, Instance, OpenReview
+from interlock.engine.application import Unit
 
 from expenses.machine import PAID, receipt
+from expenses.tables import payment
 
 DAY = 24 * 3600 * 1_000_000
-PAGE = 500
+
+
+@receipt.entering(PAID)
+def enter(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
+    """Write the payment down."""
+    data = instance.data
+    audited = data["cents"] > unit.setting("expenses").audit_above
+    unit.conn.execute(
+        sa.insert(payment).values(
+            instance_id=instance.id,
+            workspace=instance.workspace,
+            employee=data["employee"],
+            account=data["account"],
+            cents=data["cents"],
+            paid_at=unit.now,
+            audit="open" if audited else "none",
+        )
+    )
 
 
 @receipt.decided("audit")
 def audited(unit: Unit, instance: Instance, review: OpenReview, actor: Actor) -> None:
-    """Write down what the audit found, in the transaction of its decision."""
-    change(unit, unit.lock(instance.id), {"audit": review.decision}, actor)
+    """Write down what the audit found."""
+    mine = payment.c.instance_id == instance.id
+    unit.conn.execute(sa.update(payment).where(mine).values(audit=review.decision))
 
 
 def mark_overdue(engine: Engine) -> bool:
     """Mark audits that nobody made in time. A duty calls it every hour."""
     days: int = engine.setting("expenses").audit_days
 
-    def job(unit: Unit) -> None:
-        for one in paid(unit.conn):
-            if one.data.get("audit") == "open" and one.entered_at <= unit.now - days * DAY:
-                change(unit, unit.lock(one.id), {"audit": "overdue"}, SYSTEM_ACTOR)
+    def job(unit: Unit) -> int:
+        late = sa.and_(payment.c.audit == "open", payment.c.paid_at <= unit.now - days * DAY)
+        return unit.conn.execute(sa.update(payment).where(late).values(audit="overdue")).rowcount
 
     engine.write(job, name="mark_overdue")
     return False
 
 
-def paid(conn: sa.Connection, workspace: str | None = None) -> Iterator[Instance]:
-    """The receipts that were paid, the oldest first."""
-    page = instances(conn, receipt.name, workspace=workspace, states=[PAID], limit=PAGE)
-    while page:
-        yield from page
-        page = instances(conn, receipt.name, workspace=workspace, states=[PAID], after=page[-1].id, limit=PAGE)
+def totals(conn: sa.Connection, workspace: str | None = None) -> Sequence[sa.Row[Any]]:
+    """The sum of the payments to each employee, the largest first."""
+    total = sa.func.sum(payment.c.cents)
+    query = sa.select(payment.c.employee, sa.func.count().label("payments"), total.label("cents"))
+    if workspace is not None:
+        query = query.where(payment.c.workspace == workspace)
+    return conn.execute(query.group_by(payment.c.employee).order_by(total.desc())).all()
 
 
-@dataclass(slots=True)
-class Total:
-    """What one employee was paid."""
-
-    employee: str
-    payments: int = 0
-    cents: int = 0
-
-
-def totals(conn: sa.Connection, workspace: str | None = None) -> list[Total]:
-    """The sum of the payments to each employee, the largest first. Receipts that were erased are left out."""
-    found: dict[str, Total] = {}
-    for one in paid(conn, workspace):
-        if not one.erased:
-            total = found.setdefault(one.data["employee"], Total(one.data["employee"]))
-            total.payments += 1
-            total.cents += one.data["cents"]
-    return sorted(found.values(), key=lambda total: -total.cents)
-
-
-def audits(conn: sa.Connection) -> Counter[str]:
+def audits(conn: sa.Connection) -> dict[str, int]:
     """How many payments there are by what became of their audit."""
-    return Counter(one.data["audit"] for one in paid(conn) if not one.erased)
+    query = sa.select(payment.c.audit, sa.func.count().label("payments")).group_by(payment.c.audit)
+    return {row.audit: row.payments for row in conn.execute(query)}

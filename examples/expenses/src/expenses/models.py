@@ -18,8 +18,6 @@ class Receipt(BaseModel):
     cents: int = Field(gt=0, le=100_000_000)
     category: Category | None = None
     payment: str = ""
-    audit: str = ""
-    """What became of the comparison with the paper: none, open, agrees, differs or overdue."""
 
 
 class CategoryForm(BaseModel):

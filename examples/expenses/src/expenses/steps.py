@@ -44,7 +44,7 @@ def pay(task: Task[Receipt]) -> Outcome:
     data = task.data
     number = task.once("payment", {"account": data.account, "cents": data.cents}, transfer)
     asks = (Ask("audit", AUDIT, {"payment": number}),) if data.cents > settings.audit_above else ()
-    return Go(PAID, data={"payment": number, "audit": "open" if asks else "none"}, asks=asks)
+    return Go(PAID, data={"payment": number}, asks=asks)
 
 
 def transfer(effect: Effect) -> str:

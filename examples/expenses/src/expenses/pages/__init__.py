@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import sqlalchemy as sa
 from fastapi import APIRouter
 from fastapi.responses import Response
 from interlock.dashboard.site import Reader, bring, render
 from interlock.dashboard.views import Block, View, ViewContext
-from interlock.engine import Instance, OpenReview, Where
+from interlock.engine import Instance, OpenReview
 
-from expenses.machine import PAID, receipt
+from expenses.machine import receipt
 from expenses.models import Receipt, money
+from expenses.tables import payment
 
 bring("expenses", "expenses.pages", static=None)
 router = APIRouter(include_in_schema=False)
@@ -48,6 +50,11 @@ views = {receipt.name: ReceiptView()}
 @router.get("/ui/expenses")
 async def payments(v: Reader) -> Response:
     """The newest payments of the workspaces that the reader may see."""
-    where = Where(machine=receipt.name, state=PAID, workspaces=v.workspaces)
-    page = await v.service.call(v.service.engine.page, where, limit=100)
-    return await render(v, "expenses/payments.html", payments=page.instances, money=money)
+    query = (
+        sa.select(payment)
+        .where(payment.c.workspace.in_(sorted(v.workspaces)))
+        .order_by(payment.c.paid_at.desc())
+        .limit(100)
+    )
+    rows = await v.service.read(lambda conn: conn.execute(query).all())
+    return await render(v, "expenses/payments.html", payments=rows, money=money)

@@ -1,0 +1,1 @@
+"""The revisions of this application's tables, in the order of their file names."""
