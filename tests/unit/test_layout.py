@@ -40,11 +40,6 @@ ALLOWED = {
 
 STILL = {
     "people/roles.py": "the scope claims",
-    "store/contracts.py": "tables",
-    "store/jobs.py": "tables",
-    "store/service_tables.py": "tables",
-    "store/migrations/versions/v0004_jobs.py": "tables",
-    "store/migrations/versions/v0005_contracts.py": "tables",
 }
 """Files that still name an application, until it brings these itself."""
 
