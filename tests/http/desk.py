@@ -41,7 +41,7 @@ from interlock.machine import (
     Transition,
     WorkError,
 )
-from interlock.people import People, Role
+from interlock.people import People, Role, scopes_with
 from interlock.store import Micros, Store
 from interlock.store import service_tables as tables
 from interlock.testing import VirtualClock
@@ -175,26 +175,26 @@ class Desk:
 
 
 TABLES = (tables.workspace, tables.person, tables.membership, tables.token, tables.action)
-_settled: dict[Micros, tuple[dict[str, str], dict[str, list[dict[str, Any]]]]] = {}
-"""By the time at which they came: the tokens of the first desk's people, and their rows."""
+_settled: dict[tuple[Micros, tuple[str, ...]], tuple[dict[str, str], dict[str, list[dict[str, Any]]]]] = {}
+"""By the time at which they came and the scopes: the tokens of the first desk's people, and their rows."""
 
 
 def settle(engine: Engine, people: People) -> dict[str, str]:
     """The people and agents of a desk; their tokens. Many tests have a desk of their own: after the first, rows do."""
-    now = engine.clock.now()
-    if now in _settled:
-        tokens, rows = _settled[now]
+    now, scopes = engine.clock.now(), scopes_with(engine.registry.scopes)
+    if (now, scopes) in _settled:
+        tokens, rows = _settled[now, scopes]
         engine.store.write(lambda conn: [conn.execute(sa.insert(table), rows[table.name]) for table in TABLES])
     else:
-        tokens = _come(people)
+        tokens = _come(people, scopes)
         rows = engine.read(
             lambda conn: {t.name: [dict(r) for r in conn.execute(t.select()).mappings()] for t in TABLES}
         )
-        _settled[now] = tokens, rows
+        _settled[now, scopes] = tokens, rows
     return dict(tokens)
 
 
-def _come(people: People) -> dict[str, str]:
+def _come(people: People, scopes: Sequence[str]) -> dict[str, str]:
     owner = people.setup(token=TOKENS["owner"])
     assert owner.name == "owner"
     tokens = dict(TOKENS)
@@ -207,7 +207,6 @@ def _come(people: People) -> dict[str, str]:
         made = people.create_token("north", "t", kind="person", person_id=person.id, by=BY)
         tokens[f"north-{role.value}"] = made[1]
     for workspace, name in (("default", "agent"), ("north", "north-agent")):
-        scopes = ["read", "create", "fire", "claims"]
         tokens[name] = people.create_token(workspace, name, kind="agent", scopes=scopes, by=BY)[1]
     return tokens
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlock.machine import FINAL, USER, WAITING, Application, Machine, Personal, State, Transition
+from interlock.machine import FINAL, USER, WAITING, Application, Machine, Personal, Scope, State, Transition
 from tests.notes.settings import NotesSettings
 
 note = Machine(
@@ -12,10 +12,12 @@ note = Machine(
     transitions=[Transition("open", "done", on="finish", by=USER)],
 )
 
+SCRIBBLE = Scope("scribble", "write notes", role="reviewer")
 application = Application(
     "notes",
     machines=[note],
     settings=NotesSettings,
+    scopes=[SCRIBBLE],
     tables="tests.notes.tables:metadata",
     migrations="tests.notes.migrations",
     personal=[Personal("notes_visitor", ["name"], erase="empty"), Personal("notes_line", ["words"])],

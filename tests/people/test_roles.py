@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.cli.users import RoleName
-from interlock.machine import AGENT, OWNER, USER, Actor
+from interlock.machine import AGENT, OWNER, USER, Actor, Application, InterlockError, Registry, Scope
 from interlock.people import PERMISSIONS, SCOPES, Principal, Role, WrongScope, parse_scopes
 from interlock.people.principal import Kind
+from tests.notes.application import SCRIBBLE
 
 roles = st.sampled_from(Role)
 permissions = st.sampled_from(sorted(PERMISSIONS[Role.OWNER] | set(SCOPES)))
@@ -32,8 +33,8 @@ def test_each_role_may_what_the_specification_says() -> None:
     assert dict(PERMISSIONS) == {
         Role.VIEWER: {"read"},
         Role.REVIEWER: {"read", "review"},
-        Role.MEMBER: {"read", "review", "create", "fire", "operate", "claims"},
-        Role.OWNER: {"read", "review", "create", "fire", "operate", "claims", "manage", "force"},
+        Role.MEMBER: {"read", "review", "create", "fire", "operate"},
+        Role.OWNER: {"read", "review", "create", "fire", "operate", "manage", "force"},
     }
 
 
@@ -57,7 +58,7 @@ def test_a_wrong_scope_is_refused_by_name_with_the_right_ones(wrong: str) -> Non
     with pytest.raises(WrongScope) as refused:
         parse_scopes(["read", wrong])
     assert repr(wrong) in str(refused.value)
-    assert "read, create, fire, claims" in str(refused.value)
+    assert "read, create, fire, each" in str(refused.value)
 
 
 @given(st.text(max_size=30).filter(lambda text: text.partition(":")[0] not in SCOPES))
@@ -112,3 +113,35 @@ def test_who_is_the_same_for_a_person_and_another_for_each_token() -> None:
     assert len({who.who for who in everyone}) == len(everyone)
     assert ann(red=Role.OWNER).who == ann(blue=Role.VIEWER).who
     assert {who.kind for who in everyone} == set(get_args(Kind))
+
+
+def test_a_scope_of_an_application_is_had_by_its_role_and_by_tokens_that_name_it() -> None:
+    assert SCRIBBLE.role == "reviewer"
+    may = {role: ann(red=role).may(SCRIBBLE, "red") for role in Role}
+    assert may == {Role.VIEWER: False, Role.REVIEWER: True, Role.MEMBER: True, Role.OWNER: True}
+    assert not ann(red=Role.OWNER).may(SCRIBBLE, "blue")
+    named = Principal("agent", "bot", workspace="red", scopes=parse_scopes(["scribble"], [SCRIBBLE]))
+    assert (named.may(SCRIBBLE, "red"), named.may(SCRIBBLE, "blue"), bot("read").may(SCRIBBLE, "red")) == (
+        True,
+        False,
+        False,
+    )
+    with pytest.raises(WrongScope, match="read, create, fire, scribble, each"):
+        parse_scopes(["claims"], [SCRIBBLE])
+
+
+@pytest.mark.parametrize("name", ["read", "manage", "force"])
+def test_an_application_cannot_bring_a_scope_that_is_ours(name: str) -> None:
+    with pytest.raises(InterlockError, match="which is taken"):
+        parse_scopes([], [Scope(name, "anything")])
+
+
+@pytest.mark.parametrize(("name", "role"), [("Big", "member"), ("a:b", "member"), ("good", "boss")])
+def test_a_scope_that_cannot_be_is_refused(name: str, role: str) -> None:
+    with pytest.raises(InterlockError, match="cannot be"):
+        Scope(name, "anything", role=role)
+
+
+def test_two_applications_do_not_bring_the_same_scope() -> None:
+    with pytest.raises(InterlockError, match="two applications bring the scope 'a'"):
+        _ = Registry([Application("x", scopes=[Scope("a", "x")]), Application("y", scopes=[Scope("a", "y")])]).scopes

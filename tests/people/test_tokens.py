@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.engine import Engine, InvalidData, NotFound
-from interlock.machine import AGENT, USER, Actor
+from interlock.machine import AGENT, USER, Actor, Registry
 from interlock.people import (
     NameTaken,
     NotAllowed,
@@ -27,6 +27,7 @@ from interlock.store import open_store
 from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
 from tests.conformance.gates import DEADLINE, together
+from tests.notes import application as notes
 from tests.people.acting import BY, newest, whats
 
 REFUSED = "this token is invalid: it is mistyped, expired or revoked; ask for a new one"
@@ -233,3 +234,15 @@ def test_whoever_the_token_stands_for_is_asked_of_the_database_in_one_statement(
 
     engine.read(ask)
     assert len(asked) == 1
+
+
+def test_a_token_keeps_the_scope_of_an_application_that_is_gone(people: People, owner: Person) -> None:
+    engine = people._engine
+    with pytest.raises(WrongScope):
+        people.create_token("default", "bot", kind="agent", scopes=["read", "scribble"], by=BY)
+    served = Engine(engine.store, Registry([notes]), clock=engine.clock)
+    made, secret = People(served).create_token("default", "bot", kind="agent", scopes=["read", "scribble"], by=BY)
+    who = people.by_token(secret)
+    assert (made.scopes, sorted(who.scopes)) == (("read", "scribble"), ["read", "scribble"])
+    assert who.may("read", "default")
+    assert [token.scopes for token in people.tokens("default") if token.id == made.id] == [("read", "scribble")]

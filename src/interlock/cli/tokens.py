@@ -47,8 +47,8 @@ def create(
         list[str] | None,
         typer.Option(
             "--scope",
-            help="It is an agent's, and may read, create, fire or claims; or, as fire:parcel, "
-            "for one machine. May be given several times.",
+            help="It is an agent's, and may read, create, fire, or what an application brings; or, as "
+            "fire:parcel, for one machine. May be given several times.",
         ),
     ] = None,
     days: Annotated[int | None, typer.Option(min=1, max=3650, help="It is good for so many days.")] = None,

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from interlock.machine.definition import Machine
 from interlock.machine.errors import InterlockError
 
+ROLES = ("viewer", "reviewer", "member", "owner")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 
@@ -31,13 +32,20 @@ class Duty:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A scope for tokens, checked by the application's endpoints."""
+    """A scope for tokens, checked by the application's endpoints: `require(who, SCOPE, workspace, what)`."""
 
     name: str
     meaning: str
     """Shown where a token is made: what its holder may do."""
     role: str = "member"
-    """People with this role, or a higher one, have it without a token."""
+    """People with this role, or a higher one, have it without a token: viewer, reviewer, member or owner."""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name) or self.role not in ROLES:
+            raise InterlockError(
+                f"the scope {self.name!r} for the role {self.role!r} cannot be: use small letters, digits and _ for "
+                f"its name, and one of {', '.join(ROLES)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
-from interlock.machine.application import Application, Duty, attribute
+from interlock.machine.application import Application, Duty, Scope, attribute
 from interlock.machine.definition import Machine
 from interlock.machine.errors import InterlockError, MachineError
 from interlock.machine.states import Kind
@@ -83,6 +83,16 @@ class Registry:
                 given = named if isinstance(named, Sequence) else [named]
                 found += [router for router in given if router not in found]
         return found
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """Scopes for tokens that the applications bring."""
+        found: dict[str, Scope] = {}
+        for one in self.applications.values():
+            for scope in one.scopes:
+                if found.setdefault(scope.name, scope) is not scope:
+                    raise InterlockError(f"two applications bring the scope {scope.name!r}; leave one of them out")
+        return list(found.values())
 
     @property
     def duties(self) -> list[Duty]:

@@ -8,7 +8,7 @@ from typing import Literal
 from uuid import UUID
 
 from interlock.engine import NotFound
-from interlock.machine import AGENT, OWNER, USER, Actor
+from interlock.machine import AGENT, OWNER, USER, Actor, Scope
 from interlock.people.errors import NotAllowed
 from interlock.people.roles import PERMISSIONS, Role
 
@@ -51,12 +51,19 @@ class Principal:
     def role_in(self, workspace: str) -> Role | None:
         return self.roles.get(workspace)
 
-    def may(self, permission: str, workspace: str, machine: str | None = None) -> bool:
-        """Whether the permission is granted. A scope limited to one machine grants nothing without that machine."""
+    def may(self, permission: str | Scope, workspace: str, machine: str | None = None) -> bool:
+        """Whether the permission, or the scope of an application, is granted.
+
+        A scope limited to one machine grants nothing without that machine.
+        """
+        role = self.role_in(workspace)
+        if isinstance(permission, Scope):
+            if self.kind == "person":
+                return role is not None and role.includes(Role(permission.role))
+            permission = permission.name
         if self.kind == "agent":
             allowed = permission in self.scopes or (machine is not None and f"{permission}:{machine}" in self.scopes)
             return allowed and workspace == self.workspace
-        role = self.role_in(workspace)
         return role is not None and permission in PERMISSIONS[role]
 
     def concerned_with(self, machine: str) -> bool:
@@ -84,7 +91,7 @@ def person_actor(name: str, role: Role | None) -> Actor:
     return Actor(OWNER if role is Role.OWNER else USER, name, roles)
 
 
-def require(who: Principal, permission: str, workspace: str, what: str, *, machine: str | None = None) -> None:
+def require(who: Principal, permission: str | Scope, workspace: str, what: str, *, machine: str | None = None) -> None:
     """Raise NotFound for another workspace, NotAllowed if the role or scope does not cover the permission.
 
     `machine` is the machine of the object. An agent without any scope for that machine gets NotFound, and a caller who
@@ -102,7 +109,9 @@ def in_workspace(who: Principal, workspace: str) -> None:
         raise NotFound(f"there is no workspace {workspace!r}")
 
 
-def need(who: Principal, permission: str, workspace: str, machine: str | None = None, *, named: bool = True) -> None:
+def need(
+    who: Principal, permission: str | Scope, workspace: str, machine: str | None = None, *, named: bool = True
+) -> None:
     """Raise NotAllowed, naming the missing permission. The machine is only mentioned if `named`."""
     if who.may(permission, workspace, machine):
         return
@@ -112,4 +121,5 @@ def need(who: Principal, permission: str, workspace: str, machine: str | None = 
         role = who.role_in(workspace)
         have = f"has the role {role.value}" if role else "has no role there"
     of = f" for machine {machine!r}" if machine is not None and named else ""
-    raise NotAllowed(f"this needs the permission {permission!r}{of} in workspace {workspace!r}; {who.name} {have}")
+    wanted = permission.name if isinstance(permission, Scope) else permission
+    raise NotAllowed(f"this needs the permission {wanted!r}{of} in workspace {workspace!r}; {who.name} {have}")

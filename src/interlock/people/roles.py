@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
+from interlock.machine import InterlockError, Scope
 from interlock.people.errors import WrongScope
 
 
@@ -26,7 +27,7 @@ class Role(StrEnum):
 
 _VIEWER = frozenset({"read"})
 _REVIEWER = _VIEWER | {"review"}
-_MEMBER = _REVIEWER | {"create", "fire", "operate", "claims"}
+_MEMBER = _REVIEWER | {"create", "fire", "operate"}
 _OWNER = _MEMBER | {"manage", "force"}
 PERMISSIONS: Mapping[Role, frozenset[str]] = MappingProxyType(
     {Role.VIEWER: _VIEWER, Role.REVIEWER: _REVIEWER, Role.MEMBER: _MEMBER, Role.OWNER: _OWNER}
@@ -37,20 +38,30 @@ PERMISSIONS: Mapping[Role, frozenset[str]] = MappingProxyType(
 tokens, schedules and alert rules. `force`: moves outside the declared transitions.
 """
 
-SCOPES = ("read", "create", "fire", "claims")
+SCOPES = ("read", "create", "fire")
 """The scopes of agents' tokens, for all machines of the workspace or, as in `fire:parcel`, for one."""
 
 _MACHINE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
-def parse_scopes(scopes: Iterable[str]) -> frozenset[str]:
+def scopes_with(brought: Iterable[Scope]) -> tuple[str, ...]:
+    """Ours, and those of the applications."""
+    names = [scope.name for scope in brought]
+    taken = PERMISSIONS[Role.OWNER] | set(SCOPES)
+    for name in names:
+        if name in taken:
+            raise InterlockError(f"an application brings the scope {name!r}, which is taken; give it another name")
+    return (*SCOPES, *names)
+
+
+def parse_scopes(scopes: Iterable[str], brought: Iterable[Scope] = ()) -> frozenset[str]:
     """Validate scopes."""
-    found = frozenset(scopes)
+    found, known = frozenset(scopes), scopes_with(brought)
     for scope in sorted(found):
         verb, colon, machine = scope.partition(":")
-        if verb not in SCOPES or (colon and not _MACHINE.fullmatch(machine)):
+        if verb not in known or (colon and not _MACHINE.fullmatch(machine)):
             raise WrongScope(
-                f"{scope[:80]!r} is not a scope; there are {', '.join(SCOPES)}, "
+                f"{scope[:80]!r} is not a scope; there are {', '.join(known)}, "
                 "each for all machines or for one, as in fire:parcel"
             )
     return found

@@ -103,7 +103,7 @@ def create(
     names.checked(name, "token")
     workspaces.lock(unit)
     workspaces.require(unit.conn, workspace)
-    given = parse_scopes(scopes)
+    given = parse_scopes(scopes, unit.core.registry.scopes)
     if until is not None and until <= unit.now:
         raise InvalidData(f"token {name!r} would already be expired; give a later time")
     if kind == "person":

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from interlock.apps.jobs.autoapply import application as application_machine
 from interlock.apps.jobs.claims import followers, job, run
+from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.finder import company, listing, source
 from interlock.machine import Application, Duty, Personal, Registry
 
@@ -11,6 +12,7 @@ application = Application(
     "jobs",
     machines=[company, source, listing, job, run, application_machine],
     duties=[Duty("claims", timedelta(seconds=2), followers.sweep)],
+    scopes=[CLAIMS],
     tables="interlock.apps.jobs.tables:metadata",
     migrations="interlock.apps.jobs.migrations",
     personal=[Personal("job_index", ["job_id"]), Personal("job_tag", ["tag"])],

@@ -18,13 +18,13 @@ from interlock.http.caller import COOKIE, address_of, require_operator
 from interlock.http.problems import BadRequest
 from interlock.people import (
     OPERATORS,
-    SCOPES,
     NotAllowed,
     Role,
     accounts,
     actions,
     link_address,
     managing,
+    scopes_with,
     sessions,
     tokens,
     workspaces,
@@ -167,7 +167,12 @@ async def show_settings(v: Reader) -> Response:
 
     configured = shown(v.service.settings) if v.may("manage", OPERATORS) else None
     return await render(
-        v, "settings.html", roles=list(Role), scopes=SCOPES, configured=configured, **await v.service.read(read)
+        v,
+        "settings.html",
+        roles=list(Role),
+        scopes=scopes_with(v.service.engine.registry.scopes),
+        configured=configured,
+        **await v.service.read(read),
     )
 
 

@@ -37,6 +37,7 @@ from interlock.apps.jobs.claims.bodies import (
 )
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.redis_view import Shown
+from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.tables import job_index, job_tag
 from interlock.engine import Instance, NotFound
 from interlock.engine.application import Unit, change, create, find_by_key, fire, instances, lock_by_keys
@@ -68,7 +69,7 @@ def acting(who: Principal, workspace: str) -> Actor:
 async def post_jobs(write: Write, body: Posted) -> Response:
     """`run` answers 201, 409 when somebody has it, 400 when its status is not `discovered`; the others answer 200."""
     workspace = workspace_of(write.who, body.workspace)
-    require(write.who, "claims", workspace, f"workspace {workspace!r}")
+    require(write.who, CLAIMS, workspace, f"workspace {workspace!r}")
     actor = acting(write.who, workspace)
     match body:
         case RunBody():
@@ -171,7 +172,7 @@ def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
 async def patch_jobs(write: Write, body: Patched) -> Response:
     """Artifacts are added field by field. 409 when the run does not hold its lease any more; then nothing changes."""
     workspace = workspace_of(write.who, body.workspace)
-    require(write.who, "claims", workspace, f"workspace {workspace!r}")
+    require(write.who, CLAIMS, workspace, f"workspace {workspace!r}")
     if isinstance(body, ReportBody):
         actor = acting(write.who, workspace)
         return await _answer(write, lambda unit: _report(unit, workspace, body, actor), name="report_run")
@@ -207,7 +208,7 @@ async def get_jobs(
     place = workspace_of(who, workspace)
     if place not in who.workspaces:
         raise NotFound(f"there is no workspace {place!r}")
-    if not who.may("claims", place):
+    if not who.may(CLAIMS, place):
         need(who, "read", place, job.name)
     if runs_for is not None:
         found: BaseModel = await service.read(lambda conn: _runs(conn, place, runs_for, board))
