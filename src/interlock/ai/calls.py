@@ -37,7 +37,7 @@ LOST = "AnswerLost"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, for whom, and under which hash its answer is kept."""
+    """A question, its caller, and the hash under which its answer is stored."""
 
     instance_id: UUID | None
     workspace: str
@@ -51,12 +51,12 @@ class Question:
     sample: int
     hash: str
     key: str | None
-    """The effect's; None outside of a handler."""
+    """The key of the effect; None outside a handler."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one user may use in a day; None is no limit."""
+    """A user's daily limits; None means no limit."""
 
     nanos: int | None = None
     tokens: int | None = None
@@ -64,7 +64,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What came of one request."""
+    """The outcome of one request."""
 
     model: str
     attempt: int = 1
@@ -80,7 +80,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """An answer that was kept, or leave to ask."""
+    """A stored answer, or the permission to ask."""
 
     output: str | None
     model: str
@@ -90,7 +90,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to a model, one answer from the cache, or one by rules."""
+    """One model call, one cached answer, or one answer by rules."""
 
     id: UUID
     instance_id: UUID | None
@@ -108,7 +108,7 @@ class Call:
     input_tokens: int | None
     output_tokens: int | None
     cost: int | None
-    """Billionths of a dollar; None: nobody knows."""
+    """Billionths of a dollar; None if unknown."""
     took: Micros
     cached: int
     error_type: str | None
@@ -122,42 +122,42 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was used since a moment."""
+    """Usage since a moment."""
 
     calls: int
     tokens: int
     cost: int
-    """Billionths of a dollar, of those calls whose price is known."""
+    """Billionths of a dollar, for calls whose price is known."""
 
 
-def begin(unit: Unit, claim: Claim | None, asked: Question, budget: Budget, useless: bool = False) -> Begun:
-    """The answer that was kept, or an intent written down; BudgetSpent when the user has none left.
+def begin(unit: Unit, claim: Claim | None, question: Question, budget: Budget, useless: bool = False) -> Begun:
+    """Return the stored answer, or record the intent to ask. Raises BudgetSpent.
 
-    `useless` says that the kept answer does not fit: it goes, and another is asked for.
+    With `useless`, the stored answer is invalid: it is deleted, and a new one is requested.
     """
-    this = sa.and_(A.c.workspace == asked.workspace, A.c.hash == asked.hash)
+    this = sa.and_(A.c.workspace == question.workspace, A.c.hash == question.hash)
     if useless:
         unit.conn.execute(sa.delete(A).where(this))
     row = unit.conn.execute(sa.select(A.c.output, A.c.model).where(this)).first()
     if row is not None:
-        told = Ended(row.model, input_tokens=0, output_tokens=0, cost=0, cached=True)
-        return Begun(row.output, row.model, record(unit, asked, told, None), None)
-    _check_budget(unit, asked, budget)
-    effect = _intend(unit, claim, asked) if claim is not None and asked.key is not None else None
-    return Begun(None, asked.model, None, effect)
+        outcome = Ended(row.model, input_tokens=0, output_tokens=0, cost=0, cached=True)
+        return Begun(row.output, row.model, record(unit, question, outcome, None), None)
+    _check_budget(unit, question, budget)
+    effect = _intend(unit, claim, question) if claim is not None and question.key is not None else None
+    return Begun(None, question.model, None, effect)
 
 
-def _intend(unit: Unit, claim: Claim, asked: Question) -> UUID:
-    request, key = {"task": asked.task, "model": asked.model, "hash": asked.hash}, asked.key
+def _intend(unit: Unit, claim: Claim, question: Question) -> UUID:
+    request, key = {"task": question.task, "model": question.model, "hash": question.hash}, question.key
     try:
         effect = effects.intend(unit, claim, KIND, request, key=key, asks=False)
     except EffectUnknown:
         lost = effects.unanswered(unit.conn, claim, unit.lock(claim.id), KIND, key)
-        said = "the worker was lost before the answer was stored; it is asked again"
+        said = "the worker was lost before the answer was stored; the call is repeated"
         effects.settle(unit, lost.id, "failed", error=said, actor=_actor(claim))
-        record(unit, asked, Ended(asked.model, error_type=LOST, error=said), lost.id)
+        record(unit, question, Ended(question.model, error_type=LOST, error=said), lost.id)
         effect = effects.intend(unit, claim, KIND, request, key=key, asks=False)
-    if effect.done:  # its answer is gone, or no longer fits the type: this is another call
+    if effect.done:  # its answer is gone or no longer matches the type: this is another call
         effect = effects.intend(unit, claim, KIND, request, key=f"{key}:{uuid7()}", asks=False)
     effects.sent(unit, claim, effect.id)
     return effect.id
@@ -168,76 +168,82 @@ def _actor(claim: Claim) -> Actor:
 
 
 def ended(
-    unit: Unit, claim: Claim | None, asked: Question, told: Ended, effect_id: UUID | None, last: bool, call_id: UUID
+    unit: Unit,
+    claim: Claim | None,
+    question: Question,
+    outcome: Ended,
+    effect_id: UUID | None,
+    last: bool,
+    call_id: UUID,
 ) -> None:
-    """Write down what came of a request; with the last one the effect ends. Doing it twice changes nothing."""
+    """Record the outcome of a request. The last one also ends the effect. Repeating it changes nothing."""
     if unit.conn.execute(sa.select(C.c.id).where(C.c.id == call_id)).first() is not None:
         return
-    record(unit, asked, told, effect_id, call_id)
-    if told.output is not None:
-        _keep(unit, asked, told, call_id)
+    record(unit, question, outcome, effect_id, call_id)
+    if outcome.output is not None:
+        _keep(unit, question, outcome, call_id)
     if last and effect_id is not None and claim is not None:
         answer = {
             "call": str(call_id),
-            "model": told.model,
-            "input_tokens": told.input_tokens,
-            "output_tokens": told.output_tokens,
+            "model": outcome.model,
+            "input_tokens": outcome.input_tokens,
+            "output_tokens": outcome.output_tokens,
         }
-        good = told.output is not None
-        # Without the claim: an answer that comes late needs nobody to put anything right, it is only kept.
+        good = outcome.output is not None
+        # Without the claim: a late answer needs no correction and is only stored.
         effects.settle(
             unit,
             effect_id,
             "confirmed" if good else "failed",
             answer=answer if good else None,
-            error=None if good else f"{told.error_type}: {told.error}",
+            error=None if good else f"{outcome.error_type}: {outcome.error}",
             actor=_actor(claim),
         )
 
 
-def note(unit: Unit, _: Claim | None, asked: Question, told: Ended) -> UUID:
-    """Write down a call that sent nothing, such as one by rules."""
-    return record(unit, asked, told, None)
+def note(unit: Unit, _: Claim | None, question: Question, outcome: Ended) -> UUID:
+    """Record a call that sent nothing, such as one by rules."""
+    return record(unit, question, outcome, None)
 
 
-def record(unit: Unit, asked: Question, told: Ended, effect_id: UUID | None, call_id: UUID | None = None) -> UUID:
-    """A row for the call, with secrets hidden in its error."""
+def record(unit: Unit, question: Question, outcome: Ended, effect_id: UUID | None, call_id: UUID | None = None) -> UUID:
+    """Insert the row of a call, with secrets removed from its error."""
     return unit.insert(
         C,
         id=call_id or uuid7(),
-        instance_id=asked.instance_id,
+        instance_id=question.instance_id,
         effect_id=effect_id,
-        workspace=asked.workspace,
-        for_user=asked.for_user,
-        trace_id=asked.trace_id,
-        task=asked.task,
-        prompt_version=asked.prompt_version,
-        tier=asked.tier,
-        provider=asked.provider,
-        model=told.model,
-        sample=asked.sample,
-        attempt=told.attempt,
-        input_tokens=told.input_tokens,
-        output_tokens=told.output_tokens,
-        cost=told.cost,
-        took=told.took,
-        cached=int(told.cached),
-        error_type=told.error_type,
-        error=shortened(told.error) if told.error else None,
+        workspace=question.workspace,
+        for_user=question.for_user,
+        trace_id=question.trace_id,
+        task=question.task,
+        prompt_version=question.prompt_version,
+        tier=question.tier,
+        provider=question.provider,
+        model=outcome.model,
+        sample=question.sample,
+        attempt=outcome.attempt,
+        input_tokens=outcome.input_tokens,
+        output_tokens=outcome.output_tokens,
+        cost=outcome.cost,
+        took=outcome.took,
+        cached=int(outcome.cached),
+        error_type=outcome.error_type,
+        error=shortened(outcome.error) if outcome.error else None,
         at=unit.now,
     )
 
 
-def _keep(unit: Unit, asked: Question, told: Ended, call_id: UUID) -> None:
-    # Whoever is first: what somebody was told already stays what everybody is told.
+def _keep(unit: Unit, question: Question, outcome: Ended, call_id: UUID) -> None:
+    # The first answer wins, so that everybody gets the same.
     unit.conn.execute(
         upsert(A)
         .values(
-            workspace=asked.workspace,
-            hash=asked.hash,
-            task=asked.task,
-            model=told.model,
-            output=told.output,
+            workspace=question.workspace,
+            hash=question.hash,
+            task=question.task,
+            model=outcome.model,
+            output=outcome.output,
             call_id=call_id,
             at=unit.now,
         )
@@ -249,12 +255,12 @@ def _keep(unit: Unit, asked: Question, told: Ended, call_id: UUID) -> None:
 
 
 def day_of(now: Micros) -> Micros:
-    """When the day of this moment began, in UTC."""
+    """The start of the day of this moment, in UTC."""
     return now - now % DAY
 
 
 def spent(conn: sa.Connection, workspace: str, for_user: str | None, since: Micros) -> Spent:
-    """What a user used since a moment, everywhere; for no user, what the workspace used for nobody."""
+    """A user's usage since a moment, everywhere; without a user, the workspace's own."""
     whose = [C.c.for_user == for_user] if for_user is not None else [C.c.workspace == workspace, C.c.for_user.is_(None)]
     row = conn.execute(
         sa.select(
@@ -267,35 +273,37 @@ def spent(conn: sa.Connection, workspace: str, for_user: str | None, since: Micr
     return Spent(*map(int, row))
 
 
-def _check_budget(unit: Unit, asked: Question, budget: Budget) -> None:
+def _check_budget(unit: Unit, question: Question, budget: Budget) -> None:
     if budget.nanos is None and budget.tokens is None:
         return
     begins = day_of(unit.now)
-    used, until = spent(unit.conn, asked.workspace, asked.for_user, begins), moment(begins + DAY)
+    used, until = spent(unit.conn, question.workspace, question.for_user, begins), moment(begins + DAY)
     if budget.nanos is not None and used.cost >= budget.nanos:
         said = f"${prices.dollars(used.cost):.4f} of ${prices.dollars(budget.nanos):.4f} (ai.budget_dollars)"
     elif budget.tokens is not None and used.tokens >= budget.tokens:
         said = f"{used.tokens:,} of {budget.tokens:,} tokens (ai.budget_tokens)"
     else:
         return
-    whose = f"the user {asked.for_user!r}" if asked.for_user is not None else f"the workspace {asked.workspace!r}"
+    whose = (
+        f"the user {question.for_user!r}" if question.for_user is not None else f"the workspace {question.workspace!r}"
+    )
     raise BudgetSpent(
         f"the budget of {whose} is spent: {said}; a new day begins at {until:%Y-%m-%d %H:%M} UTC", until=until
     )
 
 
-# -- looking
+# -- reading
 
 
 def of(conn: sa.Connection, instance_id: UUID, *, limit: int = 1000) -> list[Call]:
-    """The calls for an instance, in order."""
+    """The model calls of an instance, in order."""
     rows = conn.execute(sa.select(C).where(C.c.instance_id == instance_id).order_by(C.c.id).limit(limit))
     return [Call(*row) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
 class DaySpend:
-    """What a task used on a day."""
+    """The usage of a task on a day."""
 
     day: Micros
     task: str
@@ -306,13 +314,13 @@ class DaySpend:
     input_tokens: int
     output_tokens: int
     cost: int
-    """Billionths of a dollar, of those calls whose price is known."""
+    """Billionths of a dollar, for calls whose price is known."""
     unpriced: int
-    """Calls that cost nobody knows what."""
+    """Calls of unknown cost."""
 
 
 def spend(conn: sa.Connection, workspace: str, since: Micros, *, until: Micros | None = None) -> list[DaySpend]:
-    """Calls, tokens and cost by day, task and model, the newest day first."""
+    """Calls, tokens and cost by day, task and model, newest day first."""
 
     def total(value: Any) -> Any:
         return sa.func.coalesce(sa.func.sum(value), 0)

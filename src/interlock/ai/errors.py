@@ -1,4 +1,4 @@
-"""What can go wrong with a model, as types, so that failure rules tell them apart."""
+"""Errors of model calls, as types, so that failure rules can distinguish them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from interlock.machine import WorkError
 
 
 class ModelError(WorkError):
-    """A model did not give a usable answer; the subclass says why."""
+    """A model gave no usable answer; the subclass says why."""
 
 
 class ModelTimeout(ModelError):
-    """No answer came in time. It may have been paid for."""
+    """No answer arrived in time. The call may have been charged."""
 
 
 class ModelQuota(ModelError):
-    """The provider wants fewer requests, or more money; `retry_after` is how long it asked to wait."""
+    """The provider asks for fewer requests or more credit; `retry_after` is the requested wait."""
 
 
 class BudgetSpent(ModelQuota):
-    """The user's budget of the day is spent, so nothing was asked; `until` is when the next day begins."""
+    """The user's daily budget is spent, so nothing was sent; `until` is the start of the next day."""
 
 
 class ModelRefused(ModelError):
-    """The provider or the model will not answer this; asking again changes nothing."""
+    """The provider or the model refuses; repeating the call does not help."""
 
 
 class InputTooBig(ModelRefused):
@@ -34,12 +34,12 @@ class NoModel(ModelRefused):
 
 
 class PriceUnknown(ModelRefused):
-    """Nobody knows what the model costs, so a budget in dollars cannot be kept."""
+    """The model's price is unknown, so a budget in dollars cannot be enforced."""
 
 
 class ModelMalformed(ModelError):
-    """The answer did not fit the type, nor did the one after the model was told what was wrong."""
+    """The answer did not match the type, nor did the second one after the error was reported to the model."""
 
 
 class ModelUnavailable(ModelError):
-    """The provider cannot be reached, or cannot answer now."""
+    """The provider cannot be reached or cannot answer now."""

@@ -1,4 +1,4 @@
-"""What a call cost, in billionths of a dollar. Nobody's guess: an unknown price stays unknown."""
+"""The cost of a call, in billionths of a dollar. An unknown price stays unknown."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ BILLION = 1_000_000_000
 
 
 def cost_of(settings: AiSettings, model: str, usage: Any) -> int | None:
-    """The price of what was used: as configured, else as bundled for the provider's own address, else None."""
+    """The cost of a call: by the configured price, else the bundled price of the provider's own address, else None."""
     own = settings.prices.get(model)
     if own is not None:
         dollars = Decimal(str(own.input)) * usage.input_tokens + Decimal(str(own.output)) * usage.output_tokens
         return nanos(dollars / 1_000_000)
-    if settings.base_url is not None:  # somebody else's server: the provider's prices do not hold there
+    if settings.base_url is not None:  # another server: the provider's prices do not apply
         return None
     from genai_prices import calc_price
 
@@ -27,7 +27,7 @@ def cost_of(settings: AiSettings, model: str, usage: Any) -> int | None:
 
 
 def known(settings: AiSettings, model: str) -> bool:
-    """Whether it is known what this model costs."""
+    """Whether the model's price is known."""
     if model in settings.prices:
         return True
     if settings.base_url is not None:
@@ -43,5 +43,5 @@ def nanos(dollars: Decimal | float) -> int:
 
 
 def dollars(nano: int | None) -> Decimal | None:
-    """Billionths as dollars."""
+    """Convert billionths to dollars."""
     return None if nano is None else Decimal(nano) / BILLION

@@ -1,4 +1,4 @@
-"""A clock that a test sets: a day passes in no time."""
+"""A clock that the test controls: a day passes in no time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
 class VirtualClock:
-    """Stands still until it is told to go on. It can be set back, to see what that does."""
+    """Stops until the test advances it. It can be set back, to test clock steps."""
 
     def __init__(self, start: datetime = START) -> None:
         self._lock = threading.Lock()
@@ -19,7 +19,7 @@ class VirtualClock:
         self._begun = self._now
         self._passed: Micros = 0
         self.set_at = float("-inf")
-        """The steady moment at which it last stepped."""
+        """The monotonic time of its last step."""
 
     def now(self) -> Micros:
         with self._lock:
@@ -39,18 +39,18 @@ class VirtualClock:
             self._passed += max(0, span(length))
 
     def set(self, to: Micros) -> None:
-        """Jump forward to a moment; one in the past changes nothing."""
+        """Jump forward to a moment. A past moment changes nothing."""
         with self._lock:
             step = max(0, to - self._now)
             self._now += step
             self._passed += step
 
     def step_back(self, length: timedelta) -> None:
-        """What an operator or a bad time server does. Steady time goes on."""
+        """Set the wall clock, as an operator or a bad time server does. Monotonic time goes on."""
         self.step_ahead(-length)
 
     def step_ahead(self, length: timedelta) -> None:
-        """The same in the other direction: moments jump, and no time has passed."""
+        """Set the wall clock without letting time pass."""
         with self._lock:
             self._now += span(length)
             self.set_at = self._passed / 1_000_000

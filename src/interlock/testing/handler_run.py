@@ -1,4 +1,4 @@
-"""A handler's run in a trial: it goes on until it ends, or until it waits for an answer that the test has to give."""
+"""A handler's run in a trial: it continues until it ends, or waits for an answer that the test must give."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interlock.worker.task import EnginePort
 
 
 class HandlerRun:
-    """One claim's handler in a thread of its own, which runs only while the test lets it."""
+    """One claim's handler in a separate thread, which runs only while the test lets it."""
 
     def __init__(self, engine: Engine, claim: Claim, asked: Callable[[UUID], None]) -> None:
         self.claim = claim
@@ -23,12 +23,12 @@ class HandlerRun:
         self._port = _Port(engine, claim, self._park)
         self._changed = threading.Condition()
         self._parked: dict[UUID, bool] = {}
-        """The questions that it waits for, and whether it may look again."""
-        # A thread of its own: the test may be inside an event loop, and the handler may want one.
+        """The questions that it waits for, and whether it may check again."""
+        # A separate thread: the test may run in an event loop, and the handler may need one.
         self._thread = threading.Thread(target=self._run, name="interlock-trial", daemon=True)
 
     def go(self) -> Outcome | None:
-        """Let it run until it ends; None when it waits for an answer."""
+        """Let it run until it ends; None if it waits for an answer."""
         with self._changed:
             if not self._thread.is_alive():
                 self._thread.start()
@@ -39,14 +39,14 @@ class HandlerRun:
         return self.outcome
 
     def can_go_on(self) -> bool:
-        """Whether an answer is there, or the instance was taken away, so that it waits for nothing any more."""
+        """Whether an answer has arrived, or the instance was taken away."""
         if (held := self._engine.get(self.claim.id)) and (held.fence, held.wake) != (self.claim.fence, "lease"):
             self._port.cancel()
             return True
         return any(not self._look(question).is_open for question in list(self._parked))
 
     def end(self) -> None:
-        """The trial is over: it is told that it was cancelled."""
+        """Cancel it at the end of the trial."""
         self._port.cancel()
         self.go()
 
@@ -71,7 +71,7 @@ class HandlerRun:
 
 
 class _Port(EnginePort):
-    """Where a worker's handler looks again and again, this one waits for the test."""
+    """Waits for the test where a worker's handler would poll."""
 
     def __init__(self, engine: Engine, claim: Claim, park: Callable[[UUID], None]) -> None:
         super().__init__(engine, claim)

@@ -1,4 +1,4 @@
-"""A client for the endpoints and pages of an application under trial: the whole service, without a socket."""
+"""A test client for the endpoints and pages of an application: the whole service, without a socket."""
 
 from __future__ import annotations
 

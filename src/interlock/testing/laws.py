@@ -1,4 +1,4 @@
-"""The laws, as checks on a database: whatever was done to it, these hold."""
+"""The laws as checks on a database. They hold whatever was done to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interlock.store import tables as t
 
 
 def broken_laws(engine: Engine) -> list[str]:
-    """Every breach that can be seen in the database; empty when all is well."""
+    """Every violation found in the database; empty if there is none."""
     problems = list(engine.verify().problems)
     for instance in _all(engine):
         machine = engine.core.machine(instance.machine, instance.version)
@@ -32,7 +32,7 @@ def _moves(engine: Engine, instance: Instance, machine: Machine) -> list[str]:
     """Laws 1 and 7: only declared transitions, and out of a final state only by people."""
     problems = []
     rows = engine.history(instance.id, limit=1_000_000)
-    # Before it was migrated it moved along another version's transitions.
+    # Before its migration it moved along another version's transitions.
     since = max((number for number, row in enumerate(rows) if row.kind == "migrated"), default=0)
     rows = rows[since:]
     for before, row in zip([None, *rows], rows, strict=False):
@@ -56,7 +56,7 @@ def _moves(engine: Engine, instance: Instance, machine: Machine) -> list[str]:
 
 
 def _held(instance: Instance) -> list[str]:
-    """Law 3: what somebody holds is leased to them, or nobody would find it when they are lost."""
+    """Law 3: a claimed instance has a lease, or nobody would find it when its worker is lost."""
     if (instance.holder is not None) == (instance.wake == "lease"):
         return []
     return [f"{instance.id}: its holder is {instance.holder}, and its wake {instance.wake!r}"]
@@ -77,7 +77,7 @@ def _silence(engine: Engine, instance: Instance, machine: Machine) -> list[str]:
                 sa.select(t.dead_letter.c.id).where(t.dead_letter.c.instance_id == instance.id)
             ).first()
         )
-        # Open or closed: what rests in its step waits for a person to move it on, and explain says so.
+        # Open or closed: what stays in its step waits for a person, and explain says so.
         armed = any(arm.state == instance.state for arm in machine.arms)
         if letter is not None or armed:
             return []

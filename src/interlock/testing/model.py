@@ -25,17 +25,17 @@ LONGEST_WAIT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """Text instead of a call of the tool; with `called` as the tool's arguments, whatever they are."""
+    """Text instead of a tool call; with `called`, as the tool's arguments."""
 
     text: str
     called: bool = False
     cut: bool = False
-    """As if it had no tokens left."""
+    """As if the token limit was reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refuses:
-    """The model will not answer."""
+    """The model refuses to answer."""
 
     why: str = "I cannot help with that."
 
@@ -51,36 +51,36 @@ class Fails:
 
 @dataclass(frozen=True, slots=True)
 class Garbles:
-    """What is no answer of the protocol at all."""
+    """A response that violates the protocol."""
 
     body: str = "<html>Bad gateway</html>"
 
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """The connection breaks in the middle of the answer."""
+    """The connection breaks during the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """No answer before `release` is set; then `then`."""
+    """No response until `release` is set; then `then`."""
 
     release: threading.Event
     then: Any = field(default_factory=dict)
     came: threading.Event = field(default_factory=threading.Event)
-    """Set when the request has come."""
+    """Set when the request has arrived."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drips:
-    """An answer that comes one space at a time and never ends before `release` is set: each read is in time."""
+    """A response sent one space at a time until `release` is set, so that no single read times out."""
 
     release: threading.Event
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A request that came."""
+class RecordedRequest:
+    """A recorded request."""
 
     protocol: Literal["anthropic", "openai"]
     path: str
@@ -113,14 +113,14 @@ class Seen:
 
 
 class FakeModel:
-    """The server; open it with `with`. `requests` has what came, in order."""
+    """The fake server, used with `with`. `requests` contains the requests in order."""
 
     def __init__(self, *script: Any, tokens: tuple[int, int] = (100, 20)) -> None:
         self.script: list[Any] = list(script) or [{}]
         self.tokens = tokens
-        self.requests: list[Seen] = []
+        self.requests: list[RecordedRequest] = []
         self.broken = 0
-        """Answers that nobody waited for."""
+        """Responses that nobody waited for."""
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -131,14 +131,14 @@ class FakeModel:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def settings(self, provider: Literal["anthropic", "openai"] = "anthropic", **more: Any) -> AiSettings:
-        """Settings that lead here."""
+        """Settings that point to this server."""
         where = self.url if provider == "anthropic" else f"{self.url}/v1"
         given = {"cheap": "fake-small", "strong": "fake-big", "api_key": "fake-key-123456", "timeout": 10.0, **more}
         return AiSettings.model_validate({"provider": provider, "base_url": where, **given})
 
-    def next(self, seen: Seen) -> Any:
+    def next(self, request: RecordedRequest) -> Any:
         with self._lock:
-            self.requests.append(seen)
+            self.requests.append(request)
             return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
     def __enter__(self) -> Self:
@@ -162,26 +162,26 @@ def _handler(model: FakeModel) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             protocol: Literal["anthropic", "openai"] = "anthropic" if self.path.endswith("/messages") else "openai"
             headers = {name.lower(): value for name, value in self.headers.items()}
-            seen = Seen(protocol, self.path, headers, body)
-            said = model.next(seen)
+            request = RecordedRequest(protocol, self.path, headers, body)
+            said = model.next(request)
             if isinstance(said, Waits):
                 said.came.set()
                 said.release.wait(LONGEST_WAIT)
                 said = said.then
             try:
-                self._say(seen, said)
+                self._say(request, said)
             except OSError:
                 model.broken += 1
                 self.close_connection = True
 
-        def _say(self, seen: Seen, said: Any) -> None:
+        def _say(self, request: RecordedRequest, said: Any) -> None:
             match said:
                 case Fails():
-                    self._send(said.status, json.dumps(_error(seen, said)), retry_after=said.retry_after)
+                    self._send(said.status, json.dumps(_error(request, said)), retry_after=said.retry_after)
                 case Garbles():
                     self._send(200, said.body)
                 case Cuts():
-                    whole = json.dumps(_answer(seen, {}, model.tokens))
+                    whole = json.dumps(_answer(request, {}, model.tokens))
                     self._send(200, whole[: len(whole) // 2], length=len(whole))
                     self.close_connection = True
                 case Drips():
@@ -192,7 +192,7 @@ def _handler(model: FakeModel) -> type[BaseHTTPRequestHandler]:
                         self.wfile.write(b" ")
                     self.close_connection = True
                 case _:
-                    self._send(200, json.dumps(_answer(seen, said, model.tokens)))
+                    self._send(200, json.dumps(_answer(request, said, model.tokens)))
 
         def _send(self, status: int, text: str, *, length: int | None = None, retry_after: int | None = None) -> None:
             sent = text.encode()
@@ -207,8 +207,8 @@ def _handler(model: FakeModel) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _error(seen: Seen, said: Fails) -> dict[str, Any]:
-    if seen.protocol == "anthropic":
+def _error(request: RecordedRequest, said: Fails) -> dict[str, Any]:
+    if request.protocol == "anthropic":
         kinds = {
             401: "authentication_error",
             403: "permission_error",
@@ -221,25 +221,25 @@ def _error(seen: Seen, said: Fails) -> dict[str, Any]:
     return {"error": {"message": said.message, "type": "error", "code": None, "param": None}}
 
 
-def _answer(seen: Seen, said: Any, tokens: tuple[int, int]) -> dict[str, Any]:
-    return (_anthropic if seen.protocol == "anthropic" else _openai)(seen, said, *tokens)
+def _answer(request: RecordedRequest, said: Any, tokens: tuple[int, int]) -> dict[str, Any]:
+    return (_anthropic if request.protocol == "anthropic" else _openai)(request, said, *tokens)
 
 
-def _anthropic(seen: Seen, said: Any, came: int, went: int) -> dict[str, Any]:
+def _anthropic(request: RecordedRequest, said: Any, came: int, went: int) -> dict[str, Any]:
     match said:
         case Refuses():
             content, stop = [{"type": "text", "text": said.why}], "refusal"
         case Says() if not said.called:
             content, stop = [{"type": "text", "text": said.text}], "max_tokens" if said.cut else "end_turn"
         case Says():  # arguments are always JSON in this protocol
-            content, stop = [_use(seen, {"said": said.text})], "max_tokens" if said.cut else "tool_use"
+            content, stop = [_use(request, {"said": said.text})], "max_tokens" if said.cut else "tool_use"
         case _:
-            content, stop = [_use(seen, said)], "tool_use"
+            content, stop = [_use(request, said)], "tool_use"
     return {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
-        "model": seen.body["model"],
+        "model": request.body["model"],
         "content": content,
         "stop_reason": stop,
         "stop_sequence": None,
@@ -247,11 +247,11 @@ def _anthropic(seen: Seen, said: Any, came: int, went: int) -> dict[str, Any]:
     }
 
 
-def _use(seen: Seen, given: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": "toolu_1", "name": seen.tool, "input": given}
+def _use(request: RecordedRequest, given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": "toolu_1", "name": request.tool, "input": given}
 
 
-def _openai(seen: Seen, said: Any, came: int, went: int) -> dict[str, Any]:
+def _openai(request: RecordedRequest, said: Any, came: int, went: int) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": None}
     finish = "stop"
     match said:
@@ -262,13 +262,13 @@ def _openai(seen: Seen, said: Any, came: int, went: int) -> dict[str, Any]:
             finish = "length" if said.cut else finish
         case _:
             given = said.text if isinstance(said, Says) else json.dumps(said)
-            call = {"id": "call_1", "type": "function", "function": {"name": seen.tool, "arguments": given}}
+            call = {"id": "call_1", "type": "function", "function": {"name": request.tool, "arguments": given}}
             message["tool_calls"], finish = [call], "length" if isinstance(said, Says) and said.cut else "tool_calls"
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": seen.body["model"],
+        "model": request.body["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
         "usage": {"prompt_tokens": came, "completion_tokens": went, "total_tokens": came + went},
     }

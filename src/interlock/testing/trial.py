@@ -1,4 +1,4 @@
-"""A trial: an engine on a virtual clock that runs handlers here and now, so that a test says what happens when."""
+"""A trial: an engine on a virtual clock that runs handlers synchronously, under the test's control."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOMEBODY = Actor(USER, "somebody")
 
 
 class NeverIdle(AssertionError):
-    """The machine keeps itself busy: it did not come to rest within the number of steps."""
+    """The machine did not become idle within the number of steps."""
 
 
 class Trial:
@@ -56,13 +56,13 @@ class Trial:
         self.worker = self.new_worker()
 
     def look_after(self) -> None:
-        """Let the applications' duties do what is to be done now."""
+        """Run the applications' duties once."""
         for duty in self.engine.registry.duties:
             while duty.do(self.engine):
                 pass
 
     def new_worker(self) -> UUID:
-        """Another worker's row: claims with its id are its own."""
+        """Register another worker, which can claim with its own id."""
         worker = uuid4()
         self.engine.store.write(
             lambda conn: workers.start(
@@ -81,11 +81,11 @@ class Trial:
     # -- doing
 
     def create(self, machine: str, data: Patch = None, **options: Any) -> UUID:
-        """Start an instance, as the machine's own application does."""
+        """Create an instance, as the machine's own application does."""
         return self.engine.create(machine, data, **{"by_application": True, **options}).id
 
     def claim(self, count: int = 1, *, worker: UUID | None = None) -> list[Claim]:
-        """Claim like a worker, and do nothing with it yet."""
+        """Claim like a worker, without running anything."""
         self._turn += 1
         return self.engine.claim(worker or self.worker, self.queues, count, self._turn)
 
@@ -93,7 +93,7 @@ class Trial:
         return self.engine.finish([Result(claim, outcome)])[0]
 
     def run(self, claim: Claim) -> Outcome:
-        """Run the claim's handler, without writing down its outcome."""
+        """Run the claim's handler without writing its outcome."""
         run = HandlerRun(self.engine, claim, self._asked)
         outcome = run.go()
         if outcome is None:
@@ -102,7 +102,7 @@ class Trial:
         return outcome
 
     def step(self) -> int:
-        """Claim what is ready, run it, write it down; then what is due. The number of things done."""
+        """Claim and run what is ready, write the results, then fire what is due. Returns how much was done."""
         runs = [run for run in self._waiting if run.can_go_on()]
         self._waiting = [run for run in self._waiting if run not in runs]
         runs += [HandlerRun(self.engine, claim, self._asked) for claim in self.claim(16)]
@@ -117,7 +117,7 @@ class Trial:
     def will_answer(
         self, name: str, decision: str, form: Mapping[str, Any] | None = None, *, actor: Actor = SOMEBODY
     ) -> None:
-        """Whenever a handler asks the question with this name from now on, this is the answer, at once."""
+        """From now on, answer the question with this name at once whenever a handler asks it."""
         self._answers[name] = decision, form, actor
 
     def answer(
@@ -129,7 +129,7 @@ class Trial:
         *,
         actor: Actor = SOMEBODY,
     ) -> OpenReview:
-        """Answer the open question, or decide the open review, with this name; `step` lets its handler go on."""
+        """Answer the open question, or decide the open review, with this name. `step` lets its handler continue."""
         found = [one for one in self.engine.reviews.waiting(instance_id=instance_id) if one.name == name]
         if not found:
             names = ", ".join(one.name for one in self.engine.reviews.waiting(instance_id=instance_id)) or "none"
@@ -143,7 +143,7 @@ class Trial:
             self.engine.reviews.decide(question, decision, actor=actor, answer=form)
 
     def run_until_idle(self, *, limit: int = 10_000) -> int:
-        """Until nothing is ready at this moment; time stands still."""
+        """Run until nothing is ready. Time does not pass."""
         total = 0
         while True:
             done = self.step()
@@ -156,7 +156,7 @@ class Trial:
                 )
 
     def advance(self, length: timedelta | None = None, *, limit: int = 10_000, **parts: float) -> None:
-        """Let time pass, with everything that becomes due on the way at its own moment."""
+        """Let time pass. Everything that becomes due on the way happens at its own time."""
         end = self.clock.now() + _micros(length or timedelta(**parts))
         self.run_until_idle(limit=limit)
         while True:
@@ -166,15 +166,15 @@ class Trial:
             self.clock.set(coming)
             self.run_until_idle(limit=limit)
             if (self.engine.read(due.next_due) or end + 1) <= coming:
-                break  # something is due and nothing here does it: work without a handler, or held by a claim
+                break  # something is due that nothing here does: a step without a handler, or a claimed one
         self.clock.set(end)
         self.run_until_idle(limit=limit)
 
     def lose(self, worker: UUID) -> int:
-        """The worker is gone, as a heartbeat would tell; what it held is taken back."""
+        """Declare the worker lost, as its missing heartbeat would, and take its work back."""
         return self.engine.take_back([worker])
 
-    # -- looking
+    # -- reading
 
     def get(self, instance_id: UUID) -> Instance:
         return self.engine.get(instance_id)
@@ -186,7 +186,7 @@ class Trial:
         return self.engine.get(instance_id).data
 
     def path(self, instance_id: UUID) -> list[str]:
-        """The states it went through, the first included."""
+        """The states it went through, including the first."""
         return [row.to_state for row in self.engine.history(instance_id) if row.to_state is not None]
 
     def write(self, job: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Random walks: drive any declared machine with chance, and check the laws on the way."""
+"""Random walks: drive any machine at random, and check the laws on the way."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from interlock.testing.trial import Trial
 
 
 class Mishap(WorkError):
-    """What a walk lets handlers fail with, beside the errors that the machine's rules name."""
+    """An error of handlers in a walk, besides those that the machine's rules name."""
 
 
 @dataclass
 class Walk:
-    """What a walk saw."""
+    """The result of a walk."""
 
     steps: int = 0
     taken: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -115,7 +115,7 @@ class _Walker:
 
     def finish(self) -> None:
         if self.claims:
-            # Kept now and then, to be finished a second time: that one must count for nothing.
+            # Kept sometimes, to be finished a second time, which must have no effect.
             late = self.chance.random() < 0.1
             claim = self.chance.choice(self.claims) if late else self.claims.pop()
             self.trial.finish(claim, self.outcome(claim))
