@@ -87,7 +87,8 @@ async def _client(port: int, numbers: list[str], until: float, waits: list[float
         }
         body = json.dumps(wish).encode()
         head = (
-            f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n"
+            f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
+            "Content-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         ).encode()
         begun = time.perf_counter()

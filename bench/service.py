@@ -106,7 +106,8 @@ async def _client(port: int, path: str, until: float, counts: list[int], waits: 
     reader, writer = await _connect(port)
     body = b'{"event":"flip","reason":"bench"}'
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
+        "Content-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     ).encode()
     while time.perf_counter() < until:
