@@ -62,7 +62,7 @@ def test_the_command_lines_port_wins_over_the_configurations(home: Path) -> None
 
 def test_what_cannot_start_says_why_in_its_last_line(home: Path) -> None:
     for arguments, told in (
-        (("worker", "--queue", "nothing", "--app", "mine:sale"), "no machine here has the queue nothing"),
+        (("worker", "--queue", "nothing", "--app", "mine:sale"), "no machine has the queue nothing"),
         (("server", "--host", "192.0.2.1", "--port", "0"), "cannot listen on 192.0.2.1:0"),
     ):
         with run(*arguments, folder=home, PYTHONPATH=str(home)) as ended:

@@ -122,7 +122,7 @@ def alerting(trial: Trial) -> list[tuple[str | None, float]]:
     """The machines whose dead letters an alert is about, with how many."""
     now, built_in = trial.clock.now(), rules.built_in()
     found = trial.engine.read(lambda conn: alerts.evaluate_rules(conn, trial.engine.registry, built_in, now))
-    return [(one.machine, one.value) for one in found if one.rule.name == "dead_letters" and one.holds]
+    return [(one.machine, one.value) for one in found if one.rule.name == "dead_letters" and one.breached]
 
 
 def test_what_was_set_aside_is_counted_and_raises_an_alert(trial: Trial) -> None:

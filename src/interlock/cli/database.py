@@ -40,14 +40,13 @@ def migrate_(database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
 @app.command()
 def status(database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
     """Show the schema of the database and of this code, core and applications; exit code 1 when they differ."""
-    from pathlib import Path
-
     from interlock.store import StoreError, migrate, open_store
+    from interlock.store.database import file_of
 
     where = address(database, apps)
-    url = parsed(where)
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        raise StoreError(f"there is no database {url.database}; run: interlock db migrate")
+    file = file_of(parsed(where))
+    if file is not None and not file.exists():
+        raise StoreError(f"there is no database {file}; run: interlock db migrate")
     with open_store(where, wakeup="poll") as store:
         found = migrate.status(store, registry_of(apps).applications.values())
         others = store.read(migrate.applied) if found.core.ready else {}

@@ -241,8 +241,7 @@ class _Reader:
         said = ""
         for one in self.questions:
             assert one.due_at is not None
-            assert one.fallback is not None
-            default = one.fallback["decision"]
+            default = one.default
             self.coming.append(Coming(f"{default!r} is taken as the answer to {one.title!r}", moment(one.due_at)))
             said += f" If nobody answers {one.title!r} by {self.when(one.due_at)}, the answer is {default!r}."
         return said.removesuffix(".")

@@ -60,6 +60,12 @@ class OpenReview:
     closed_reason: str | None
 
     @property
+    def default(self) -> str | None:
+        """The decision that is taken at `due_at`, if there is one and its row can be read."""
+        found = self.fallback.get("decision") if self.fallback else None
+        return found if isinstance(found, str) else None
+
+    @property
     def asked(self) -> judging.Asked:
         """Who may answer it."""
         return judging.Asked(self.id, self.role, self.claimed_by, self.claimed_until)
@@ -193,7 +199,7 @@ def decide(
     if found.fallback is not None and found.due_at is not None and found.due_at <= unit.now:
         raise AlreadyDecided(
             f"review {found.id} had to be decided by {moment(found.due_at):%Y-%m-%d %H:%M} UTC; "
-            f"its default, {found.fallback['decision']}, is the answer"
+            f"its default, {found.default}, is the answer"
         )
     judging.check(found.asked, actor, unit.now)
     if expected_seq is not None and instance.seq != expected_seq:
@@ -209,7 +215,9 @@ def decide_by_default(unit: Unit, review_id: UUID) -> None:
     found = get(unit.conn, review_id, lock=True)
     if found.status != "open" or found.fallback is None or found.due_at is None or found.due_at > unit.now:
         return
-    decision, answer = found.fallback["decision"], found.fallback["answer"]
+    if found.default is None:
+        raise InvalidData(f"the default of review {review_id} cannot be read; decide it yourself")
+    decision, answer = found.default, found.fallback.get("answer") or {}
     reason = "nobody answered by the deadline"
     _decided(unit, instance, unit.machine(instance), found, decision, answer, SYSTEM_ACTOR, reason)
 

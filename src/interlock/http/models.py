@@ -303,7 +303,7 @@ class ReviewOut(Answer):
             answer=secrets.shown(r.answer),
             decided_by=r.decided_by,
             decided_at=at(r.decided_at),
-            default=r.fallback["decision"] if r.fallback else None,
+            default=r.default,
             closed_reason=r.closed_reason,
         )
 
