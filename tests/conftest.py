@@ -28,6 +28,8 @@ statements.share()
 
 NOT_QUICK = {"postgres", "postgres_url", "databases", "redis", "chromium", "browser", "page"}
 """Fixtures that start a server or a browser."""
+NOT_QUICK_FOLDERS = ("acceptance", "agents", "ai", "apps/contracts", "attack", "cli", "dashboard", "docs", "examples")
+"""Where nearly every test starts a process, reads files, or renders pages."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,11 +38,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--quick"):
-        return
-    quick = [item for item in items if _is_quick(item)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(quick)])
-    items[:] = quick
+    wanted = items if os.environ.get("INTERLOCK_SOAK") else [item for item in items if not _is_long(item)]
+    if config.getoption("--quick"):
+        wanted = [item for item in wanted if _is_quick(item)]
+    kept = set(wanted)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = wanted
+
+
+def _is_long(item: pytest.Item) -> bool:
+    """Marked `soak`, for PostgreSQL alone (`soak("postgresql")`) or whatever it runs on."""
+    parameters = getattr(item, "callspec", None)
+    return any(
+        not marker.args or (parameters is not None and any(one in parameters.id for one in marker.args))
+        for marker in item.iter_markers("soak")
+    )
 
 
 def _is_quick(item: pytest.Item) -> bool:
@@ -49,7 +61,7 @@ def _is_quick(item: pytest.Item) -> bool:
         NOT_QUICK.intersection(getattr(item, "fixturenames", ()))
         or (parameters is not None and "postgresql" in parameters.id)
         or item.get_closest_marker("slow")
-        or "tests/acceptance/" in item.nodeid
+        or item.nodeid.startswith(tuple(f"tests/{folder}/" for folder in NOT_QUICK_FOLDERS))
     )
 
 

@@ -166,6 +166,7 @@ def left(town: Town) -> str:
     return f"{dict(states)} {town.at_work} {dict(town.done)}"
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("town", ["postgresql"], indirect=True)
 def test_of_patches_at_once_none_is_lost_although_a_server_is_killed(town: Town, dice: random.Random) -> None:
     jobs = town.post(RUNS)
@@ -210,6 +211,7 @@ def test_of_patches_at_once_none_is_lost_although_a_server_is_killed(town: Town,
     assert town.engine.verify().problems == ()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("town", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("again", [True, *([False] if SOAK else [])], ids=lambda again: "anew" if again else "as is")
 def test_a_server_whose_machines_clock_jumps_ahead_takes_no_job_from_who_holds_it(town: Town, again: bool) -> None:

@@ -20,6 +20,7 @@ def arena(url: str, tmp_path: Path) -> Iterator[Arena]:
         yield made
 
 
+@pytest.mark.soak("postgresql-before")
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_a_worker_killed_at_any_point_of_any_commit_loses_nothing_and_doubles_nothing(arena: Arena, side: str) -> None:
     """Each victim carries on with what the one before left behind, until its own point comes.

@@ -156,6 +156,7 @@ def test_a_wrong_setting_is_told_by_name(tmp_path: Path) -> None:
     assert up.said.count("\n") == 1
 
 
+@pytest.mark.soak
 def test_two_servers_and_three_workers_are_restarted_one_by_one_under_load(
     tmp_path: Path, postgres_url: str, shop: dict[str, str]
 ) -> None:

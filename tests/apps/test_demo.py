@@ -46,6 +46,8 @@ from interlock.watch import alerts, measures, rollups, rules
 from interlock.worker import Worker
 from tests.worker.waiting import eventually
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3600 * SECOND
 FEW = 12
 

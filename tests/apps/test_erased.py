@@ -38,6 +38,8 @@ from interlock.watch import rollups
 from tests.apps.test_demo import World, filled
 from tests.http.desk import opened
 
+pytestmark = pytest.mark.slow
+
 CHIEF = Actor(OWNER, "chief")
 WHY = "asked for in a letter"
 D = t.dead_letter

@@ -36,6 +36,7 @@ LISTS = {
 }
 
 
+@pytest.mark.soak("postgresql")
 def test_every_list_export_and_page_survives_rows_that_it_cannot_show(site: Site) -> None:
     known = world(site.desk)
     planted = plant(site.desk.engine)
@@ -106,6 +107,7 @@ WRITES = (
 )
 
 
+@pytest.mark.soak("postgresql")
 def test_nothing_that_is_done_to_such_a_row_is_an_error_of_ours(site: Site) -> None:
     world(site.desk)
     planted = plant(site.desk.engine)

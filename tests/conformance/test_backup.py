@@ -28,6 +28,8 @@ from tests.conformance.gates import at_work, parcel
 from tests.databases import Databases
 from tests.servers import Postgres
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("sqlite", "postgresql")
 Place = Callable[[str], Store]
 

@@ -25,6 +25,8 @@ from tests.databases import all_tables
 from tests.notes import application as NOTES
 from tests.servers import Postgres
 
+pytestmark = pytest.mark.slow
+
 MakeUrl = Callable[[], str]
 NEWEST = migrate.revisions()[-1]
 

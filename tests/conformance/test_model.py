@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conformance.model_databases import on_postgres, on_sqlite, profile, tell_stories
 from tests.servers import Postgres
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_engine_agrees_with_the_model_on_sqlite(sqlite_template: Path, tmp_path: Path) -> None:

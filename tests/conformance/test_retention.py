@@ -50,6 +50,8 @@ from interlock.worker.keeper import Keeper
 from tests.conformance.gates import parcel
 from tests.conformance.machines import by_hand, claim_one, do, page, trial_of
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 OWNER = Actor(BY_OWNER, "chief")
 PAGE = page(key=KeyScope.FOREVER)

@@ -35,6 +35,7 @@ LUNCH: dict[str, Any] = {
 }
 
 
+@pytest.mark.soak
 def test_it_passes_lint_types_and_its_own_tests() -> None:
     lint(EXAMPLE)
     check_types(EXAMPLE)

@@ -22,6 +22,8 @@ from interlock.store import migrate, open_store
 from tests.http.desk import EVERY, TOKENS, Desk, opened
 from tests.http.test_who_may import TABLE
 
+pytestmark = pytest.mark.slow
+
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
 EXAMPLES = 200 if SOAK else 12
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

@@ -15,6 +15,8 @@ from interlock.people import Role
 from interlock.store import open_store
 from tests.http.desk import BY, EVERY, Desk, opened
 
+pytestmark = pytest.mark.slow
+
 Place = Callable[[Desk], str]
 
 

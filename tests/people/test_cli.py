@@ -23,6 +23,8 @@ from interlock.people import LastOwner, NameTaken, NotAuthenticated, People, Rol
 from tests.conformance.gates import DEADLINE
 from tests.people.acting import PASSWORD
 
+pytestmark = pytest.mark.slow
+
 app = typer.Typer()
 app.add_typer(users.app, name="user")
 app.add_typer(users.workspaces, name="workspace")

@@ -17,6 +17,8 @@ from tests.conformance.gates import DEADLINE
 from tests.watch.adding import STUCK, WALKS, engine_of, roll_all
 from tests.watch.recount import counted, recount, rolled
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def rolling(url: str, machine: Machine, count: int) -> Iterator[list[BaseException]]:

@@ -17,6 +17,8 @@ from tests.worker.conftest import Opener
 from tests.worker.waiting import eventually
 from tests.worker.workshop import errand
 
+pytestmark = pytest.mark.slow
+
 BRIEF = timedelta(milliseconds=300)
 
 

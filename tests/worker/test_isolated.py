@@ -22,6 +22,8 @@ from tests.worker.conftest import Opener
 from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
 
+pytestmark = pytest.mark.slow
+
 MINUTE = timedelta(minutes=1)
 MB = 1024 * 1024
 ADA = Actor(USER, "ada")

@@ -18,6 +18,8 @@ from tests.servers import Postgres
 from tests.worker.waiting import eventually, took
 from tests.worker.workshop import Workshop, errand, shop_on
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def own_postgres(server_folder: Path) -> Iterator[Postgres]:

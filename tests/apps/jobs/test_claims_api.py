@@ -16,6 +16,8 @@ from interlock.store import Store, open_store
 from interlock.watch import tracing
 from tests.http.desk import BY, Desk, opened
 
+pytestmark = pytest.mark.slow
+
 JOBS = "/api/crawler/jobs"
 
 

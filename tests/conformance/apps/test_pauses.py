@@ -11,6 +11,9 @@ from interlock.machine import Go, Kind
 from tests.conformance.apps.play import ANN, CLOCK, Play
 from tests.conformance.apps.recipes import CONTRACT, LOAN, RECIPES, Outage
 
+pytestmark = pytest.mark.soak("postgresql")
+"""What a machine declares is the same on both databases; the engine's own rules run on both in `make test`."""
+
 PLACES = [(name, state) for name, recipes in RECIPES.items() for state in recipes.machine.states]
 
 

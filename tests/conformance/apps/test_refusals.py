@@ -11,6 +11,9 @@ from interlock.machine import AGENT, FINAL, OWNER, SYSTEM, USER, WORKER, Actor, 
 from tests.conformance.apps.play import ANN, BOSS, CLOCK, HAND, ROBOT, Play
 from tests.conformance.apps.recipes import RECIPES
 
+pytestmark = pytest.mark.soak("postgresql")
+"""What a machine declares is the same on both databases; the engine's own rules run on both in `make test`."""
+
 PLACES = [(name, state) for name, recipes in RECIPES.items() for state in recipes.machine.states]
 ACTORS: dict[By, Actor] = {SYSTEM: CLOCK, WORKER: HAND, USER: ANN, OWNER: BOSS, AGENT: ROBOT}
 

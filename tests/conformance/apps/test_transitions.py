@@ -10,6 +10,9 @@ from interlock.machine import By
 from tests.conformance.apps.play import Play
 from tests.conformance.apps.recipes import RECIPES, From, Step
 
+pytestmark = pytest.mark.soak("postgresql")
+"""What a machine declares is the same on both databases; the engine's own rules run on both in `make test`."""
+
 
 @dataclass(frozen=True)
 class Way:

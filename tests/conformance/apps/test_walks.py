@@ -13,6 +13,9 @@ from interlock.store import open_store
 from interlock.testing import random_walk
 from tests.conformance.apps.recipes import MACHINES
 
+pytestmark = [pytest.mark.slow, pytest.mark.soak("postgresql")]
+"""What a machine declares is the same on both databases; the engine's own rules run on both in `make test`."""
+
 SEEDS = (1, 2)
 STEPS = 200
 STAGES = {
