@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import shutil
 import tempfile
@@ -14,6 +15,7 @@ from hypothesis import settings
 
 from interlock.machine import installed
 from interlock.store import Store, migrate, open_store
+from interlock.watch import logs
 from tests import routes, statements
 from tests.databases import Databases
 from tests.servers import Postgres, Redis
@@ -69,6 +71,17 @@ def pytest_collection_finish() -> None:
     """What was imported stays until the end: Python need not look through it for garbage again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """A process that a test makes here configures the logs of all: they must not go to that test's closed output."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    for handler in [one for one in root.handlers if isinstance(one, logs.Handler)]:
+        root.removeHandler(handler)
+        root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ _CONTROL |= {9: " ", 10: "\\n", 13: "\\r"} | {
 }
 
 
-class _Ours(logging.StreamHandler[TextIO]):
+class Handler(logging.StreamHandler[TextIO]):
     """Our handler. Its type lets `configure` replace it instead of adding a second one."""
 
 
@@ -45,7 +45,7 @@ def configure(
         raise InterlockError(f"the log format {format!r} is unknown; use console or json")
     if level not in LEVELS:
         raise InterlockError(f"the log level {level!r} is unknown; use {', '.join(LEVELS)}")
-    handler = _Ours(stream or sys.stderr)
+    handler = Handler(stream or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[
@@ -66,7 +66,7 @@ def configure(
         )
     )
     root = logging.getLogger()
-    for old in [h for h in root.handlers if isinstance(h, _Ours)]:
+    for old in [h for h in root.handlers if isinstance(h, Handler)]:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
