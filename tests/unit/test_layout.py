@@ -38,11 +38,6 @@ ALLOWED = {
 }
 """Files that may name `interlock.apps.sample`, which is no application: nobody installs it."""
 
-STILL = {
-    "people/roles.py": "the scope claims",
-}
-"""Files that still name an application, until it brings these itself."""
-
 
 def names() -> set[str]:
     """What an application is called by in code: its name, rooms, scopes, tables and machines."""
@@ -93,7 +88,6 @@ def named(path: Path, root: Path = SOURCE) -> Iterator[str]:
 @pytest.mark.parametrize("folder", sorted({path.relative_to(SOURCE).parts[0] for path in FILES}))
 def test_no_file_outside_an_application_names_it(folder: str) -> None:
     inside = [path for path in FILES if path.relative_to(SOURCE).parts[0] == folder]
-    inside = [path for path in inside if str(path.relative_to(SOURCE)) not in STILL]
     assert [one for path in inside for one in named(path)] == []
 
 
