@@ -6,8 +6,9 @@ worker loads no pages, `interlock --help` loads no commands.
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import import_module
@@ -26,8 +27,19 @@ class Duty:
 
     name: str
     every: timedelta
-    do: Callable[[Any], bool]
-    """Called with the engine; returns True to be called again at once."""
+    do: Callable[[Any], bool] | str
+    """Called with the engine; returns True to be called again at once. A text names it: `package.module:function`."""
+
+    def __post_init__(self) -> None:
+        if self.every <= timedelta(0):
+            raise InterlockError(f"the duty {self.name!r} cannot run every {self.every}; give it a time above zero")
+        if inspect.iscoroutinefunction(self.do):
+            raise InterlockError(f"the duty {self.name!r} is an `async def`, which nobody would await; use a plain def")
+
+    def run(self, engine: Any) -> bool:
+        """Do it once; True asks to be called again at once."""
+        do = attribute(self.do, "a function", "function") if isinstance(self.do, str) else self.do
+        return bool(do(engine))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,14 @@ class Personal:
     """Columns with text that erasure searches for a value."""
     erase: Literal["delete", "empty"] = "delete"
     """What erasure does: it deletes an instance's rows, or leaves empty texts in these columns."""
+
+    def __post_init__(self) -> None:
+        _listed(f"columns of the personal table {self.table!r}", self.columns, str)
+        if self.erase not in ("delete", "empty") or (self.erase == "empty" and not self.columns):
+            raise InterlockError(
+                f"erase={self.erase!r} of the personal table {self.table!r} cannot be: use 'delete', or 'empty' with "
+                "the columns to empty"
+            )
 
 
 @dataclass(frozen=True)
@@ -99,6 +119,22 @@ class Application:
             raise InterlockError(
                 f"{self.name!r} cannot name an application; use up to 31 small letters, digits and _, a letter first"
             )
+        kinds = {"machines": Machine, "duties": Duty, "scopes": Scope, "personal": Personal, "routers": str}
+        for field, kind in kinds.items():
+            _listed(f"{field} of the application {self.name!r}", getattr(self, field), kind)
+
+    def has(self, machine: str) -> bool:
+        """Whether a machine of this name is its own."""
+        return any(one.name == machine for one in self.machines)
+
+
+def _listed(what: str, given: Iterable[Any], kind: type[Any]) -> None:
+    """Refuse what is no list of this kind; a text would be taken for a list of letters."""
+    wrong = given if isinstance(given, str) or not isinstance(given, Sequence) else None
+    if wrong is None:
+        wrong = next((one for one in given if not isinstance(one, kind)), None)
+    if wrong is not None:
+        raise InterlockError(f"{what} must be a list of {kind.__name__}, not {wrong!r:.80}")
 
 
 def attribute(spec: str, what: str = "an object", like: str = "attribute") -> Any:
@@ -106,9 +142,23 @@ def attribute(spec: str, what: str = "an object", like: str = "attribute") -> An
     module_name, _, name = spec.partition(":")
     if not module_name or not name:
         raise InterlockError(f"{spec!r} does not name {what}; write it as package.module:{like}")
+    module = loaded(module_name, spec)
     try:
-        return getattr(import_module(module_name), name)
+        return getattr(module, name)
+    except InterlockError:
+        raise
+    except Exception as error:  # a module may import what it names only now
+        kind = "" if isinstance(error, AttributeError) else f"{type(error).__name__}: "
+        raise InterlockError(f"{spec!r} cannot be loaded: {kind}{error}") from error
+
+
+def loaded(module: str, spec: str = "") -> Any:
+    """The module. Whatever its import raises is an InterlockError that names it."""
+    try:
+        return import_module(module)
+    except InterlockError:
+        raise
     except ModuleNotFoundError as error:
-        raise InterlockError(f"{spec!r} cannot be loaded: {error}; is the package installed?") from error
-    except AttributeError as error:
-        raise InterlockError(f"{spec!r} cannot be loaded: {error}") from error
+        raise InterlockError(f"{spec or module!r} cannot be loaded: {error}; is the package installed?") from error
+    except Exception as error:
+        raise InterlockError(f"{spec or module!r} cannot be loaded: {type(error).__name__}: {error}") from error

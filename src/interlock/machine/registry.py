@@ -54,10 +54,11 @@ class Registry:
         self._routers += [router for router in other._routers if router not in self._routers]
 
     def _include(self, application: Application) -> None:
-        if self.applications.setdefault(application.name, application) is not application:
+        if self.applications.get(application.name, application) is not application:
             raise InterlockError(f"two applications are named {application.name!r}; leave one of them out")
         for machine in application.machines:
             self.add(machine)
+        self.applications[application.name] = application
 
     def playing(self, machines: Iterable[Machine], views: Mapping[str, Any]) -> Registry:
         """The same applications with other machines of the same names, and views for those that have none."""
@@ -70,7 +71,7 @@ class Registry:
         """How a machine's instances look to people: machine → a `View` of the dashboard."""
         found: dict[str, Any] = {}
         for one in self.applications.values():
-            found |= attribute(one.views) if one.views else {}
+            found |= _views_of(one) if one.views else {}
         return found | self._views
 
     @property
@@ -79,8 +80,11 @@ class Registry:
         found = list(self._routers)
         for one in self.applications.values():
             for spec in one.routers:
-                named = attribute(spec)
+                named = attribute(spec, "a FastAPI router", "router")
                 given = named if isinstance(named, Sequence) else [named]
+                for router in given:
+                    if not hasattr(router, "routes"):
+                        raise InterlockError(f"{spec!r} is a {type(router).__name__}, not a FastAPI router")
                 found += [router for router in given if router not in found]
         return found
 
@@ -104,7 +108,8 @@ class Registry:
 
     def add(self, machine: Machine) -> Machine:
         if machine.name in self._machines and self._machines[machine.name] is not machine:
-            raise MachineError(machine.name, [f"doubled: two machines are named {machine.name!r}"])
+            owner = next((f", one of them in {a.name}" for a in self.applications.values() if a.has(machine.name)), "")
+            raise MachineError(machine.name, [f"doubled: two machines are named {machine.name!r}{owner}"])
         self._machines[machine.name] = machine
         return machine
 
@@ -154,6 +159,13 @@ class Registry:
         return [machine for machine in self if not self.missing(machine)]
 
 
+def _views_of(application: Application) -> Mapping[str, Any]:
+    found = attribute(application.views or "", "a mapping of views", "views")
+    if not isinstance(found, Mapping):
+        raise InterlockError(f"{application.views!r} is a {type(found).__name__}, not a mapping of machines to views")
+    return found
+
+
 def load(spec: str) -> Registry:
     """The registry, application or machine that `package.module:name` names, as a registry."""
     found = attribute(spec, "a registry", "registry")
@@ -168,7 +180,11 @@ def installed(apps: Iterable[str] = ()) -> Registry:
     """What the installed packages offer through the entry point group `interlock.registry`, and what these name."""
     everything = Registry()
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
-        everything.include(load(entry.value))
+        try:
+            everything.include(load(entry.value))
+        except InterlockError as error:
+            package = entry.dist.name if entry.dist is not None else entry.name
+            raise InterlockError(f"{error} (the package {package} brings it: fix or uninstall it)") from error
     for spec in dict.fromkeys(apps):
         everything.include(load(spec))
     return everything

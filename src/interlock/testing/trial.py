@@ -58,7 +58,7 @@ class Trial:
     def look_after(self) -> None:
         """Run the applications' duties once."""
         for duty in self.engine.registry.duties:
-            while duty.do(self.engine):
+            while duty.run(self.engine):
                 pass
 
     def new_worker(self) -> UUID:

@@ -81,7 +81,7 @@ class OfApplication(Loop):
         self._engine, self._duty = engine, duty
 
     def once(self) -> bool:
-        return self._duty.do(self._engine)
+        return self._duty.run(self._engine)
 
 
 class Duties:
