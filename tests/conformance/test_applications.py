@@ -19,9 +19,10 @@ from interlock.engine.retention.erasing import Erased, Erasing
 from interlock.engine.retention.policies import Policy, Retention
 from interlock.machine import OWNER, USER, Actor, Application, InterlockError, Personal, Registry, installed
 from interlock.store import SchemaMismatch, Store, StoreError, migrate, open_store, span
-from interlock.store.application_tables import declared, known
+from interlock.store.application_tables import declared, known, record
 from interlock.store.backup import write
 from interlock.store.columns import id_, new_metadata, text
+from interlock.store.errors import MigrationFailed
 from interlock.store.health import Level, schema
 from interlock.store.restoring import restore
 from interlock.testing import Trial
@@ -111,10 +112,57 @@ def test_all_of_it_is_one_transaction(store: Store) -> None:
     """A table of somebody else's has the name of the application's last one."""
     store.write(lambda conn: conn.execute(sa.text("CREATE TABLE notes_word (theirs INTEGER)")))
     before = tables(store)
-    with pytest.raises(sa.exc.DBAPIError, match="notes_word"):
+    with pytest.raises(
+        MigrationFailed, match=r"of the application 'notes' failed: .*notes_word.*; nothing was changed"
+    ):
         migrate.upgrade(store, [notes])
     assert tables(store) == before
     assert "notes" not in store.read(migrate.applied)
+
+
+FIRST = """
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "{revision}", None
+
+
+def upgrade() -> None:
+    op.create_table("box", sa.Column("id", sa.Uuid(), primary_key=True), sa.Column("words", sa.Text()))
+    {also}
+"""
+BOX = new_metadata()
+sa.Table("box", BOX, id_(primary=True), text("words"))
+
+
+@pytest.mark.parametrize(
+    ("revision", "also", "said"),
+    [
+        ("abc", "", "end in 'abc', its files in '0001': .* named after it, as v0001_what.py"),
+        ("0001", "raise ValueError('half-way')", "'box' failed: ValueError: half-way; nothing was changed"),
+        ("0001", "op.nonsense()", "'box' failed: AttributeError: "),
+        ("0001", "op.drop_column('box', 'words')", "do not make the table 'box' as it is declared: words differs"),
+        ("0001", "op.drop_table('box')", "do not make the table 'box' as it is declared: all of it differs"),
+        (
+            "0001",
+            "op.create_table('crate', sa.Column('id', sa.Uuid(), primary_key=True))",
+            "makes the table 'crate', which is not among its tables",
+        ),
+    ],
+)
+def test_migrations_that_do_not_make_what_is_declared_change_nothing(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: str, also: str, said: str
+) -> None:
+    package = f"boxes_{uuid4().hex}"
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").touch()
+    (tmp_path / package / "v0001_first.py").write_text(FIRST.format(revision=revision, also=also))
+    monkeypatch.syspath_prepend(tmp_path)
+    box = Application("box", tables=f"{HERE}:BOX", migrations=package)
+    before = tables(store)
+    with pytest.raises(MigrationFailed, match=said):
+        migrate.upgrade(store, [box])
+    assert tables(store) == before
 
 
 def test_a_changed_declaration_is_written_down_without_a_revision(store: Store) -> None:
@@ -143,6 +191,8 @@ OURS = new_metadata()
 sa.Table("instance", OURS, id_(primary=True))
 LOOSE = new_metadata()
 sa.Table("loose", LOOSE, id_(primary=True), text("words"))
+UNIQUE = new_metadata()
+sa.Table("mail", UNIQUE, id_("instance_id", primary=True), text("address"), sa.UniqueConstraint("address"))
 HERE = "tests.conformance.test_applications"
 
 
@@ -158,6 +208,16 @@ HERE = "tests.conformance.test_applications"
         (
             Application("x", tables=f"{HERE}:LOOSE", migrations="x", personal=[Personal("loose", ["words"])]),
             "needs a column instance_id",
+        ),
+        (
+            Application(
+                "x", tables=f"{HERE}:UNIQUE", migrations="x", personal=[Personal("mail", ["address"], "empty")]
+            ),
+            "mail.address is unique, so two rows cannot both be emptied; use erase='delete'",
+        ),
+        (
+            Application("x", tables=f"{HERE}:UNIQUE", migrations="x", personal=[Personal("mail", ["adress"])]),
+            "'mail' is named as personal; it needs a column instance_id of kind id, and adress as text",
         ),
         (
             Application("x", tables=f"{HERE}:LOOSE", migrations="x", personal=[Personal("gone", ["words"])]),
@@ -209,9 +269,9 @@ def test_a_backup_carries_the_rows_of_an_application_whose_code_is_not_here(stor
 def test_a_backup_of_older_tables_of_an_application_is_brought_to_its_code(store: Store, tmp_path: Path) -> None:
     file, older = tmp_path / "backup", replace(notes, tables=f"{HERE}:OLDER", personal=())
     with open_store(f"sqlite:///{tmp_path}/old.db") as old:
-        migrate.upgrade(old, [older])
-        old.write(lambda conn: conn.execute(sa.text("DROP TABLE notes_word")))
-        set_revision(old, "0001")
+        migrate.upgrade(old)
+        migrate.alone(old, lambda conn: migrate.bring(conn, [notes], {"notes": "0001"}))
+        old.write(lambda conn: record(conn, ["notes"], declared([older])))
         old.write(lambda conn: conn.execute(sa.insert(notes_visitor).values(instance_id=uuid4(), name=ANN, at=1)))
         write(old, file)
     restore(store, file, applications=[notes], replace=True)

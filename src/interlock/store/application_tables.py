@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from interlock.machine import Application, InterlockError, Personal, attribute
 from interlock.store.columns import Reference, metadata, text
-from interlock.store.errors import StoreError
+from interlock.store.errors import MigrationFailed, StoreError
 
 KINDS: dict[str, type[sa.types.TypeEngine[Any]]] = {
     "id": Reference,
@@ -119,7 +119,17 @@ def _described(application: str, table: sa.Table, personal: Personal | None) -> 
                 f"the table {table.name!r} is named as personal; it needs a column instance_id of kind id, and "
                 f"{', '.join(wrong) or 'its columns'} as text"
             )
+        if personal.erase == "empty" and (unique := sorted(_unique(table) & set(personal.columns))):
+            raise InterlockError(
+                f"the column {table.name}.{unique[0]} is unique, so two rows cannot both be emptied; use erase='delete'"
+            )
     return ApplicationTable(table.name, application, tuple(kinds.items()), personal)
+
+
+def _unique(table: sa.Table) -> set[str]:
+    """Columns of which no two rows have the same value."""
+    keys = [one for one in table.constraints if isinstance(one, sa.PrimaryKeyConstraint | sa.UniqueConstraint)]
+    return {column.name for one in [*keys, *(i for i in table.indexes if i.unique)] for column in one.columns}
 
 
 # -- what the database has
@@ -176,3 +186,31 @@ def record(conn: sa.Connection, names: Collection[str], tables: Sequence[Applica
     conn.execute(sa.delete(T).where(T.c.application.in_(names)))
     if tables:
         conn.execute(sa.insert(T), [_written(one) for one in tables])
+
+
+def must_be_made(conn: sa.Connection, tables: Iterable[ApplicationTable]) -> None:
+    """Refuse tables that the migrations did not make as they are declared: a backup would fail, or lose a column."""
+    inspector = sa.inspect(conn)
+    for one in tables:
+        made = (
+            {column["name"] for column in inspector.get_columns(one.name)} if inspector.has_table(one.name) else set()
+        )
+        declared = {name for name, _ in one.columns}
+        if made != declared:
+            odd = ", ".join(sorted(made ^ declared)) if made else "all of it"
+            raise MigrationFailed(
+                f"the migrations of the application {one.application!r} do not make the table {one.name!r} as it is "
+                f"declared: {odd} differs; add a revision, or declare what it makes; nothing was changed"
+            )
+
+
+def must_be_recorded(conn: sa.Connection, application: str, made: Collection[str]) -> None:
+    """Refuse tables that a migration made and nobody declared: no backup would have their rows."""
+    if not made:
+        return
+    known_here = set(conn.execute(sa.select(T.c.name)).scalars())
+    if strange := sorted(set(made) - known_here):
+        raise MigrationFailed(
+            f"a migration of the application {application!r} makes the table {strange[0]!r}, which is not among its "
+            "tables; declare it, so that backups have its rows; nothing was changed"
+        )

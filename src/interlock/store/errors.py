@@ -55,6 +55,10 @@ class SchemaMismatch(StoreError):
     """The database's schema is not the one that this code was written for."""
 
 
+class MigrationFailed(StoreError):
+    """A migration of an application raised an error, or did not make what the application declares."""
+
+
 # Serialization failure, deadlock, lock not available: the transaction was rolled back and may be run again.
 RERUN = {"40001", "40P01", "55P03"}
 # Connection trouble and shutdown: class 08, and 57P01..57P05.

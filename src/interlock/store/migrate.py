@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from interlock.machine import Application, InterlockError
 from interlock.store import application_tables
 from interlock.store.database import Job, Store
-from interlock.store.errors import SchemaMismatch
+from interlock.store.errors import MigrationFailed, SchemaMismatch
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -28,6 +28,8 @@ T = TypeVar("T")
 Applications = Iterable[Application]
 # Alembic keeps what it works on in a global, so one process migrates one database at a time.
 _ALEMBIC = threading.Lock()
+_under_way: list[Branch] = []
+"""The branch whose revisions run now, for the error that one of them raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,23 +185,53 @@ def upgrade(store: Store, applications: Applications = ()) -> SchemaStatus:
 def alone(store: Store, job: Job[T]) -> T:
     """Run a job that may call `bring`, in one transaction, while nobody else changes tables."""
     with _ALEMBIC:
-        return store.schema(job)
+        _under_way.clear()
+        try:
+            return store.schema(job)
+        except InterlockError:
+            raise
+        except Exception as error:
+            if not _under_way or _under_way[0] is CORE:
+                raise
+            said = next(iter(str(getattr(error, "orig", None) or error).splitlines()), "")
+            raise MigrationFailed(
+                f"a migration of the application {_under_way[0].name!r} failed: {type(error).__name__}: {said}; "
+                "nothing was changed"
+            ) from error
 
 
 def bring(conn: sa.Connection, applications: Applications = (), to: Mapping[str, str] | None = None) -> None:
     """Apply what is missing, in the caller's transaction; with `to` only these branches, up to these revisions."""
-    from alembic import command
-
     applications = list(applications)
     lines, declared = branches(applications), application_tables.declared(applications)
     _refuse_newer(_status(conn, lines))
     for branch in lines:
         if to is None or branch.name in to:
-            config = _config(branch)
-            config.attributes["connection"] = conn
-            command.upgrade(config, to[branch.name] if to is not None else "head")
+            _apply(conn, branch, to[branch.name] if to is not None else None)
         if branch is CORE and to is None:  # before a table is made that another application has
             application_tables.record(conn, [one.name for one in lines[1:]], declared)
+    if to is None:
+        application_tables.must_be_made(conn, declared)
+
+
+def _apply(conn: sa.Connection, branch: Branch, to: str | None) -> None:
+    from alembic import command
+
+    _under_way[:] = [branch]
+    before = set(sa.inspect(conn).get_table_names()) if branch is not CORE else set()
+    config = _config(branch)
+    config.attributes["connection"] = conn
+    command.upgrade(config, to or "head")
+    _under_way.clear()
+    reached, wanted = revision(conn, branch.version_table), to or branch.revisions[-1]
+    if reached != wanted:
+        raise MigrationFailed(
+            f"the revisions of the application {branch.name!r} end in {reached!r}, its files in {wanted!r}: the file "
+            f"of a revision is named after it, as v{wanted}_what.py for {wanted!r}; nothing was changed"
+        )
+    if branch is not CORE and to is None:
+        made = set(sa.inspect(conn).get_table_names()) - before - {branch.version_table}
+        application_tables.must_be_recorded(conn, branch.name, made)
 
 
 def require(store: Store, applications: Applications = ()) -> None:
