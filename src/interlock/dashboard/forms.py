@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Annotated
 from uuid import uuid4
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from interlock.dashboard.site import LogIn, Visitor, forget_frames, redirect
 from interlock.engine.unit import Unit
-from interlock.http.caller import COOKIE, credentials, service_of
+from interlock.http.caller import COOKIE, authenticates, credentials, service_of
 from interlock.http.problems import BadRequest
 from interlock.http.writing import Writer
 from interlock.people import NotAllowed, NotAuthenticated
@@ -64,6 +65,7 @@ class Form:
         return redirect(done.to or self.back, done.said)
 
 
+@authenticates
 async def posted(request: Request) -> Form:
     """Parse a form. Raises unless it comes from a logged-in reader of our own page."""
     from interlock.dashboard.site import visitor
@@ -87,3 +89,7 @@ async def posted(request: Request) -> Form:
     for name, value in texts:
         many.setdefault(name, []).append(value)
     return Form(await visitor(request), dict(texts), many)
+
+
+Posted = Annotated[Form, Depends(posted)]
+"""The parameter of an endpoint that takes a form."""

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from interlock import __version__
 from interlock.dashboard import kinds, words
 from interlock.engine import secrets
-from interlock.http.caller import COOKIE, caller, service_of
+from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
 from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal
 from interlock.store import Micros
@@ -78,6 +78,7 @@ class Visitor:
         return any(self.who.may(permission, w) for w in self.workspaces)
 
 
+@authenticates
 async def visitor(request: Request) -> Visitor:
     """The reader of a page. Anonymous readers are redirected to the login and back afterwards.
 

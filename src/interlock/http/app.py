@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, ExceptionHandler, Scope
 
 from interlock import __version__
-from interlock.http import problems
+from interlock.http import brought, problems
 from interlock.http.api import (
     ai_calls,
     alerts,
@@ -114,7 +114,9 @@ def create_app(
     problems.install(app, shown.error_page)
     for kind, handler in shown.handlers.items():
         app.add_exception_handler(kind, handler)
-    every = (*routers, *ROUTERS, *shown.routers)
+    ours = (*ROUTERS, *shown.routers)
+    brought.check(routers, ours)
+    every = (*ours, *routers)
     for router in every:
         app.include_router(router, dependencies=[Depends(only_known)])
     app.openapi = lambda: described(app)  # type: ignore[method-assign]

@@ -6,21 +6,26 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Request
 
+from interlock.engine import Instance, NotFound
+from interlock.http.problems import BadRequest
 from interlock.http.service import Service
+from interlock.machine import Scope
 from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, People, Principal, need, require
 
 __all__ = [
     "COOKIE",
     "CSRF_HEADER",
+    "PUBLIC",
     "Caller",
     "Callers",
     "TheService",
     "address_of",
+    "authenticates",
     "caller",
     "credentials",
     "need",
@@ -28,12 +33,28 @@ __all__ = [
     "require_operator",
     "service_of",
     "still_known",
+    "visible",
+    "workspace_of",
 ]
 COOKIE = "interlock_session"
 CSRF_HEADER = "X-CSRF-Token"
 KNOWN_FOR = 2.0
 """Seconds for which a caller is cached; a token revoked by another process is refused after this time at the latest."""
 SAFE = {"GET", "HEAD", "OPTIONS"}
+PUBLIC: dict[str, Any] = {"security": []}
+"""`openapi_extra=PUBLIC` declares an endpoint that anybody may call, or that finds out by itself who calls."""
+F = TypeVar("F", bound=Callable[..., Any])
+_authenticating: set[Callable[..., Any]] = set()
+
+
+def authenticates(dependency: F) -> F:
+    """Mark a dependency that refuses whoever is nobody. Each endpoint of an application has one, or is PUBLIC."""
+    _authenticating.add(dependency)
+    return dependency
+
+
+def is_authenticating(dependency: Callable[..., Any] | None) -> bool:
+    return dependency in _authenticating
 
 
 class Callers:
@@ -125,6 +146,7 @@ async def still_known(service: Service, shown: tuple[str, str]) -> Principal | N
         return None
 
 
+@authenticates
 async def caller(request: Request) -> Principal:
     """Authenticate the caller, or answer 401.
 
@@ -156,3 +178,30 @@ TheService = Annotated[Service, Depends(service_of)]
 def require_operator(who: Principal, permission: str = "read") -> None:
     """Require a person of the first workspace, for what belongs to the whole installation."""
     need(who, permission, OPERATORS)
+
+
+def workspace_of(who: Principal, named: str | None) -> str:
+    """The workspace that the caller means: the one that is named, their only one, or `default`."""
+    if named is not None:
+        return named
+    if len(who.workspaces) == 1:
+        return next(iter(who.workspaces))
+    if "default" in who.workspaces:
+        return "default"
+    raise BadRequest(f"name a workspace: you are in {', '.join(sorted(who.workspaces)) or 'none'}")
+
+
+async def visible(
+    service: Service,
+    who: Principal,
+    instance_id: UUID,
+    permission: str | Scope = "read",
+    *,
+    machine: str | None = None,
+) -> Instance:
+    """The instance, if the caller has the permission for it. NotFound for one of another workspace or machine."""
+    found = await service.call(service.engine.get, instance_id)
+    if machine is not None and found.machine != machine:
+        raise NotFound(f"there is no {machine} {instance_id}")
+    require(who, permission, found.workspace, f"instance {instance_id}", machine=found.machine)
+    return found

@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from interlock.engine.unit import Unit
-from interlock.http.caller import caller, credentials, service_of
+from interlock.http.caller import authenticates, caller, credentials, service_of
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
 from interlock.people import NotAllowed, Principal, Role
@@ -126,6 +126,7 @@ def _answer(status: int, body: bytes, headers: dict[str, str] | None = None) -> 
     return Response(body, status, headers, media_type="application/json")
 
 
+@authenticates
 async def writer(request: Request) -> Writer:
     key = request.headers.get("idempotency-key")
     if key is not None and not KEY.fullmatch(key):

@@ -9,8 +9,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from interlock.engine import Instance, NotFound
 from interlock.engine.application import Unit, create
-from interlock.http.api.instances import visible, workspace_of
-from interlock.http.caller import Caller, TheService, need
+from interlock.http.caller import Caller, TheService, need, visible, workspace_of
 from interlock.http.writing import Write
 from pydantic import BaseModel, ConfigDict, Field
 

@@ -39,8 +39,7 @@ from interlock.engine import (
     reviews,
 )
 from interlock.engine.application import HistoryRow, Unit, create, fire, history, taken_up
-from interlock.http.api.instances import workspace_of
-from interlock.http.caller import Caller, TheService, need, require_operator
+from interlock.http.caller import PUBLIC, Caller, TheService, need, require_operator, workspace_of
 from interlock.http.direct import Router
 from interlock.http.problems import MEDIA_TYPE
 from interlock.http.waiting_slots import counted_for
@@ -322,7 +321,7 @@ async def resume_link(service: TheService, who: Caller, id: Id) -> Response:
     return envelope({"workflowId": str(id), "url": service.address + path})
 
 
-@router.post("/{id}/resume", summary="Decide by a signed link", response_model=Envelope, openapi_extra={"security": []})
+@router.post("/{id}/resume", summary="Decide by a signed link", response_model=Envelope, openapi_extra=PUBLIC)
 async def resume(
     request: Request,
     service: TheService,

@@ -35,8 +35,7 @@ from interlock.engine import (
 from interlock.engine.audit import replaying
 from interlock.engine.firing import allowed
 from interlock.engine.unit import Unit, load
-from interlock.http.api.instances import visible
-from interlock.http.caller import require
+from interlock.http.caller import require, visible
 from interlock.http.problems import BadRequest
 from interlock.machine import Actor, Machine
 from interlock.store import Micros, micros

@@ -12,8 +12,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from interlock.ai import calls, prices
-from interlock.http.api.instances import visible, workspace_of
-from interlock.http.caller import Caller, TheService, require
+from interlock.http.caller import Caller, TheService, require, visible, workspace_of
 from interlock.http.models import EXAMPLE_ID, Answer
 from interlock.store import SECOND, moment
 

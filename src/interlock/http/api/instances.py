@@ -16,7 +16,7 @@ from interlock.engine.audit import replaying
 from interlock.engine.firing import allowed
 from interlock.engine.listing import Where
 from interlock.engine.unit import Unit, load
-from interlock.http.caller import Caller, TheService, need, require
+from interlock.http.caller import Caller, TheService, need, visible, workspace_of
 from interlock.http.models import (
     EXAMPLE_ID,
     Answer,
@@ -32,7 +32,6 @@ from interlock.http.models import (
     Relative,
 )
 from interlock.http.problems import BadRequest
-from interlock.http.service import Service
 from interlock.http.writing import Write
 from interlock.people import Principal, in_workspace
 from interlock.store import micros, moment
@@ -65,17 +64,6 @@ class NewInstance(BaseModel):
     on_taken: Literal["refuse", "return"] = Field(
         "refuse", description="If the key is taken: answer 409, or return the existing instance."
     )
-
-
-def workspace_of(who: Principal, named: str | None) -> str:
-    """The workspace that the caller means."""
-    if named is not None:
-        return named
-    if len(who.workspaces) == 1:
-        return next(iter(who.workspaces))
-    if "default" in who.workspaces:
-        return "default"
-    raise BadRequest(f"name a workspace: you are in {', '.join(sorted(who.workspaces)) or 'none'}")
 
 
 def aware(value: datetime | None, what: str) -> int | None:
@@ -201,13 +189,6 @@ def shown_to(who: Principal, instance: Instance) -> InstanceOut | Receipt:
     if who.may("read", instance.workspace, instance.machine):
         return InstanceOut.of(instance)
     return Receipt(id=instance.id, machine=instance.machine, workspace=instance.workspace)
-
-
-async def visible(service: Service, who: Principal, instance_id: UUID, permission: str = "read") -> Instance:
-    """The instance, if the caller may read it."""
-    found = await service.call(service.engine.get, instance_id)
-    require(who, permission, found.workspace, f"instance {instance_id}", machine=found.machine)
-    return found
 
 
 @router.get("/{id}", summary="One instance", response_model=InstanceOut)

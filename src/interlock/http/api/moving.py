@@ -18,8 +18,8 @@ from interlock.engine import Instance, NotFound, artifacts, firing, pausing
 from interlock.engine.retention import erasing
 from interlock.engine.unit import Unit
 from interlock.http import problems
-from interlock.http.api.instances import aware, shown_to, visible
-from interlock.http.caller import Caller, TheService, require
+from interlock.http.api.instances import aware, shown_to
+from interlock.http.caller import Caller, TheService, require, visible
 from interlock.http.models import ArtifactOut, InstanceOut, Receipt
 from interlock.http.problems import BadRequest
 from interlock.http.writing import Write, Writer

@@ -11,8 +11,8 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock.engine.unit import Unit
-from interlock.http.api.instances import aware, workspace_of
-from interlock.http.caller import Caller, TheService
+from interlock.http.api.instances import aware
+from interlock.http.caller import Caller, TheService, workspace_of
 from interlock.http.models import Answer, at
 from interlock.http.writing import Write
 from interlock.people import TokenRow, managing, tokens

@@ -21,7 +21,7 @@ from interlock.apps.contracts.workflow.step_calls import kept, settings_of
 from interlock.dashboard.site import plain
 from interlock.engine import AlreadyDecided, EngineError, Instance, NotFound, artifacts
 from interlock.engine.application import Unit
-from interlock.http.caller import TheService
+from interlock.http.caller import PUBLIC, TheService
 from interlock.http.parameters import takes
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
@@ -37,7 +37,7 @@ REFUSALS: dict[type[InterlockError], tuple[int, str]] = {
 }
 
 
-@router.get("/{id}/resume")
+@router.get("/{id}/resume", openapi_extra=PUBLIC)
 @takes(*links.PARTS)
 async def opened(
     service: TheService, request: Request, id: UUID, field: FieldName = "", page: PageNumber = None
@@ -46,7 +46,7 @@ async def opened(
     return await _shown(service, request, id, Asked(field=field, page=page))
 
 
-@router.post("/{id}/resume/form")
+@router.post("/{id}/resume/form", openapi_extra=PUBLIC)
 @takes(*links.PARTS)
 async def posted(service: TheService, request: Request, id: UUID) -> Response:
     """The form of that page: the signature in its address is its only right, and no cookie counts."""
@@ -84,7 +84,7 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
     return RedirectResponse(f"/workflows/{id}/resume?{link.query}", 303)
 
 
-@router.get("/{id}/resume/pages/{number}")
+@router.get("/{id}/resume/pages/{number}", openapi_extra=PUBLIC)
 @takes(*links.PARTS)
 async def image(
     service: TheService, request: Request, id: UUID, number: Annotated[int, Path(ge=1, le=100_000)]
@@ -102,7 +102,7 @@ async def image(
     return Response(made, media_type="image/png")
 
 
-@router.get("/{id}/resume/text")
+@router.get("/{id}/resume/text", openapi_extra=PUBLIC)
 @takes(*links.PARTS)
 async def text(
     service: TheService, request: Request, id: UUID, page: Annotated[int, Query(ge=1, le=100_000)], box: BoxText

@@ -22,7 +22,7 @@ from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.workflow.answers import open_review
 from interlock.apps.contracts.workflow.step_calls import kept, settings_of
 from interlock.apps.contracts.workflow.step_calls import seen as workflow_of
-from interlock.dashboard.forms import Done, posted
+from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
 from interlock.dashboard.words import title
@@ -71,8 +71,7 @@ async def review(v: Reader, id: UUID, field: FieldName = "", page: PageNumber = 
 
 
 @router.post("/ui/contracts/{id}/review")
-async def post(request: Request, id: UUID) -> Response:
-    form = await posted(request)
+async def post(request: Request, form: Posted, id: UUID) -> Response:
     v = form.v
     settings = settings_of(v.service)
     want = await v.service.read(lambda conn: asked(conn, _ready(seen(conn, id, v)), settings, form.fields, form.seq))

@@ -41,8 +41,7 @@ from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.tables import job_index, job_tag
 from interlock.engine import Instance, NotFound
 from interlock.engine.application import Unit, change, create, find_by_key, fire, instances, lock_by_keys
-from interlock.http.api.instances import workspace_of
-from interlock.http.caller import Caller, TheService, need, require
+from interlock.http.caller import Caller, TheService, need, require, workspace_of
 from interlock.http.direct import Router
 from interlock.http.problems import BadRequest
 from interlock.http.writing import Write, Writer, writer
