@@ -70,18 +70,18 @@ def test_restoring_over_rows_needs_a_word(post: Path) -> None:
     interlock(post, "backup", "b.zip", "--quick", "--database", where)
     done = interlock(post, "restore", "b.zip", "--database", where)
     assert (done.code, "the database is not empty" in done.err, len(done.err.splitlines())) == (1, True, 1)
-    done = interlock(post, "restore", "b.zip", "--replace", "--hold", "--as", "ann", "--database", where)
+    done = interlock(post, "restore", "b.zip", "--replace", "--halt", "--as", "ann", "--database", where)
     # The worker of the trial lives for ten years.
     assert (done.code, "1 workers are at work in this database" in done.err) == (1, True)
     with open_store(where) as store:
         store.write(lambda conn: conn.exec_driver_sql("UPDATE worker SET status = 'stopped'"))
-    done = interlock(post, "restore", "b.zip", "--replace", "--hold", "--as", "ann", "--database", where)
+    done = interlock(post, "restore", "b.zip", "--replace", "--halt", "--as", "ann", "--database", where)
     assert (done.code, done.out.splitlines()[-1]) == (
         0,
         "everything is held: no work starts until somebody lets it go on",
     )
     with Engine(where, [letter]) as engine:
-        assert [hold.actor for hold in engine.holds.all()] == ["user:ann"]
+        assert [halt.actor for halt in engine.halts.all()] == ["user:ann"]
 
 
 def test_a_file_that_is_none_leaves_no_database_behind(post: Path) -> None:

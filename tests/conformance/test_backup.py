@@ -425,15 +425,15 @@ def test_a_damaged_database_gives_no_backup(place: Place, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_everything_can_be_held_so_that_nothing_starts_by_itself(place: Place, tmp_path: Path, kind: str) -> None:
+def test_everything_can_be_halted_so_that_nothing_starts_by_itself(place: Place, tmp_path: Path, kind: str) -> None:
     old, new, file = place("sqlite"), place(kind), tmp_path / "backup"
     filled(old)
     write(old, file)
-    restore(new, file, hold="user:ann")
+    restore(new, file, halted_by="user:ann")
     after = Trial([MACHINE], store=new)
     assert after.claim(5) == []
-    [held] = after.engine.holds.all()
-    assert (held.machine, held.actor, held.reason) == ("*", "user:ann", "restored from a backup")
+    [halt] = after.engine.halts.all()
+    assert (halt.machine, halt.actor, halt.reason) == ("*", "user:ann", "restored from a backup")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -160,7 +160,7 @@ DOORS: dict[str, Door] = {
     "event": lambda t, s, it: t.engine.fire(it, s, actor=U),
     "reason": lambda t, s, it: t.engine.pause(it, actor=U, reason=s),
     "force": lambda t, s, it: t.engine.fire(it, "set", actor=U, reason=s),
-    "hold": lambda t, s, _: t.engine.holds.hold("note", actor=U, reason=s),
+    "halt": lambda t, s, _: t.engine.halts.halt("note", actor=U, reason=s),
     "lease": lambda t, s, _: t.engine.leases.take(s, "me", timedelta(1)),
     "holder": lambda t, s, _: t.engine.leases.take("it", s, timedelta(1)),
     "lease to find": lambda t, s, _: t.engine.leases.find(s),

@@ -174,8 +174,8 @@ def test_the_window_of_the_plots_is_part_of_the_address(site: Site) -> None:
 
 
 def test_a_machine_that_stands_still_says_who_stopped_it(site: Site) -> None:
-    held = {"machine": "order", "actor": "user:ann", "reason": "", "at": 1}
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.hold).values(held)))
+    halt = {"machine": "order", "actor": "user:ann", "reason": "", "at": 1}
+    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(halt)))
     assert "Halted by ann." in page(site)
 
 
@@ -185,8 +185,8 @@ def test_hostile_text_is_shown_as_text(site: Site) -> None:
     site.desk.clock.advance(timedelta(hours=2))
     evil = sa.update(t.instance).where(t.instance.c.id == made.id).values(key=EVIL)
     site.desk.engine.write(lambda unit: unit.conn.execute(evil))
-    held = {"machine": "order", "actor": "user:<script>x</script>", "reason": EVIL, "at": 1}
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.hold).values(held)))
+    halt = {"machine": "order", "actor": "user:<script>x</script>", "reason": EVIL, "at": 1}
+    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(halt)))
     text = page(site)
     assert "<script>x" not in text
     assert "<script>alert" not in text

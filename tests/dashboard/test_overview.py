@@ -180,7 +180,7 @@ def test_an_open_alert_stands_on_top_in_words_for_operators_only(site: Site) -> 
 def test_a_machine_that_stands_still_is_marked(site: Site) -> None:
     now = site.desk.clock.now()
     row = {"machine": "order", "actor": "user:ann", "reason": "", "at": now}
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.hold).values(row)))
+    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(row)))
     assert re.search(r'<tr data-key="order"><td>.*?<span class="pill person">halted</span>', page(site)) is not None
 
 

@@ -112,9 +112,9 @@ def bulk(rest: str) -> Place:
     return place
 
 
-def held(desk: Desk) -> str:
-    desk.engine.holds.hold("order", actor=BY)
-    return "/api/holds/order"
+def halted(desk: Desk) -> str:
+    desk.engine.halts.halt("order", actor=BY)
+    return "/api/halts/order"
 
 
 def workflow(state: str, rest: str = "") -> Place:
@@ -369,9 +369,9 @@ TABLE = [
     row("POST /api/bulk", "/api/bulk", BULK, viewer=403, member=202, agent=403, owner=202, north=403, north_owner=202),
     row("GET /api/bulk/{id}", bulk(""), viewer=200, agent=404, owner=200, north=404),
     row("POST /api/bulk/{id}/stop", bulk("/stop"), {}, viewer=403, member=200, agent=404, owner=200, north=404),
-    row("GET /api/holds", "/api/holds", **READ, north=200),
-    row("PUT /api/holds/{machine}", "/api/holds/order", {}, viewer=403, member=200, agent=403, owner=200, north=403),
-    row("DELETE /api/holds/{machine}", held, viewer=403, member=200, agent=403, owner=200, north=403),
+    row("GET /api/halts", "/api/halts", **READ, north=200),
+    row("PUT /api/halts/{machine}", "/api/halts/order", {}, viewer=403, member=200, agent=403, owner=200, north=403),
+    row("DELETE /api/halts/{machine}", halted, viewer=403, member=200, agent=403, owner=200, north=403),
     row("GET /api/workers", "/api/workers", **OPERATORS),
     row("GET /api/leases", "/api/leases", **READ, north=200),
     row("GET /api/limits", "/api/limits", **OPERATORS),

@@ -51,8 +51,8 @@ def restore(
     replace: Annotated[
         bool, typer.Option("--replace", help="Remove what the database has; without it, it must be empty.")
     ] = False,
-    hold: Annotated[
-        bool, typer.Option("--hold", help="Start no work until somebody lets it go on, to look around first.")
+    halt: Annotated[
+        bool, typer.Option("--halt", help="Leave every machine halted, so that you can look around first.")
     ] = False,
     without: Annotated[
         list[str] | None,
@@ -69,14 +69,14 @@ def restore(
     where = address(database, apps)
     loaded = registry_of(apps).applications.values()
     with _opened(where) as store, _telling() as tell:
-        actor = str(Actor(USER, user or login())) if hold else None
+        actor = str(Actor(USER, user or login())) if halt else None
         manifest = restore(
-            store, file, applications=loaded, without=without or (), replace=replace, hold=actor, tell=tell
+            store, file, applications=loaded, without=without or (), replace=replace, halted_by=actor, tell=tell
         )
     typer.echo(f"restored: {_told(manifest)}, made {when(manifest.made_at)} UTC")
     problems = _verify(where, audit_keys(database, apps=apps))
-    if hold:
-        typer.echo("everything is held: no work starts until somebody lets it go on")
+    if halt:
+        typer.echo("all machines are halted: no work starts until somebody resumes them on the page Halt")
     raise typer.Exit(1 if problems else 0)
 
 

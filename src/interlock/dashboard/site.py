@@ -140,9 +140,9 @@ def forget_frames() -> None:
 def halted_machines(conn: Any) -> dict[str, str]:
     import sqlalchemy as sa
 
-    from interlock.store.service_tables import hold
+    from interlock.store.service_tables import halt
 
-    return {row.machine: row.actor for row in conn.execute(sa.select(hold))}
+    return {row.machine: row.actor for row in conn.execute(sa.select(halt))}
 
 
 # -- rendering

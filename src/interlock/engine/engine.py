@@ -34,7 +34,7 @@ from interlock.engine.bulk import Bulks
 from interlock.engine.core import Core
 from interlock.engine.deadletters import DeadLetters
 from interlock.engine.errors import KeyTaken, NotFound, NotServed
-from interlock.engine.halting import Holds
+from interlock.engine.halting import Halts
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
 from interlock.engine.outbox import Outbox
@@ -116,7 +116,7 @@ class Engine:
         self.reviews = Reviews(self)
         self.dead_letters = DeadLetters(self)
         self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
-        self.holds = Holds(self)
+        self.halts = Halts(self)
 
     @property
     def clock(self) -> Clock:
@@ -430,7 +430,7 @@ class _Within(Engine):
         self.store, self.core, self.leases = outer.store, outer.core, outer.leases
         self.reviews, self.dead_letters = Reviews(self), DeadLetters(self)
         self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
-        self.holds = Holds(self)
+        self.halts = Halts(self)
         self._conn = conn
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:

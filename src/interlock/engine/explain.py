@@ -79,9 +79,9 @@ class _Reader:
             )
         if i.paused_at is not None:
             return self._paused()
-        held = halting.over(self.conn, i.machine) if i.wake in {"work", "blocked"} else None
-        if held is not None:
-            return self._held(held)
+        halt = halting.in_force(self.conn, i.machine) if i.wake in {"work", "blocked"} else None
+        if halt is not None:
+            return self._halted(halt)
         match i.wake:
             case "lease":
                 return self._worked_on()
@@ -106,11 +106,11 @@ class _Reader:
             return "time", f"It was paused{by} and goes on by itself at {self.when(i.due_at)}"
         return "person", f"It was paused{by} and waits for a person to resume it"
 
-    def _held(self, held: halting.Hold) -> tuple[str, str]:
-        what = "All work" if held.machine == halting.EVERYTHING else f"All work of {held.machine}"
-        why = f" ({held.reason})" if held.reason else ""
+    def _halted(self, halt: halting.Halt) -> tuple[str, str]:
+        what = "All work" if halt.machine == halting.EVERYTHING else f"All work of {halt.machine}"
+        why = f" ({halt.reason})" if halt.reason else ""
         return "person", (
-            f"{what} stands still: {held.actor} stopped it at {self.when(held.at)}{why}. "
+            f"{what} is halted: {halt.actor} stopped it at {self.when(halt.at)}{why}. "
             "Its step starts when a person lets the work go on"
         )
 

@@ -17,7 +17,7 @@ from interlock.engine.instance import columns
 from interlock.store import Micros
 from interlock.store.prepared import Prepared
 from interlock.store.ready import due_at
-from interlock.store.service_tables import hold
+from interlock.store.service_tables import halt
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 PRIORITIES = range(4)
 BY_AGE = 8
 EVERYTHING = "*"
-"""The name under which all machines are held."""
-HELD = Prepared(sa.select(hold.c.machine))
+"""The name under which all machines are halted."""
+HALTED = Prepared(sa.select(halt.c.machine))
 # The lock is on the table, too: see `halting`. It costs a claim 24 µs on SQLite, 100 on PostgreSQL.
-HELD_BY_NOW = Prepared(sa.select(hold.c.machine).with_for_update(read=True, key_share=True))
+HALTED_LOCKED = Prepared(sa.select(halt.c.machine).with_for_update(read=True, key_share=True))
 _pair = columns("queue", "priority")
 
 
@@ -40,11 +40,11 @@ def waking(wake: str) -> sa.TextClause:
 def pick(
     core: Core, conn: sa.Connection, now: Micros, queues: Sequence[str], count: int, turn: int
 ) -> list[tuple[Any, ...]]:
-    """Up to `count` ready rows, locked: the first priorities first, one in eight by age; none that is held."""
-    held = frozenset(machine for (machine,) in HELD_BY_NOW.rows(conn))
-    if EVERYTHING in held:
+    """Up to `count` ready rows of machines that are not halted, locked: by priority, one in eight by age."""
+    halted = frozenset(machine for (machine,) in HALTED_LOCKED.rows(conn))
+    if EVERYTHING in halted:
         return []
-    probes = core.probes_without(held)
+    probes = core.probes_without(halted)
     start = turn % len(queues)
     rotated = [*queues[start:], *queues[:start]]
     pairs = [(queue, priority) for priority in PRIORITIES for queue in rotated]
@@ -64,8 +64,8 @@ def pick(
 
 def anything_ready(core: Core, conn: sa.Connection, now: Micros, queues: Sequence[str]) -> bool:
     """Whether a claim would find something; needs no lock."""
-    held = frozenset(machine for (machine,) in HELD.rows(conn))
-    if EVERYTHING in held:
+    halted = frozenset(machine for (machine,) in HALTED.rows(conn))
+    if EVERYTHING in halted:
         return False
     pairs = [(queue, priority) for priority in PRIORITIES for queue in queues]
-    return core.probes_without(held).anything(conn, pairs, now)
+    return core.probes_without(halted).anything(conn, pairs, now)

@@ -39,7 +39,7 @@ def restore(
     applications: Iterable[Application] = (),
     without: Collection[str] = (),
     replace: bool = False,
-    hold: str | None = None,
+    halted_by: str | None = None,
     now: Micros | None = None,
     tell: Tell = silent,
 ) -> Manifest:
@@ -47,7 +47,7 @@ def restore(
 
     The tables of an application are made by its code. Where that is not here, its rows are left out only if it is named
     in `without`.
-    With `hold`, which names who wants it, no work starts until somebody lets it go on.
+    With `halted_by`, an actor, every machine is halted: no work starts until somebody resumes it.
     """
     moment = SystemClock().now() if now is None else now
     with Backup(file) as backup:
@@ -68,8 +68,8 @@ def restore(
             tell("finishing", 0, 0)
             _go_on_counting(conn)
             migrate.bring(conn, loaded)
-            if hold is not None:
-                _hold(conn, hold, moment)
+            if halted_by is not None:
+                _halt(conn, halted_by, moment)
 
         migrate.alone(store, run)
         return backup.manifest
@@ -185,7 +185,7 @@ def _go_on_counting(conn: sa.Connection) -> None:
         conn.exec_driver_sql("SELECT setval(pg_get_serial_sequence('history', 'pos'), %s)", (highest,))
 
 
-def _hold(conn: sa.Connection, actor: str, now: Micros) -> None:
-    held = service_tables.hold
-    if conn.execute(sa.select(held.c.machine).where(held.c.machine == EVERYTHING)).first() is None:
-        conn.execute(sa.insert(held).values(machine=EVERYTHING, actor=actor, reason="restored from a backup", at=now))
+def _halt(conn: sa.Connection, actor: str, now: Micros) -> None:
+    halt = service_tables.halt
+    if conn.execute(sa.select(halt.c.machine).where(halt.c.machine == EVERYTHING)).first() is None:
+        conn.execute(sa.insert(halt).values(machine=EVERYTHING, actor=actor, reason="restored from a backup", at=now))

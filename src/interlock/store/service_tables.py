@@ -139,8 +139,8 @@ sa.Index(
     sqlite_where=sa.text("status = 'running'"),
 )
 
-# Machines whose work stands still until somebody lets it go on; `*` is all of them.
-hold = sa.Table("hold", metadata, text("machine", primary=True), text("actor"), text("reason"), at("at"))
+# Halted machines; `*` is all of them.
+halt = sa.Table("halt", metadata, text("machine", primary=True), text("actor"), text("reason"), at("at"))
 
 # -- messages and schedules
 

@@ -81,7 +81,7 @@ def _lag(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
     rows = conn.execute(
         sa.select(ready.c.queue, sa.func.min(ready.c.due_at), sa.func.count()).group_by(ready.c.queue)
     ).all()
-    halted = list(conn.execute(sa.select(s.hold.c.machine)).scalars())
+    halted = list(conn.execute(sa.select(s.halt.c.machine)).scalars())
     if halted:
         do = "resume it on the dashboard's Halt page if that is no longer wanted"
         yield Finding(Level.WARNING, "halted", f"these machines are halted: {', '.join(sorted(halted))}", do)

@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/ui/halt")
 async def switches(v: Reader) -> Response:
-    halted = {one.machine: one for one in await v.service.read(halting.holds)}
+    halted = {one.machine: one for one in await v.service.read(halting.all_halts)}
     return await render(
         v,
         "halt.html",
@@ -37,13 +37,13 @@ async def stop(request: Request) -> Response:
 
     def run(unit: Unit) -> Done:
         require_operator(form.v.who, "operate")
-        before = halting.one(unit.conn, machine)
+        before = halting.find(unit.conn, machine)
         if before is not None:
             return Done(said=f"{_named(machine)} already halted, by {words.person(before.actor)}.")
-        halting.hold(unit, machine, form.v.who.actor_in(OPERATORS), reason=form.get("reason")[:500])
+        halting.halt(unit, machine, form.v.who.actor_in(OPERATORS), reason=form.get("reason")[:500])
         return Done(said=f"{_named(machine)} halted: no step starts until it is resumed.")
 
-    return await form.do(run, "hold")
+    return await form.do(run, "halt")
 
 
 @router.post("/ui/halt/resume")
@@ -53,12 +53,12 @@ async def resume(request: Request) -> Response:
 
     def run(unit: Unit) -> Done:
         require_operator(form.v.who, "operate")
-        if halting.one(unit.conn, machine) is None:
+        if halting.find(unit.conn, machine) is None:
             return Done(said=f"{_named(machine)} not halted: nothing to resume.")
-        halting.release(unit, machine, form.v.who.actor_in(OPERATORS))
+        halting.resume(unit, machine, form.v.who.actor_in(OPERATORS))
         return Done(said=f"{_named(machine)} resumed.")
 
-    return await form.do(run, "hold")
+    return await form.do(run, "halt")
 
 
 def _named(machine: str) -> str:

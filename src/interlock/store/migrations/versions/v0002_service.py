@@ -109,12 +109,12 @@ def _tables() -> None:
     )
     op.create_index("ix_delivery_outbox", "delivery", ["outbox_id"], unique=False)
     op.create_table(
-        "hold",
+        "halt",
         sa.Column("machine", sa.Text(), nullable=False),
         sa.Column("actor", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("machine", name=op.f("pk_hold")),
+        sa.PrimaryKeyConstraint("machine", name=op.f("pk_halt")),
     )
     op.create_table(
         "idempotency",

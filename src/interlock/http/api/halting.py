@@ -17,11 +17,13 @@ from interlock.http.writing import Write
 from interlock.people import OPERATORS
 from interlock.store import moment
 
-router = APIRouter(prefix="/api/holds", tags=["holds"])
-Held = Annotated[str, Path(min_length=1, max_length=200, description="A machine, or `*` for all.", examples=["parcel"])]
+router = APIRouter(prefix="/api/halts", tags=["halts"])
+Which = Annotated[
+    str, Path(min_length=1, max_length=200, description="A machine, or `*` for all.", examples=["parcel"])
+]
 
 
-class HoldWhy(BaseModel):
+class HaltIn(BaseModel):
     """Why the machine is halted."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "the carrier is on strike"}]})
@@ -29,7 +31,7 @@ class HoldWhy(BaseModel):
     reason: str = Field("", max_length=500)
 
 
-class HoldOut(Answer):
+class HaltOut(Answer):
     """A halted machine; `*` is all of them."""
 
     machine: str
@@ -38,36 +40,36 @@ class HoldOut(Answer):
     at: datetime
 
     @classmethod
-    def of(cls, one: halting.Hold) -> HoldOut:
+    def of(cls, one: halting.Halt) -> HaltOut:
         return cls(machine=one.machine, actor=one.actor, reason=one.reason, at=moment(one.at))
 
 
-class HoldList(Answer):
+class HaltList(Answer):
     """Halted machines, longest first."""
 
-    holds: list[HoldOut]
+    halts: list[HaltOut]
 
 
 @router.get("", summary="Halted machines")
-async def list_holds(service: TheService, who: Caller) -> HoldList:
-    return HoldList(holds=[HoldOut.of(one) for one in await service.read(halting.holds)])
+async def list_halts(service: TheService, who: Caller) -> HaltList:
+    return HaltList(halts=[HaltOut.of(one) for one in await service.read(halting.all_halts)])
 
 
-@router.put("/{machine}", summary="Halt a machine: no step starts, running steps finish", response_model=HoldOut)
-async def put_hold(write: Write, machine: Held, body: HoldWhy) -> Response:
+@router.put("/{machine}", summary="Halt a machine: no step starts, running steps finish", response_model=HaltOut)
+async def put_halt(write: Write, machine: Which, body: HaltIn) -> Response:
     """Halting twice changes nothing and returns the first halt."""
 
-    def hold(unit: Unit) -> HoldOut:
+    def halt(unit: Unit) -> HaltOut:
         require_operator(write.who, "operate")
-        return HoldOut.of(halting.hold(unit, machine, write.who.actor_in(OPERATORS), reason=body.reason))
+        return HaltOut.of(halting.halt(unit, machine, write.who.actor_in(OPERATORS), reason=body.reason))
 
-    return await write(hold, name="hold")
+    return await write(halt, name="halt")
 
 
-@router.delete("/{machine}", summary="Resume a machine", response_model=HoldOut)
-async def delete_hold(write: Write, machine: Held) -> Response:
-    def release(unit: Unit) -> HoldOut:
+@router.delete("/{machine}", summary="Resume a machine", response_model=HaltOut)
+async def delete_halt(write: Write, machine: Which) -> Response:
+    def resume(unit: Unit) -> HaltOut:
         require_operator(write.who, "operate")
-        return HoldOut.of(halting.release(unit, machine, write.who.actor_in(OPERATORS)))
+        return HaltOut.of(halting.resume(unit, machine, write.who.actor_in(OPERATORS)))
 
-    return await write(release, name="hold")
+    return await write(resume, name="halt")
