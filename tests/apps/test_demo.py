@@ -346,7 +346,7 @@ def test_there_are_two_schedules_and_one_of_them_is_paused(world: World) -> None
 
 
 def test_agents_hold_jobs_under_named_leases(world: World) -> None:
-    held = world.engine.read(lambda conn: leases.held(conn, world.engine.clock.now()))
+    held = world.engine.read(lambda conn: leases.active(conn, world.engine.clock.now()))
     running = {one.id: one for state in ("pending", "submitted") for one in world.all("run", state)}
     assert len(held) >= 3
     assert {lease.instance_id for lease in held} <= set(running)

@@ -66,7 +66,7 @@ def test_data_that_names_a_hash_does_not_open_it(house: House) -> None:
     house.hand.settle()
     text = house.engine.get(UUID(other["workflowId"])).data["text"]
     named = {"pdf": DIGEST, "text": text, "fields": DIGEST, "comparison": DIGEST, "pages": 1, "filename": "mine"}
-    it = house.engine.create("contract", named, by_application=True, hold=True).id
+    it = house.engine.create("contract", named, by_application=True, unstarted=True).id
     for path in (
         f"/workflows/{it}",
         f"/workflows/{it}/pages/1",

@@ -59,7 +59,7 @@ def count(engine: Engine, machine: str) -> int:
 @pytest.mark.parametrize("machine", OURS)
 @pytest.mark.parametrize("who", ["owner", "member", "agent"])
 def test_the_generic_endpoint_creates_none_and_names_the_one_that_does(desk: Desk, machine: str, who: str) -> None:
-    for more in ({}, {"key": "k", "on_taken": "return"}, {"hold": True}):
+    for more in ({}, {"key": "k", "on_taken": "return"}, {"unstarted": True}):
         told = desk.post("/api/instances", {"machine": machine, "data": OURS[machine], **more}, who)
         assert (told.status_code, told.json()["type"]) == (403, "created-elsewhere"), told.text
         through = desk.engine.registry[machine].created_through

@@ -48,7 +48,7 @@ def test_databases_locks_backups_archives_and_exports_are_for_their_owner_alone(
         common = ("--database", url)
         with open_store(url) as store:
             store.write(lambda conn: None)
-            lock = store.hold_lock(uuid4())
+            lock = store.take_lock(uuid4())
             assert lock is not None
             made = {path.name for path in (tmp_path / "new/folders").iterdir()}
             assert {"post.db", "post.db-wal", "post.db-shm", "post.db-workers"} <= made

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Forbidden, ReviewHeld, moves
+from interlock.engine import Forbidden, ReviewClaimed, moves
 from interlock.engine.firing import allowed
 from interlock.engine.unit import Unit
 from interlock.machine import (
@@ -64,7 +64,7 @@ def test_an_event_over_http_waits_for_whoever_is_at_the_review(both: Desk) -> No
     it = both.asked().id
     hold(both, it)
     refused = both.post(f"/api/instances/{it}/events", {"event": "refuse"}, "member")
-    assert (refused.status_code, refused.json()["type"]) == (409, "review-held")
+    assert (refused.status_code, refused.json()["type"]) == (409, "review-claimed")
     assert_untouched(both, it)
 
 
@@ -185,7 +185,7 @@ def test_one_of_two_reviews_that_lead_the_same_way_is_enough(both: Desk) -> None
 def test_a_claim_holds_in_the_engine_whoever_asks(both: Desk) -> None:
     it = both.asked().id
     hold(both, it)
-    with pytest.raises(ReviewHeld):
+    with pytest.raises(ReviewClaimed):
         both.engine.fire(it, "refuse", actor=Actor(USER, "cli"))
     assert_untouched(both, it)
 

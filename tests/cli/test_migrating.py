@@ -141,7 +141,7 @@ def test_scripts_get_the_same_as_json(url: str) -> None:
     assert [(v["version"], v["goal"], v["served"]) for v in report["versions"]] == [(1, False, False), (2, True, True)]
     assert report["versions"][0]["problems"][0] == "state 'signing' is gone"
     assert report["moved"] == [{"from_version": 1, "from": "writing", "to_version": 2, "to": "writing", "count": 1}]
-    assert report["held"] == [{"version": 1, "state": "writing", "count": 1}]
+    assert report["busy"] == [{"version": 1, "state": "writing", "count": 1}]
     [refused] = report["refused"]
     assert (refused["state"], refused["count"], len(refused["examples"])) == ("signing", 1, 1)
 

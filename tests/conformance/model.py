@@ -91,12 +91,12 @@ class Model(Life):
                 raise No("InvalidData")
             if to == self.machine.failures.state:
                 raise No("InvalidData")  # a failure has an error, and its rule: law 6
-            hold = last and outcome.hold
-            if hold and not any(arm.state == to for arm in self.machine.arms):
+            unstarted = last and outcome.unstarted
+            if unstarted and not any(arm.state == to for arm in self.machine.arms):
                 raise No("InvalidData")
             at = micros(outcome.at) if last and outcome.at else 0
             data = dict(outcome.data or {}) if last else None
-            self.move(it, edge, By.WORKER, data=data, last=last, keep=keep, hold=hold, at=at)
+            self.move(it, edge, By.WORKER, data=data, last=last, keep=keep, unstarted=unstarted, at=at)
         for wanted in outcome.spawn:
             self.spawn(it, dict(wanted.data or {}), wanted.key)
 

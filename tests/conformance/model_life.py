@@ -75,7 +75,7 @@ class Life:
         key: str | None = None,
         priority: int = 2,
         at: Micros = 0,
-        hold: bool = False,
+        unstarted: bool = False,
         parent: Row | None = None,
         state: str | None = None,
     ) -> None:
@@ -116,7 +116,7 @@ class Life:
             parent["children"].append(number)
         self.instances.append(it)
         self.note(it, "created", by, to=it["state"])
-        self.enter(it, hold=hold, at=at)
+        self.enter(it, unstarted=unstarted, at=at)
 
     def take_key(self, it: Row) -> None:
         """Among live instances a key is one's own."""
@@ -147,7 +147,7 @@ class Life:
         data: Mapping[str, Any] | None = None,
         last: bool = True,
         keep: bool = False,
-        hold: bool = False,
+        unstarted: bool = False,
         at: Micros = 0,
         due: tuple[Micros, str] | None = None,
         kind: str = "moved",
@@ -164,7 +164,7 @@ class Life:
             self.let_go(it)
         self.note(it, kind, by, source=edge.source, to=edge.to, event=edge.on)
         it["previous"], it["state"] = edge.source, edge.to
-        self.enter(it, last=last, keep=keep, hold=hold, at=at, due=due)
+        self.enter(it, last=last, keep=keep, unstarted=unstarted, at=at, due=due)
 
     def leave_step(self, it: Row, step: str, *, done: bool) -> None:
         """A visit of a step ends when it is done; whatever leads back from a failure is the same visit."""
@@ -202,7 +202,7 @@ class Life:
         *,
         last: bool = True,
         keep: bool = False,
-        hold: bool = False,
+        unstarted: bool = False,
         at: Micros = 0,
         due: tuple[Micros, str] | None = None,
     ) -> None:
@@ -212,7 +212,7 @@ class Life:
             it["plan"] = NOTHING
             if due is not None:
                 it["plan"] = ("resume", *due)
-            elif state.kind is Kind.WORK and not hold:
+            elif state.kind is Kind.WORK and not unstarted:
                 it["plan"] = ("work", max(at, self.now), None)
         if not last:
             return

@@ -205,15 +205,15 @@ class Working(RuleBasedStateMachine):
     def first(self, customer: str, key: str | None) -> None:
         self.start(customer, key, 2, None, False)
 
-    @step(2, customer=customers, key=keys, priority=st.integers(0, 3), later=maybe_minutes, hold=seldom)
-    def start(self, customer: str, key: str | None, priority: int, later: int | None, hold: bool) -> None:
+    @step(2, customer=customers, key=keys, priority=st.integers(0, 3), later=maybe_minutes, unstarted=seldom)
+    def start(self, customer: str, key: str | None, priority: int, later: int | None, unstarted: bool) -> None:
         if len(self.ids) == MANY:
             return
         data, at = {"customer": customer}, self.moment(later)
         made = self.both(
-            lambda: self.engine.create("translation", data, key=key, priority=priority, at=at, hold=hold),
+            lambda: self.engine.create("translation", data, key=key, priority=priority, at=at, unstarted=unstarted),
             lambda: self.model.create(
-                data, By.SYSTEM, key=key, priority=priority, hold=hold, at=self.moment_micros(later) or 0
+                data, By.SYSTEM, key=key, priority=priority, unstarted=unstarted, at=self.moment_micros(later) or 0
             ),
         )
         if made is not None:
@@ -256,11 +256,11 @@ class Working(RuleBasedStateMachine):
         found = ways(self.model.instances[self.ids.index(claim.id)]["state"])
         return found[way % len(found)]
 
-    @step(5, n=which, way=which, note=notes, hold=seldom, later=maybe_minutes, times=st.integers(1, 2))
-    def finish(self, n: int, way: int, note: str | None, hold: bool, later: int | None, times: int) -> None:
+    @step(5, n=which, way=which, note=notes, unstarted=seldom, later=maybe_minutes, times=st.integers(1, 2))
+    def finish(self, n: int, way: int, note: str | None, unstarted: bool, later: int | None, times: int) -> None:
         data = {"note": note} if note is not None else None
         if claim := self.claimed(n):
-            outcome = Go(self.path(claim, way), data=data, hold=hold, at=self.moment(later))
+            outcome = Go(self.path(claim, way), data=data, unstarted=unstarted, at=self.moment(later))
             self.end(claim, outcome, times=times)
 
     @step(1, n=which, way=which, customer=customers, names=st.lists(keys, min_size=1, max_size=2))

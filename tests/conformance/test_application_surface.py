@@ -142,12 +142,12 @@ def test_a_queue_is_served_while_a_process_lives_that_works_on_it(trial: Trial) 
 def test_a_lease_changes_hands_beside_its_instance(trial: Trial) -> None:
     it, write, now = made(trial), trial.engine.store.write, trial.clock.now()
 
-    def held() -> leases.Kept | None:
-        return trial.engine.read(lambda conn: leases.kept(conn, "dock:1"))
+    def held() -> leases.LeaseRow | None:
+        return trial.engine.read(lambda conn: leases.read_row(conn, "dock:1"))
 
     assert held() is None
     first = trial.engine.leases.take("dock:1", "ann", HOUR, instance_id=it)
-    assert held() == leases.Kept("ann", now + span(HOUR), it)
+    assert held() == leases.LeaseRow("ann", now + span(HOUR), it)
     assert write(lambda conn: leases.prolong(conn, now, "dock:1", "ann", 2 * HOUR))
     assert not write(lambda conn: leases.prolong(conn, now, "dock:1", "bob", HOUR))
     later = now + span(2 * HOUR)
@@ -163,4 +163,4 @@ def test_a_lease_changes_hands_beside_its_instance(trial: Trial) -> None:
     assert not write(lambda conn: leases.free(conn, "dock:1", ["bob"], held_at=later + span(3 * HOUR)))
     assert not write(lambda conn: leases.free(conn, "dock:1", ["ann"]))
     assert write(lambda conn: leases.free(conn, "dock:1", ["ann", "bob"]))
-    assert held() == leases.Kept(None, None, None)
+    assert held() == leases.LeaseRow(None, None, None)

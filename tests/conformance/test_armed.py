@@ -145,7 +145,7 @@ def test_an_arms_guard_refuses_with_its_words_and_is_not_offered(store: Store) -
 
 
 def test_an_outcome_can_hold_the_next_work_until_it_is_armed(trial: Trial, waiting: UUID) -> None:
-    other = trial.create("letter", hold=True)
+    other = trial.create("letter", unstarted=True)
     trial.engine.fire(other, "begin", actor=ANN)
     do(trial, Go("waiting"))
     assert trial.claim() == []

@@ -231,8 +231,8 @@ def test_work_can_start_at_a_later_moment(trial: Trial) -> None:
     assert [claim.id for claim in trial.claim()] == [it]
 
 
-def test_work_can_be_held_until_an_event_starts_it(trial: Trial) -> None:
-    it = trial.create("letter", hold=True)
+def test_an_instance_can_be_created_unstarted_until_an_event_starts_its_work(trial: Trial) -> None:
+    it = trial.create("letter", unstarted=True)
     assert (trial.get(it).wake, trial.claim()) == (None, [])
     trial.engine.fire(it, "begin", actor=ANN)
     assert [claim.id for claim in trial.claim()] == [it]
@@ -240,7 +240,7 @@ def test_work_can_be_held_until_an_event_starts_it(trial: Trial) -> None:
 
 def test_work_that_no_event_could_start_cannot_be_held(trial: Trial) -> None:
     with pytest.raises(InvalidData, match=r"'ordered' cannot be held back: no event is declared that starts it"):
-        trial.create("parcel", hold=True)
+        trial.create("parcel", unstarted=True)
 
 
 def test_many_are_created_together_or_not_at_all(trial: Trial) -> None:

@@ -227,8 +227,8 @@ def test_a_failed_instance_without_a_dead_letter_waits_for_a_person(trial: Trial
     assert Allowed("retry", "working", ("system", "user")) in told.next
 
 
-def test_work_that_is_held_back_names_the_event_that_starts_it(trial: Trial) -> None:
-    it = visiting(trial, Go("held", hold=True))
+def test_work_that_is_not_started_names_the_event_that_starts_it(trial: Trial) -> None:
+    it = visiting(trial, Go("held", unstarted=True))
     told = explained(trial, it)
     assert (told.waits_for, told.by_itself) == ("event", ())
     assert "Its work is held back until somebody starts it with 'start'." in told.sentence

@@ -162,7 +162,7 @@ NONSENSE: list[tuple[str, Outcome, str]] = [
     ("no outcome", "a string", "returned str; it must return Go, Stay, Again or Fail"),  # type: ignore[list-item]
     ("data that is no data", Go("second", data=["x"]), "data must be a model or a mapping"),  # type: ignore[arg-type]
     ("data that JSON cannot hold", Go("second", data={"x": object()}), "data.x is a value of type object"),
-    ("holding what nothing starts", Go("second", hold=True), "cannot be held back"),
+    ("entering unstarted what nothing starts", Go("second", unstarted=True), "cannot be entered unstarted"),
     ("an unknown child", Go("second", spawn=(Spawn("parrot"),)), "there is no machine 'parrot'"),
     ("an unfit child", Go("second", spawn=(Spawn("parcel", {"weight": 0}),)), "weight: Input should be greater than 0"),
 ]

@@ -387,7 +387,7 @@ def test_what_a_worker_holds_is_left_to_it_and_taken_when_it_is_done(
     [claim] = old.claim()
     new = Process(store, clock, RENAMED)
     report = apply(new, renamed={"asking": "talking"})
-    assert (moved(report), dict(report.held)) == ({}, {(1, "new"): 1})
+    assert (moved(report), dict(report.busy)) == ({}, {(1, "new"): 1})
 
     def finish() -> None:
         old.engine.finish([Result(claim, Go("asking"))])
@@ -397,7 +397,7 @@ def test_what_a_worker_holds_is_left_to_it_and_taken_when_it_is_done(
     way = migrating.route(new.engine, "job", renamed={"asking": "talking"})
     report = migrating.apply(new.engine, way, ANN, patience=10)
     later.join()
-    assert (moved(report), dict(report.held)) == ({(1, "asking", 2, "talking"): 1}, {})
+    assert (moved(report), dict(report.busy)) == ({(1, "asking", 2, "talking"): 1}, {})
     assert [row.kind for row in new.engine.history(it)] == ["created", "moved", "migrated"]
 
 

@@ -31,15 +31,15 @@ def by_its_worker_alone(unit: Unit, claim: Claim) -> Instance | None:
 def test_the_model_finds_that_a_late_result_counts_when_a_claim_is_known(
     weaker: Check, monkeypatch: pytest.MonkeyPatch, sqlite_template: Path, tmp_path: Path
 ) -> None:
-    fenced = claiming.held
+    fenced = claiming.claimed
     patched = [m for name, m in sys.modules.items() if name.startswith("interlock.engine") and _has(m, fenced)]
     assert claiming in patched
     for module in patched:
-        monkeypatch.setattr(module, "held", weaker)
+        monkeypatch.setattr(module, "claimed", weaker)
     no_shrinking = settings(profile(200, soak=200), phases=[Phase.generate], report_multiple_bugs=False)
     with pytest.raises(AssertionError, match=A_LATE_WRITE):
         tell_stories(on_sqlite(sqlite_template, tmp_path), no_shrinking)
 
 
 def _has(module: object, function: object) -> bool:
-    return getattr(module, "held", None) is function
+    return getattr(module, "claimed", None) is function

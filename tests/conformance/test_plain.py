@@ -152,7 +152,7 @@ OUTCOMES: dict[str, Outcome] = {
     "a message": Go("shelf", messages=(Message("mail", "ann"),)),
     "a question": Go("shelf", asks=(Ask("good", YES),)),
     "a moment": Go("desk", at=moment(2_000_000_000_000_000)),
-    "work held back": Go("desk", hold=True),
+    "work not started": Go("desk", unstarted=True),
     "two moves": Go(("shelf", "end")),
     "one move in a list": Go(("shelf",)),
     "a timer": Go("clock"),
@@ -311,7 +311,7 @@ class Touchy:
     __hash__ = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("where", ["data", "spawn", "messages", "asks", "hold", "at", "reason", "to"])
+@pytest.mark.parametrize("where", ["data", "spawn", "messages", "asks", "unstarted", "at", "reason", "to"])
 def test_what_cannot_be_looked_at_does_not_hurt_those_beside_it(trial: Trial, where: str) -> None:
     ids = [trial.create("route") for _ in range(3)]
     claims = {claim.id: claim for claim in trial.claim(3)}

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import AlreadyDecided, Forbidden, InvalidData, NotFound, OpenReview, OutOfDate, ReviewHeld
+from interlock.engine import AlreadyDecided, Forbidden, InvalidData, NotFound, OpenReview, OutOfDate, ReviewClaimed
 from interlock.machine import SYSTEM, WORKER, Actor, Ask, Go, Outcome, Stay
 from interlock.store import Store, span
 from interlock.testing import Trial, broken_laws
@@ -252,9 +252,9 @@ def test_a_reviewer_who_is_at_it_keeps_others_from_deciding(trial: Trial) -> Non
     review = question(trial, bought(trial))
     claimed = trial.engine.reviews.claim(review.id, actor=ANN)
     assert (claimed.claimed_by, claimed.claimed_until) == ("user:ann", trial.clock.now() + span(timedelta(minutes=30)))
-    with pytest.raises(ReviewHeld, match=r"worked on by user:ann until 09:30 UTC"):
+    with pytest.raises(ReviewClaimed, match=r"worked on by user:ann until 09:30 UTC"):
         decide(trial, review, "reject", BOB, answer={"amount": 5})
-    with pytest.raises(ReviewHeld):
+    with pytest.raises(ReviewClaimed):
         trial.engine.reviews.claim(review.id, actor=BOB)
     assert decide(trial, review, "reject", ANN, answer={"amount": 5}).decided_by == "user:ann"
 
@@ -264,7 +264,7 @@ def test_a_reviewers_claim_runs_out(trial: Trial) -> None:
     trial.engine.reviews.claim(review.id, actor=ANN, length=timedelta(minutes=5))
     trial.clock.advance(timedelta(minutes=5))
     assert trial.engine.reviews.claim(review.id, actor=BOB).claimed_by == "user:bob"
-    with pytest.raises(ReviewHeld):
+    with pytest.raises(ReviewClaimed):
         decide(trial, review, "reject", ANN, answer={"amount": 5})
 
 

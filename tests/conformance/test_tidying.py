@@ -185,7 +185,7 @@ def test_workers_that_are_long_gone_go_unless_they_hold_something(trial: Trial, 
 def test_the_lock_file_of_a_worker_that_is_long_gone_goes_with_it(sqlite_url: str) -> None:
     with Trial([door], store=sqlite_url) as trial:
         store = trial.engine.store
-        path = store.hold_lock(UUID(int=1))
+        path = store.take_lock(UUID(int=1))
         assert path is not None
         store.drop_lock(path)
         Path(path).touch()  # as a process that was killed leaves it

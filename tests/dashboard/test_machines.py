@@ -242,7 +242,7 @@ def test_a_guard_that_refuses_leaves_no_way_onward() -> None:
         failed_step="parsing_pdf",
         data={},
         wake=None,
-        held_wake=None,
+        paused_wake=None,
         finished_at=None,
         due_event=None,
     )

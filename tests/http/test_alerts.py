@@ -66,7 +66,7 @@ def test_the_configuration_sets_thresholds_and_switches_rules_off(tuned: Desk) -
 
 
 def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
-    made = put(both, notify=["mail:ann@example.org", "webhook:shop"], hold=60, window=120, min_count=3, op=">=")
+    made = put(both, notify=["mail:ann@example.org", "webhook:shop"], for_seconds=60, window=120, min_count=3, op=">=")
     assert made.status_code == 200
     assert made.json() == {
         "name": "crowd",
@@ -77,7 +77,7 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
         "machine": "order",
         "state": "asked",
         "window": 120,
-        "hold": 60,
+        "for_seconds": 60,
         "min_count": 3,
         "notify": ["mail:ann@example.org", "webhook:shop"],
         "repeat_every": 14_400,
@@ -85,7 +85,7 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
     assert both.get("/api/alert-rules").json()["rules"][-1] == made.json()
     assert put(both, threshold=9).json()["threshold"] == 9
     own = [r for r in both.get("/api/alert-rules").json()["rules"] if not r["built_in"]]
-    assert [(r["name"], r["threshold"], r["hold"]) for r in own] == [("crowd", 9, 0)]
+    assert [(r["name"], r["threshold"], r["for_seconds"]) for r in own] == [("crowd", 9, 0)]
     gone = both.call("owner", "DELETE", "/api/alert-rules/crowd")
     assert (gone.status_code, gone.json()) == (200, {"name": "crowd"})
     assert both.call("owner", "DELETE", "/api/alert-rules/crowd").status_code == 404
@@ -116,7 +116,7 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
         ("crowd", {"threshold": "many"}, "body.threshold"),
         ("crowd", {"window": 59}, "body.window"),
         ("crowd", {"repeat_every": 1}, "body.repeat_every"),
-        ("crowd", {"hold": -1}, "body.hold"),
+        ("crowd", {"for_seconds": -1}, "body.for_seconds"),
         ("crowd", {"min_count": -1}, "body.min_count"),
         ("crowd", {"colour": "red"}, "body.colour"),
         ("queue_lag", {}, "the rule 'queue_lag' is built in; change it in the configuration"),

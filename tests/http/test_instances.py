@@ -44,7 +44,7 @@ def test_a_key_that_is_taken_names_the_instance_that_has_it(desk: Desk) -> None:
         ({"machine": "order", "at": "2026-01-01T00:00:00"}, 422, "no time zone"),
         ({"machine": "order", "workspace": "south"}, 404, "workspace 'south'"),
         ({"machine": "order", "key": "\x00"}, 422, "has a NUL character"),
-        ({"machine": "order", "hold": True}, 422, "cannot be held back"),
+        ({"machine": "order", "unstarted": True}, 422, "cannot be entered unstarted"),
         ({}, 422, "body.machine"),
     ],
 )

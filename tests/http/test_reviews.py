@@ -111,7 +111,7 @@ def test_who_claims_a_review_holds_it_for_half_an_hour(both: Desk) -> None:
     assert claimed["claimed_by"] == "user:reviewer/t"
     for action, body in (("claim", {}), ("release", {}), ("decide", YES)):
         refused = both.post(f"{path}/{action}", body, "member")
-        assert (refused.status_code, refused.json()["type"]) == (409, "review-held"), action
+        assert (refused.status_code, refused.json()["type"]) == (409, "review-claimed"), action
         assert "user:reviewer/t until 09:30 UTC" in refused.json()["detail"]
     assert both.post(f"{path}/claim", who="reviewer").status_code == 200
     both.clock.advance(timedelta(minutes=31))

@@ -133,7 +133,7 @@ NONSENSE: dict[str, Any] = {
     "a transition for people": Go("withdrawn"),
     "data that is a text": Go("done", data="text"),  # type: ignore[arg-type]
     "data that is an object": Go("done", data=object()),  # type: ignore[arg-type]
-    "a final state held back": Go("done", hold=True),
+    "a final state entered unstarted": Go("done", unstarted=True),
     "a moment that is a text": Go("doing", at="tomorrow"),  # type: ignore[arg-type]
     "a moment without a zone": Go("doing", at=datetime(2026, 1, 1)),  # noqa: DTZ001
     "a child that is a text": Go("done", spawn=("child",)),  # type: ignore[arg-type]

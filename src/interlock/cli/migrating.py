@@ -46,7 +46,7 @@ def migrate(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Move running instances to another version. Exit code 1 when some cannot be moved, or are still held."""
+    """Move running instances to another version. Exit code 1 when some cannot be moved, or are still busy."""
     from interlock.engine.versions import migrating
     from interlock.machine import USER, Actor
 
@@ -95,7 +95,7 @@ def migrate(
         _print(told, applied=apply)
     if report.stopped:
         raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(1 if report.refused or (apply and report.held) else 0)
+    raise typer.Exit(1 if report.refused or (apply and report.busy) else 0)
 
 
 def _maps(given: list[str]) -> dict[str, str]:
@@ -169,7 +169,7 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
             for problem in v["problems"]:
                 typer.echo(f"  version {v['version']}: {short(problem, 150)}")
     moved, refused = sum(one["count"] for one in told["moved"]), sum(one["count"] for one in told["refused"])
-    held = sum(one["count"] for one in told["held"])
+    busy = sum(one["count"] for one in told["busy"])
     if told["moved"]:
         typer.echo("\nmoved" if applied else "\nwould be moved")
         table(
@@ -183,7 +183,7 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
         ("data", "fields", ("field", "what")),
         ("timers", "timers", ("state", "change")),
         ("reviews", "reviews", ("state", "what")),
-        ("held by workers, left alone for now", "held", ("version", "state")),
+        ("claimed by workers, left alone for now", "busy", ("version", "state")),
     ):
         if told[key]:
             typer.echo(f"\n{title}")
@@ -200,9 +200,9 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
                 typer.echo(f"    {example['instance']}  {detail}".rstrip())
     done = "moved" if applied else "would be moved"
     typer.echo(
-        f"\n{moved:,} {done}, {held:,} held by workers, {refused:,} {'refused' if applied else 'would be refused'}"
+        f"\n{moved:,} {done}, {busy:,} claimed by workers, {refused:,} {'refused' if applied else 'would be refused'}"
     )
     if told["stopped"]:
         typer.echo("stopped before the end; run it again to go on with the others")
-    elif applied and held:
+    elif applied and busy:
         typer.echo("run it again when the workers are done with them")

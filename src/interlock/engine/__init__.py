@@ -36,7 +36,7 @@ from interlock.engine.errors import (
     NotServed,
     OutOfDate,
     Refused,
-    ReviewHeld,
+    ReviewClaimed,
     StillAtWork,
     Unreadable,
 )
@@ -81,7 +81,7 @@ __all__ = [
     "QuestionClosed",
     "Refused",
     "Result",
-    "ReviewHeld",
+    "ReviewClaimed",
     "StillAtWork",
     "Unit",
     "Unreadable",

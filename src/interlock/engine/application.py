@@ -22,7 +22,7 @@ from interlock.engine.audit.replaying import history
 from interlock.engine.creating import create
 from interlock.engine.errors import NotFound
 from interlock.engine.failing import taken_up
-from interlock.engine.finishing import must_hold
+from interlock.engine.finishing import require_claim
 from interlock.engine.firing import fire, under_way
 from interlock.engine.instance import Instance
 from interlock.engine.isolation import named, passes
@@ -53,9 +53,9 @@ __all__ = [
     "instances",
     "is_served",
     "lock_by_keys",
-    "must_hold",
     "named",
     "passes",
+    "require_claim",
     "send",
     "set_aside",
     "spawn",

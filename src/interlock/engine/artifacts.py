@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from interlock.engine import values
 from interlock.engine.claiming import Claim
 from interlock.engine.errors import InvalidData, NotFound
-from interlock.engine.finishing import must_hold
+from interlock.engine.finishing import require_claim
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor
 from interlock.store import Micros
@@ -62,7 +62,7 @@ def keep(
 
 
 def keep_fenced(unit: Unit, claim: Claim, name: str, content: bytes, *, media_type: str) -> str:
-    must_hold(unit, claim)
+    require_claim(unit, claim)
     return keep(
         unit, claim.id, name, content, media_type=media_type, actor=Actor(WORKER, str(claim.worker)), step=claim.step
     )

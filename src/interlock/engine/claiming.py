@@ -186,8 +186,8 @@ def acting(worker: UUID) -> Actor:
     return Actor(WORKER, str(worker))
 
 
-def held(unit: Unit, claim: Claim) -> Instance | None:
-    """The claimed instance, if the claim still holds."""
+def claimed(unit: Unit, claim: Claim) -> Instance | None:
+    """The claimed instance, or None if the claim is no longer valid."""
     instance = unit.known.get(claim.id) or unit.lock_many([claim.id]).get(claim.id)
     if instance is None or (instance.holder, instance.fence, instance.wake) != (claim.worker, claim.fence, "lease"):
         return None

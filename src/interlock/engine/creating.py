@@ -36,7 +36,7 @@ def create(
     host: str | None = None,
     labels: Mapping[str, str] | None = None,
     at: Micros | None = None,
-    hold: bool = False,
+    unstarted: bool = False,
     state: str | None = None,
     parent: Instance | None = None,
     payload: Mapping[str, Any] | None = None,
@@ -90,8 +90,8 @@ def create(
         updated_at=unit.now,
     )
     instance.set_data(valid)
-    if hold:
-        moves.can_be_held(machine, instance.state)
+    if unstarted:
+        moves.check_unstarted(machine, instance.state)
     if take_key_from is not None:
         take_key_from.unique_key = None
         unit.touch(take_key_from)
@@ -103,7 +103,7 @@ def create(
     if payload:
         text = payload_text({**payload, "set": valid})
     unit.record(instance, "created", actor, to_state=instance.state, text=joined(identity(instance), text))
-    moves.enter(unit, instance, machine, hold=hold, at=at)
+    moves.enter(unit, instance, machine, unstarted=unstarted, at=at)
     if instance.state in machine.followers:
         moves.follow(unit, instance, machine, Edge("", instance.state, "created", frozenset(), None), actor)
     return instance

@@ -205,7 +205,7 @@ def _again_here(unit: Unit, instance: Instance, machine: Machine, actor: Actor, 
         unit.closed_reviews.append(instance.id)
     unit.record(instance, "retried", actor, payload=payload)
     if instance.paused_at is not None:
-        instance.held_wake, instance.held_due = "work", unit.now
+        instance.paused_wake, instance.paused_due = "work", unit.now
     else:
         instance.wake, instance.due_at, instance.due_event = "work", unit.now, None
 

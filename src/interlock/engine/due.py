@@ -152,18 +152,18 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
         dead = [row.id for row in found if row.beats == beats.get(row.id)]
     if not dead:
         return 0
-    look = held_by(dead)
+    look = claimed_by(dead)
     taken = serve(unit, look)
     # Rows that somebody holds at this moment were passed over; the next round takes them.
-    held = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
-    left = unit.conn.execute(held).scalar_one()
+    claimed = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
+    left = unit.conn.execute(claimed).scalar_one()
     if left <= taken:
         unit.conn.execute(sa.update(t.worker).where(t.worker.c.id.in_(dead)).values(status="lost"))
     return taken
 
 
-def held_by(dead: Sequence[UUID]) -> Look:
-    """What these workers hold, to be taken back."""
+def claimed_by(dead: Sequence[UUID]) -> Look:
+    """The instances that these workers have claimed."""
 
     def where(_: Unit) -> sa.Select[Any]:
         return sa.select(I).where(picking.waking("lease"), I.c.holder.in_(dead)).order_by(I.c.due_at)

@@ -18,9 +18,9 @@ from uuid_utils.compat import uuid7
 
 from interlock.engine import limits, moves, unsettled, values, visits
 from interlock.engine.answers import keepable
-from interlock.engine.claiming import Claim, held
+from interlock.engine.claiming import Claim, claimed
 from interlock.engine.errors import InvalidData, NotFound
-from interlock.engine.finishing import must_hold
+from interlock.engine.finishing import require_claim
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, hidden, shortened
 from interlock.engine.unit import Unit
@@ -100,7 +100,7 @@ def intend(
 
     Without `asks` nobody is asked what came of it when its worker is lost: it counts as failed.
     """
-    instance = must_hold(unit, claim)
+    instance = require_claim(unit, claim)
     values.indexed(kind, "the effect's kind", values.NAME)
     wanted = request_hash(request)
     named, found = _find(unit.conn, instance, step_of(claim, instance), kind, key, lock=True)
@@ -239,7 +239,7 @@ def _other_request(found: Effect, kind: str, wanted: str, *, given: bool) -> str
 
 def sent(unit: Unit, claim: Claim, effect_id: UUID) -> None:
     """It goes out now; under the fence, so that only the holder sends."""
-    must_hold(unit, claim)
+    require_claim(unit, claim)
     done = unit.conn.execute(
         sa.update(E)
         .where(E.c.id == effect_id, unsettled.sender() == claim.id, E.c.fence == claim.fence, E.c.status == "intended")
@@ -282,7 +282,7 @@ def settle(
         unsettled.settled(unit, instance.id, effect_id)
     # A worker that no longer holds the instance reports: nobody else will tell the people who moved it. That nothing
     # is known is no answer: the step asks when it comes back, or the sweep does.
-    if claim is not None and status != "unknown" and held(unit, claim) is None:
+    if claim is not None and status != "unknown" and claimed(unit, claim) is None:
         evidence = {"effect": str(effect_id), "kind": found.kind, "status": status, "state": instance.state}
         moves.ask(unit, instance, (Ask("late_answer", LATE, evidence),))
     unit.cover_stored(E, E.c.id == effect_id)

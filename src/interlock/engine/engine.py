@@ -193,7 +193,7 @@ class Engine:
         host: str | None = None,
         labels: Mapping[str, str] | None = None,
         at: datetime | None = None,
-        hold: bool = False,
+        unstarted: bool = False,
         by_application: bool = False,
     ) -> Instance:
         """Start an instance; KeyTaken when another has its key.
@@ -215,7 +215,7 @@ class Engine:
                 host=host,
                 labels=labels,
                 at=start,
-                hold=hold,
+                unstarted=unstarted,
                 by_application=by_application,
             ),
             name="create",

@@ -108,7 +108,7 @@ class AlreadyDecided(EngineError):
     """The review has its decision; the first one counts."""
 
 
-class ReviewHeld(EngineError):
+class ReviewClaimed(EngineError):
     """Another reviewer is working on this review."""
 
 

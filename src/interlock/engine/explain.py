@@ -191,7 +191,7 @@ class _Reader:
                     f"Step {letter.step!r} failed for good and its dead letter was {letter.status} by "
                     f"{letter.closed_by}; it waits for a person to move it on"
                 )
-            return "event", f"Its work is held back until somebody starts it with {starts or 'no event'}"
+            return "event", f"Its work is not started: somebody starts it with {starts or 'no event'}"
         return self._waiting(state.waits_for)
 
     def _dead(self, letter: sa.Row[Any]) -> str:

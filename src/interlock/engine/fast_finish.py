@@ -51,14 +51,14 @@ NEEDED = (
 )
 """What is read of the row."""
 _needed = columns(*NEEDED)
-_beside = attrgetter("data", "spawn", "messages", "asks", "hold", "at")
+_beside = attrgetter("data", "spawn", "messages", "asks", "unstarted", "at")
 NOTHING = _beside(Go(""))
 """What an outcome says beside its way, if it says nothing. Compared by identity: what is there is the application's,
 and may raise when it is compared."""
 SETS = ("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "entered_at", "updated_at")
 LEFT = {
     *("machine", "version", "workspace", "key", "data", "labels", "priority", "failed_step", "last_error"),
-    *("held_wake", "held_due", "parent", "root", "depth", "trace_id", "created_at"),
+    *("paused_wake", "paused_due", "parent", "root", "depth", "trace_id", "created_at"),
 }
 """What a plain move neither looks at nor changes."""
 assert set(COLUMNS) - {*USUAL, *NEEDED, *SETS} == LEFT, (

@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import error_details, failing, fast_finish, limits, lineage, moves, unsettled, values
-from interlock.engine.claiming import DATA, Claim, acting, held
+from interlock.engine.claiming import DATA, Claim, acting, claimed
 from interlock.engine.errors import Fenced, InvalidData, items_own
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
@@ -105,7 +105,7 @@ def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | 
 
 
 def _apply(unit: Unit, result: Result) -> bool:
-    instance = held(unit, result.claim)
+    instance = claimed(unit, result.claim)
     if instance is None:
         return False
     machine, actor = result.claim.machine, acting(result.claim.worker)
@@ -194,8 +194,8 @@ def _go(
     for number, to in enumerate(outcome.path):
         edge = _edge(instance, machine, to, actor)
         last = number == end
-        if last and outcome.hold:
-            moves.can_be_held(machine, edge.to)
+        if last and outcome.unstarted:
+            moves.check_unstarted(machine, edge.to)
         moves.move(
             unit,
             instance,
@@ -206,7 +206,7 @@ def _go(
             payload=payload if number == 0 else None,
             last=last,
             keep_lease=keep_lease,
-            hold=last and outcome.hold,
+            unstarted=last and outcome.unstarted,
             at=micros(outcome.at) if last and outcome.at is not None else None,
         )
     _beside(unit, instance, outcome, actor)
@@ -231,9 +231,9 @@ def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
     raise InvalidData(f"the transition {instance.state!r} → {to!r} does not pass: {'; '.join(whys)}")
 
 
-def must_hold(unit: Unit, claim: Claim) -> Instance:
-    """The instance, or Fenced: what a handler wants to write, it may write only while it holds the instance."""
-    instance = held(unit, claim)
+def require_claim(unit: Unit, claim: Claim) -> Instance:
+    """The claimed instance. Raises Fenced if the claim is no longer valid: then the handler may write nothing."""
+    instance = claimed(unit, claim)
     if instance is None:
         raise Fenced(
             f"{claim.machine.name} {claim.id} was taken away from this worker (fence {claim.fence}): "
@@ -244,7 +244,7 @@ def must_hold(unit: Unit, claim: Claim) -> Instance:
 
 def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reason: str = "") -> Instance:
     """Move from inside a handler and go on working: the lease stays."""
-    instance = must_hold(unit, claim)
+    instance = require_claim(unit, claim)
     machine, actor = claim.machine, acting(claim.worker)
     if to in machine.states and not (machine.starts_work(to) or machine.runs_when_armed(to)):
         raise InvalidData(f"nobody works in {to!r}, so no lease is kept there; return Go({to!r}) instead")
@@ -260,7 +260,7 @@ def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reas
 
 def save(unit: Unit, claim: Claim, data: Patch, *, reason: str = "") -> Instance:
     """Keep what a handler has reached so far; its own history row, no move."""
-    instance = must_hold(unit, claim)
+    instance = require_claim(unit, claim)
     change = moves.change_data(claim.machine, instance, data)
     if change:
         unit.record(
@@ -274,7 +274,7 @@ def save(unit: Unit, claim: Claim, data: Patch, *, reason: str = "") -> Instance
 
 def extend(unit: Unit, claim: Claim) -> Micros:
     """The handler is alive: it gets its whole time limit again, from now."""
-    instance = must_hold(unit, claim)
+    instance = require_claim(unit, claim)
     instance.due_at = unit.now + span(claim.work.timeout)
     unit.touch(instance)
     return instance.due_at
@@ -285,7 +285,7 @@ def give_back(unit: Unit, claims: Sequence[Claim]) -> int:
     unit.lock_many([claim.id for claim in claims])
     done = 0
     for claim in claims:
-        instance = held(unit, claim)
+        instance = claimed(unit, claim)
         if instance is None:
             continue
         done += 1
@@ -296,7 +296,7 @@ def give_back(unit: Unit, claims: Sequence[Claim]) -> int:
 
 
 def orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
-    """Claims that were committed while the worker lost the answer: it holds them and does not know it."""
+    """Give back claims that were committed although the worker never got the answer."""
     unit.lock_many(fences)
     done = 0
     for instance_id, fence in fences.items():
@@ -312,7 +312,7 @@ def orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
 
 def progress(unit: Unit, claim: Claim, fraction: float, message: str) -> None:
     """How far the handler is, for those who watch; the last word replaces the one before."""
-    instance = must_hold(unit, claim)
+    instance = require_claim(unit, claim)
     unit.conn.execute(sa.delete(t.progress).where(t.progress.c.instance_id == instance.id))
     unit.insert(
         t.progress,
@@ -325,7 +325,7 @@ def progress(unit: Unit, claim: Claim, fraction: float, message: str) -> None:
 
 def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
     """Put messages into the outbox from inside a handler, under its fence."""
-    instance = must_hold(unit, claim)
+    instance = require_claim(unit, claim)
     moves.send(unit, instance, messages)
     told = [f"{message.channel} to {message.to}" for message in messages]
     unit.record(instance, "sent", acting(claim.worker), payload={"messages": told, "step": claim.step})
@@ -333,7 +333,7 @@ def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
 
 def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:
     """Create a child from inside a handler, under its fence; None when a check refused it, with its row."""
-    return lineage.spawn(unit, must_hold(unit, claim), wanted, acting(claim.worker))
+    return lineage.spawn(unit, require_claim(unit, claim), wanted, acting(claim.worker))
 
 
 def ran_out(unit: Unit, instance: Instance) -> None:

@@ -72,7 +72,7 @@ def _open_to(guard: Guard | None, by: frozenset[By], instance: Instance, actor: 
 
 def under_way(instance: Instance) -> bool:
     """Whether its work runs, or is about to."""
-    return instance.wake in {"work", "lease", "blocked"} or instance.held_wake == "work"
+    return instance.wake in {"work", "lease", "blocked"} or instance.paused_wake == "work"
 
 
 def expect(instance: Instance, seq: int | None) -> None:
@@ -242,7 +242,7 @@ def _arm(
         unit.closed_reviews.append(instance.id)
     unit.record(instance, "armed", actor, event=arm.on, payload={**payload, **change})
     if instance.paused_at is not None:
-        instance.held_wake, instance.held_due = "work", unit.now
+        instance.paused_wake, instance.paused_due = "work", unit.now
     else:
         instance.wake, instance.due_at, instance.due_event = "work", unit.now, None
 

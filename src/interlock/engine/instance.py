@@ -63,8 +63,8 @@ class Instance:
     claimed_at: Micros | None = None
     blocked_on: str | None = None
     paused_at: Micros | None = None
-    held_wake: str | None = None
-    held_due: Micros | None = None
+    paused_wake: str | None = None
+    paused_due: Micros | None = None
     parent: UUID | None = None
     root: UUID = NOBODY
     depth: int = 0

@@ -66,7 +66,7 @@ def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | 
     if beats is not None:  # one that has beaten since is spared
         now = {worker.id: worker.beats for worker in engine.read(workers.alive)}
         dead = [one for one in dead if now.get(one) == beats.get(one)]
-    done = _one_by_one(engine, due.held_by(dead))
+    done = _one_by_one(engine, due.claimed_by(dead))
     return done + engine.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
 
 
@@ -135,8 +135,8 @@ def set_aside(
 
     def job(unit: Unit) -> bool:
         instance = unit.lock(instance_id)
-        held = (instance.fence, instance.wake) == (fence, "lease")
-        if seq not in (None, instance.seq) or (fence is not None and not held):
+        claimed = (instance.fence, instance.wake) == (fence, "lease")
+        if seq not in (None, instance.seq) or (fence is not None and not claimed):
             return False
         last_resort.set_aside(unit, instance, error, why)
         return True

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine.errors import Forbidden, ReviewHeld
+from interlock.engine.errors import Forbidden, ReviewClaimed
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
 from interlock.machine import Actor, By, Machine
@@ -40,17 +40,17 @@ class Asked:
 
 
 def may_fire(unit: Unit, instance: Instance, machine: Machine, event: str, by: frozenset[By], actor: Actor) -> None:
-    """Forbidden or ReviewHeld where the event answers a review that is not this actor's to answer.
+    """Forbidden or ReviewClaimed where the event answers a review that is not this actor's to answer.
 
     Where several open reviews lead to the event, one of them that this actor may answer is enough.
     """
     if actor.kind not in OUTSIDE or not by & PEOPLE:
         return
-    problem: Forbidden | ReviewHeld | None = None
+    problem: Forbidden | ReviewClaimed | None = None
     for found in _asked(unit, instance, event):
         try:
             check(found, actor, unit.now)
-        except (Forbidden, ReviewHeld) as error:
+        except (Forbidden, ReviewClaimed) as error:
             problem = problem or error
         else:
             return
@@ -100,12 +100,12 @@ def has_role(actor: Actor, role: str) -> bool:
 
 
 def not_held(found: Asked, actor: Actor, now: Micros) -> None:
-    """ReviewHeld while somebody else has claimed it."""
+    """ReviewClaimed while somebody else has claimed it."""
     if found.claimed_by is None or found.claimed_until is None or found.claimed_until <= now:
         return
     holder = Actor.parse(found.claimed_by)
     # Whoever became an owner meanwhile is still the same person.
     if holder.name != actor.name or not {holder.kind, actor.kind} <= PEOPLE:
-        raise ReviewHeld(
+        raise ReviewClaimed(
             f"review {found.id} is being worked on by {found.claimed_by} until {moment(found.claimed_until):%H:%M} UTC"
         )

@@ -79,11 +79,11 @@ def lock(unit: Unit, keys: Iterable[str]) -> None:
     if unit.core.store.one_writer:
         return
     for key in sorted(set(keys) - unit.locked):
-        held = None
-        while held is None:  # the row that was there may have been tidied away while we waited for its lock
+        locked = None
+        while locked is None:  # the row that was there may have been tidied away while we waited for its lock
             unit.conn.execute(upsert(t.limit_key).values(key=key).on_conflict_do_nothing())
             one = sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update()
-            held = unit.conn.execute(one).first()
+            locked = unit.conn.execute(one).first()
         unit.locked.add(key)
 
 

@@ -87,7 +87,7 @@ def move(
     payload: Mapping[str, Any] | None = None,
     last: bool = True,
     keep_lease: bool = False,
-    hold: bool = False,
+    unstarted: bool = False,
     at: Micros | None = None,
     due: tuple[Micros, str] | None = None,
     kind: str = "moved",
@@ -112,7 +112,7 @@ def move(
         dwell=max(unit.now - instance.entered_at, 0) or None,
     )
     instance.previous, instance.state = edge.source, edge.to
-    enter(unit, instance, machine, last=last, keep_lease=keep_lease, hold=hold, at=at, due=due)
+    enter(unit, instance, machine, last=last, keep_lease=keep_lease, unstarted=unstarted, at=at, due=due)
     if machine.reviews and (instance.finished_at is not None or not _is_retried(machine, edge, payload)):
         close_questions(unit, instance, f"the instance moved to {edge.to!r}")
     if edge.to in machine.followers:
@@ -158,7 +158,7 @@ def _interrupts(instance: Instance, machine: Machine, payload: Mapping[str, Any]
         return False  # it waits to be begun
     if payload is not None and ("error" in payload or payload.get("why") == "worker_lost"):
         return False
-    if instance.wake in {"work", "lease", "blocked"} or instance.held_wake == "work":
+    if instance.wake in {"work", "lease", "blocked"} or instance.paused_wake == "work":
         return True
     # It failed for good and rests in its step, or its worker was lost: the step is not done either.
     if instance.stored_failures:
@@ -177,10 +177,12 @@ def follow(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: 
         unit.following = inside and not unit.attempts[-1].saved
 
 
-def can_be_held(machine: Machine, state: str) -> None:
-    """Work that is held back needs an event to start it, or it would wait in silence."""
+def check_unstarted(machine: Machine, state: str) -> None:
+    """Refuse to enter a state unstarted that no event starts: it would wait without an end."""
     if not any(arm.state == state for arm in machine.arms):
-        raise InvalidData(f"{machine.name} in {state!r} cannot be held back: no event is declared that starts it (Arm)")
+        raise InvalidData(
+            f"{machine.name} in {state!r} cannot be entered unstarted: declare an event that starts its work (Arm)"
+        )
 
 
 def leave(unit: Unit, instance: Instance, machine: Machine, *, keep_lease: bool = False) -> None:
@@ -207,7 +209,7 @@ def enter(
     *,
     last: bool = True,
     keep_lease: bool = False,
-    hold: bool = False,
+    unstarted: bool = False,
     at: Micros | None = None,
     due: tuple[Micros, str] | None = None,
 ) -> None:
@@ -220,10 +222,10 @@ def enter(
         when: Micros | None = None
         if due is not None:
             wake, (when, instance.due_event) = "resume", due
-        elif state.kind is Kind.WORK and not hold:
+        elif state.kind is Kind.WORK and not unstarted:
             wake, when = "work", max(at or 0, unit.now)
         if instance.paused_at is not None:
-            instance.held_wake, instance.held_due = wake, when
+            instance.paused_wake, instance.paused_due = wake, when
         else:
             instance.wake, instance.due_at = wake, when
     if not last:
@@ -233,7 +235,7 @@ def enter(
         if instance.paused_at is not None:
             unit.record(instance, "resumed", SYSTEM_ACTOR, payload={"reason": "it rests, so its pause is over"})
             instance.wake = instance.due_at = None
-            instance.paused_at = instance.held_wake = instance.held_due = None
+            instance.paused_at = instance.paused_wake = instance.paused_due = None
         instance.finished_at = instance.updated_at
         if machine.key is KeyScope.LIVE:
             instance.unique_key = None

@@ -31,8 +31,8 @@ def pause(
     if instance.paused_at is None:
         # Work that a worker held, or that waited for a slot, is simply ready again afterwards.
         working = instance.wake in {"lease", "blocked"}
-        instance.held_wake = "work" if working else instance.wake
-        instance.held_due = unit.now if working else instance.due_at
+        instance.paused_wake = "work" if working else instance.wake
+        instance.paused_due = unit.now if working else instance.due_at
         moves.drop_lease(unit, instance, machine)
         instance.blocked_on = None
     instance.paused_at = instance.updated_at
@@ -47,6 +47,6 @@ def resume(unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "") -> 
     if instance.paused_at is None:
         raise Refused(f"{instance.machine} {instance.id} is not paused", allowed(instance, unit.machine(instance)))
     unit.record(instance, "resumed", actor, payload={"reason": reason})
-    instance.wake, instance.due_at = instance.held_wake, instance.held_due
-    instance.paused_at = instance.held_wake = instance.held_due = None
+    instance.wake, instance.due_at = instance.paused_wake, instance.paused_due
+    instance.paused_at = instance.paused_wake = instance.paused_due = None
     return instance

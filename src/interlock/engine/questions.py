@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from interlock.engine import effects, error_details, moves, reviews, values, visits
 from interlock.engine.claiming import Claim, acting
 from interlock.engine.errors import InvalidData, NotFound, items_own
-from interlock.engine.finishing import must_hold
+from interlock.engine.finishing import require_claim
 from interlock.engine.instance import Instance
 from interlock.engine.text import shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -89,7 +89,7 @@ def ask(
     The lease reaches to the deadline, and a whole time limit beyond: the handler is not charged for the time that the
     person takes.
     """
-    instance = must_hold(unit, claim)
+    instance = require_claim(unit, claim)
     fallback = {"decision": default, "answer": _checked(claim.machine, name, review, deadline, default, default_form)}
     step = effects.step_of(claim, instance)
     visit = visits.of(unit.conn, instance.id, instance.parent, step).key

@@ -276,7 +276,7 @@ def _carry_out(
 def _go_on(unit: Unit, instance: Instance, letter_id: UUID, actor: Actor) -> None:
     """The outcome is known now, so the step goes on with that knowledge, unless somebody acted meanwhile."""
     letter = deadletters.get(unit.conn, letter_id)
-    planned = instance.wake if instance.paused_at is None else instance.held_wake
+    planned = instance.wake if instance.paused_at is None else instance.paused_wake
     if letter.status == "open" and (instance.state, planned) == (letter.state, None):
         deadletters.retry(unit, letter_id, actor, reason="the effect was verified")
 

@@ -53,8 +53,8 @@ def _lost(conn: sa.Connection, starter: Starter, now: Micros) -> str:
         token = conn.execute(sa.select(T.c.until, T.c.revoked_at).where(T.c.id == starter.token)).first()
         if token is None or token.revoked_at is not None or (token.until is not None and token.until <= now):
             return f"the token that {person.name} started it with is over"
-    held = {row.workspace: row.role for row in conn.execute(sa.select(M).where(M.c.person_id == starter.person))}
+    roles = {row.workspace: row.role for row in conn.execute(sa.select(M).where(M.c.person_id == starter.person))}
     for workspace, enough in sorted(starter.roles.items()):
-        if held.get(workspace) not in enough:
+        if roles.get(workspace) not in enough:
             return f"{person.name}, who started it, has not the role in workspace {workspace!r} any more that it needs"
     return ""

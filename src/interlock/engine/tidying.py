@@ -60,7 +60,7 @@ def tidy(
 def _limits(unit: Unit, after: str | None, batch: int, removed: Counter[str]) -> str | None:
     """The next keys of limits. Each is held by its lock, so that nobody counts under it meanwhile."""
     keys = sorted(set(_keys(unit, after or "", batch)))[:batch]
-    mine = _held(unit, keys)
+    mine = _locked(unit, keys)
     gone: Counter[str] = Counter()
     for before, some in _by_age(unit, mine):
         gone["limit_use"] += unit.conn.execute(sa.delete(U).where(U.c.key.in_(some), U.c.at <= before)).rowcount
@@ -78,7 +78,7 @@ def _keys(unit: Unit, after: str, batch: int) -> Iterator[str]:
         yield from unit.conn.execute(query).scalars()
 
 
-def _held(unit: Unit, keys: Sequence[str]) -> list[str]:
+def _locked(unit: Unit, keys: Sequence[str]) -> list[str]:
     """Those of the keys that nobody else holds, held until the commit; on SQLite the writer is alone anyway."""
     if not keys or unit.core.store.one_writer:
         return list(keys)
@@ -141,8 +141,8 @@ def _leases(unit: Unit, after: str | None, batch: int, removed: Counter[str]) ->
 
 def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
     """Workers that stopped or were lost a while ago and hold nothing."""
-    held = sa.exists().where(picking.waking("lease"), I.c.holder == W.c.id)
-    ended = sa.and_(W.c.status.in_(("stopped", "lost")), W.c.until <= unit.now - span(WORKERS), ~held)
+    working = sa.exists().where(picking.waking("lease"), I.c.holder == W.c.id)
+    ended = sa.and_(W.c.status.in_(("stopped", "lost")), W.c.until <= unit.now - span(WORKERS), ~working)
     files = unit.conn.execute(sa.select(W.c.lock_file).where(ended, W.c.lock_file.is_not(None)).limit(batch)).scalars()
     unit.after_commit += [partial(unit.core.store.remove_lock, path) for path in files]
     return _some(unit, W, ended, batch, removed)

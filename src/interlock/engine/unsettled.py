@@ -40,7 +40,7 @@ _IN_ITS_STEP = sa.or_(E.c.step == I.c.state, E.c.step.like(I.c.state.concat(":%"
 _FAILED_THERE = sa.or_(I.c.failed_step == E.c.step, I.c.failures.like(sa.literal('%"').concat(E.c.step).concat("|%")))
 _COMES_BACK = sa.and_(
     I.c.finished_at.is_(None),
-    sa.or_(_IN_ITS_STEP, sa.and_(sa.or_(I.c.wake.is_not(None), I.c.held_wake.is_not(None)), _FAILED_THERE)),
+    sa.or_(_IN_ITS_STEP, sa.and_(sa.or_(I.c.wake.is_not(None), I.c.paused_wake.is_not(None)), _FAILED_THERE)),
 )
 """Its step runs again, and meets it there."""
 _LOST = sa.and_(E.c.status == "sent", sa.not_(_HELD))

@@ -82,7 +82,7 @@ def beat(
         .values(beat_at=now, until=until, beats=W.c.beats + 1, clock_offset=offset)
     )
     if done.rowcount != 1:
-        raise Fenced(f"worker {worker} was given up by the others; what it held is theirs now")
+        raise Fenced(f"worker {worker} is counted as lost; other workers take over what it had claimed")
     return until
 
 
@@ -99,16 +99,18 @@ def every(conn: sa.Connection, limit: int = 100) -> list[WorkerRow]:
     return [_read(row) for row in conn.execute(sa.select(W).order_by(W.c.started_at.desc()).limit(limit))]
 
 
-def gone_but_holding(conn: sa.Connection) -> list[UUID]:
-    """Workers that were given up or stopped and hold something: a claim was under way when they went."""
+def gone_with_claims(conn: sa.Connection) -> list[UUID]:
+    """Lost or stopped workers that still have claims: one was under way when they went."""
     from interlock.store.tables import instance
 
-    held = sa.select(instance.c.holder).where(picking.waking("lease"))
-    return list(conn.execute(sa.select(W.c.id).where(W.c.id.in_(held), W.c.status.in_(("lost", "stopped")))).scalars())
+    claimed = sa.select(instance.c.holder).where(picking.waking("lease"))
+    return list(
+        conn.execute(sa.select(W.c.id).where(W.c.id.in_(claimed), W.c.status.in_(("lost", "stopped")))).scalars()
+    )
 
 
-def holding(conn: sa.Connection) -> dict[UUID, int]:
-    """How many instances each worker holds now."""
+def claim_counts(conn: sa.Connection) -> dict[UUID, int]:
+    """How many instances each worker has claimed."""
     from interlock.store.tables import instance
 
     rows = conn.execute(
@@ -117,8 +119,8 @@ def holding(conn: sa.Connection) -> dict[UUID, int]:
     return {row[0]: row[1] for row in rows}
 
 
-def held_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
-    """The instances that the worker holds, with their fences."""
+def claimed_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
+    """The instances that the worker has claimed, with their fences."""
     from interlock.store.tables import instance
 
     rows = conn.execute(

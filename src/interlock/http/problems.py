@@ -24,7 +24,7 @@ from interlock.engine import (
     NotServed,
     OutOfDate,
     Refused,
-    ReviewHeld,
+    ReviewClaimed,
     StillAtWork,
     Unreadable,
     secrets,
@@ -144,7 +144,7 @@ def of(error: InterlockError) -> Refusal:
             return problem(409, "out-of-date", detail, expected_seq=error.expected, found_seq=error.found)
         case KeyTaken():
             return problem(409, "key-taken", detail, existing=str(error.existing))
-        case AlreadyDecided() | ReviewHeld() | LeaseTaken() | NotServed() | NameTaken() | LimitReached():
+        case AlreadyDecided() | ReviewClaimed() | LeaseTaken() | NotServed() | NameTaken() | LimitReached():
             return problem(409, _kind(error), detail)
         case CreatedElsewhere():
             return problem(403, "created-elsewhere", detail)

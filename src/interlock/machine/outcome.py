@@ -60,8 +60,8 @@ class Go(Outcome):
     spawn: tuple[Spawn, ...] = ()
     messages: tuple[Message, ...] = ()
     asks: tuple[Ask, ...] = ()
-    hold: bool = False
-    """Enter the last state without starting its work: an event armed for it starts it."""
+    unstarted: bool = False
+    """Enter the last state without starting its work. An event declared with `Arm` starts it."""
     at: datetime | None = None
     """Start the next state's work not before this moment."""
 

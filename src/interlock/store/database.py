@@ -87,12 +87,12 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def hold_lock(self, name: UUID) -> str | None:
+    def take_lock(self, name: UUID) -> str | None:
         """Hold an operating system's lock in this worker's name for as long as the process lives; its path."""
 
     @abstractmethod
     def drop_lock(self, path: str) -> None:
-        """Let go of a lock that `hold_lock` took."""
+        """Let go of a lock that `take_lock` took."""
 
     def remove_lock(self, path: str) -> None:
         """Remove what is left of the lock of a worker that is long gone."""

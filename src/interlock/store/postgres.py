@@ -311,7 +311,7 @@ class PostgresStore(Store):
 
     # -- locks: across hosts only the heartbeat tells
 
-    def hold_lock(self, name: UUID) -> str | None:
+    def take_lock(self, name: UUID) -> str | None:
         return None
 
     def drop_lock(self, path: str) -> None:

@@ -133,7 +133,7 @@ def _taken_keys(dialect: str) -> Any:
     return sa.text(" UNION ALL ".join(parts)).columns(sa.Column("key", sa.Text))
 
 
-def _held_leases(dialect: str) -> Any:
+def _active_leases(dialect: str) -> Any:
     if dialect == "postgresql":
         text = "SELECT name, holder, fence, until FROM lease WHERE name = ANY(CAST(:names AS text[])) AND until > :now"
     else:
@@ -153,5 +153,5 @@ LOCK_BY_KEY = Prepared(_lock_by_key)
 """The instances of a `workspace` and a `machine` with these `keys` (`one_of`), locked in the order given."""
 TAKEN_KEYS = Prepared(_taken_keys)
 """Those of the `keys` that an instance has, and of `kept` that one had when it was removed (`one_of`, both)."""
-HELD_LEASES = Prepared(_held_leases)
+ACTIVE_LEASES = Prepared(_active_leases)
 """Those of the leases with these `names` (`one_of`) that somebody holds at `now`."""

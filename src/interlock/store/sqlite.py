@@ -322,7 +322,7 @@ class SqliteStore(Store):
             except (sa.exc.DBAPIError, sqlite3.Error):
                 seen = -1  # a fresh connection counts anew
 
-    def hold_lock(self, name: UUID) -> str | None:
+    def take_lock(self, name: UUID) -> str | None:
         if fcntl is None:
             return None
         folder = self._lock_folder

@@ -37,8 +37,8 @@ instance = sa.Table(
     at("claimed_at", null=True),
     text("blocked_on", null=True),
     at("paused_at", null=True),
-    text("held_wake", null=True),  # wake and due_at from before the pause
-    at("held_due", null=True),
+    text("paused_wake", null=True),  # wake and due_at from before the pause
+    at("paused_due", null=True),
     id_("parent", null=True),
     id_("root"),
     number("depth", default=0),

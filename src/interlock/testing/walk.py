@@ -130,7 +130,7 @@ class _Walker:
         if not ways:
             return Stay()
         path, patch = self.chain(self.chance.choice(ways))
-        return Go(path, data=patch, hold=self.chance.random() < 0.05)
+        return Go(path, data=patch, unstarted=self.chance.random() < 0.05)
 
     def chain(self, edge: Edge) -> tuple[tuple[str, ...], Patch]:
         """Mostly one move; through a final state sometimes two."""

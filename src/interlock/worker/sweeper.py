@@ -34,7 +34,7 @@ class Sweeper(Loop):
     def _take_back(self) -> int:
         dead = self._dead()
         taken = self._engine.take_back(list(dead), dead) if dead else 0
-        gone = self._engine.read(workers.gone_but_holding)
+        gone = self._engine.read(workers.gone_with_claims)
         return taken + (self._engine.take_back(gone) if gone else 0)
 
     def _anything_due(self) -> bool:

@@ -29,7 +29,7 @@ class Watcher(Loop):
     def once(self) -> bool:
         self._check_event_loop()
         running = list(self._claimer.running)  # read before the claims: a handler started later cannot be missing there
-        claimed = self._engine.read(lambda conn: workers.held_by(conn, self._me.id))
+        claimed = self._engine.read(lambda conn: workers.claimed_by(conn, self._me.id))
         for one in running:
             if claimed.get(one.claim.id) != one.claim.fence and not one.port.cancelled():
                 one.cancel()

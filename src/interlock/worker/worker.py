@@ -77,7 +77,7 @@ class Worker:
         """Register under a new id. Others detect its end by its lock or its heartbeat."""
         engine, old = self.engine, self._lock_file
         made = uuid4()
-        lock_file = engine.store.hold_lock(made)
+        lock_file = engine.store.take_lock(made)
         engine.store.write(
             lambda conn: workers.start(
                 conn,
@@ -110,7 +110,7 @@ class Worker:
     def _has_work(self, conn: sa.Connection) -> bool:
         """Checked in one snapshot, where an instance is either ready, claimed or done."""
         core = self.engine.core
-        claimed = workers.held_by(conn, self.id)
+        claimed = workers.claimed_by(conn, self.id)
         return bool(claimed) or picking.anything_ready(core, conn, core.clock.now(), self.queues)
 
     def drain(self) -> None:

@@ -136,7 +136,7 @@ def test_a_person_who_verifies_the_application_settles_its_run(store: Store) -> 
         house.engine.write(lambda unit: steps.claim(unit, "default", steps.Wish("r", "ramp", "1"), ROBOT))
         house.engine.write(lambda unit: steps.report(unit, "default", "r", ROBOT, status="submitted"))
         data = {"user_id": "ann", "run_id": "r", "review_reason": "verify_submission"}
-        it = house.engine.create(application.name, data, hold=False).id
+        it = house.engine.create(application.name, data, unstarted=False).id
         owner = Actor(OWNER, "ann")
         house.engine.force(it, "requires_review", actor=owner, reason="as if a submission had been cut off")
         house.engine.fire(it, "submit", actor=ANN)

@@ -173,9 +173,9 @@ def test_the_24_hours_begin_with_the_question_and_not_with_the_contract(play: Pl
 
 def held_at(play: Play, state: str) -> UUID:
     if state == "pending":
-        return play.begin("contract", hold=True)
+        return play.begin("contract", unstarted=True)
     it = CONTRACT.at(play, "parsing_pdf" if state == "extracting" else "validating")
-    play.work(it, Go(state, hold=True))
+    play.work(it, Go(state, unstarted=True))
     return it
 
 
@@ -224,7 +224,7 @@ def test_only_these_may_start_a_step_and_only_where_an_endpoint_begins(play: Pla
     with pytest.raises(Forbidden, match="'run' is for agent, system, user, not for worker"):
         play.fire(it, "run", HAND)
     running = CONTRACT.at(play, "extracting")
-    play.work(running, Go("validating", hold=True))
+    play.work(running, Go("validating", unstarted=True))
     told = play.get(running).error
     assert told is not None
     assert "cannot be held back" in told["message"]

@@ -89,7 +89,7 @@ def parse_pdf(task: Task[Contract]) -> Outcome:
     """The file becomes pages of text, once; a workflow that is done again finds them there."""
     held = not task.data.drive
     if task.data.text is not None:
-        return Go(EXTRACTING, reason="the pages were stored before", hold=held)
+        return Go(EXTRACTING, reason="the pages were stored before", unstarted=held)
     original = _content(task, task.data.pdf)
 
     def said(number: int, of: int) -> None:
@@ -99,7 +99,9 @@ def parse_pdf(task: Task[Contract]) -> Outcome:
     document = stored.reader().read(original, task.data.filename, said)
     digest = task.keep(stored.DOCUMENT, document.dump(), media_type="application/octet-stream")
     return Go(
-        EXTRACTING, data={"text": digest, "pages": len(document.pages), "media_type": document.media_type}, hold=held
+        EXTRACTING,
+        data={"text": digest, "pages": len(document.pages), "media_type": document.media_type},
+        unstarted=held,
     )
 
 
@@ -153,7 +155,9 @@ def validate_fields(task: Task[Contract]) -> Outcome:
     }
     if not told.needs_review:
         asks = (blind_sample.ask(vertical),) if blind_sample.chosen(task.id, settings.blind_share) else ()
-        return Go(VALIDATED, data=data, reason=f"{told.final_confidence} % sure", hold=not task.data.drive, asks=asks)
+        return Go(
+            VALIDATED, data=data, reason=f"{told.final_confidence} % sure", unstarted=not task.data.drive, asks=asks
+        )
     why = f"{told.final_confidence} % sure, {vertical.threshold} % are needed"
     return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *told.reasons][:4]), messages=_asked(task, settings))
 

@@ -28,9 +28,9 @@ async def show_workers(v: Reader) -> Response:
     def read(conn: Any) -> dict[str, Any]:
         return {
             "workers": workers.every(conn, 50),
-            "leases": leases.held(conn, v.now),
+            "leases": leases.active(conn, v.now),
             "limits": limits.usage(conn),
-            "claimed": workers.holding(conn),
+            "claimed": workers.claim_counts(conn),
         }
 
     registry = v.service.engine.registry

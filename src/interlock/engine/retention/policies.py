@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 I, H = t.instance, t.history  # noqa: E741
 ACTOR = Actor(SYSTEM, "retention")
 LEASE = "interlock/retention"
-HOLD = timedelta(minutes=5)
+LEASE_TTL = timedelta(minutes=5)
 LOOK = 500
 """Instances that one read looks at."""
 BATCH, MOST_ROWS = 100, 10_000
@@ -232,7 +232,7 @@ class Retention:
         """Archive and remove all that is old enough; `rest` is called between batches with how long the last took."""
         report, engine = Report(), self._engine
         try:
-            held = engine.leases.take(LEASE, self._holder, HOLD)
+            lease = engine.leases.take(LEASE, self._holder, LEASE_TTL)
         except LeaseTaken as taken:
             report.busy = str(taken)
             return report
@@ -247,7 +247,7 @@ class Retention:
                     report.stopped = True
                     break
                 rest(engine.clock.steady() - before)
-                held = engine.leases.renew(held, HOLD)
+                lease = engine.leases.renew(lease, LEASE_TTL)
         except Exception as failure:
             error = shortened(f"{type(failure).__name__}: {failure}", 1000)
             raise
@@ -256,7 +256,7 @@ class Retention:
             if report.total or error:
                 written = partial(_write_down, actor=self._actor, report=report, begun=begun, error=error)
                 engine.write(written, name="retain")
-            engine.leases.release(held)
+            engine.leases.release(lease)
         return report
 
     def _steps(self, now: Micros, report: Report, archives: dict[str, archive.Archive]) -> Iterator[Callable[[], None]]:

@@ -172,7 +172,7 @@ def _can_go_on(machine: Machine, instance: Instance, state: str) -> None:
     event = instance.due_event if handed_over(instance) is None else None
     if event and not any(SYSTEM in edge.by for edge in machine.edges_on(state, event)):
         raise Unfit(f"it is to be resumed with {instance.due_event!r}, which the system cannot fire in {state!r}")
-    ready = instance.wake in {"work", "blocked"} or instance.held_wake == "work"
+    ready = instance.wake in {"work", "blocked"} or instance.paused_wake == "work"
     if ready and machine.states[state].kind is not Kind.WORK and not machine.runs_when_armed(state):
         raise Unfit(f"its work was started by an event, and {state!r} has no such work any more")
 
@@ -248,7 +248,7 @@ def asked(
     if not open_:
         # One that was answered, or that armed work has closed, is not asked again.
         over = any(row.state == instance.state and row.opened_at >= instance.entered_at for row in reviews)
-        started = instance.wake in {"work", "blocked"} or instance.held_wake == "work"
+        started = instance.wake in {"work", "blocked"} or instance.paused_wake == "work"
         return [] if over or started or instance.finished_at is not None else [Asked("opened", None, {})]
     changes = []
     for row in open_:

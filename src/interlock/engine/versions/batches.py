@@ -42,7 +42,7 @@ class Report:
 
     moved: Counter[tuple[int, str, int, str]] = field(default_factory=Counter)
     """By version and state before, version and state after."""
-    held: Counter[tuple[int, str]] = field(default_factory=Counter)
+    busy: Counter[tuple[int, str]] = field(default_factory=Counter)
     """Left alone for now, because a worker works on them; by version and state."""
     refused: dict[tuple[int, str, str], Trouble] = field(default_factory=dict)
     """Left as they are; by version, state and reason."""
@@ -60,7 +60,7 @@ class Report:
     @property
     def seen(self) -> int:
         """How many were looked at."""
-        return self.moved.total() + self.held.total() + self.refusals
+        return self.moved.total() + self.busy.total() + self.refusals
 
     def told(self) -> dict[str, list[dict[str, Any]]]:
         """The report as other programs read it."""
@@ -69,7 +69,7 @@ class Report:
                 {"from_version": a, "from": s, "to_version": b, "to": u, "count": n}
                 for (a, s, b, u), n in sorted(self.moved.items())
             ],
-            "held": [{"version": v, "state": s, "count": n} for (v, s), n in sorted(self.held.items())],
+            "busy": [{"version": v, "state": s, "count": n} for (v, s), n in sorted(self.busy.items())],
             "refused": [
                 {
                     "version": v,
@@ -121,7 +121,7 @@ def rounds(
     deadline, wait = time.monotonic() + patience, 0.05
     while True:
         before = done.moved.total()
-        done.held.clear()
+        done.busy.clear()
         done.refused.clear()
         for state in states:
             after: UUID | None = None
@@ -134,11 +134,11 @@ def rounds(
                     return done
                 if after is None:
                     break
-        if look is None or (done.held and time.monotonic() >= deadline):
+        if look is None or (done.busy and time.monotonic() >= deadline):
             return done
-        if not done.held and done.moved.total() == before and look().moved.total() <= done.refusals:
+        if not done.busy and done.moved.total() == before and look().moved.total() <= done.refusals:
             return done
-        if done.held:
+        if done.busy:
             time.sleep(wait)
             wait = min(wait * 2, 2.0)
 
@@ -153,7 +153,7 @@ def _fresh(
 
 def _add(total: Report, part: Report) -> None:
     total.moved += part.moved
-    total.held += part.held
+    total.busy += part.busy
     total.fields += part.fields
     total.timers += part.timers
     total.reviews += part.reviews
@@ -172,7 +172,7 @@ def taken(unit: Unit, query: sa.Select[Any], batch: int) -> tuple[list[Instance]
 def attempt(unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None]) -> None:
     """Do it whole or not at all, unless a worker is at it; what stands in the way of one does not stop the others."""
     if instance.holder is not None:
-        report.held[instance.version, instance.state] += 1
+        report.busy[instance.version, instance.state] += 1
         return
     place = copy(instance)
     if error := isolated(unit, instance, do):

@@ -127,7 +127,7 @@ def _look(
             report.refuse(instance, error.reason, str(error))
             continue
         if instance.holder is not None:
-            report.held[instance.version, instance.state] += 1
+            report.busy[instance.version, instance.state] += 1
             continue
         mine = reviews.get(instance.id, [])
         report.note(way, instance, adapted, [] if adapted.enters else asked(way.machine, instance, adapted, mine, now))
@@ -335,7 +335,7 @@ def _look_back(
         if row is None:
             continue
         if instance.holder is not None:
-            report.held[instance.version, state] += 1
+            report.busy[instance.version, state] += 1
             continue
         try:
             migrated.undoable(instance, row, chosen.machine)

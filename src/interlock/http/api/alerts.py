@@ -86,7 +86,7 @@ class RuleIn(BaseModel):
     machine: str | None = Field(None, max_length=200, description="A machine, `each`, or null for all together.")
     state: str | None = Field(None, max_length=200, description="For state_count.")
     window: float = Field(3600, ge=60, le=2_592_000, description="The window of rates and throughput, in seconds.")
-    hold: float = Field(0, ge=0, le=2_592_000, description="Seconds that the condition must last first.")
+    for_seconds: float = Field(0, ge=0, le=2_592_000, description="Seconds that the condition must last first.")
     min_count: int = Field(0, ge=0, le=10**9, description="For rates: the minimum number of attempts or ends.")
     notify: list[Annotated[str, Field(max_length=300)]] = Field(default_factory=list, max_length=20)
     repeat_every: float = Field(14_400, ge=60, le=2_592_000)
@@ -103,7 +103,7 @@ class RuleOut(Answer):
     machine: str | None
     state: str | None
     window: float
-    hold: float
+    for_seconds: float
     min_count: int
     notify: list[str]
     repeat_every: float
@@ -119,7 +119,7 @@ class RuleOut(Answer):
             machine=r.machine,
             state=r.state,
             window=r.window.total_seconds(),
-            hold=r.for_.total_seconds(),
+            for_seconds=r.for_.total_seconds(),
             min_count=r.min_count,
             notify=list(r.notify),
             repeat_every=r.repeat_every.total_seconds(),
@@ -175,7 +175,12 @@ async def list_rules(service: TheService, who: Caller) -> Response:
 @router.put("/alert-rules/{name}", summary="Create or replace an alert rule", response_model=RuleOut)
 async def put_rule(write: Write, name: Name, body: RuleIn) -> Response:
     require_operator(write.who, "manage")
-    given = {**body.model_dump(exclude={"hold"}), "name": name, "for": body.hold, "notify": tuple(body.notify)}
+    given = {
+        **body.model_dump(exclude={"for_seconds"}),
+        "name": name,
+        "for": body.for_seconds,
+        "notify": tuple(body.notify),
+    }
     actor = write.who.actor_in(OPERATORS)
     return await write(lambda unit: RuleOut.of(rules.put(unit, given, actor)), name="alert")
 

@@ -60,7 +60,7 @@ class NewInstance(BaseModel):
         default_factory=dict, max_length=50
     )
     at: datetime | None = Field(None, description="The earliest start, with a time zone.")
-    hold: bool = Field(False, description="Enter the first state without starting its step.")
+    unstarted: bool = Field(False, description="Enter the first state without starting its step.")
     on_taken: Literal["refuse", "return"] = Field(
         "refuse", description="If the key is taken: answer 409, or return the existing instance."
     )
@@ -100,7 +100,7 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
                 priority=body.priority,
                 labels=body.labels,
                 at=at,
-                hold=body.hold,
+                unstarted=body.unstarted,
             )
         except KeyTaken as taken:
             if body.on_taken == "refuse" and not write.who.may("read", workspace, body.machine):

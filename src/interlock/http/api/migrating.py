@@ -63,7 +63,7 @@ class MovedOut(Answer):
     count: int
 
 
-class HeldOut(Answer):
+class BusyOut(Answer):
     """So many that a worker works on now."""
 
     version: int
@@ -78,7 +78,7 @@ class ExampleOut(Answer):
     detail: str
 
 
-class RefusedOut(HeldOut):
+class RefusedOut(BusyOut):
     """So many that stay as they are, and why."""
 
     reason: str
@@ -115,13 +115,13 @@ class MigrationOut(Answer):
     machine: str
     to_version: int
     moved: list[MovedOut]
-    held: list[HeldOut] = Field(description="Left alone for now, because workers work on them.")
+    busy: list[BusyOut] = Field(description="Left alone for now: workers have claimed them.")
     refused: list[RefusedOut] = Field(description="They stay as they are.")
     fields: list[FieldOut]
     timers: list[TimerOut]
     reviews: list[AskedOut]
     left: int | None = Field(
-        description="How many are under way in other versions, those held or refused among them; null: not counted."
+        description="How many are under way in other versions, those busy or refused among them; null: not counted."
     )
 
 
@@ -165,7 +165,7 @@ async def plan_migration(
 
 @router.post("/{name}/migration", summary="Move a batch of instances to another version", response_model=AppliedOut)
 async def apply_migration(write: Write, name: Name, body: Migrate) -> Response:
-    """One transaction, one history row for each. Go on with `next` until it is null; begin anew for what was held.
+    """One transaction, one history row for each. Go on with `next` until it is null; begin anew for what was busy.
 
     With `map` instances go past their transitions and reviews, so that needs `force`.
     """

@@ -106,7 +106,7 @@ async def list_leases(service: TheService, who: Caller) -> Response:
         raise NotAllowed("this needs the scope 'read'")
     everything = who.may("read", OPERATORS)
     mine = None if everything else who.workspaces
-    found = await service.read(lambda conn: leases.held(conn, service.engine.clock.now(), workspaces=mine))
+    found = await service.read(lambda conn: leases.active(conn, service.engine.clock.now(), workspaces=mine))
     return await service.answer(
         lambda: LeaseList(
             leases=[

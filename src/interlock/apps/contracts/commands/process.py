@@ -167,7 +167,7 @@ STEPS = ("pending", "parsing_pdf", "extracting", "validating", "validated", "com
 
 def _at_rest(one: Instance) -> bool:
     """Finished, or waiting for a person: a review, a pause, a step that is held."""
-    by_itself = one.wake is not None or one.held_wake is not None
+    by_itself = one.wake is not None or one.paused_wake is not None
     return one.finished_at is not None or one.state == "review_required" or one.paused_at is not None or not by_itself
 
 

@@ -13,7 +13,7 @@ from interlock.apps.contracts.pages.given import Given
 from interlock.apps.contracts.pages.sheet import sheet
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.workflow.bodies import ReviewBody
-from interlock.engine import Instance, OutOfDate, ReviewHeld
+from interlock.engine import Instance, OutOfDate, ReviewClaimed
 from interlock.machine import InterlockError
 
 LONGEST_NOTE = 10_000
@@ -75,7 +75,7 @@ def told(error: InterlockError, *, still_open: bool) -> tuple[str, int]:
     if not still_open:
         return "Yours was not taken: it was decided before, or its time was over.", 409
     match error:
-        case ReviewHeld():
+        case ReviewClaimed():
             return "Somebody else is at it now: yours was not taken. What you entered is still here.", 409
         case OutOfDate():
             return "It has changed since you opened this page. Look at it once more, and decide again.", 409

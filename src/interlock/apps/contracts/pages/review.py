@@ -26,7 +26,16 @@ from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
 from interlock.dashboard.words import title
-from interlock.engine import AlreadyDecided, EngineError, Forbidden, Instance, NotFound, ReviewHeld, artifacts, reviews
+from interlock.engine import (
+    AlreadyDecided,
+    EngineError,
+    Forbidden,
+    Instance,
+    NotFound,
+    ReviewClaimed,
+    artifacts,
+    reviews,
+)
 from interlock.engine.application import Unit
 from interlock.http.problems import BadRequest
 from interlock.http.service import Service
@@ -156,7 +165,7 @@ async def _claim(v: Visitor, id: UUID) -> None:
         return
 
     def take(unit: Unit) -> None:
-        with suppress(ReviewHeld, AlreadyDecided, Forbidden):
+        with suppress(ReviewClaimed, AlreadyDecided, Forbidden):
             reviews.claim(unit, task.id, actor)
 
     await v.service.write(take, "review")

@@ -136,7 +136,7 @@ def _let_go(unit: Unit, found: Instance, actor: Actor) -> None:
     name, holders = steps.lock_of(found), (str(found.key), _verifier(str(found.key)))
     late = actor.kind in {AGENT, WORKER}
     if late:
-        freed = leases.free(unit.conn, name, holders[:1], held_at=unit.now)
+        freed = leases.free(unit.conn, name, holders[:1], unexpired_at=unit.now)
     else:
         freed = leases.free(unit.conn, name, holders)
     if late and not freed:
@@ -174,13 +174,13 @@ def over(conn: sa.Connection, now: int, limit: int = 200) -> list[str]:
 
 def expire(unit: Unit, name: str) -> bool:
     """What happens to a run whose lease ran out; False when it was renewed or ended meanwhile."""
-    lease = leases.kept(unit.conn, name)
+    lease = leases.read_row(unit.conn, name)
     if lease is None or lease.instance_id is None:
         return False
     seen = find(unit.conn, lease.instance_id, machine=run.name)
     parent = seen.parent if seen is not None else None
     unit.lock_many([i for i in (parent, lease.instance_id) if i is not None])
-    lease = leases.kept(unit.conn, name, lock=True)
+    lease = leases.read_row(unit.conn, name, lock=True)
     if lease is None or not lease.ran_out(unit.now) or lease.instance_id not in unit.known:
         return False
     found = unit.lock(lease.instance_id)
@@ -209,7 +209,7 @@ def sweep(engine: Engine) -> bool:
 
 
 def _give_up(unit: Unit, name: str, error: BaseException) -> None:
-    lease = leases.kept(unit.conn, name)
+    lease = leases.read_row(unit.conn, name)
     if lease is not None and lease.instance_id is not None:
         set_aside(unit, unit.lock(lease.instance_id), error, "lease")
     leases.postpone(unit.conn, unit.now, name, VERIFYING)

@@ -20,7 +20,7 @@ from typing import Any
 from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.claims.machine import FAILED, PENDING, QUEUED, SUBMITTED, SUCCESS, job, run
 from interlock.engine import Claim
-from interlock.engine.application import SYSTEM_ACTOR, Unit, create, find_by_key, fire, must_hold
+from interlock.engine.application import SYSTEM_ACTOR, Unit, create, find_by_key, fire, require_claim
 from interlock.machine import WORKER, Actor, NotSent, WorkError
 from interlock.worker import Task
 
@@ -99,7 +99,7 @@ def held(
 
 
 def _take(unit: Unit, claim: Claim, wish: steps.Wish, agent: str, posting: dict[str, Any]) -> None:
-    workspace = must_hold(unit, claim).workspace
+    workspace = require_claim(unit, claim).workspace
     actor = Actor(WORKER, agent)
     key = steps.job_key(wish.board, wish.job_id)
     found = find_by_key(unit, workspace, job.name, key)

@@ -93,7 +93,7 @@ def keep_on(engine: Engine, luck: random.Random) -> None:
     """Agents that are still at it renew their leases; one of them forgets to, now and then."""
     followers.sweep(engine)
     now = engine.clock.now()
-    for held in engine.read(lambda conn: leases.held(conn, now, limit=20)):
+    for held in engine.read(lambda conn: leases.active(conn, now, limit=20)):
         an_agents = held.name.startswith("lock:apply:") and not held.holder.startswith("verify:")
         if an_agents and held.until - now < 200 * SECOND and luck.random() < 0.9:
             engine.leases.renew(leases.Lease(held.name, held.holder, held.fence, held.until), steps.LEASE)
