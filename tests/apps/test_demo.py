@@ -481,17 +481,17 @@ def test_a_past_that_was_told_in_part_is_told_to_its_end_and_nothing_twice(store
     mark.begin(store, installed())
     engine = Engine(store, played(installed()))
     parts = parts_of(engine.registry)
-    assert Past(engine, parts, 2).tell(5)
-    assert store.read(mark.told) == 5
+    assert Past(engine, parts, 2).play(5)
+    assert store.read(mark.stories_played) == 5
     rest = Past(engine, parts, 2)
-    while rest.tell(20):
+    while rest.play(20):
         pass
-    assert not rest.tell()
+    assert not rest.play()
     roots = World(engine, People(engine))
     # An application puts the job that it is for beside it, where nobody has found it yet.
     begun = [one for one in roots.all() if one.parent is None]
     told = [one for one in begun if not engine.history(one.id)[0].actor.startswith("worker:application:")]
-    assert len(told) == len(stories(parts, 2)) == store.read(mark.told)
+    assert len(told) == len(stories(parts, 2)) == store.read(mark.stories_played)
 
 
 def test_a_fill_that_is_stopped_leaves_a_world_that_keeps_the_laws(store: Store) -> None:

@@ -158,7 +158,7 @@ def test_many_go_in_small_batches(old: Process, store: Store, clock: VirtualCloc
     told: list[int] = []
     way = migrating.route(new.engine, "job")
     assert migrating.count(new.engine, way) == 23
-    report = migrating.apply(new.engine, way, ANN, batch=5, tell=told.append)
+    report = migrating.apply(new.engine, way, ANN, batch=5, progress=told.append)
     assert (report.moved.total(), sum(told), max(told)) == (23, 23, 5)
     assert {new.engine.get(i).version for i in made} == {2}
     assert migrating.count(new.engine, way) == 0
@@ -821,7 +821,7 @@ def test_what_was_broken_off_goes_on_where_it_was(old: Process, store: Store, cl
         raise BrokenOff
 
     with pytest.raises(BrokenOff):
-        migrating.apply(new.engine, way, ANN, batch=6, tell=stop)
+        migrating.apply(new.engine, way, ANN, batch=6, progress=stop)
     assert sorted(new.engine.get(i).version for i in made) == [1] * 14 + [2] * 6
     assert migrating.apply(new.engine, way, ANN, batch=6).moved.total() == 14
     assert {new.engine.get(i).seq for i in made} == {2}

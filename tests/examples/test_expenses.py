@@ -195,7 +195,7 @@ def test_it_plays_its_part_in_the_demo(tmp_path: Path) -> None:
     with Engine(f"sqlite:///{tmp_path}/demo.db", registry) as engine:
         mark.begin(engine.store, registry)
         past = Past(engine, [part], count=6)
-        while past.tell():
+        while past.play():
             pass
         states = Counter(one.state for one in engine.page(Where(machine="receipt")).instances)
         assert states["approval"] >= 1

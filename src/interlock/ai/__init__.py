@@ -8,7 +8,7 @@ One question goes so:
 
 begin    in one transaction: an answer kept under the same hash is given back; a budget that is spent refuses; else
          the intent is stored as an effect, which counts as sent from then on
-ask      one request, bounded in time, without hidden retries. An answer that does not fit the type is told to the
+ask      one request, bounded in time, without hidden retries. An answer that does not fit the type is reported to the
          model once, with what was wrong
 ended    in one transaction: the row of the call, the answer by its hash, the end of the effect
 

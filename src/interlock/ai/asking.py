@@ -183,7 +183,7 @@ async def _asked(
     if settings.provider == "none":
         return (await _by_rules(caller, what, given, user),)
     model, parts = settings.model(what.tier), data.parts(given)
-    data.message(parts, settings.max_input, what.name)  # too big is told before anything is written down
+    data.message(parts, settings.max_input, what.name)  # too big is refused before anything is recorded
     await asyncio.to_thread(providers.load, settings.provider)
     if settings.budget_dollars is not None and not prices.known(settings, model):
         raise PriceUnknown(f"no price is known for {model!r}, so ai.budget_dollars cannot be kept; set ai.prices")
@@ -246,7 +246,7 @@ async def _by_rules(caller: _Caller, what: ModelTask[I, O], given: I, user: str 
     )
     begun = time.monotonic()
 
-    def told(error: Exception | None = None) -> Ended:
+    def ended(error: Exception | None = None) -> Ended:
         return Ended(
             RULES,
             input_tokens=0,
@@ -260,9 +260,9 @@ async def _by_rules(caller: _Caller, what: ModelTask[I, O], given: I, user: str 
     try:
         output = await asyncio.to_thread(what.rules, given) if caller.threads else what.rules(given)
     except Exception as error:
-        await caller.write(calls.note, asked, told(error))
+        await caller.write(calls.note, asked, ended(error))
         raise
-    call = await caller.write(calls.note, asked, told())
+    call = await caller.write(calls.note, asked, ended())
     return Answer(output, RULES, False, Decimal(0), 0, 0, call)
 
 
@@ -304,7 +304,7 @@ async def _sent(
 
     async def write(output: str | None, error: BaseException | None, *, last: bool, replied: bool = True) -> None:
         reply = replies[-1] if replied and replies else None
-        told = Ended(
+        result = Ended(
             asked.model,
             attempt,
             reply.input_tokens if reply else None,
@@ -316,9 +316,9 @@ async def _sent(
             _kind(error),
             (str(error) or "it was cancelled") if error else None,
         )
-        outcome = told.error_type or "answered"
-        observe_model(what.name, asked.model, outcome, told.input_tokens, told.output_tokens, told.cost)
-        await caller.write(calls.ended, asked, told, effect, last, call, patient=True)
+        outcome = result.error_type or "answered"
+        observe_model(what.name, asked.model, outcome, result.input_tokens, result.output_tokens, result.cost)
+        await caller.write(calls.ended, asked, result, effect, last, call, patient=True)
 
     text, mark = data.message(parts, settings.max_input, what.name)
     try:
@@ -365,9 +365,9 @@ def _judged(what: ModelTask[Any, O], reply: providers.Reply) -> tuple[O | None, 
     except ValidationError as error:
         # Where and why, never the value: it may be somebody's data, and errors are kept.
         found = error.errors(include_url=False, include_input=False, include_context=False)
-        told = [f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['msg']}" for one in found[:10]]
+        problems = [f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['msg']}" for one in found[:10]]
         cut = ["it was cut off, because it has more tokens than it may have (ai.max_tokens)"] if reply.cut else []
-        return None, "; ".join(cut + told)
+        return None, "; ".join(cut + problems)
 
 
 def _answer(output: O, model: str, replies: list[providers.Reply], call: UUID) -> Answer[O]:

@@ -3,7 +3,7 @@
 `begin` runs before anything is sent: it looks for a kept answer, then for room in the budget, then writes the intent.
 `ended` writes the call, the answer and the end of the effect together. Between the two the model is at work; whoever
 dies there leaves an effect that was sent and never answered. For a model that is no reason to ask a person: the next
-attempt writes the lost call down, and asks again. It may have been paid for twice, and two calls are told.
+attempt writes the lost call down, and asks again. It may have been paid for twice, and two calls are recorded.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Reply:
     """What the model said, and what that used."""
 
     text: str
-    """The answer as JSON, if the model did what it was told."""
+    """The answer as JSON, if the model followed the schema."""
     refused: str | None
     cut: bool
     """It stopped because it had no tokens left."""

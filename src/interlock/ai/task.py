@@ -56,7 +56,7 @@ class ModelTask(Generic[I, O]):
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """The type of the answer, as the model is told it."""
+        """The type of the answer, as it is described to the model."""
         return self.output.model_json_schema()
 
     @cached_property

@@ -38,8 +38,8 @@ def backup(
     """Write everything to one file while others work, then prove it: restored on trial, every history verified."""
     from interlock.store.backup import write
 
-    with store_of(database, apps) as store, _telling() as tell:
-        manifest = write(store, file, tell)
+    with store_of(database, apps) as store, _progress_bar() as progress:
+        manifest = write(store, file, progress)
     size = file.stat().st_size
     typer.echo(f"{file}: {_told(manifest)}, {size:,} bytes")
     if not quick:
@@ -68,10 +68,10 @@ def restore(
 
     where = address(database, apps)
     loaded = registry_of(apps).applications.values()
-    with _opened(where) as store, _telling() as tell:
+    with _opened(where) as store, _progress_bar() as progress:
         actor = str(Actor(USER, user or login())) if halt else None
         manifest = restore(
-            store, file, applications=loaded, without=without or (), replace=replace, halted_by=actor, tell=tell
+            store, file, applications=loaded, without=without or (), replace=replace, halted_by=actor, progress=progress
         )
     typer.echo(f"restored: {_told(manifest)}, made {when(manifest.made_at)} UTC")
     problems = _verify(where, audit_keys(database, apps=apps))
@@ -88,7 +88,7 @@ def _told(manifest: Manifest) -> str:
 
 
 @contextmanager
-def _telling() -> Iterator[Callable[[str, int, int], None]]:
+def _progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     with bars() as progress:
         bar = progress.add_task("", total=None)
         yield lambda what, done, total: progress.update(bar, description=what, completed=done, total=total or None)
@@ -125,8 +125,8 @@ def _prove(file: Path, manifest: Manifest, keys: Keys | None, apps: list[str] | 
         typer.echo(f"not restored on trial, for their code is not loaded: the tables of {', '.join(without)}")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.absolute().parent) as folder:
         where = f"sqlite:///{folder}/trial.db"
-        with open_store(where, durability="normal", wakeup="poll") as store, _telling() as tell:
-            restore(store, file, applications=loaded.values(), without=without, tell=tell)
+        with open_store(where, durability="normal", wakeup="poll") as store, _progress_bar() as progress:
+            restore(store, file, applications=loaded.values(), without=without, progress=progress)
         problems = _verify(where, keys)
     if problems:
         typer.echo("the backup is as the database is, and the database's history is not whole")
@@ -140,11 +140,11 @@ def _verify(where: str, keys: Keys | None) -> int:
     from interlock.store import open_store
 
     total = Verdict()
-    with open_store(where, wakeup="poll") as store, _telling() as tell:
+    with open_store(where, wakeup="poll") as store, _progress_bar() as progress:
         for parts in (verifying.verify(store), anchored.verify(store, keys)):
             for part in parts:
                 total += part
-                tell("verifying", total.instances, 0)
+                progress("verifying", total.instances, 0)
     for problem in total.problems[:100]:
         typer.echo(f"BROKEN  {problem}")
     if not total.problems:

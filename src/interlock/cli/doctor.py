@@ -63,7 +63,6 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
 
 
 def _print(found: Health, *, everything: bool) -> None:
-    from interlock.store.health import told
 
     worst_first = sorted(found.findings, key=lambda finding: -finding.level)
     table(("", "what", "how it is"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first])
@@ -75,7 +74,7 @@ def _print(found: Health, *, everything: bool) -> None:
     shown = found.sizes if everything else found.sizes[:8]
     if shown:
         typer.echo()
-        rows = [(s.name, s.kind, told(s.size), _number(s.rows), _number(s.dead)) for s in shown]
+        rows = [(s.name, s.kind, size_text(s.size), _number(s.rows), _number(s.dead)) for s in shown]
         table(("name", "is", "size", "rows", "dead"), rows)
 
 

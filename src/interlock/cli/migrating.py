@@ -60,7 +60,7 @@ def migrate(
     actor = Actor(USER, user or login())
     with opened(database, apps) as engine, bars(in_json) as progress, until_interrupted(apply) as stopping:
         bar = progress.add_task("planning" if plan else "migrating", total=None)
-        options: dict[str, Any] = {"tell": lambda n: progress.advance(bar, n)}
+        options: dict[str, Any] = {"progress": lambda n: progress.advance(bar, n)}
         way = None
         if back:
             report = migrating.back(
@@ -145,7 +145,7 @@ def _told(engine: Engine, name: str, way: Route | None, report: Report, *, appli
         "applied": applied,
         "stopped": report.stopped,
         "versions": versions,
-        **report.told(),
+        **report.as_values(),
     }
 
 

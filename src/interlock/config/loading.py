@@ -65,7 +65,7 @@ def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None, *
         made: Settings = Sourced(**given)
         return made
     except ValidationError as error:
-        problems = "; ".join(sorted({_told(e, path if from_file else None, whole) for e in error.errors()}))
+        problems = "; ".join(sorted({_described(e, path if from_file else None, whole) for e in error.errors()}))
         raise ConfigError(problems) from None
     except ValueError as error:  # a variable that should hold JSON and does not
         raise ConfigError(f"{error}; lists and tables in variables are written as JSON") from None
@@ -114,7 +114,7 @@ def _not_loaded(name: str) -> str:
     )
 
 
-def _told(error: Any, path: Path | None, whole: type[Settings]) -> str:
+def _described(error: Any, path: Path | None, whole: type[Settings]) -> str:
     place = ".".join(map(str, error["loc"]))
     variable = "INTERLOCK_" + "__".join(map(str, error["loc"])).upper()
     where = f"{place} ({variable}{f', or {path}' if path else ''})"
@@ -126,8 +126,8 @@ def _told(error: Any, path: Path | None, whole: type[Settings]) -> str:
     got = error["input"]
     table = error["type"].startswith(("model", "dict"))  # as a text it may have a password in it
     hidden = table or isinstance(got, dict | list) or SECRET.search(place) or is_secret(whole, error["loc"])
-    told = error["msg"].removeprefix("Value error, ")
-    return f"{where}: {told}" + ("" if hidden else f", not {_plain(got)!r}")
+    problem = error["msg"].removeprefix("Value error, ")
+    return f"{where}: {problem}" + ("" if hidden else f", not {_plain(got)!r}")
 
 
 def shown(settings: Settings) -> dict[str, Any]:

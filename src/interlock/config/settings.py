@@ -108,7 +108,7 @@ class WorkerSettings(Table):
     concurrency: int = Field(16, ge=1, le=512, description="Handlers that run at once.")
     queues: list[str] | None = Field(None, description="Only these queues; without it all whose code is here.")
     drain: float = Field(
-        30.0, ge=0, le=86_400, description="Seconds that running handlers get when the process is told to stop."
+        30.0, ge=0, le=86_400, description="Seconds that running handlers get when the process is asked to stop."
     )
 
 
@@ -141,10 +141,10 @@ class WebhookSettings(Table):
 
 
 class AlertSettings(Table):
-    """When somebody is told, and who."""
+    """Who is notified of alerts, and how often."""
 
-    notify: list[str] = Field(default_factory=list, description="Who is told: mail:ADDRESS or webhook:NAME.")
-    repeat_hours: float = Field(4.0, ge=1 / 60, le=8760, description="An open alert is told again after so long.")
+    notify: list[str] = Field(default_factory=list, description="Recipients: mail:ADDRESS or webhook:NAME.")
+    repeat_hours: float = Field(4.0, ge=1 / 60, le=8760, description="Hours after which an open alert is sent again.")
     queue_lag_minutes: float = Field(30.0, gt=0, le=1e6, description="Ready work waits longer than this.")
     failure_rate_percent: float = Field(20.0, gt=0, le=100, description="More of an hour's attempts failed.")
     review_age_hours: float = Field(48.0, gt=0, le=1e6, description="A review is open for longer.")

@@ -2,7 +2,7 @@
 
 It begins in a database that nobody has used, and marks it as its own. There it plays what the applications do not bring
 yet: each `Part` has acts that stand in for the handlers of its machines, a way to begin something new, and what people
-and agents do about something that waits. The same parts tell the past (`past.py`: a day of histories on a clock that
+and agents do about something that waits. The same parts play the past (`past.py`: a day of histories on a clock that
 is set back, a few at a time beside the service) and the present (`loop.py`: something new every few seconds). A machine
 that has handlers of its own is never played.
 

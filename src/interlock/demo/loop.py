@@ -1,4 +1,4 @@
-"""The demo's loop: first it tells the past, then something new begins every few seconds and people act."""
+"""The demo's loop: first it plays the past, then something new begins every few seconds and people act."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from interlock.store import StoreClosed, StoreError, tables
 from interlock.worker.loop import Loop
 
 AT_FIRST = 1
-"""So many of each part begin when the past is told."""
+"""So many of each part begin after the past was played."""
 AT_ONCE = 3
 """So many are reacted to in a round, of each state."""
 LETTERS, MESSAGES = 6, 40
@@ -47,7 +47,7 @@ class Demo(Loop):
         self._luck = random.Random(seed)  # noqa: S311 - only the demo's
         self._parts = parts_of(engine.registry)
         self._stories = stories
-        self._told = False
+        self._open = False
 
     def wait(self) -> float:
         return self._luck.uniform(2.0, 4.0)
@@ -55,7 +55,7 @@ class Demo(Loop):
     def once(self) -> bool:
         if self._after is not None and not self._after.wait(0.1):
             return True
-        if not self._told:
+        if not self._open:
             return self._begin()
         part = self._luck.choices(self._parts, [part.share for part in self._parts])[0]
         self._try(partial(part.begin, self._engine, self._luck, ""))
@@ -66,11 +66,11 @@ class Demo(Loop):
     def _begin(self) -> bool:
         """A piece of the past, and in the end what the present begins with; True while there is more."""
         if self._engine.read(mark.is_open):
-            self._told = True
+            self._open = True
             return True
         surroundings.put_up(self._engine, self._parts)
         past = Past(self._engine, self._parts, self._stories)
-        while not self.stopping and past.tell():
+        while not self.stopping and past.play():
             pass
         if self.stopping:
             return False

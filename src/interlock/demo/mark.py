@@ -1,4 +1,4 @@
-"""The mark in a database that belongs to the demo, which also says how much of the past is told."""
+"""The mark in a database that belongs to the demo, which also counts the stories of the past that were played."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def begin(store: Store, registry: Registry) -> None:
         store.write(mark)
 
 
-def told(conn: sa.Connection) -> int:
-    """How many stories of the past are told; held against others who tell them, where this is a transaction's write."""
+def stories_played(conn: sa.Connection) -> int:
+    """How many stories of the past were played. In a write, the row is locked against other processes."""
     return int(conn.execute(sa.select(C.c.pos).where(C.c.name == NAME).with_for_update()).scalar_one())
 
 
-def tell(conn: sa.Connection, count: int) -> None:
+def set_stories_played(conn: sa.Connection, count: int) -> None:
     conn.execute(sa.update(C).where(C.c.name == NAME).values(pos=count))
 
 
 def is_open(conn: sa.Connection) -> bool:
-    """Whether the world stands: its past is told and its first things of the present have begun."""
+    """Whether the world is complete: its past was played and its first instances of the present exist."""
     return conn.execute(sa.select(C.c.xact).where(C.c.name == NAME)).scalar() == 1
 
 

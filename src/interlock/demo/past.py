@@ -1,4 +1,4 @@
-"""The past: histories of the last day, told on a clock that is set back, a few stories a transaction.
+"""The past: histories of the last day, played on a clock that is set back, a few stories a transaction.
 
 Each story begins something, lets its acts run, and lets people act, at moments between then and now. All of that is one
 transaction, so the workers of the service see only what came of it. A claim is made at a moment when nothing but the
@@ -85,7 +85,7 @@ def stories(parts: Sequence[Part], count: int, seed: int = 7) -> list[Story]:
 
 
 class Past:
-    """Tells the stories one after the other; another process, or a later start, goes on where this one stopped."""
+    """Plays the stories one after the other. Another process, or a later start, continues where this one stopped."""
 
     def __init__(self, engine: Engine, parts: Sequence[Part], count: int = STORIES) -> None:
         self._store = engine.store
@@ -98,19 +98,19 @@ class Past:
         self._stories = stories(parts, count)
         self._queues = sorted({engine.registry[name].queue for part in parts for name in part.acts})
 
-    def tell(self, batch: int = 4) -> bool:
-        """The next few stories, in one transaction; whether there are more."""
-        return self._store.write(lambda conn: self._tell(conn, batch), name="demo")
+    def play(self, batch: int = 4) -> bool:
+        """Play the next few stories in one transaction. Returns whether there are more."""
+        return self._store.write(lambda conn: self._play(conn, batch), name="demo")
 
-    def _tell(self, conn: sa.Connection, batch: int) -> bool:
-        number = mark.told(conn)
+    def _play(self, conn: sa.Connection, batch: int) -> bool:
+        number = mark.stories_played(conn)
         if number == 0:
             self._worked(conn)
         now = self._present.now()
         for story in self._stories[number : number + batch]:
             # Seeded: the transaction may run twice, and must do the same again.
-            _Telling(self, conn, story, random.Random(story.seed), now).run()  # noqa: S311
-        mark.tell(conn, max(number, min(number + batch, len(self._stories))))
+            _Playback(self, conn, story, random.Random(story.seed), now).run()  # noqa: S311
+        mark.set_stories_played(conn, max(number, min(number + batch, len(self._stories))))
         return number + batch < len(self._stories)
 
     def _worked(self, conn: sa.Connection) -> None:
@@ -120,8 +120,8 @@ class Past:
         workers.mark(conn, WORKER, "stopped")
 
 
-class _Telling:
-    """One story, being told."""
+class _Playback:
+    """One story while it is played."""
 
     def __init__(self, past: Past, conn: sa.Connection, story: Story, luck: random.Random, now: Micros) -> None:
         self._clock = past._clock

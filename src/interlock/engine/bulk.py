@@ -138,7 +138,7 @@ def start(
     if actor.roles is not None:
         kept["roles"] = sorted(actor.roles)  # as they were at the start, like the filter
     if starter is not None:
-        kept["starter"] = starter.told()
+        kept["starter"] = starter.as_values()
     named = wanted.workspace or (next(iter(workspaces)) if workspaces is not None and len(workspaces) == 1 else None)
     made = uuid7()
     unit.conn.execute(
@@ -217,8 +217,8 @@ def _unusable(found: Bulk) -> str:
 def _give_up(unit: Unit, found: Bulk, why: str) -> Bulk:
     """Stop it, with the reason: it would else be tried for ever, and hold up the others."""
     problems = [[p.problem, p.count, p.example] for p in found.problems]
-    told = canonical([*problems, [shortened(why, 500), 1, str(found.id)]])
-    over = {"status": "stopped", "problems": told, "updated_at": unit.now, "finished_at": unit.now}
+    listed = canonical([*problems, [shortened(why, 500), 1, str(found.id)]])
+    over = {"status": "stopped", "problems": listed, "updated_at": unit.now, "finished_at": unit.now}
     unit.conn.execute(sa.update(B).where(B.c.id == found.id).values(**over))
     return get(unit.conn, found.id)
 
@@ -254,12 +254,12 @@ def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -
         if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
             raise
         # Which item it was is the example's to say: without ids, equal reasons are one.
-        told = ANY_ID.sub("…", shortened(message_of(error) or type(error).__name__, 500))
-        before = problems.get(told)
+        problem = ANY_ID.sub("…", shortened(message_of(error) or type(error).__name__, 500))
+        before = problems.get(problem)
         if before is not None:
-            problems[told] = replace(before, count=before.count + 1)
+            problems[problem] = replace(before, count=before.count + 1)
         elif len(problems) < MOST_PROBLEMS:
-            problems[told] = Problem(told, 1, str(item_id))
+            problems[problem] = Problem(problem, 1, str(item_id))
         return False
     return True
 
@@ -288,9 +288,9 @@ def _read(row: sa.Row[Any]) -> Bulk:
 
 
 def _problems(stored: str | None) -> tuple[Problem, ...]:
-    told = values.anything(stored or "[]")
-    if isinstance(told, list) and all(isinstance(one, list) and len(one) == 3 for one in told):
-        return tuple(Problem(str(problem), int(count), str(example)) for problem, count, example in told)
+    rows = values.anything(stored or "[]")
+    if isinstance(rows, list) and all(isinstance(one, list) and len(one) == 3 for one in rows):
+        return tuple(Problem(str(problem), int(count), str(example)) for problem, count, example in rows)
     return (Problem("its problems cannot be read", 0, ""),)
 
 

@@ -56,9 +56,10 @@ def claim(
     turn: int = 0,
     picked: list[tuple[UUID, int]] | None = None,
 ) -> list[Claim]:
-    """Up to `count` claims; picks up, with a history row, what is declared to be picked up.
+    """Up to `count` claims. A transition declared with `pick_up` is taken, with its history row.
 
-    An instance that cannot be claimed fails its step, and the others are claimed. `picked` is told what was looked at.
+    An instance that cannot be claimed fails its step; the others are claimed. `picked` collects (id, seq) of all rows
+    that were tried.
     """
     if count <= 0 or not queues:
         return []

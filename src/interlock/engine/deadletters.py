@@ -178,7 +178,7 @@ def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Ins
 
 
 def _fire_again(unit: Unit, instance: Instance, event: str, actor: Actor, payload: dict[str, Any]) -> None:
-    """The system's event that could not be fired when it was due; what stands in its way is told to whoever retries."""
+    """The system's event that could not be fired when it was due; whoever retries is shown what stands in its way."""
     from interlock.engine.firing import fire
 
     unit.record(instance, "retried", actor, payload=payload)
@@ -256,7 +256,7 @@ def _continues(unit: Unit, instance: Instance, letter: DeadLetter) -> dict[str, 
     """What the new one goes on with: the visit of the step that failed, and all that it and those before it sent."""
     line = visits.line(unit.conn, instance.id, instance.parent)
     visit = visits.failed_in(unit.conn, letter.id)
-    return {"retry_of": str(instance.id), "line": [str(one) for one in line], "visit": visit.told()}
+    return {"retry_of": str(instance.id), "line": [str(one) for one in line], "visit": visit.as_values()}
 
 
 def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str = "") -> DeadLetter:

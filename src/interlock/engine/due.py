@@ -132,9 +132,9 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
         elif isinstance(refusal, Refused | WorkError) and not isinstance(refusal, GuardFailed):
             return  # it was asked for and declined; the instance waits for a person or for its next timer anyway
         step = instance.failed_step if why == "due" else None
-        told = {**error_details.describe(refusal), "event": event}
+        details = {**error_details.describe(refusal), "event": event}
         step = step or unit.machine(instance).step_of(instance.state, instance.data)
-        last_resort.bury(unit, instance, instance.state, step, told, last_resort.kept_data(instance))
+        last_resort.bury(unit, instance, instance.state, step, details, last_resort.kept_data(instance))
 
 
 RESUMES, TIMERS = Look("due", _waking("resume"), _resume), Look("timer", _timers, _timer)

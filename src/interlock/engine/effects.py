@@ -276,8 +276,8 @@ def settle(
         .where(E.c.id == effect_id)
         .values(status=status, answer=kept, error=shortened(error) if error else None, settled_at=unit.now)
     )
-    told = {"effect": str(effect_id), "kind": found.kind, "status": status, "error": shortened(error or "")}
-    unit.record(instance, "effect", actor, payload=told)
+    payload = {"effect": str(effect_id), "kind": found.kind, "status": status, "error": shortened(error or "")}
+    unit.record(instance, "effect", actor, payload=payload)
     if found.asked_at is not None and status != "unknown":
         unsettled.settled(unit, instance.id, effect_id)
     # A worker that no longer holds the instance reports: nobody else will tell the people who moved it. That nothing

@@ -144,11 +144,11 @@ class Engine:
         after = AfterCommit()
         future = self.store.submit(self._in_unit(job, after), name)
 
-        def tell(done: Future[T]) -> None:
+        def after_commit(done: Future[T]) -> None:
             if not done.cancelled() and done.exception() is None:
                 self._after_commit(after, aside=True)
 
-        future.add_done_callback(tell)
+        future.add_done_callback(after_commit)
         return future
 
     def _in_unit(self, job: Callable[[Unit], T], after: AfterCommit) -> Callable[[sa.Connection], T]:
@@ -439,9 +439,9 @@ class _Within(Engine):
         with self._conn.begin_nested():
             result = job(unit)
             unit.flush()
-        told = unit.ready | {HISTORY} if unit.recorded else unit.ready
-        if told:
-            self.store.announce(self._conn, told)
+        hints = unit.ready | {HISTORY} if unit.recorded else unit.ready
+        if hints:
+            self.store.announce(self._conn, hints)
         return result
 
     def read(self, job: Callable[[sa.Connection], T]) -> T:

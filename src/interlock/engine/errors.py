@@ -49,8 +49,8 @@ class Refused(EngineError):
 
     def __init__(self, message: str, allowed: Sequence[Allowed] = ()) -> None:
         self.allowed = tuple(allowed)
-        told = "; allowed now: " + ", ".join(map(str, self.allowed)) if self.allowed else "; nothing is allowed now"
-        super().__init__(message + told)
+        more = "; allowed now: " + ", ".join(map(str, self.allowed)) if self.allowed else "; nothing is allowed now"
+        super().__init__(message + more)
 
 
 class GuardFailed(Refused):

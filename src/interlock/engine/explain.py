@@ -136,8 +136,8 @@ class _Reader:
         assert i.due_at is not None
         if i.due_at > self.now:
             self.coming.append(Coming("its step runs", moment(i.due_at)))
-            told = f" after {i.error['type']}: {i.error['message']}" if i.error and i.failures else ""
-            return "time", f"Its step runs{' again' if told else ''} at {self.when(i.due_at)}{told}"
+            error = f" after {i.error['type']}: {i.error['message']}" if i.error and i.failures else ""
+            return "time", f"Its step runs{' again' if error else ''} at {self.when(i.due_at)}{error}"
         if not any(i.queue in w.queues for w in workers.alive(self.conn)):
             return "worker", f"It is ready, but no worker alive serves the queue {i.queue!r}; start one"
         return "worker", f"It is ready and waits for a free worker of queue {i.queue!r} since {self.when(i.due_at)}"
@@ -154,8 +154,8 @@ class _Reader:
         edges = self.machine.edges_on(i.state, i.due_event or "")
         to = edges[0].to if len(edges) == 1 else (i.failed_step or "").partition(":")[0]
         self.coming.append(Coming(f"the system fires {i.due_event!r}, to {to!r}", moment(i.due_at)))
-        told = f" after {i.error['type']}: {i.error['message']}" if i.error else ""
-        return "time", f"It goes on to {to!r} by itself at {self.when(i.due_at)}{told}"
+        error = f" after {i.error['type']}: {i.error['message']}" if i.error else ""
+        return "time", f"It goes on to {to!r} by itself at {self.when(i.due_at)}{error}"
 
     def _blocked(self) -> tuple[str, str]:
         key = self.instance.blocked_on
@@ -182,8 +182,8 @@ class _Reader:
         if letter is not None and letter.status == "open":
             return "person", self._dead(letter)
         if state.kind is Kind.FAILED:
-            told = f" ({i.error['type']}: {i.error['message']})" if i.error else ""
-            return "person", f"It failed{told} and waits for a person since {self.when(i.entered_at)}"
+            error = f" ({i.error['type']}: {i.error['message']})" if i.error else ""
+            return "person", f"It failed{error} and waits for a person since {self.when(i.entered_at)}"
         if state.kind is Kind.WORK:
             starts = ", ".join(repr(a.on) for a in machine.arms if a.state == i.state)
             if letter is not None and not starts:
@@ -203,8 +203,8 @@ class _Reader:
         )
         asked = [title for title, evidence in questions if str(letter.id) in (evidence or "")]
         what = f"answer {asked[0]!r}" if asked else "retry, resolve or discard the dead letter"
-        told = f"{error['type']}: {error['message']}"
-        return f"Step {letter.step!r} failed for good ({told}); it waits for a person to {what}"
+        problem = f"{error['type']}: {error['message']}"
+        return f"Step {letter.step!r} failed for good ({problem}); it waits for a person to {what}"
 
     def _waiting(self, for_what: str) -> tuple[str, str]:
         i = self.instance
@@ -231,7 +231,7 @@ class _Reader:
             )
         )
         asked = [(title, readable(evidence)) for title, evidence in reviews]
-        kinds = sorted({repr(told["kind"]) for _, told in asked if "effect" in told})
+        kinds = sorted({repr(evidence["kind"]) for _, evidence in asked if "effect" in evidence})
         if not kinds:
             return ""
         return f" Nobody knows what came of {', '.join(kinds)}, which it sent: a person has to answer {asked[0][0]!r}"

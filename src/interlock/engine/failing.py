@@ -61,15 +61,15 @@ def _by_rule(
 ) -> None:
     step = machine.step_of(instance.state, instance.staged(machine))
     rule = machine.failures.rule_for(error, instance.state)
-    told = describe(error)
+    details = describe(error)
     name = rule.name if rule else EffectUnknown.__name__
     count = count_failure(instance, f"{step}|{name}")
-    payload: dict[str, Any] = {"error": told, "why": why, "step": step, "rule": name, "failure": count, "took": took}
-    remember(unit, instance, step, told)
+    payload: dict[str, Any] = {"error": details, "why": why, "step": step, "rule": name, "failure": count, "took": took}
+    remember(unit, instance, step, details)
     if rule is None:
-        _unknown(unit, instance, machine, step, told, actor, payload)
+        _unknown(unit, instance, machine, step, details, actor, payload)
     elif isinstance(error, EffectKeyReused):  # no retry and no pause can help
-        _exhausted(unit, instance, machine, rule, step, told, actor, payload)
+        _exhausted(unit, instance, machine, rule, step, details, actor, payload)
     elif rule.pause is not None and (rule.retries is None or count <= rule.retries):
         until = _pause_until(unit, rule, error)
         due = (until, rule.pause.resume)
@@ -79,7 +79,7 @@ def _by_rule(
         wait = rule.backoff.delay(count, retry_after=_retry_after(error), chance=unit.core.chance.random())
         _retry(unit, instance, machine, actor, payload, unit.now + span(wait))
     else:
-        _exhausted(unit, instance, machine, rule, step, told, actor, payload)
+        _exhausted(unit, instance, machine, rule, step, details, actor, payload)
 
 
 def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:
@@ -90,12 +90,12 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
     payload: dict[str, Any] = {"why": "worker_lost", "worker": str(worker), "step": step, "crash": count}
     if count >= machine.failures.crashes:
         lost = WorkerLost(f"{count} workers were lost while they worked on this step")
-        told = describe(lost)
-        payload["error"] = told
-        remember(unit, instance, step, told)
+        details = describe(lost)
+        payload["error"] = details
+        remember(unit, instance, step, details)
         rule = machine.failures.rule_for(lost, instance.state)
         assert rule is not None
-        _exhausted(unit, instance, machine, rule, step, told, actor, payload)
+        _exhausted(unit, instance, machine, rule, step, details, actor, payload)
         return
     back = machine.states[instance.state].lost
     edge = _way(instance, machine, instance.state, back, actor) if back else None
@@ -227,17 +227,17 @@ def _exhausted(
     machine: Machine,
     rule: Rule,
     step: str,
-    told: Mapping[str, Any],
+    details: Mapping[str, Any],
     actor: Actor,
     payload: Mapping[str, Any],
 ) -> None:
     unknown = None
     if unsettled.left(unit, instance, step):
         # Giving up would say that it did not arrive, and nobody knows that: law 5.
-        unknown = EffectUnknown(f"{told['message']}; and what this step sent was never answered")
-        told, verify = describe(unknown), machine.failures.rule_for(unknown, instance.state)
+        unknown = EffectUnknown(f"{details['message']}; and what this step sent was never answered")
+        details, verify = describe(unknown), machine.failures.rule_for(unknown, instance.state)
         if verify is None:
-            _unknown(unit, instance, machine, step, told, actor, payload)
+            _unknown(unit, instance, machine, step, details, actor, payload)
             return
         rule = verify
     at_state, data = instance.state, kept_data(instance)
@@ -248,7 +248,7 @@ def _exhausted(
         _rest(unit, instance, machine, actor, payload, sets=rule.sets if rule.then == at_state else None)
     moves.ask(unit, instance, rule.asks)
     if rule.dead_letter or refused:
-        bury(unit, instance, at_state, step, told, data)
+        bury(unit, instance, at_state, step, details, data)
     if unknown is not None:
         unsettled.asked(unit, instance, step)
 
@@ -288,14 +288,14 @@ def _unknown(
     instance: Instance,
     machine: Machine,
     step: str,
-    told: Mapping[str, Any],
+    details: Mapping[str, Any],
     actor: Actor,
     payload: Mapping[str, Any],
 ) -> None:
     """What is unknown is not repeated: a person says whether it arrived, then the step goes on."""
     state, data = instance.state, kept_data(instance)
     _rest(unit, instance, machine, actor, payload)
-    letter = bury(unit, instance, state, step, told, data)
-    evidence = {"dead_letter": str(letter), "error": told["message"], "since": moment(unit.now).isoformat()}
+    letter = bury(unit, instance, state, step, details, data)
+    evidence = {"dead_letter": str(letter), "error": details["message"], "since": moment(unit.now).isoformat()}
     moves.ask(unit, instance, (Ask(unsettled.REVIEW, unsettled.VERIFY, evidence),))
     unsettled.asked(unit, instance, step)

@@ -327,8 +327,8 @@ def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
     """Put messages into the outbox from inside a handler, under its fence."""
     instance = require_claim(unit, claim)
     moves.send(unit, instance, messages)
-    told = [f"{message.channel} to {message.to}" for message in messages]
-    unit.record(instance, "sent", acting(claim.worker), payload={"messages": told, "step": claim.step})
+    sent = [f"{message.channel} to {message.to}" for message in messages]
+    unit.record(instance, "sent", acting(claim.worker), payload={"messages": sent, "step": claim.step})
 
 
 def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:

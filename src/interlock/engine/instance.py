@@ -169,7 +169,7 @@ class Instance:
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """What makes one of the other, as history tells it: fields that are set, and fields that are gone.
 
-    A field whose name is a secret by now cannot be named as gone; then all of the data is told `anew`.
+    A field whose name is a secret by now cannot be named as gone; then all of the data is recorded as `anew`.
     """
     gone = sorted(name for name in before if name not in after)
     if gone and not secrets.none_known and secrets.without_known(gone) != gone:

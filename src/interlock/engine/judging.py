@@ -88,7 +88,7 @@ def check(found: Asked, actor: Actor, now: Micros) -> None:
 
 
 def must_be_a_person(actor: Actor) -> None:
-    """Forbidden for whoever else: it is not even told what was decided."""
+    """Raise Forbidden for anybody else, without saying what was decided."""
     if actor.kind not in PEOPLE:
         raise Forbidden(f"a review is decided by a person, not by {actor.kind.value}")
 

@@ -33,9 +33,9 @@ def count_failure(instance: Instance, name: str) -> int:
     return counters[name]
 
 
-def remember(unit: Unit, instance: Instance, step: str, told: Mapping[str, Any]) -> None:
+def remember(unit: Unit, instance: Instance, step: str, details: Mapping[str, Any]) -> None:
     instance.failed_step = step
-    instance.last_error = canonical({**told, "step": step, "at": unit.now})
+    instance.last_error = canonical({**details, "step": step, "at": unit.now})
 
 
 def set_aside(
@@ -55,20 +55,20 @@ def set_aside(
     event = _due_event(unit, instance, why)
     if why == "due" and instance.failed_step:
         step = instance.failed_step
-    told = describe(error)
+    details = describe(error)
     if problem is not None:
-        told["message"] = shortened(f"{told['message']} (and its rule cannot be applied: {message_of(problem)})")
+        details["message"] = shortened(f"{details['message']} (and its rule cannot be applied: {message_of(problem)})")
     if event:
-        told["event"] = event
+        details["event"] = event
     count_failure(instance, f"{step}|{type(problem or error).__name__}")
-    remember(unit, instance, step, told)
-    unit.record(instance, "failed", actor, payload={"error": told, "why": why, "step": step, "exhausted": True})
+    remember(unit, instance, step, details)
+    unit.record(instance, "failed", actor, payload={"error": details, "why": why, "step": step, "exhausted": True})
     instance.holder = instance.claimed_at = instance.blocked_on = None
     instance.wake = instance.due_at = instance.due_event = None
     unit.freed.append(instance.id)
     with suppress(NotServed, KeyError):
         moves.ask_again(unit, instance, unit.machine(instance))
-    bury(unit, instance, instance.state, step, told, data)
+    bury(unit, instance, instance.state, step, details, data)
 
 
 def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
@@ -113,7 +113,7 @@ def kept_data(instance: Instance) -> str:
     return instance.stored_data if instance.stored_data is not None else spelled(instance.shown_data)
 
 
-def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[str, Any], data: str) -> UUID:
+def bury(unit: Unit, instance: Instance, state: str, step: str, details: Mapping[str, Any], data: str) -> UUID:
     return unit.insert(
         t.dead_letter,
         instance_id=instance.id,
@@ -121,9 +121,9 @@ def bury(unit: Unit, instance: Instance, state: str, step: str, told: Mapping[st
         machine=instance.machine,
         state=state,
         step=step,
-        error_type=told["type"],
-        error=canonical(dict(told)),
-        fingerprint=fingerprint(instance.machine, step, told),
+        error_type=details["type"],
+        error=canonical(dict(details)),
+        fingerprint=fingerprint(instance.machine, step, details),
         attempts=max(1, instance.failures_of(step)),
         data=data,
         status="open",

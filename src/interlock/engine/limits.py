@@ -88,7 +88,7 @@ def lock(unit: Unit, keys: Iterable[str]) -> None:
 
 
 def lock_windows(unit: Unit, wanted: Iterable[tuple[Instance, Machine, Iterable[str]]]) -> None:
-    """Lock what a batch is about to use, all of it in one order. What cannot be worked out is told where it is used."""
+    """Lock the windows that a batch is about to use, in one order. Keys that cannot be built are skipped here."""
     keys = set()
     for instance, machine, names in wanted:
         for name in names:

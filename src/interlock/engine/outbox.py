@@ -198,7 +198,7 @@ def _lease(unit: Unit, taken: Sequence[OutboxMessage], until: Micros) -> list[Ou
 
 
 def delivered(unit: Unit, message: OutboxMessage, *, took: Micros = 0, detail: str = "", attempt: UUID) -> bool:
-    """It arrived; that counts however late it is told. False when it was settled already."""
+    """Record that it arrived, however late the report comes. False when it was settled already."""
     _log(unit, message, "delivered", took, detail, attempt)
     done = unit.conn.execute(
         sa.update(O)
@@ -244,7 +244,7 @@ def _die(unit: Unit, message_id: UUID, error: str) -> None:
 
 
 def _log(unit: Unit, message: OutboxMessage, outcome: str, took: Micros, detail: str, attempt: UUID) -> None:
-    """A row an attempt; told again because the first answer was lost, it stays one."""
+    """One row for each attempt, also when the same attempt is reported twice."""
     unit.conn.execute(
         upsert(D)
         .values(

@@ -16,7 +16,7 @@ from interlock.store import Micros
 def pause(
     unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "", resume_at: Micros | None = None
 ) -> Instance:
-    """Stop work on the instance now; a running handler is fenced off and told. Pausing twice changes nothing."""
+    """Stop work on the instance now; a running handler is fenced off and cancelled. Pausing twice changes nothing."""
     values.text(reason, "the reason")
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)

@@ -277,13 +277,13 @@ def _run(unit: Unit, found: Schedule) -> None:
     except InvalidData as error:  # a time zone that this host does not know; another may, or will
         _set(unit, found, next_at=unit.now + span(LATER), last_error=str(error))
         return
-    told: dict[str, Any] = {"next_at": next_at, "last_error": None, "runs": found.runs}
+    changes: dict[str, Any] = {"next_at": next_at, "last_error": None, "runs": found.runs}
     last = found.last_instance
     if not planned:
-        told["last_error"] = f"the run of {_iso(found.next_at or 0)} was missed, and missed runs are skipped"
+        changes["last_error"] = f"the run of {_iso(found.next_at or 0)} was missed, and missed runs are skipped"
     for at in planned:
         if found.overlap == "skip" and (before := _unfinished(unit, last)) is not None:
-            told["last_error"] = f"the run of {_iso(at)} was skipped: instance {before} is not finished"
+            changes["last_error"] = f"the run of {_iso(at)} was skipped: instance {before} is not finished"
             continue
         try:
             with unit.savepoint() as inner:
@@ -291,10 +291,10 @@ def _run(unit: Unit, found: Schedule) -> None:
         except BaseException as error:  # the data, the machine, or a validator of the application's own
             if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
                 raise
-            told["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)
+            changes["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)
             continue
-        told.update(last_at=at, last_instance=last, runs=told["runs"] + 1)
-    _set(unit, found, **told)
+        changes.update(last_at=at, last_instance=last, runs=changes["runs"] + 1)
+    _set(unit, found, **changes)
 
 
 def _planned(found: Schedule, now: Micros) -> list[Micros]:

@@ -27,8 +27,8 @@ class Starter:
     token: UUID | None
     roles: Mapping[str, Sequence[str]]
 
-    def told(self) -> dict[str, Any]:
-        """As it is kept."""
+    def as_values(self) -> dict[str, Any]:
+        """Plain values, as they are stored."""
         token = str(self.token) if self.token is not None else None
         return {"person": str(self.person), "token": token, "roles": {w: list(r) for w, r in self.roles.items()}}
 

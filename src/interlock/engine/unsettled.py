@@ -145,10 +145,10 @@ def _isolated(unit: Unit, instance: Instance, row: Any, settle: Callable[[Unit, 
     except BaseException as error:
         if not items_own(error):
             raise
-        told = error_details.describe(error)
+        details = error_details.describe(error)
         unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(asked_at=unit.now))
-        unit.record(instance, "effect", SYSTEM_ACTOR, payload={"effect": str(row.id), "status": "unknown", **told})
-        last_resort.bury(unit, instance, instance.state, instance.state, told, "{}")
+        unit.record(instance, "effect", SYSTEM_ACTOR, payload={"effect": str(row.id), "status": "unknown", **details})
+        last_resort.bury(unit, instance, instance.state, instance.state, details, "{}")
 
 
 def _unknown(unit: Unit, instance: Instance, row: Any) -> None:

@@ -175,10 +175,10 @@ def _single(one: Any) -> str:
 def brief(value: object, most: int = _EXCERPT) -> str:
     """How any value begins, as Python spells it, in ASCII and without secrets, for a message."""
     try:
-        told = repr(value)
+        text = repr(value)
     except Exception:
         return "unprintable"
-    part = secrets.hidden_part(told, 0, most) + ("…" if len(told) > most else "")
+    part = secrets.hidden_part(text, 0, most) + ("…" if len(text) > most else "")
     return part.encode("ascii", "backslashreplace").decode()
 
 
@@ -288,8 +288,8 @@ def error(stored: str) -> dict[str, Any]:
     if isinstance(found, Unreadable):
         found = {"type": "Unreadable", "message": found.why}
     places = found.get("where")
-    told = {name: str(found.get(name, "")) for name in ("type", "message")}
-    return {**found, **told, "where": list(map(str, places)) if isinstance(places, list) else []}
+    texts = {name: str(found.get(name, "")) for name in ("type", "message")}
+    return {**found, **texts, "where": list(map(str, places)) if isinstance(places, list) else []}
 
 
 def counters(stored: str | None) -> dict[str, int]:

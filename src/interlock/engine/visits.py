@@ -48,7 +48,7 @@ class Visit(NamedTuple):
         count = "" if self.number == 1 else f"#{self.number}"
         return f"{self.owner}{count}:{self.step}:{kind}"
 
-    def told(self) -> dict[str, Any]:
+    def as_values(self) -> dict[str, Any]:
         return {"owner": str(self.owner), "step": self.step, "number": self.number}
 
 
@@ -127,8 +127,10 @@ def intended_since(conn: sa.Connection, visit: Visit, effect_id: UUID) -> bool:
             H.c.instance_id == visit.owner, H.c.seq > (done[-1] if done else 0), H.c.kind == "effect"
         )
     ).scalars()
-    told = [_payload(text) for text in rows]
-    return any(one.get("effect") == str(effect_id) and str(one.get("status")).startswith("intended") for one in told)
+    payloads = [_payload(text) for text in rows]
+    return any(
+        one.get("effect") == str(effect_id) and str(one.get("status")).startswith("intended") for one in payloads
+    )
 
 
 def line(conn: sa.Connection, instance_id: UUID, parent: UUID | None) -> tuple[UUID, ...]:
@@ -152,19 +154,19 @@ def _origin(conn: sa.Connection, instance_id: UUID, parent: UUID | None) -> _Ori
     if parent is None:
         return None
     text = conn.execute(sa.select(H.c.payload).where(H.c.instance_id == instance_id, H.c.seq == 1)).scalar()
-    told = _payload(text)
-    if "retry_of" not in told:
+    payload = _payload(text)
+    if "retry_of" not in payload:
         return None
-    before = UUID(told["retry_of"])
-    if "line" in told:
-        ids = tuple(map(UUID, told["line"]))
+    before = UUID(payload["retry_of"])
+    if "line" in payload:
+        ids = tuple(map(UUID, payload["line"]))
     else:
         above = conn.execute(sa.select(I.c.parent).where(I.c.id == before)).scalar()
         ids = line(conn, before, above)
-    kept = told.get("visit")
+    kept = payload.get("visit")
     visit = Visit(UUID(kept["owner"]), kept["step"], kept["number"]) if kept else None
-    letter = told.get("dead_letter")
-    return _Origin(before, ids, told.get("step", ""), UUID(letter) if letter else None, visit)
+    letter = payload.get("dead_letter")
+    return _Origin(before, ids, payload.get("step", ""), UUID(letter) if letter else None, visit)
 
 
 def _leaves(conn: sa.Connection, instance_id: UUID, step: str, until: _Until) -> tuple[str, list[_Leave]]:
@@ -215,20 +217,20 @@ def _left(
         query = query.where(H.c.at <= until.at if until.seq is None else H.c.seq <= until.seq)
     found = []
     for seq, state, text in conn.execute(query.order_by(H.c.seq)):
-        told = _payload(text)
-        named = told.get("step")
+        payload = _payload(text)
+        named = payload.get("step")
         # A handler that had moved on under its lease wrote down the step that it had begun with.
         elsewhere = state is not None and (named is None or not _is_in(named, state))
         if named == step or elsewhere:
-            found.append(_Leave(seq, step, _done(told)))
+            found.append(_Leave(seq, step, _done(payload)))
     return found
 
 
 def _payload(text: str | None) -> Mapping[str, Any]:
     """What a row tells; nothing where that was erased, or cannot be read."""
-    told = readable(text) if text else {}
-    return told if isinstance(told, Mapping) else {}
+    payload = readable(text) if text else {}
+    return payload if isinstance(payload, Mapping) else {}
 
 
-def _done(told: Mapping[str, Any]) -> bool:
-    return "error" not in told and told.get("why") != "worker_lost" and UNFINISHED not in told
+def _done(payload: Mapping[str, Any]) -> bool:
+    return "error" not in payload and payload.get("why") != "worker_lost" and UNFINISHED not in payload

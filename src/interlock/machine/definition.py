@@ -178,7 +178,7 @@ class Machine:
         transition, which `entering` follows.
 
         It is given the unit of work, the instance, the decided review and the actor, after the event of the decision
-        was fired, if it has one. What it raises undoes the decision, and whoever decided is told why.
+        was fired, if it has one. What it raises undoes the decision, and the person who decided sees why.
         """
         for name in names:
             if name in self.states:

@@ -104,8 +104,8 @@ class _Comparison:
             if gone == [True, False] and "enum" not in old:
                 yield f"{_at(place)} has another type: it was boolean and is {_kinds(wider)}"
             elif gone:
-                told = ", ".join(repr(value) for value in gone[:5])
-                yield f"{_at(place)} may not be {told} any more"
+                values = ", ".join(repr(value) for value in gone[:5])
+                yield f"{_at(place)} may not be {values} any more"
             return
         answers = [list(self._one(old, one, place)) for one in wider]
         if any(not answer for answer in answers):

@@ -63,7 +63,7 @@ class Facts:
 
 
 Guard = Callable[[Facts], bool | str]
-"""True lets the transition pass; False or a sentence refuses it, and the sentence is told to whoever asked."""
+"""True lets the transition pass; False or a sentence refuses it. The caller sees the sentence."""
 
 
 def failed_at(state: str) -> Guard:

@@ -35,12 +35,12 @@ BLOCK = 1 << 18
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 BROKEN = (KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
 """What reading a damaged zip file may raise."""
-Tell = Callable[[str, int, int], None]
-"""Told what is done now, how far it is, and how far it goes; 0 where nobody knows."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is done now, how much of it is done, and the total; 0 where that is unknown."""
 
 
-def silent(what: str, done: int, total: int) -> None:
-    """Tells nobody."""
+def no_progress(what: str, done: int, total: int) -> None:
+    """Reports nothing."""
 
 
 class BackupDamaged(StoreError):
@@ -87,7 +87,7 @@ class Manifest:
 # -- writing
 
 
-def write(store: Store, file: Path, tell: Tell = silent) -> Manifest:
+def write(store: Store, file: Path, progress: Progress = no_progress) -> Manifest:
     """Write everything to a new file, consistent while others write; then read it again, to be sure of it."""
     migrate.require(store)
     if file.exists():
@@ -99,9 +99,9 @@ def write(store: Store, file: Path, tell: Tell = silent) -> Manifest:
     with folder as made:
         aside, part = Path(made), Path(made) / "backup"
         try:
-            found = snapshot.take(store, aside, lambda what: tell(what, 0, 0))
-            manifest = _write(store.dialect, part, found, tell)
-            check(part, tell)
+            found = snapshot.take(store, aside, lambda what: progress(what, 0, 0))
+            manifest = _write(store.dialect, part, found, progress)
+            check(part, progress)
             os.replace(part, file)
             _sync(file.absolute().parent)
         except OSError as error:
@@ -109,14 +109,14 @@ def write(store: Store, file: Path, tell: Tell = silent) -> Manifest:
     return manifest
 
 
-def _write(dialect: str, file: Path, found: Snapshot, tell: Tell) -> Manifest:
+def _write(dialect: str, file: Path, found: Snapshot, progress: Progress) -> Manifest:
     total, done = sum(part.count for part in found.parts), 0
     tables = []
     with os.fdopen(private.create(file), "w+b") as out:
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
             for part in found.parts:
                 with archive.open(f"tables/{part.columns.table}.jsonl", "w", force_zip64=True) as entry:
-                    written = _write_rows(entry, part, lambda n, so_far=done: tell("writing", so_far + n, total))  # type: ignore[misc]
+                    written = _write_rows(entry, part, lambda n, so_far=done: progress("writing", so_far + n, total))  # type: ignore[misc]
                 tables.append(written)
                 done += written.rows
             manifest = Manifest(
@@ -134,7 +134,7 @@ def _write(dialect: str, file: Path, found: Snapshot, tell: Tell) -> Manifest:
     return manifest
 
 
-def _write_rows(entry: Any, part: Part, tell: Callable[[int], None]) -> Table:
+def _write_rows(entry: Any, part: Part, progress: Callable[[int], None]) -> Table:
     digest, count, waiting = hashlib.sha256(), 0, bytearray()
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     binary = [n for n, kind in enumerate(part.columns.kinds) if kind == "bytes"]
@@ -147,10 +147,10 @@ def _write_rows(entry: Any, part: Part, tell: Callable[[int], None]) -> Table:
             digest.update(waiting)
             entry.write(waiting)
             waiting.clear()
-            tell(count)
+            progress(count)
     digest.update(waiting)
     entry.write(waiting)
-    tell(count)
+    progress(count)
     return Table(part.columns.table, part.columns.names, part.columns.kinds, count, digest.hexdigest())
 
 
@@ -228,8 +228,8 @@ class Backup:
         except BROKEN as error:
             raise BackupDamaged(f"{self.file} is damaged: the table {table.name} cannot be read: {error}") from error
         if count != table.rows or digest.hexdigest() != table.sha256:
-            told = f"{count:,} of {table.rows:,} rows, or others than it had"
-            raise BackupDamaged(f"{self.file} is damaged: the table {table.name} has {told}")
+            found = f"{count:,} of {table.rows:,} rows, or others than it had"
+            raise BackupDamaged(f"{self.file} is damaged: the table {table.name} has {found}")
 
     def rows(self, table: Table) -> Iterator[Row]:
         binary = [n for n, kind in enumerate(table.kinds) if kind == "bytes"]
@@ -247,14 +247,14 @@ class Backup:
         self._archive.close()
 
 
-def check(file: Path, tell: Tell = silent) -> Manifest:
+def check(file: Path, progress: Progress = no_progress) -> Manifest:
     """Read a backup to its end; BackupDamaged when a byte is not as it was written."""
     with Backup(file) as backup:
         done, total = 0, backup.manifest.rows
         for table in backup.manifest.tables:
             for n, _ in enumerate(backup.lines(table), 1):
                 if n % 10_000 == 0:
-                    tell("checking", done + n, total)
+                    progress("checking", done + n, total)
             done += table.rows
-            tell("checking", done, total)
+            progress("checking", done, total)
         return backup.manifest

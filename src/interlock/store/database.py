@@ -125,21 +125,21 @@ class Store(ABC):
         return leave
 
     def hint(self, queues: Iterable[str] = (), *, local: bool = False) -> None:
-        """Work in these queues may be ready now; told to this process, and to the others unless `local`."""
-        told = frozenset(queues)
+        """Hint that work in these queues may be ready: to this process, and to the others unless `local`."""
+        hinted = frozenset(queues)
         with self._hints_lock:
             listeners = tuple(self._hints)
         for listener in listeners:
-            listener(told)
+            listener(hinted)
         if not local:
-            self._tell_others(told)
+            self._hint_others(hinted)
 
     @abstractmethod
     def announce(self, conn: sa.Connection, queues: Iterable[str]) -> None:
-        """Hint to the others on somebody else's connection: told if and when that transaction commits."""
+        """Hint to the others on somebody else's connection. They get it when that transaction commits."""
 
     @abstractmethod
-    def _tell_others(self, queues: frozenset[str]) -> None: ...
+    def _hint_others(self, queues: frozenset[str]) -> None: ...
 
     def __enter__(self) -> Store:
         return self

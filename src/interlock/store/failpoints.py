@@ -1,7 +1,7 @@
 """Named points around every commit, where a test can step in: kill the process there, or wait there.
 
 A write is named for what it does, so `finish:before` is reached when a result's changes are made and not committed,
-and `finish:after` when they are committed and nobody has been told.
+and `finish:after` when they are committed and no caller has the answer yet.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ def graded(name: str, value: float, warning: float, problem: float, says: str, d
     return Finding(level, name, says, do if level else "")
 
 
-def told(size: float) -> str:
+def size_text(size: float) -> str:
+    """A number of bytes for people."""
     return f"{size / GB:,.1f} GB" if size >= GB else f"{size / MB:,.1f} MB"
 
 
@@ -115,7 +116,7 @@ def disk(folder: Path) -> Finding:
     level = Level.OK
     if found.free < 2 * GB or share < 0.1:
         level = Level.PROBLEM if found.free < GB / 5 or share < 0.02 else Level.WARNING
-    says = f"{told(found.free)} of {told(found.total)} are free in {folder}"
+    says = f"{size_text(found.free)} of {size_text(found.total)} are free in {folder}"
     do = "make room, or let old instances go: see interlock retention run --dry-run"
     return Finding(level, "disk", says, do if level else "")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.store.health import GB, Check, Finding, Level, Size, graded, lasting, told
+from interlock.store.health import GB, Check, Finding, Level, Size, graded, lasting, size_text
 
 MANY_DEAD = 10_000
 """Dead rows below this do no harm, whatever their share."""
@@ -21,7 +21,7 @@ def _server(conn: sa.Connection) -> Iterator[Finding]:
     version, size = _rows(
         conn, "SELECT current_setting('server_version'), pg_database_size(current_database())::bigint"
     )[0]
-    yield Finding(Level.OK, "server", f"PostgreSQL {version}, the database has {told(size)}")
+    yield Finding(Level.OK, "server", f"PostgreSQL {version}, the database has {size_text(size)}")
     for name in ("fsync", "full_page_writes"):
         if _rows(conn, f"SELECT current_setting('{name}')")[0][0] != "on":
             says, do = f"{name} is off: a power cut can destroy the database", f"set {name} = on in postgresql.conf"
@@ -133,7 +133,7 @@ def _snapshots(conn: sa.Connection) -> Iterator[Finding]:
             kept,
             1,
             10 * GB,
-            f"nobody reads the slot {name!r}; it keeps {told(kept)} of WAL",
+            f"nobody reads the slot {name!r}; it keeps {size_text(kept)} of WAL",
             f"let its reader run, or drop it: SELECT pg_drop_replication_slot('{name}')",
         )
 
@@ -190,7 +190,7 @@ def _wal(conn: sa.Connection) -> Iterator[Finding]:
         size,
         2 * most + GB,
         10 * most + 10 * GB,
-        f"{told(size)} of WAL lie on the server",
+        f"{size_text(size)} of WAL lie on the server",
         "a slot nobody reads, a failing archive_command or wal_keep_size keeps it",
     )
 

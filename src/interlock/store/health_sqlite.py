@@ -7,10 +7,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from interlock.store.health import GB, MB, Check, Finding, Level, Size, graded, told
+from interlock.store.health import GB, MB, Check, Finding, Level, Size, graded, size_text
 
 MOST = 10
-"""Kinds of damage that are told."""
+"""Kinds of damage that are reported."""
 
 
 def checks(*, fast: bool) -> tuple[Check, ...]:
@@ -20,7 +20,7 @@ def checks(*, fast: bool) -> tuple[Check, ...]:
 def files(path: Path) -> Iterator[Finding]:
     """The database's file and the journal beside it."""
     size = path.stat().st_size
-    yield Finding(Level.OK, "file", f"{path} has {told(size)}")
+    yield Finding(Level.OK, "file", f"{path} has {size_text(size)}")
     beside = path.with_name(path.name + "-wal")
     journal = beside.stat().st_size if beside.exists() else 0
     yield graded(
@@ -28,7 +28,7 @@ def files(path: Path) -> Iterator[Finding]:
         journal,
         max(256 * MB, size / 2),
         max(2 * GB, 2 * size),
-        f"the journal {beside.name} has {told(journal)}",
+        f"the journal {beside.name} has {size_text(journal)}",
         "a reader that never ends keeps it from being emptied: look for a program that has the file open (lsof) and "
         "end it, or stop every process once",
     )
@@ -52,7 +52,7 @@ def _pages(conn: sa.Connection) -> Iterator[Finding]:
     yield Finding(
         level,
         "free pages",
-        f"{share:.0%} of the file, {told(free * size)}, is free and will be used again",
+        f"{share:.0%} of the file, {size_text(free * size)}, is free and will be used again",
         'give it back to the disk when nobody works: sqlite3 FILE "VACUUM"' if level else "",
     )
 

@@ -173,8 +173,8 @@ def _run(conn: sa.Connection, *statements: str) -> None:
 
 
 def _promise(conn: sa.Connection, bound: UUID) -> None:
-    told = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'history_before_bound'"
-    if partitioned(conn) or str(bound) in str(conn.exec_driver_sql(told).scalar()):
+    query = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'history_before_bound'"
+    if partitioned(conn) or str(bound) in str(conn.exec_driver_sql(query).scalar()):
         return  # somebody else is at it, or was
     _run(
         conn,

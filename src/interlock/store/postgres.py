@@ -43,7 +43,7 @@ TRIES = 5
 WORTH_A_LOOK = 16
 """From so many rows on it pays to find out what is the same in all; each set of columns is a statement of its own."""
 URGENT, CALM = 0.01, 0.05
-"""Seconds between two hints: work that is ready is told sooner than what happened."""
+"""Seconds between two hints. Hints about ready work come more often than those about history."""
 
 
 class PostgresStore(Store):
@@ -127,16 +127,16 @@ class PostgresStore(Store):
                     failpoints.reach(f"{name}:after")
                     return result
             except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-                told = sort(error)
+                ours = sort(error)
                 again = (
-                    (isinstance(told, StoreBusy) and not isinstance(error, sa.exc.TimeoutError))
+                    (isinstance(ours, StoreBusy) and not isinstance(error, sa.exc.TimeoutError))
                     or is_conflict(error)
-                    or (isinstance(told, StoreGone) and not committing and attempt == 0)
+                    or (isinstance(ours, StoreGone) and not committing and attempt == 0)
                 )
                 if not again or attempt == TRIES - 1:
-                    if told is None:
+                    if ours is None:
                         raise
-                    raise told from error
+                    raise ours from error
             if attempt:
                 time.sleep(random.uniform(0.001, 0.01) * attempt)  # noqa: S311
         raise AssertionError("the last try returns or raises")
@@ -150,12 +150,12 @@ class PostgresStore(Store):
                 with engine.connect() as conn, conn.begin():
                     return job(conn)
             except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-                told = sort(error)
-                if isinstance(told, StoreGone) and attempt == 0:
+                ours = sort(error)
+                if isinstance(ours, StoreGone) and attempt == 0:
                     continue  # a pooled connection from before a restart
-                if told is None:
+                if ours is None:
                     raise
-                raise told from error
+                raise ours from error
         raise AssertionError("the last try returns or raises")
 
     def schema(self, job: Job[T]) -> T:
@@ -253,7 +253,7 @@ class PostgresStore(Store):
                 self._loops.append(thread)
                 thread.start()
 
-    def _tell_others(self, queues: frozenset[str]) -> None:
+    def _hint_others(self, queues: frozenset[str]) -> None:
         if self._wakeup != "listen":
             return
         if not self._loops:
@@ -419,15 +419,15 @@ def _raw(conn: sa.Connection) -> psycopg.Connection[Any]:
 
 @contextmanager
 def told_as_ours(conn: sa.Connection) -> Iterator[None]:
-    """An error of the driver, as SQLAlchemy would have told it; a connection that broke is not used again."""
+    """An error of the driver, as SQLAlchemy would raise it. A broken connection is not used again."""
     try:
         yield
     except psycopg.Error as error:
         gone = _raw(conn).closed
-        told = sa.exc.DBAPIError.instance(None, None, error, psycopg.Error, connection_invalidated=gone)
+        wrapped = sa.exc.DBAPIError.instance(None, None, error, psycopg.Error, connection_invalidated=gone)
         if gone:
             conn.invalidate(error)
-        raise told from error
+        raise wrapped from error
 
 
 def note(queues: Iterable[str]) -> str:

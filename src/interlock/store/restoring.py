@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from interlock.machine import Application
 from interlock.store import migrate, service_tables
 from interlock.store.application_tables import known
-from interlock.store.backup import Backup, Manifest, Table, Tell, silent
+from interlock.store.backup import Backup, Manifest, Progress, Table, no_progress
 from interlock.store.clock import Micros, SystemClock
 from interlock.store.columns import metadata
 from interlock.store.database import Store
@@ -41,7 +41,7 @@ def restore(
     replace: bool = False,
     halted_by: str | None = None,
     now: Micros | None = None,
-    tell: Tell = silent,
+    progress: Progress = no_progress,
 ) -> Manifest:
     """Fill the database from a backup; refused where it has rows, unless they are to be replaced.
 
@@ -64,8 +64,8 @@ def restore(
         def run(conn: sa.Connection) -> None:
             _make_room(conn, replace, moment)
             migrate.bring(conn, loaded, {migrate.CORE.name: backup.manifest.schema, **revisions})
-            _fill(conn, backup, left_out, tell)
-            tell("finishing", 0, 0)
+            _fill(conn, backup, left_out, progress)
+            progress("finishing", 0, 0)
             _go_on_counting(conn)
             migrate.bring(conn, loaded)
             if halted_by is not None:
@@ -138,7 +138,7 @@ def _has_rows(conn: sa.Connection, table: str) -> bool:
 # -- filling
 
 
-def _fill(conn: sa.Connection, backup: Backup, left_out: Collection[str], tell: Tell) -> None:
+def _fill(conn: sa.Connection, backup: Backup, left_out: Collection[str], progress: Progress) -> None:
     raw: Any = conn.connection.dbapi_connection
     skipped = {table for name in left_out for table in backup.manifest.applications[name].tables}
     wanted = [table for table in backup.manifest.tables if table.name not in skipped]
@@ -151,7 +151,7 @@ def _fill(conn: sa.Connection, backup: Backup, left_out: Collection[str], tell: 
             else:
                 _copy(raw, table, batch)
             done += len(batch)
-            tell("restoring", done, total)
+            progress("restoring", done, total)
 
 
 def _listed(table: Table) -> str:

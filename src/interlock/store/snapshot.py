@@ -95,30 +95,30 @@ def _owners(conn: sa.Connection, applied: Sequence[ApplicationTable]) -> dict[st
     }
 
 
-def take(store: Store, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Snapshot:
+def take(store: Store, folder: Path, progress: Callable[[str], None] = lambda _: None) -> Snapshot:
     """Put everything aside in this folder; the parts read from there."""
     if store.dialect == "sqlite":
         try:
-            return _copied(Path(sa.make_url(store.url).database or ""), folder / "copy.db", tell)
+            return _copied(Path(sa.make_url(store.url).database or ""), folder / "copy.db", progress)
         except sqlite3.Error as error:
             raise sort(error) or StoreError(f"the database cannot be copied: {error}") from error
-    return store.read(lambda conn: _spooled(conn, folder, tell))
+    return store.read(lambda conn: _spooled(conn, folder, progress))
 
 
 # -- SQLite
 
 
-def _copied(source: Path, target: Path, tell: Callable[[str], None]) -> Snapshot:
-    tell("copying")
+def _copied(source: Path, target: Path, progress: Callable[[str], None]) -> Snapshot:
+    progress("copying")
     with closing(sqlite3.connect(private.file(target))) as copy:
         # In one step: the copy would start again whenever somebody else has written between two.
         with closing(sqlite3.connect(source)) as original:
             original.backup(copy)
-        tell("checking the copy")
+        progress("checking the copy")
         found = [row[0] for row in copy.execute("PRAGMA integrity_check(5)")]
         if found != ["ok"]:
-            told = "; ".join(map(str, found))
-            raise StoreError(f"the database {source} is damaged: {told}; restore the last good backup")
+            problems = "; ".join(map(str, found))
+            raise StoreError(f"the database {source} is damaged: {problems}; restore the last good backup")
         engine = sa.create_engine("sqlite://", creator=lambda: copy, poolclass=sa.StaticPool)
         with engine.connect() as conn:
             applied = known(conn)
@@ -145,7 +145,7 @@ def _reader(file: Path, columns: Columns) -> Callable[[], Iterator[Row]]:
 # -- PostgreSQL
 
 
-def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> Snapshot:
+def _spooled(conn: sa.Connection, folder: Path, progress: Callable[[str], None]) -> Snapshot:
     raw = conn.connection.dbapi_connection
     import psycopg
 
@@ -153,7 +153,7 @@ def _spooled(conn: sa.Connection, folder: Path, tell: Callable[[str], None]) -> 
     spooled: dict[str, tuple[Columns, int, Path]] = {}
     applied = known(conn)
     for columns in tables(applied):
-        tell(f"copying {columns.table}")
+        progress(f"copying {columns.table}")
         file = folder / f"{columns.table}.copy"
         order = " ORDER BY xact, pos" if columns.table == "history" else ""
         query = f'COPY (SELECT {columns.listed} FROM "{columns.table}"{order}) TO STDOUT (FORMAT BINARY)'

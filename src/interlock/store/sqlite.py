@@ -135,9 +135,9 @@ class SqliteStore(Store):
                     file = self._look_at_file()
                 self._commit(conn, group)
             except BaseException as error:
-                told = _ours(error)
+                ours = _ours(error)
                 for _, future, _ in group:
-                    futures.settle(future, None, told)
+                    futures.settle(future, None, ours)
                 _discard(conn)
                 conn = None
         if conn is not None:
@@ -150,10 +150,10 @@ class SqliteStore(Store):
                 done = self._transaction(conn, group)
         except (sa.exc.DBAPIError, sqlite3.Error) as error:
             conn.rollback()
-            told = _ours(error)
-            if len(group) == 1 or isinstance(told, StoreBusy):
+            ours = _ours(error)
+            if len(group) == 1 or isinstance(ours, StoreBusy):
                 for _, future, _ in group:
-                    futures.settle(future, None, told)
+                    futures.settle(future, None, ours)
                 return
             for one in group:
                 self._commit(conn, [one])
@@ -227,9 +227,9 @@ class SqliteStore(Store):
                     leniently = True
                     continue
                 # Readers wait only while another process opens the file after a crash.
-                told = _ours(error)
-                if not isinstance(told, StoreBusy) or time.monotonic() > deadline:
-                    raise told from error
+                ours = _ours(error)
+                if not isinstance(ours, StoreBusy) or time.monotonic() > deadline:
+                    raise ours from error
             time.sleep(random.uniform(*NAP))  # noqa: S311
 
     def _look_at_file(self) -> tuple[int, int] | None:
@@ -301,7 +301,7 @@ class SqliteStore(Store):
     def announce(self, conn: sa.Connection, queues: Iterable[str]) -> None:
         """They see the commit itself, by its data_version."""
 
-    def _tell_others(self, queues: frozenset[str]) -> None:
+    def _hint_others(self, queues: frozenset[str]) -> None:
         """They see the commit itself, by its data_version."""
 
     def _look(self) -> None:

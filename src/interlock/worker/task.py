@@ -67,7 +67,7 @@ class EnginePort:
         return self._cancelled
 
     def cancel(self) -> None:
-        """The handler will be told at its next look."""
+        """Cancel the task: the handler sees it at its next check."""
         self._cancelled = True
 
     def call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:

@@ -126,8 +126,10 @@ def _look(conn: sa.Connection, now: Micros, sweep: bool = True) -> _New:
     leaves = b"".join(LEAF.pack(row.instance_id.bytes, row.seq, half(row.hash)) for row in heads.values())
     upto = Position(rows[-1].xact, rows[-1].pos) if rows else after
     since = None if sweep or before is None else min(before.at, now) - WINDOW
-    told = b"".join(LEAF.pack(row.id.bytes, _second(row.at), action_half(row)) for row in _new_actions(conn, since))
-    return _New(before, after, upto, len(rows), leaves, told, purges.last(conn))
+    action_leaves = b"".join(
+        LEAF.pack(row.id.bytes, _second(row.at), action_half(row)) for row in _new_actions(conn, since)
+    )
+    return _New(before, after, upto, len(rows), leaves, action_leaves, purges.last(conn))
 
 
 def _second(at: Any) -> int:

@@ -201,15 +201,15 @@ def _walk(instance_id: UUID, history: list[Any], leave: list[Any]) -> tuple[_End
                 erased,
             )
         )
-    told = [f"{instance_id}: {problem}" for problem in problems]
+    lines = [f"{instance_id}: {problem}" for problem in problems]
     past = replay(rows)
     if past is None:
-        return None, told
+        return None, lines
     end = _End(past.seq, before, past.state or None, past.data if whole else None, past.paused)
     _replay_beside(end, rows)
     if not whole:
         end.identity, end.complete = None, False
-    return end, told
+    return end, lines
 
 
 def _says_all(kind: str, payload: Mapping[str, Any]) -> bool:

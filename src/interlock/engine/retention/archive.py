@@ -66,21 +66,21 @@ def belongings(conn: sa.Connection) -> list[sa.Table]:
 def describe(conn: sa.Connection, ids: Sequence[UUID]) -> list[Record]:
     """The instances with all that belongs to them, as lines."""
     rows = conn.execute(sa.select(t.instance).where(among(conn, t.instance.c.id, ids)).order_by(t.instance.c.id)).all()
-    told: dict[UUID, dict[str, Any]] = {row.id: {"format": FORMAT, "instance": plain(row)} for row in rows}
+    records: dict[UUID, dict[str, Any]] = {row.id: {"format": FORMAT, "instance": plain(row)} for row in rows}
     for table in belongings(conn):
-        query = sa.select(table).where(among(conn, table.c.instance_id, told))
+        query = sa.select(table).where(among(conn, table.c.instance_id, records))
         if table.name == "artifact_ref":
             size = t.artifact.c.size
             query = query.add_columns(size).join(t.artifact, t.artifact.c.hash == table.c.hash, isouter=True)
         keys = [next(iter(table.primary_key.columns))] if table.primary_key.columns else list(table.c)
         for row in conn.execute(query.order_by(*([table.c.seq] if table.name == "history" else keys))):
-            told[row.instance_id].setdefault("artifact" if table.name == "artifact_ref" else table.name, []).append(
+            records[row.instance_id].setdefault("artifact" if table.name == "artifact_ref" else table.name, []).append(
                 {name: value for name, value in plain(row).items() if name != "instance_id"}
             )
     sent = sa.select(s.delivery, t.outbox.c.instance_id).join(t.outbox, t.outbox.c.id == s.delivery.c.outbox_id)
-    for row in conn.execute(sent.where(among(conn, t.outbox.c.instance_id, told)).order_by(s.delivery.c.id)):
-        told[row.instance_id].setdefault("delivery", []).append(plain(row))
-    return [Record(row.id, row.seq, bytes(row.head), line_of(told[row.id])) for row in rows]
+    for row in conn.execute(sent.where(among(conn, t.outbox.c.instance_id, records)).order_by(s.delivery.c.id)):
+        records[row.instance_id].setdefault("delivery", []).append(plain(row))
+    return [Record(row.id, row.seq, bytes(row.head), line_of(records[row.id])) for row in rows]
 
 
 def problems(record: Record) -> tuple[str, ...]:
@@ -99,8 +99,8 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, UUID) else value
 
 
-def line_of(told: Any) -> bytes:
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+def line_of(record: Any) -> bytes:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 class Archive:
@@ -182,24 +182,24 @@ def verify(path: Path, store: Store | None = None) -> Iterator[replaying.Verdict
             yield replaying.Verdict(problems=(f"{path.name}: {line.problem}",))
             return
         try:
-            told = json.loads(line.text)
+            record = json.loads(line.text)
         except ValueError:
-            told = None
-        if isinstance(told, dict) and "table" in told:
+            record = None
+        if isinstance(record, dict) and "table" in record:
             continue  # a row that was kept by its age alone
-        yield _verify(f"{path.name}, line {line.number}", line.text, told, store)
+        yield _verify(f"{path.name}, line {line.number}", line.text, record, store)
 
 
-def _verify(place: str, text: bytes, told: Any, store: Store | None) -> replaying.Verdict:
+def _verify(place: str, text: bytes, record: Any, store: Store | None) -> replaying.Verdict:
     try:
-        instance_id = UUID(told["instance"]["id"])
-        instance = _row(told["instance"], ("head",))
-        beside = told.get("instance_data")
+        instance_id = UUID(record["instance"]["id"])
+        instance = _row(record["instance"], ("head",))
+        beside = record.get("instance_data")
         if instance.data is None and beside:
             instance.data = beside[0]["data"]
-        rows = [_row({**row, "instance_id": instance_id}, ("digest", "hash")) for row in told.get("history", ())]
-        leave = [_row(row, ("last_hash", "export_digest")) for row in told.get("purge", ())]
-        found = verifying.verify_rows(instance, instance_id, rows, leave, _beside(told))
+        rows = [_row({**row, "instance_id": instance_id}, ("digest", "hash")) for row in record.get("history", ())]
+        leave = [_row(row, ("last_hash", "export_digest")) for row in record.get("purge", ())]
+        found = verifying.verify_rows(instance, instance_id, rows, leave, _beside(record))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return replaying.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
     if store is not None:
@@ -207,11 +207,11 @@ def _verify(place: str, text: bytes, told: Any, store: Store | None) -> replayin
     return replaying.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))
 
 
-def _beside(told: Any) -> verifying.Beside:
+def _beside(record: Any) -> verifying.Beside:
     """The rows of other tables in a line, as the database has them."""
     found: verifying.Beside = []
     for table in PROVEN:
-        for row in told.get("artifact" if table == "artifact_ref" else table, ()):
+        for row in record.get("artifact" if table == "artifact_ref" else table, ()):
             ids = {name: UUID(row[name]) for name in ("id", "retried_as") if row.get(name)}
             found.append((table, row | ids))
     return found
@@ -241,11 +241,11 @@ def _remembered(conn: sa.Connection, instance_id: UUID, text: bytes) -> list[str
 
 def has(text: bytes, wanted: Sequence[str]) -> bool:
     """Whether a line has one of the texts in it, in any case."""
-    told = text.decode("utf-8", "surrogatepass").casefold()
-    return any(one.casefold() in told for one in wanted)
+    folded = text.decode("utf-8", "surrogatepass").casefold()
+    return any(one.casefold() in folded for one in wanted)
 
 
 def whose(text: bytes) -> str:
     """The instance that a line is of, or the table."""
-    told = json.loads(text)
-    return str(told["instance"]["id"]) if "instance" in told else str(told.get("table", ""))
+    record = json.loads(text)
+    return str(record["instance"]["id"]) if "instance" in record else str(record.get("table", ""))

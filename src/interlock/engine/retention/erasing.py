@@ -1,8 +1,8 @@
 """Erasing a person's data: what an instance keeps is emptied, and its chain still verifies.
 
-A history row is hashed with the digest of its payload, so the payload can go and the digest stays. Who erased, when
-and why is a row of the same history, and a row of `purge` is the leave for the trigger. What cannot be erased is told:
-names of actors are part of the chain, and archives and backups lie elsewhere.
+A history row is hashed with the digest of its payload, so the payload can go and the digest stays. A row of
+the same history records who erased it, when and why; a row of `purge` permits it to the trigger. What cannot be erased
+is reported: names of actors are part of the chain, and archives and backups lie elsewhere.
 
 Only what has ended is erased: the code of a running instance needs its data.
 """
@@ -67,7 +67,7 @@ ELSEWHERE: Mapping[sa.Table, tuple[str, ...]] = {
     t.lease: ("name", "holder"),
     t.limit_key: ("key",),
 }
-"""Tables that are no instance's, but for those of applications; what is found there is told, and a model's answers
+"""Tables that are no instance's, but for those of applications; what is found there is reported, and a model's answers
 are deleted."""
 
 

@@ -208,14 +208,14 @@ class Retention:
         """Whether the last step left something for another one like it."""
         self._holder = f"{platform.node()}/{os.getpid()}/{uuid7().hex[-8:]}"
 
-    def plan(self, told: Callable[[Report], None] = lambda _: None) -> Report:
+    def plan(self, progress: Callable[[Report], None] = lambda _: None) -> Report:
         """What a run would do now; nothing is written."""
         report = Report()
         now = self._engine.clock.now()
         for scope, found in self._looks(now):
             report.instances[scope.machine] += len(found.ready)
             report.held_back.update(found.held_back.values())
-            told(report)
+            progress(report)
         for name, condition in _by_age(self._policy, now):
             table = metadata.tables[name]
             query = sa.select(sa.func.count()).select_from(table).where(condition)
@@ -224,7 +224,7 @@ class Retention:
 
     def run(
         self,
-        told: Callable[[Report], None] = lambda _: None,
+        progress: Callable[[Report], None] = lambda _: None,
         *,
         stopping: Callable[[], bool] = lambda: False,
         rest: Callable[[float], object] = lambda _: None,
@@ -242,7 +242,7 @@ class Retention:
             for step in self._steps(begun, report, archives):
                 before = engine.clock.steady()
                 step()
-                told(report)
+                progress(report)
                 if stopping():
                     report.stopped = True
                     break

@@ -192,10 +192,10 @@ def _timer(
         len(timers),
     )
     at = instance.entered_at + span(timers[number].after) if number < len(timers) else None
-    return (number, at), f"{_told(old)} → {_told(new)}"
+    return (number, at), f"{_listed(old)} → {_listed(new)}"
 
 
-def _told(timers: Sequence[Dated]) -> str:
+def _listed(timers: Sequence[Dated]) -> str:
     return (
         ", ".join(
             f"{'reminder' if kind == Reminder.__name__ else fire} after {_length(after)}"

@@ -24,8 +24,8 @@ from interlock.engine.unit import Unit
 from interlock.engine.versions.adapting import Adapted, Asked, Route, Unfit
 
 EXAMPLES = 3
-Tell = Callable[[int], None]
-"""Told how many more instances were looked at."""
+Progress = Callable[[int], None]
+"""Called with the number of instances that were looked at since the last call."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class Report:
         """How many were looked at."""
         return self.moved.total() + self.busy.total() + self.refusals
 
-    def told(self) -> dict[str, list[dict[str, Any]]]:
+    def as_values(self) -> dict[str, list[dict[str, Any]]]:
         """The report as other programs read it."""
         return {
             "moved": [
@@ -108,13 +108,13 @@ def rounds(
     run: Callable[..., Any],
     states: Sequence[str],
     patience: float,
-    tell: Tell,
+    progress: Progress,
     look: Callable[[], Report] | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Batch after batch, state after state; again while workers hold some, or somebody moved some meanwhile.
 
-    `look` tells what there would be to do, and so whether a batch has missed what others were just writing. Without it
+    `look` finds what there would be to do, and so whether a batch has missed what others were just writing. Without it
     there is one round. `stopping` is asked after each batch.
     """
     done = Report()
@@ -128,7 +128,7 @@ def rounds(
             while True:
                 part, after = run(partial(_fresh, some, state=state, after=after))
                 _add(done, part)
-                tell(part.seen)
+                progress(part.seen)
                 if stopping():
                     done.stopped = True
                     return done

@@ -28,7 +28,7 @@ from interlock.engine.unit import Unit, load
 from interlock.engine.values import readable
 from interlock.engine.versions import migrated
 from interlock.engine.versions.adapting import Route, Unfit, Version, adapt, asked, reviews_of, versions
-from interlock.engine.versions.batches import Report, Tell, attempt, rounds, taken
+from interlock.engine.versions.batches import Progress, Report, attempt, rounds, taken
 from interlock.machine import Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
@@ -109,10 +109,10 @@ def count(engine: Engine, way: Route) -> int:
 # -- looking
 
 
-def plan(engine: Engine, way: Route, *, tell: Tell = lambda _: None) -> Report:
+def plan(engine: Engine, way: Route, *, progress: Progress = lambda _: None) -> Report:
     """What would become of every instance; short reads, nothing is held up."""
     look = partial(_look, way=way, now=engine.clock.now())
-    return rounds(look, engine.read, _states(way), 0, tell)
+    return rounds(look, engine.read, _states(way), 0, progress)
 
 
 def _look(
@@ -192,14 +192,14 @@ def apply(
     reason: str = "",
     batch: int = BATCH,
     patience: float = PATIENCE,
-    tell: Tell = lambda _: None,
+    progress: Progress = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Move them all; what workers hold is tried again for `patience` seconds. `stopping` ends it after a batch."""
     must_be_registered(engine, way)
     some = partial(_move_some, way=way, batch=batch, actor=actor, reason=reason)
     look = partial(plan, engine, way)
-    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, tell, look, stopping)
+    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, progress, look, stopping)
 
 
 def _move_some(
@@ -233,7 +233,7 @@ def back(
     dry: bool = False,
     batch: int = BATCH,
     patience: float = PATIENCE,
-    tell: Tell = lambda _: None,
+    progress: Progress = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Undo migrations made since a moment, each where nothing has happened to the instance after it."""
@@ -244,10 +244,10 @@ def back(
     chosen = _Chosen(machine, engine.registry.get(machine), since, source, workspace)
     look = partial(rounds, partial(_look_back, chosen=chosen, batch=batch), engine.read, states, 0)
     if dry:
-        return look(tell)
+        return look(progress)
     some = partial(_undo_some, chosen=chosen, batch=batch, actor=actor, reason=reason)
     left = partial(look, lambda _: None)
-    return rounds(some, partial(engine.write, name="migrate"), states, patience, tell, left, stopping)
+    return rounds(some, partial(engine.write, name="migrate"), states, patience, progress, left, stopping)
 
 
 @dataclass(frozen=True, slots=True)

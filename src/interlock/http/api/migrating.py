@@ -160,7 +160,7 @@ async def plan_migration(
 
     report, whole = await service.read(look)
     left = await service.call(migrating.count, service.engine, way)
-    return PlanOut(machine=name, to_version=way.to.number, left=left, whole=whole, **report.told())
+    return PlanOut(machine=name, to_version=way.to.number, left=left, whole=whole, **report.as_values())
 
 
 @router.post("/{name}/migration", summary="Move a batch of instances to another version", response_model=AppliedOut)
@@ -185,7 +185,7 @@ async def apply_migration(write: Write, name: Name, body: Migrate) -> Response:
             to_version=way.to.number,
             left=left,
             next=f"{place.state}/{place.after or ''}" if place is not None else None,
-            **report.told(),
+            **report.as_values(),
         )
 
     return await write(move, name="migrate")
