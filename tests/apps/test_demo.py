@@ -137,7 +137,7 @@ def test_where_somebody_has_another_machine_of_the_samples_name_there_is_no_demo
 
 def test_work_that_nobody_does_is_played_and_every_machine_can_be_worked() -> None:
     registry = played(installed())
-    assert [m.name for m in registry if registry.missing(m)] == []
+    assert [m.name for m in registry if registry.missing_handlers(m)] == []
     assert parcel.name in registry
     names = {part.name for part in parts_of(registry)}
     assert names == {"parcels", "contracts", "applications", "sessions", "finder", "claims"}
@@ -250,7 +250,7 @@ def test_people_are_asked_about_contracts_applications_and_parcels(world: World)
     assert all((review.due_at or 0) > world.engine.clock.now() for review in due)
 
 
-def fields_of(world: World, one: Instance) -> dict[str, dict[str, Any]]:
+def template_fields(world: World, one: Instance) -> dict[str, dict[str, Any]]:
     return world.engine.read(lambda conn: stored.fields(conn, one.id, one.data))
 
 
@@ -268,7 +268,7 @@ def test_sure_contracts_pass_without_a_person_and_doubtful_ones_wait_with_the_re
 def test_a_value_that_was_read_stands_in_the_text_at_its_place_and_has_a_box_on_the_page(world: World) -> None:
     one = next(i for i in world.all("contract", "review_required") if i.data["vertical"] == "commercial")
     text = world.engine.read(lambda conn: stored.document(conn, one.id, one.data))
-    found = fields_of(world, one)
+    found = template_fields(world, one)
     assert "parties" in found
     for field in found.values():
         assert text.page(field["page"]).text[field["start"] : field["end"]] == field["quote"] != ""
@@ -279,7 +279,7 @@ def test_what_people_corrected_stands_beside_what_the_machine_read(world: World)
     corrected = [one for one in world.all("contract", "completed") if one.data["decisions"]]
     for one in corrected:
         for decision in one.data["decisions"]:
-            field = fields_of(world, one)[decision["field"]]
+            field = template_fields(world, one)[decision["field"]]
             assert field["verified"]
             assert field["human"]["by"] in {"user:mara", "user:ivo"}
         assert contracts.wrong_values(one).keys() <= {"governing_law"}

@@ -76,7 +76,7 @@ def test_check_tells_the_schema_and_fails_where_it_does_not_fit(tmp_path: Path) 
     ("text", "variables", "told"),
     [
         ("colour = 1", {}, "colour (INTERLOCK_COLOUR, or interlock.toml): there is no such setting"),
-        ("", {"INTERLOCK_PORT": "1"}, "the variable INTERLOCK_PORT is no setting"),
+        ("", {"INTERLOCK_PORT": "1"}, "the variable INTERLOCK_PORT is not a setting"),
         ("", {"INTERLOCK_CONFIG": "gone.toml"}, "there is no configuration file gone.toml"),
         ('apps = ["no.such:registry"]', {}, "'no.such:registry' cannot be loaded"),
         ('database = "nonsense"', {}, "not 'nonsense'"),

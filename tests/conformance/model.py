@@ -17,8 +17,8 @@ from interlock.machine import (
     EffectUnknown,
     Fail,
     Go,
-    HandlerNonsense,
     HandlerTimeout,
+    InvalidOutcome,
     Kind,
     LimitReached,
     Outcome,
@@ -52,7 +52,7 @@ class Model(Life):
         except Used as used:
             error = LimitReached(until=used.until)
         except No:
-            error = HandlerNonsense()
+            error = InvalidOutcome()
         if error is not None:
             self.restore(kept)
             self.fail(self.instances[claim["number"]], error, By.WORKER)
@@ -65,7 +65,7 @@ class Model(Life):
                 self.go(it, outcome)
             case Stay():
                 if self.machine.states[it["state"]].kind is Kind.WORK:
-                    raise No("HandlerNonsense")
+                    raise No("InvalidOutcome")
                 self.count_anew(it, it["state"])
                 it["data"] = {**it["data"], **dict(outcome.data or {})}
                 self.note(it, "worked", By.WORKER)
@@ -80,7 +80,7 @@ class Model(Life):
             case Fail():
                 self.fail(it, outcome.error, By.WORKER)
             case _:
-                raise No("HandlerNonsense")
+                raise No("InvalidOutcome")
 
     def go(self, it: Row, outcome: Go, *, keep: bool = False) -> None:
         """A chain of declared moves, each open to a worker; what belongs to the outcome goes with the last."""

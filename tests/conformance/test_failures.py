@@ -12,7 +12,7 @@ from interlock.machine import (
     Fail,
     Failures,
     Go,
-    HandlerNonsense,
+    InvalidOutcome,
     Rule,
     WorkError,
     exponential,
@@ -211,7 +211,7 @@ def test_whatever_no_rule_names_falls_to_the_last_one(store: Store) -> None:
     with trial_of(store, job(Failures(otherwise=otherwise))) as trial:
         it = trial.create("job")
         assert waits(trial, KeyError("what"), 1) == [MINUTE]
-        do(trial, Fail(HandlerNonsense("eh?")))
+        do(trial, Fail(InvalidOutcome("eh?")))
         assert trial.state(it) == "given_up"
 
 

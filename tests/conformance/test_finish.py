@@ -175,7 +175,7 @@ def test_nonsense_is_a_failure_of_the_step_and_nothing_of_it_is_kept(trial: Tria
     after = trial.get(it)
     assert (after.state, after.data) == ("first", {"kept": 1})
     assert after.error is not None
-    assert after.error["type"] == "HandlerNonsense"
+    assert after.error["type"] == "InvalidOutcome"
     assert told in after.error["message"]
     assert sum(after.failures.values()) == 1
     assert kinds(trial, it) == ["created", "failed"]
@@ -230,7 +230,7 @@ def test_a_handler_that_returns_nonsense_fails_its_step(store: Store, outcome: A
         trial.step()
         error = trial.get(it).error
         assert error is not None
-        assert error["type"] == "HandlerNonsense"
+        assert error["type"] == "InvalidOutcome"
         assert "the handler of 'first' returned" in error["message"]
 
 

@@ -252,7 +252,7 @@ PARTS: dict[str, Any] = {"guard": lambda _: True, "takes": ("many",), "sets": {"
 )
 def test_whatever_else_is_declared_on_a_transition_needs_the_long_way(part: str) -> None:
     machine = route()
-    [plain] = machine.ways("start", "shelf", WORKER)
+    [plain] = machine.automatic_edges("start", "shelf", WORKER)
     assert moves.is_plain(machine, plain)
     assert not moves.is_plain(machine, replace(plain, **{part: PARTS[part]}))
 

@@ -158,7 +158,7 @@ def test_nonsense_from_a_handler_fails_the_step_and_says_so(workshop: Opener, va
     worker = shop.open()
     it = shop.create()
     letter = shop.fails(it)
-    assert letter.error_type in {"HandlerNonsense", "RuntimeError"}
+    assert letter.error_type in {"InvalidOutcome", "RuntimeError"}
     assert shop.get(it).state == "todo"
     assert shop.engine.children(it) == []
     goes_on(shop)

@@ -94,7 +94,7 @@ def test_a_value_that_cannot_be_kept_fails_its_step(workshop: Opener, value: Any
     it = shop.create({"small": True})
     shop.open()
     letter = shop.fails(it)
-    assert letter.error_type in {"HandlerNonsense", "DataTooBig"}
+    assert letter.error_type in {"InvalidOutcome", "DataTooBig"}
     assert shop.get(it).data == {"small": True}
     assert shop.get(it).state == "todo"
 
@@ -152,7 +152,7 @@ def test_a_model_that_breaks_fails_the_step_and_not_the_worker(workshop: Opener,
     shop = workshop(errand(todo=lambda task: Go("done", {"value": task.key or ""}), data=Watchful))
     worker = shop.open()
     it = shop.create(key=value)
-    assert shop.fails(it).error_type == "HandlerNonsense"
+    assert shop.fails(it).error_type == "InvalidOutcome"
     shop.reaches(shop.create(key="fine"), "done")
     assert worker.claimer.troubles == 0
 
@@ -187,7 +187,7 @@ def test_a_lone_poisonous_result_does_not_sink_its_batch(workshop: Opener, outco
     for it in (good, *rest):
         shop.reaches(it, "done", within=10)
     letter = shop.fails(bad)
-    assert letter.error_type in {"HandlerNonsense", "DataTooBig"}
+    assert letter.error_type in {"InvalidOutcome", "DataTooBig"}
     assert letter.attempts == 1
     assert shop.get(bad).state == "todo"
     assert shop.engine.children(bad) == []
@@ -202,7 +202,7 @@ def test_nonsense_does_not_hold_up_what_is_finished_in_the_same_transaction(work
     done = shop.engine.finish([Result(claims[it], outcome) for it, outcome in zip(ids, outcomes, strict=True)])
     assert done == [True, True, True]
     assert [shop.get(it).state for it in ids] == ["done", "todo", "waiting"]
-    assert shop.fails(ids[1]).error_type == "HandlerNonsense"
+    assert shop.fails(ids[1]).error_type == "InvalidOutcome"
 
 
 def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(workshop: Opener) -> None:

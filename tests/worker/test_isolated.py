@@ -113,10 +113,10 @@ BAD: dict[str, tuple[Callable[..., Any], set[str], str]] = {
     "leaves without a word": (leave, {"HandlerDied"}, "code 7"),
     "is killed": (be_killed, {"HandlerOutOfMemory", "HandlerDied"}, "killed"),
     "exits politely": (exit_politely, {"SystemExit"}, "3"),
-    "returns what cannot leave its process": (return_lambda, {"HandlerNonsense"}, "cannot be pickled"),
-    "returns data that cannot leave its process": (carry_lambda, {"HandlerNonsense"}, "cannot be pickled"),
+    "returns what cannot leave its process": (return_lambda, {"InvalidOutcome"}, "cannot be pickled"),
+    "returns data that cannot leave its process": (carry_lambda, {"InvalidOutcome"}, "cannot be pickled"),
     "raises what cannot be put together again": (raise_picky, {"Picky"}, "picky about 1 and 2"),
-    "returns nothing": (return_nothing, {"HandlerNonsense"}, "returned nothing"),
+    "returns nothing": (return_nothing, {"InvalidOutcome"}, "returned nothing"),
 }
 
 

@@ -63,6 +63,7 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
 
 
 def _print(found: Health, *, everything: bool) -> None:
+    from interlock.store.health import size_text
 
     worst_first = sorted(found.findings, key=lambda finding: -finding.level)
     table(("", "what", "how it is"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first])

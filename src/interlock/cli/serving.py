@@ -100,7 +100,7 @@ def _greet(process: Process, link: str | None) -> None:
     from interlock import __version__
 
     store = sa.make_url(process.settings.database_url).render_as_string(hide_password=True)
-    here = [m.name for m in process.engine.registry.workable()]
+    here = [m.name for m in process.engine.registry.fully_handled()]
     others = [m.name for m in process.engine.registry if m.name not in here]
     typer.echo(f"Interlock {__version__} on {process.url}")
     if link is not None:

@@ -1,10 +1,10 @@
 """Configuration: one TOML file and environment variables, checked as a whole before anything starts.
 
-`INTERLOCK_HTTP__PORT=9000` is `port` in the table `[http]`; a variable wins over the file. A key or a variable that
-does not exist is refused by name, because a setting that is silently ignored is worse than an error.
+`INTERLOCK_HTTP__PORT=9000` is `port` in the table `[http]`; a variable overrides the file. An unknown key or variable
+is an error, because a setting that is silently ignored is worse.
 
-An application brings a section of its own, derived from `Table`. So loading the settings loads the applications: those
-that are installed, and those that `apps` names.
+An application may declare a section of its own, derived from `Table`. So loading the settings loads the applications:
+those that are installed, and those that `apps` names.
 """
 
 from interlock.machine import extras

@@ -1,4 +1,4 @@
-"""Reading the settings, and showing them with their secrets hidden."""
+"""Loads the settings, and shows them with secrets hidden."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ DEFAULT_FILE = Path("interlock.toml")
 HIDDEN = "********"
 SECRET = re.compile(r"secret|password|token$|headers|redis_url|api_key|^webhooks\.|^audit\.key$")
 IN_ADDRESS = re.compile(r"(://[^:/@\s]*:)[^/\s]+(?=@)|([?&]\w*password=)[^&\s]+")
-"""A password in an address: before the host, or among the options."""
+"""A password in a URL: before the host, or among the options."""
 
 
 class ConfigError(InterlockError):
-    """The configuration is wrong; the message names each place."""
+    """The configuration is wrong. The message names every setting that must be changed."""
 
 
 def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None, *, apps: Sequence[str] = ()) -> Settings:
-    """The settings from the command line, the environment and the file, in this order.
+    """The settings from the command line, the environment and the file; the first of them wins.
 
-    They have the sections of the installed applications, of those that `apps` of the configuration names, and of those
-    named here.
+    They include the sections of the installed applications, of those in the setting `apps`, and of those in `apps`.
     """
     named = file or (Path(os.environ["INTERLOCK_CONFIG"]) if os.environ.get("INTERLOCK_CONFIG") else None)
     path = named or DEFAULT_FILE
@@ -67,14 +66,14 @@ def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None, *
     except ValidationError as error:
         problems = "; ".join(sorted({_described(e, path if from_file else None, whole) for e in error.errors()}))
         raise ConfigError(problems) from None
-    except ValueError as error:  # a variable that should hold JSON and does not
-        raise ConfigError(f"{error}; lists and tables in variables are written as JSON") from None
+    except ValueError as error:  # a variable that should be JSON and is not
+        raise ConfigError(f"{error}; write lists and tables in variables as JSON") from None
 
 
 def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
     if not path.exists():
         if must_exist:
-            raise ConfigError(f"there is no configuration file {path}")
+            raise ConfigError(f"there is no configuration file {path}; create it, or name another")
         return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -85,7 +84,7 @@ def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
 
 
 def _apps(given: Mapping[str, Any], from_file: Mapping[str, Any]) -> list[str]:
-    """The applications that are named; what is no list of names is refused with all the rest."""
+    """The setting `apps`. A value that is no list of names is reported later, with all other problems."""
     found = given.get("apps")
     if found is None:
         texts = [text for name, text in os.environ.items() if name.upper() == "INTERLOCK_APPS"]
@@ -97,14 +96,14 @@ def _apps(given: Mapping[str, Any], from_file: Mapping[str, Any]) -> list[str]:
 
 
 def _known_variables(whole: type[Settings]) -> None:
-    """pydantic-settings passes over variables that it does not know; a misspelt one must not go unnoticed."""
+    """Refuse unknown variables: pydantic-settings ignores them, and a typo must not go unnoticed."""
     for name in sorted(os.environ):
         if name.startswith("INTERLOCK_") and name not in OTHER_VARIABLES:
             first = name.removeprefix("INTERLOCK_").partition("__")[0].lower()
             if first not in whole.model_fields:
                 known = ", ".join(f"INTERLOCK_{field.upper()}" for field in whole.model_fields)
                 more = f"; {_not_loaded(first)}" if "__" in name else ""
-                raise ConfigError(f"the variable {name} is no setting; there are {known}{more}")
+                raise ConfigError(f"the variable {name} is not a setting; there are {known}{more}")
 
 
 def _not_loaded(name: str) -> str:
@@ -124,14 +123,14 @@ def _described(error: Any, path: Path | None, whole: type[Settings]) -> str:
     if error["type"] == "missing":
         return f"{where}: it must be given"
     got = error["input"]
-    table = error["type"].startswith(("model", "dict"))  # as a text it may have a password in it
+    table = error["type"].startswith(("model", "dict"))  # a text in place of a table may contain a password
     hidden = table or isinstance(got, dict | list) or SECRET.search(place) or is_secret(whole, error["loc"])
     problem = error["msg"].removeprefix("Value error, ")
     return f"{where}: {problem}" + ("" if hidden else f", not {_plain(got)!r}")
 
 
 def shown(settings: Settings) -> dict[str, Any]:
-    """The settings as plain values; a secret is shown as stars, and so is the password in an address."""
+    """The settings as plain values. Secrets, and passwords in URLs, are replaced by stars."""
     plain = _plain(settings.model_dump())
     assert isinstance(plain, dict)
     for name, one in settings.webhooks.items():

@@ -1,4 +1,4 @@
-"""Sections of applications: the settings that an application declares become a table of the configuration."""
+"""Adds the settings that applications declare as sections of the configuration."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from interlock.config.settings import Settings
 from interlock.machine import Application, InterlockError
 
 OTHER_VARIABLES = {"INTERLOCK_CONFIG", "INTERLOCK_USER", "INTERLOCK_URL", "INTERLOCK_SOAK"}
-"""Variables that are not settings: the file itself, the user of the command line, where an agent finds the service,
-long tests."""
+"""Environment variables that are not settings: the path of the file, the user of the command line, the address of the
+service for agents, and the switch for long tests."""
 
 
 def with_sections(applications: Iterable[Application]) -> type[Settings]:
-    """The settings with a section for each application that declares one."""
+    """A class of settings with a section for each application that declares one."""
     fields: dict[str, Any] = {}
     for application in applications:
         if application.settings is not None:
@@ -42,7 +42,7 @@ def _check(application: Application) -> None:
 
 
 def _models(kind: Any, seen: set[Any] | None = None) -> Iterator[type[BaseModel]]:
-    """A model, and every one inside it."""
+    """A model and every model inside it."""
     seen = set() if seen is None else seen
     for one in (kind, *get_args(kind)):
         if isinstance(one, type) and issubclass(one, BaseModel):
@@ -56,7 +56,7 @@ def _models(kind: Any, seen: set[Any] | None = None) -> Iterator[type[BaseModel]
 
 
 def is_secret(kind: Any, place: Sequence[Any]) -> bool:
-    """Whether what is at this place of a model is, or is part of, a secret."""
+    """Whether the value at this place of a model is a secret or a part of one."""
     inside = (kind, *get_args(kind))
     if any(isinstance(one, type) and issubclass(one, SecretStr | SecretBytes) for one in inside):
         return True
@@ -73,7 +73,7 @@ def is_secret(kind: Any, place: Sequence[Any]) -> bool:
 
 
 def secret_values(value: Any) -> list[str]:
-    """The secrets inside a section."""
+    """All secret values inside a section."""
     match value:
         case SecretStr():
             return [value.get_secret_value()]

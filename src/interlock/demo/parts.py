@@ -32,7 +32,7 @@ def played(registry: Registry) -> Registry:
     by_machine = {name: (application, part) for application, part in parts for name in part.acts}
     machines = [_with_acts(whole, one, *by_machine.get(one.name, (None, None))) for one in whole]
     views = {name: view for _, part in parts for name, view in part.views.items() if name in whole}
-    return whole.playing(machines, views=views | whole.views)
+    return whole.with_machines(machines, views=views | whole.views)
 
 
 def parts_of(registry: Registry) -> list[Part]:
@@ -52,7 +52,7 @@ def _parts(registry: Registry) -> Iterator[tuple[Application, Part]]:
 
 
 def _with_acts(registry: Registry, machine: Machine, application: Application | None, part: Part | None) -> Machine:
-    if application is None or part is None or machine.handlers or not registry.missing(machine):
+    if application is None or part is None or machine.handlers or not registry.missing_handlers(machine):
         return machine
     if not _is_of(application, machine):
         return machine  # somebody else's, that happens to have the name
@@ -64,7 +64,7 @@ def _is_ours(registry: Registry, application: Application, name: str) -> bool:
     if machine is None:
         return False
     if _is_of(application, machine):
-        return not registry.missing(machine)
+        return not registry.missing_handlers(machine)
     return bool(machine.handlers) and all(is_played(work.handler) for work in machine.handlers.values())
 
 

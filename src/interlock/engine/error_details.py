@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from interlock.engine.text import shortened
 from interlock.machine import (
-    HandlerNonsense,
     InterlockError,
+    InvalidOutcome,
     WorkError,
 )
 
@@ -52,6 +52,6 @@ def nonsense(error: BaseException, what: str) -> WorkError:
     why = message_of(error)
     if not isinstance(error, InterlockError):
         why = f"{type(error).__name__}: {why}"
-    found = HandlerNonsense(f"{what}: {why}")
+    found = InvalidOutcome(f"{what}: {why}")
     found.__traceback__ = error.__traceback__
     return found

@@ -148,7 +148,7 @@ def _until(error: BaseException) -> datetime | None:
 
 def _way(instance: Instance, machine: Machine, source: str, to: str, actor: Actor) -> Edge | None:
     """The first transition between the two that may be taken without a person and whose guard lets it pass."""
-    for edge in machine.ways(source, to, actor.kind):
+    for edge in machine.automatic_edges(source, to, actor.kind):
         previous = instance.previous if source == instance.state else instance.state
         if edge.guard is None or (
             edge.guard(Facts(source, previous, instance.failed_step, instance.data, actor)) is True

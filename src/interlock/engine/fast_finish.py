@@ -141,7 +141,7 @@ def _number(row: tuple[Any, ...]) -> int:
 
 def _way(machine: Machine, source: str, to: str, worker: UUID) -> Way | None:
     """The way, if it is plain."""
-    ways = machine.ways(source, to, WORKER)
+    ways = machine.automatic_edges(source, to, WORKER)
     if not ways or not is_plain(machine, ways[0]):
         return None
     edge, end = ways[0], machine.states[to]

@@ -25,8 +25,8 @@ from interlock.machine import (
     Edge,
     Fail,
     Go,
-    HandlerNonsense,
     HandlerTimeout,
+    InvalidOutcome,
     Kind,
     LimitReached,
     Machine,
@@ -98,7 +98,7 @@ def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | 
     here = instance.state
     with suppress(TypeError):  # what cannot be a state's name is refused where it is applied
         for to in result.outcome.path:
-            for edge in machine.ways(here, to, WORKER):  # whichever it will be
+            for edge in machine.automatic_edges(here, to, WORKER):  # whichever it will be
                 names += edge.takes
             here = to
     return instance, machine, names
@@ -137,7 +137,7 @@ def _outcome(
         case Stay():
             failing.passed(instance, step)
             if machine.states[instance.state].kind is Kind.WORK:
-                raise HandlerNonsense(f"a work state cannot be stayed in; {machine.name} needs Go or Again")
+                raise InvalidOutcome(f"a work state cannot be stayed in; {machine.name} needs Go or Again")
             change = moves.change_data(machine, instance, outcome.data)
             unit.record(
                 instance, "worked", actor, payload={"reason": outcome.reason, "step": step, "took": took, **change}
@@ -162,10 +162,10 @@ def _outcome(
             instance.wake, instance.due_at = "work", at
         case Fail():
             if not isinstance(outcome.error, BaseException):
-                raise HandlerNonsense(f"Fail needs an error, not {type(outcome.error).__name__}")
+                raise InvalidOutcome(f"Fail needs an error, not {type(outcome.error).__name__}")
             failing.fail(unit, instance, machine, outcome.error, actor, took=took)
         case _:
-            raise HandlerNonsense(
+            raise InvalidOutcome(
                 f"the handler of {instance.state!r} returned {type(outcome).__name__}; "
                 "it must return Go, Stay, Again or Fail, or raise"
             )
@@ -219,7 +219,7 @@ def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
         raise InvalidData(f"there is no transition {instance.state!r} → {to!r}; from here lead: {ways}")
     if to == machine.failures.state:
         raise InvalidData(f"{to!r} is where failures rest; raise the error, so that its rule is applied and counted")
-    edges = machine.ways(instance.state, to, actor.kind)
+    edges = machine.automatic_edges(instance.state, to, actor.kind)
     if not edges:
         raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for a worker")
     whys = []

@@ -96,7 +96,7 @@ class Process:
     def _make_worker(self) -> Worker | None:
         """A worker for the machines whose code is here, in the requested queues."""
         wanted = self.settings.worker.queues
-        found = sorted({m.queue for m in self.engine.registry.workable()})
+        found = sorted({m.queue for m in self.engine.registry.fully_handled()})
         if wanted is not None:
             unknown = sorted(set(wanted) - {m.queue for m in self.engine.registry})
             if unknown:

@@ -1,7 +1,7 @@
-"""What a machine is: states, transitions and policies, with its checks and drawings.
+"""Machines: states, transitions and policies as plain values, with checks and drawings.
 
-Everything here is a pure value: nothing in this package reads a clock, a file or a database. A machine is a
-table that reads like a specification's, and a few plain functions:
+Nothing in this package reads a clock, a file or a database. A machine is a table that reads like one in a
+specification, and a few plain functions:
 
     order = Machine("order", initial="new", states=[...], transitions=[
         Transition("new", "packed", on="pack"),
@@ -10,8 +10,8 @@ table that reads like a specification's, and a few plain functions:
     @order.work("new")
     def pack(task): return Go("packed")
 
-Declaring it checks it. A state is one of four kinds: *work* (a worker acts), *waiting* (a person or an outside
-event acts), *failed* (a failure rule or a person acts), *final* (nobody acts by himself).
+A declaration is checked at once. A state is one of four kinds: *work* (a worker acts), *waiting* (a person or an
+outside event acts), *failed* (a failure rule or a person acts), *final* (nothing happens by itself).
 """
 
 from interlock.machine.application import NAME, Application, Duty, Personal, Scope, attribute
@@ -22,10 +22,10 @@ from interlock.machine.errors import (
     EffectKeyReused,
     EffectUnknown,
     HandlerDied,
-    HandlerNonsense,
     HandlerOutOfMemory,
     HandlerTimeout,
     InterlockError,
+    InvalidOutcome,
     LimitReached,
     MachineError,
     NotSent,
@@ -84,10 +84,10 @@ __all__ = [
     "Go",
     "Guard",
     "HandlerDied",
-    "HandlerNonsense",
     "HandlerOutOfMemory",
     "HandlerTimeout",
     "InterlockError",
+    "InvalidOutcome",
     "KeyScope",
     "Kind",
     "Limit",

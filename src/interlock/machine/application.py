@@ -1,7 +1,7 @@
 """An application: everything that one package brings, in one value. Ours and a user's own plug in the same way.
 
-What is heavy, or belongs to a layer above, is named as `package.module:attribute` and imported when it is used: a
-worker loads no pages, `interlock --help` loads no commands.
+Parts that are heavy, or belong to a layer above, are named as `package.module:attribute` and imported when they are
+used: a worker loads no pages, `interlock --help` loads no commands.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Scope:
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name) or self.role not in ROLES:
             raise InterlockError(
-                f"the scope {self.name!r} for the role {self.role!r} cannot be: use small letters, digits and _ for "
-                f"its name, and one of {', '.join(ROLES)}"
+                f"the scope {self.name!r} for the role {self.role!r} cannot be used: name it with small letters, "
+                f"digits and _, and give it one of the roles {', '.join(ROLES)}"
             )
 
 

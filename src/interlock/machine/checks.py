@@ -1,4 +1,4 @@
-"""The checks on a declaration: what would go wrong at night is refused by day, with the place named."""
+"""Checks of a declaration. Each problem names the place and says what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from interlock.machine.errors import MachineError
 from interlock.machine.failures import Rule
-from interlock.machine.limits import Concurrent, Limit, Window, fields_of
+from interlock.machine.limits import Concurrent, Limit, Window, template_fields
 from interlock.machine.states import Kind, Reminder, Review, State, Timer
 from interlock.machine.transitions import ROLES, By, Transition
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CRASH = "crash"
-"""Under this name a step's crashes are counted beside its failures by rule."""
+"""The name under which a step's crashes are counted. Failures are counted by the names of their rules."""
 
 
 def check(
     machine: Machine, states: Sequence[State], transitions: Sequence[Transition], limits: Sequence[Limit]
 ) -> None:
-    """Raises MachineError with every problem found."""
+    """Raise MachineError with every problem found."""
     problems = _names(machine) + _unknown(machine) + _doubled(machine, states, limits)
-    # The rest walks the graph, which makes sense only where every name is known.
+    # The other checks walk the graph, so every name must be known.
     if not problems:
-        for look in CHECKS:
-            problems += look(machine)
+        for check_graph in CHECKS:
+            problems += check_graph(machine)
     if problems:
         raise MachineError(machine.name, problems)
 
@@ -50,11 +50,11 @@ def _names(machine: Machine) -> list[str]:
         check("event", event, "*", "such names are the engine's own, so use another character such as _")
     for limit in machine.limits.values():
         check("limit", limit.name, "/", "a limit's key is spelled limit/key, so use another character such as _")
-        if fields_of(limit.key)[2]:
+        if template_fields(limit.key)[2]:
             problems.append(f"name: the key {limit.key!r} of limit {limit.name!r} needs something between its fields")
     check("queue", machine.queue, "@,", "a queue for one host is spelled queue@host, so use another character")
     problems += [
-        f"name: failure rule {rule.name} names {error!r}, which is no name of an error class"
+        f"name: failure rule {rule.name} names {error!r}, which is not the name of an error class"
         for rule in _rules(machine)
         for error in rule.errors
         if isinstance(error, str) and (not error.isidentifier() or error == CRASH)
@@ -249,8 +249,8 @@ def _stuck(machine: Machine) -> list[str]:
     return problems
 
 
-def _fails_in(machine: Machine, rule: Rule) -> list[str]:
-    """Where an instance is when the rule moves it on: the state for failures, or else where it was worked on."""
+def _states_of(machine: Machine, rule: Rule) -> list[str]:
+    """The states in which an instance is when the rule applies: the state for failures, or those with work."""
     resting = machine.failures.state
     onward = any(e.source == resting and e.to == rule.then and e.by & {By.SYSTEM, By.WORKER} for e in machine.edges)
     if resting and (onward or rule.pause or not rule.at):
@@ -281,11 +281,11 @@ def _failure_paths(machine: Machine) -> list[str]:
         if rule.retries and rule.backoff.base.total_seconds() <= 0 and rule.pause is None:
             problems.append(f"unbounded retry: {place} retries without any wait")
         if rule.then:
-            for source in _fails_in(machine, rule):
+            for source in _states_of(machine, rule):
                 way(source, rule.then, place)
     for rule in _rules(machine):
         if rule.pause:
-            for source in _fails_in(machine, rule):
+            for source in _states_of(machine, rule):
                 way(source, rule.pause.state, f"failure rule {rule.name}")
         if rule.pause and not any(
             e.on == rule.pause.resume and By.SYSTEM in e.by for e in machine.edges if e.source == rule.pause.state

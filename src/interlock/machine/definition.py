@@ -24,13 +24,13 @@ from interlock.machine.transitions import Actor, Arm, By, Edge, Transition
 Handler = Callable[..., Any]
 H = TypeVar("H", bound=Handler)
 Follower = Callable[[Any, Any, Edge, Actor], None]
-"""What else happens when an instance enters a state: of a unit of work, the instance, the transition, the actor."""
+"""Runs when an instance enters a state. Arguments: the unit of work, the instance, the transition, the actor."""
 F = TypeVar("F", bound=Follower)
 DecisionFollower = Callable[[Any, Any, Any, Actor], None]
-"""What else happens when a review is decided: of a unit of work, the instance, the decided review, the actor."""
+"""Runs when a review is decided. Arguments: the unit of work, the instance, the decided review, the actor."""
 DF = TypeVar("DF", bound=DecisionFollower)
 Upgrade = Callable[[dict[str, Any]], Mapping[str, Any]]
-"""Makes, of the data of an older version, data that fits this one."""
+"""Converts data of an older version to data that fits this one."""
 
 
 class KeyScope(StrEnum):
@@ -47,11 +47,11 @@ class Work:
     handler: Handler
     timeout: timedelta
     memory_mb: int | None = None
-    """Set, it runs in a process of its own with no more memory than this."""
+    """If set, the handler runs in a process of its own with at most this much memory."""
 
 
 class Machine:
-    """A life cycle: states, transitions, policies. Declaring an unsound one raises MachineError."""
+    """A life cycle: states, transitions, policies. Raises MachineError if the declaration is unsound."""
 
     def __init__(
         self,
@@ -93,24 +93,24 @@ class Machine:
         """Reviews with a form that outcomes open beside a state."""
         self.max_depth = max_depth
         self.stage = stage
-        """The field of the data that names the stage, where one state does the work of several."""
+        """The field of the data that names the stage, for machines in which one state has several handlers."""
         self.cancel = cancel
         """The final state that cancelled work ends in."""
         self.upgrades: Mapping[int | str, Upgrade] = dict(upgrades or {})
-        """By an older version's number, or the first characters of its digest, which are the same in every database."""
+        """By the number of an older version, or by the first characters of its digest, the same everywhere."""
         self.created_through = created_through
-        """The application's own way to create an instance, such as `POST /workflows/ingest`. Where it is declared, no
-        other way creates one: the application derives data that must agree with other rows. It is not in `spec`,
-        because the life of an instance is the same however it began."""
+        """The application's own way to create an instance, such as `POST /workflows/ingest`. If set, every other way is
+        refused, because the application derives data that must agree with other rows. It is not part of `spec`: the
+        life cycle is the same however an instance was created."""
         self.handlers: dict[tuple[str, str | None], Work] = {}
         self.followers: dict[str, list[Follower]] = {}
         self.decision_followers: dict[str, list[DecisionFollower]] = {}
-        """By the name of a review that stands beside a state."""
+        """By the name of a review that no state owns."""
         check(self, states, transitions, limits)
         self._between: dict[tuple[str, str], tuple[Edge, ...]] = {}
         for edge in self.edges:
             self._between[edge.source, edge.to] = (*self._between.get((edge.source, edge.to), ()), edge)
-        self._ways = {
+        self._automatic = {
             (*pair, by): tuple(sorted((e for e in edges if e.automatic), key=lambda e: by not in e.by))
             for pair, edges in self._between.items()
             for by in (By.WORKER, By.SYSTEM)
@@ -153,12 +153,12 @@ class Machine:
         return register
 
     def entering(self, *states: str) -> Callable[[F], F]:
-        """Declares a function that runs in the transaction of every move into one of these states, by whatever door.
+        """Declares a function that runs in the transaction of every move into one of these states, however it is made.
 
-        An instance that is created in such a state enters it, too, from "" on "created".
+        An instance that is created in such a state enters it as well, from "" on "created".
 
-        It is given the unit of work, the instance, the transition and the actor; what it raises refuses the move. It
-        changes other instances that it has locked with `unit.lock`.
+        The function is called with the unit of work, the instance, the transition and the actor. An error that it
+        raises refuses the move. It may change other instances that it has locked with `unit.lock`.
         """
         for state in states:
             if state not in self.states:
@@ -174,11 +174,11 @@ class Machine:
     def decided(self, *names: str) -> Callable[[DF], DF]:
         """Declares a function that runs in the transaction of every decision of a review with one of these names.
 
-        It is for reviews that stand beside a state (`Ask`, `task.ask`). The decision of a state's own review is a
-        transition, which `entering` follows.
+        It is for reviews that no state owns (`Ask`, `task.ask`). The decision of a state's own review is a transition:
+        use `entering`.
 
-        It is given the unit of work, the instance, the decided review and the actor, after the event of the decision
-        was fired, if it has one. What it raises undoes the decision, and the person who decided sees why.
+        The function is called with the unit of work, the instance, the decided review and the actor, after the event
+        of the decision was fired, if it has one. An error that it raises undoes the decision, and the person sees it.
         """
         for name in names:
             if name in self.states:
@@ -195,16 +195,16 @@ class Machine:
         return register
 
     def with_handlers(self, handlers: Mapping[str | tuple[str, str], Handler | Work]) -> Machine:
-        """A copy of the machine that does its work with these handlers only."""
-        twin = copy.copy(self)
-        twin.handlers = {}
-        for place, handler in handlers.items():
-            state, stage = (place, None) if isinstance(place, str) else place
+        """A copy of the machine that has these handlers only."""
+        made = copy.copy(self)
+        made.handlers = {}
+        for name, handler in handlers.items():
+            state, stage = (name, None) if isinstance(name, str) else name
             if isinstance(handler, Work):
-                twin.work(state, stage=stage, timeout=handler.timeout, memory_mb=handler.memory_mb)(handler.handler)
+                made.work(state, stage=stage, timeout=handler.timeout, memory_mb=handler.memory_mb)(handler.handler)
             else:
-                twin.work(state, stage=stage)(handler)
-        return twin
+                made.work(state, stage=stage)(handler)
+        return made
 
     def handler_for(self, state: str, data: Mapping[str, Any]) -> Work | None:
         """The work of the state, or of the stage that the data names."""
@@ -214,23 +214,25 @@ class Machine:
     def step_of(self, state: str, data: Mapping[str, Any]) -> str:
         """The name under which failures are counted: the state, and the stage where there is one."""
         stage = data.get(self.stage) if self.stage else None
-        return state if stage is None or stage == "" else f"{state}:{_spelled(stage)}"
+        return state if stage is None or stage == "" else f"{state}:{_stage_text(stage)}"
 
     def edges_from(self, state: str) -> tuple[Edge, ...]:
-        return self._from.get(state, ())  # a row may have a state that there is not
+        return self._from.get(state, ())  # a stored row may name a state that the machine does not have
 
     def edge(self, source: str, to: str) -> Edge | None:
-        """The transition between two states; the first that is declared, where there are several."""
+        """The transition between two states, or the first declared of several."""
         return next(iter(self.edges_between(source, to)), None)
 
     def edges_between(self, source: str, to: str) -> tuple[Edge, ...]:
-        """All transitions between two states, as they are declared."""
+        """All transitions between two states, in the order of their declaration."""
         return self._between.get((source, to), ())
 
-    def ways(self, source: str, to: str, by: By) -> tuple[Edge, ...]:
-        """Those of them that may be taken without a person, in the order in which they are tried: first those that
-        are for this actor, a worker or the system, then those for the other; each as they are declared."""
-        return self._ways.get((source, to, By.WORKER if by is By.WORKER else By.SYSTEM), ())
+    def automatic_edges(self, source: str, to: str, by: By) -> tuple[Edge, ...]:
+        """The transitions between two states that need no person, in the order in which they are tried.
+
+        First come those for this actor (a worker or the system), then those for the other, each in the order of their
+        declaration."""
+        return self._automatic.get((source, to, By.WORKER if by is By.WORKER else By.SYSTEM), ())
 
     def edges_on(self, source: str, event: str) -> tuple[Edge, ...]:
         return tuple(edge for edge in self.edges_from(source) if edge.on == event)
@@ -259,7 +261,7 @@ class Machine:
         return limit
 
     def spec(self) -> dict[str, Any]:
-        """The life cycle as plain values: what a version stands for. Numbers of policies are not in it."""
+        """The life cycle as plain values. A version is defined by it. Numbers of policies are not part of it."""
         return {
             "name": self.name,
             "initial": self.initial,
@@ -304,7 +306,7 @@ class Machine:
         return self.data.model_json_schema() if self.data else None
 
     def upgrade_from(self, version: int, digest: str) -> Upgrade | None:
-        """The function that was declared for the data of this older version."""
+        """The function that converts data of this older version, if one is declared."""
         for name, upgrade in self.upgrades.items():
             if name == version or (isinstance(name, str) and len(name) >= 8 and digest.startswith(name)):
                 return upgrade
@@ -314,15 +316,15 @@ class Machine:
         return hashlib.sha256(json.dumps(self.spec(), sort_keys=True).encode()).hexdigest()
 
 
-def _spelled(stage: object) -> str:
-    """A stage as part of a step's name. It is data, so it may be anything: two that differ are spelled apart."""
+def _stage_text(stage: object) -> str:
+    """A stage as part of a step's name. Stages are data, so any value may occur; different values differ."""
     if isinstance(stage, str):
         return stage if stage.isidentifier() else quoted(stage)
     return f"%!{quoted(repr(stage))}"
 
 
 def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What keeps a process that knows only `new` from serving instances of `old`; empty means nothing."""
+    """Why a process that only knows `new` cannot serve instances of `old`; empty if it can."""
     problems = []
     kinds = {state["name"]: state["kind"] for state in new["states"]}
     for state in old["states"]:
@@ -347,7 +349,7 @@ def compatible(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     if was is not None and now is None:
         problems.append("the data model is gone")
     elif was is None and now is not None:
-        problems.append("the data had no model, so nobody knows whether it fits the one that it has now")
+        problems.append("the data had no model, so it cannot be known whether it fits the new model")
     elif was is not None and now is not None:
         problems += differences(was, now)
     return problems

@@ -1,8 +1,8 @@
-"""A machine as a picture: where each state stands and how each line runs, as plain numbers.
+"""A machine as a picture: the place of each state and the route of each line, as plain numbers.
 
-Counts change, geometry does not: a picture is made once for a life cycle and kept by its digest. Two things turn the
-tangle of a life cycle into something that can be read. A way there and the way back are one line with two heads; and
-whatever leads back to an earlier state is laid out the other way round, so that the first state stays on top.
+A picture is made once for a life cycle and cached by its digest. Two rules keep it readable. Two states with
+transitions in both directions have one line with two heads. A line that leads back to an earlier state is laid out in
+reverse, so that the first state stays on top.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TALL, LOW = 46, 34
 """The height of a state with its numbers, and without."""
 NARROWEST = {TALL: 116.0, LOW: 92.0}
 LETTER, SMALL_LETTER = 7.2, 6.0
-"""Widths of letters are estimates: nobody knows the reader's font."""
+"""Estimated widths of letters: the reader's font is unknown."""
 LABEL_HEIGHT = 14
 MARGIN = 8
-ROOMS = (1.0, 1.2, 1.4, 1.7, 2.0)
-BIG = 60
-"""With more lines than this it is laid out once, with room: each try would take a second."""
-ASTRAY = 4
+SPACINGS = (1.0, 1.2, 1.4, 1.7, 2.0)
+MANY_LINES = 60
+"""With more lines than this, only one spacing is tried: each try takes about a second."""
+LABEL_GAP = 4
 
 
 class Point(NamedTuple):
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
 
 class Box(NamedTuple):
-    """A rectangle by its middle."""
+    """A rectangle, given by its centre."""
 
     x: float
     y: float
@@ -57,7 +57,7 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A way from one state to another, perhaps with the way back."""
+    """A line between two states, for one direction or for both."""
 
     source: str
     target: str
@@ -67,7 +67,7 @@ class Line:
     label: str
     points: tuple[Point, ...] = ()
     label_box: Box | None = None
-    """None where the same words stand beside another line into the same state."""
+    """None where another line into the same state has the same label."""
 
     @property
     def both(self) -> bool:
@@ -82,15 +82,15 @@ class Diagram:
     height: float
     nodes: dict[str, Box]
     lines: tuple[Line, ...]
-    measured: dict[str, Any] = field(default_factory=dict, compare=False)
-    """What the layout says of itself: crossings, lines through states, labels on top of something."""
+    metrics: dict[str, Any] = field(default_factory=dict, compare=False)
+    """Figures from the layout library: crossings, lines through states, overlapping labels."""
 
 
-# -- what is drawn
+# -- lines
 
 
 def role_of(machine: Machine, edge: Edge) -> Role:
-    """How a transition is drawn: the way forward, a person's, time's, into failure, or back out of it."""
+    """How a transition is drawn: forward, by a person, by a timer, into failure, or a retry."""
     if machine.states[edge.source].kind is Kind.FAILED:
         return "retry" if machine.states[edge.to].kind is not Kind.FINAL else "fail"
     if machine.states[edge.to].kind is Kind.FAILED:
@@ -103,7 +103,7 @@ def role_of(machine: Machine, edge: Edge) -> Role:
 
 
 def timer_of(machine: Machine, edge: Edge) -> Timer | None:
-    """The timer of the state that takes this way by itself."""
+    """The timer of the state that takes this transition."""
     timers = machine.states[edge.source].ordered_timers
     return next((t for t in timers if isinstance(t, Timer) and t.fire == edge.on), None)
 
@@ -149,7 +149,7 @@ def _both(machine: Machine, line: Line) -> str:
 
 
 def backward(initial: str, lines: Sequence[Line]) -> set[int]:
-    """The lines that lead back to an earlier state; the main path is walked first."""
+    """The lines that lead back to an earlier state. The main path is walked first."""
     back: set[int] = set()
     path: set[str] = set()
     seen: set[str] = set()
@@ -163,7 +163,7 @@ def backward(initial: str, lines: Sequence[Line]) -> set[int]:
                 back.add(i)
             elif line.target not in seen:
                 visit(line.target)
-        for i, line in enumerate(lines):  # the way back of a line may be the only way there
+        for i, line in enumerate(lines):  # the second direction of a line may be the only way to its source
             if line.both and line.target == state and line.source not in seen:
                 back.add(i)
                 visit(line.source)
@@ -171,17 +171,17 @@ def backward(initial: str, lines: Sequence[Line]) -> set[int]:
 
     visit(initial)
     for state in dict.fromkeys(line.source for line in lines):
-        if state not in seen:  # only an owner's force leads there
+        if state not in seen:  # only a forced move leads there
             visit(state)
     return back
 
 
-# -- where it stands
+# -- layout
 
 
 _DIGESTS: WeakKeyDictionary[Machine, str] = WeakKeyDictionary()
-_MADE: dict[tuple[str, bool], Diagram] = {}
-MOST_KEPT = 500
+_CACHE: dict[tuple[str, bool], Diagram] = {}
+MAX_CACHED = 500
 
 
 def lay_out(machine: Machine, *, tall: bool = True) -> Diagram:
@@ -189,21 +189,21 @@ def lay_out(machine: Machine, *, tall: bool = True) -> Diagram:
     digest = _DIGESTS.get(machine)
     if digest is None:
         digest = _DIGESTS[machine] = machine.digest()
-    found = _MADE.get((digest, tall))
+    found = _CACHE.get((digest, tall))
     if found is None:
-        found = _loosened(machine, TALL if tall else LOW)
-        if len(_MADE) >= MOST_KEPT:
-            _MADE.clear()
-        _MADE[digest, tall] = found
+        found = _best_layout(machine, TALL if tall else LOW)
+        if len(_CACHE) >= MAX_CACHED:
+            _CACHE.clear()
+        _CACHE[digest, tall] = found
     return found
 
 
-def _loosened(machine: Machine, height: int) -> Diagram:
-    """The tightest picture in which nothing lies on top of something else; failing that, the best."""
+def _best_layout(machine: Machine, height: int) -> Diagram:
+    """The tightest layout without overlaps; if there is none, the one with the fewest faults."""
     lines = lines_of(machine)
-    named = _named(lines)
+    named = _labelled(lines)
     best: tuple[float, Diagram] | None = None
-    for room in ROOMS if len(lines) <= BIG else (1.4,):
+    for room in SPACINGS if len(lines) <= MANY_LINES else (1.4,):
         made = _place(machine, lines, named, height, room)
         faults = _faults(made)
         if best is None or faults < best[0]:
@@ -214,8 +214,8 @@ def _loosened(machine: Machine, height: int) -> Diagram:
     return best[1]
 
 
-def _named(lines: Sequence[Line]) -> list[bool]:
-    """Of three or more lines with the same words into one state, the first alone carries them."""
+def _labelled(lines: Sequence[Line]) -> list[bool]:
+    """Whether each line gets its label. Of three or more lines with one label into one state, only the first does."""
     total = Counter((line.label, line.target) for line in lines)
     met: Counter[tuple[str, str]] = Counter()
     named = []
@@ -228,7 +228,7 @@ def _named(lines: Sequence[Line]) -> list[bool]:
 
 def _place(machine: Machine, lines: Sequence[Line], named: Sequence[bool], height: int, room: float) -> Diagram:
     require("service", "graphlay")
-    import graphlay  # the only place that knows it
+    import graphlay  # imported nowhere else
 
     graph = graphlay.Graph()
     for name in machine.states:
@@ -262,19 +262,19 @@ def _place(machine: Machine, lines: Sequence[Line], named: Sequence[bool], heigh
         points = [Point(p["x"], p["y"]) for p in route["points"]]
         at = route.get("label_anchor")
         box = Box(at["x"], at["y"], _width(line.label), LABEL_HEIGHT) if named[i] and at else None
-        if box is not None and line.source == line.target:  # the library puts these on top of the state
+        if box is not None and line.source == line.target:  # the library places these labels on top of the state
             side = -1 if points[1].x < nodes[line.source].x else 1
             box = box._replace(x=points[1].x + side * (box.width / 2 + 4))
         drawn.append(replace(line, points=tuple(points[::-1] if i in back else points), label_box=box))
-    return _moved(nodes, drawn, out.metrics())
+    return _shifted(nodes, drawn, out.metrics())
 
 
 def _width(label: str) -> float:
     return SMALL_LETTER * len(label) + 6
 
 
-def _moved(nodes: dict[str, Box], lines: Sequence[Line], measured: dict[str, Any]) -> Diagram:
-    """Everything moved so that the picture begins at its corner, with a margin for heads and halos."""
+def _shifted(nodes: dict[str, Box], lines: Sequence[Line], metrics: dict[str, Any]) -> Diagram:
+    """Everything shifted so that the picture starts at (0, 0), with a margin for arrow heads."""
     boxes = [*nodes.values(), *(line.label_box for line in lines if line.label_box)]
     corners = [Point(b.x + s * b.width / 2, b.y + s * b.height / 2) for b in boxes for s in (-1, 1)]
     corners += [p for line in lines for p in line.points]
@@ -293,24 +293,24 @@ def _moved(nodes: dict[str, Box], lines: Sequence[Line], measured: dict[str, Any
             )
             for line in lines
         ),
-        measured,
+        metrics,
     )
 
 
-# -- whether it can be read
+# -- quality of a layout
 
 
 def _faults(diagram: Diagram) -> float:
-    """How much is wrong with a picture; 0 is nothing."""
+    """How bad a layout is; 0 is without faults."""
     boxes = [line.label_box for line in diagram.lines if line.label_box]
     clashes = sum(a.meets(b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
     clashes += sum(a.meets(node) for a in boxes for node in diagram.nodes.values())
     through = sum(crosses(line, name, node) for line in diagram.lines for name, node in diagram.nodes.items())
-    return 10 * through + 3 * clashes + sum(astray(line) for line in diagram.lines)
+    return 10 * through + 3 * clashes + sum(label_is_off(line) for line in diagram.lines)
 
 
 def crosses(line: Line, name: str, node: Box) -> bool:
-    """Whether a line runs through a state that it does not lead to or from."""
+    """Whether a line runs through a state that is not one of its ends."""
     if name in {line.source, line.target}:
         return False
     return any(
@@ -319,13 +319,13 @@ def crosses(line: Line, name: str, node: Box) -> bool:
     )
 
 
-def astray(line: Line) -> bool:
-    """Whether the words of a line lie beside it."""
+def label_is_off(line: Line) -> bool:
+    """Whether the label of a line is too far from it."""
     box = line.label_box
     if box is None:
         return False
     return not any(
-        Box((a.x + b.x) / 2, (a.y + b.y) / 2, abs(a.x - b.x), abs(a.y - b.y)).meets(box, ASTRAY)
+        Box((a.x + b.x) / 2, (a.y + b.y) / 2, abs(a.x - b.x), abs(a.y - b.y)).meets(box, LABEL_GAP)
         for a, b in zip(line.points, line.points[1:], strict=False)
     )
 

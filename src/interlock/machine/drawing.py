@@ -1,4 +1,4 @@
-"""A machine drawn: as a table for a terminal, as Mermaid, and as JSON for other tools."""
+"""A machine as a table for a terminal, as Mermaid, and as JSON for other tools."""
 
 from __future__ import annotations
 

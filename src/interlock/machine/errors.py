@@ -1,4 +1,4 @@
-"""What can go wrong, as types: a failure rule names one of these, or an application's own."""
+"""Errors. A failure rule names one of these, or an application's own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 
 class InterlockError(Exception):
-    """The root of every error that this package raises on purpose."""
+    """The base class of every error that Interlock raises."""
 
 
 class MachineError(InterlockError):
-    """A machine is declared wrongly; the message names the place, one line for each mistake."""
+    """A machine is declared wrongly. The message has one line for each mistake."""
 
     def __init__(self, machine: str, problems: list[str]) -> None:
         self.machine = machine
@@ -20,7 +20,7 @@ class MachineError(InterlockError):
 
 
 class WorkError(InterlockError):
-    """A handler's step failed. Subclass it for each kind of failure that a rule must tell apart."""
+    """A step failed. Derive a class for each kind of failure that needs a rule of its own."""
 
     def __init__(
         self,
@@ -35,40 +35,40 @@ class WorkError(InterlockError):
 
 
 class EffectUnknown(WorkError):
-    """Something left the house and nobody knows whether it arrived; it is never sent again by itself."""
+    """Something was sent and nobody knows whether it arrived. It is never sent again automatically."""
 
 
 class EffectKeyReused(WorkError):
-    """The key of an effect was used for something else: another request, another kind, another instance."""
+    """The key of an effect was used before for another request, another kind or another instance."""
 
 
 class NotSent(WorkError):
-    """What was to leave the house certainly did not arrive, so it may be sent again."""
+    """What was to be sent certainly did not arrive, so it may be sent again."""
 
 
 class LimitReached(WorkError):
-    """A limit has no room left; `until` says when it has again."""
+    """A limit is used up; `until` says when there is room again."""
 
 
 class WorkerLost(WorkError):
-    """The processes that worked on a step were lost, too often to try again."""
+    """Workers were lost during this step too often to try again."""
 
 
 class HandlerTimeout(WorkError):
-    """A handler ran past its time limit."""
+    """A handler exceeded its time limit."""
 
 
-class HandlerNonsense(WorkError):
-    """A handler returned something that is not an outcome of its machine."""
+class InvalidOutcome(WorkError):
+    """A handler returned something that its machine does not allow."""
 
 
 class HandlerOutOfMemory(WorkError):
-    """A handler used up the memory that was set for it."""
+    """A handler exceeded its memory limit."""
 
 
 class HandlerDied(WorkError):
-    """A handler's own process ended without a result."""
+    """The process of a handler ended without a result."""
 
 
 class DataTooBig(WorkError):
-    """An instance's data is larger than the store takes; big values belong into artifacts."""
+    """An instance's data is too large. Store large values as artifacts."""

@@ -12,15 +12,15 @@ class MissingExtra(InterlockError, ImportError):
 
 
 def require(extra: str, *modules: str) -> None:
-    """Raise MissingExtra unless every module can be imported. It looks and imports nothing."""
-    missing = [module for module in modules if not _is_there(module)]
+    """Raise MissingExtra unless every module is installed. It imports nothing."""
+    missing = [module for module in modules if not _is_installed(module)]
     if missing:
         raise MissingExtra(
             f"this needs the extra {extra}: pip install 'interlock[{extra}]' (not installed: {', '.join(missing)})"
         )
 
 
-def _is_there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Failure rules: what follows from which error, how often, and where it ends."""
+"""Failure rules: how often a step is retried after an error, how long it waits, and where it goes then."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ErrorName = type[BaseException] | str
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait before the n-th retry."""
+    """How long to wait before each retry."""
 
     base: timedelta
     factor: float = 1.0
@@ -25,8 +25,8 @@ class Backoff:
     honour_retry_after: bool = True
 
     def delay(self, retry: int, *, retry_after: timedelta | None = None, chance: float = 0.5) -> timedelta:
-        """The wait before retry number `retry` (1 is the first); `chance` in 0..1 places it in the jitter."""
-        # 2**1000 overflows a float and a timedelta holds a billion days, so the exponent stops early.
+        """The wait before retry number `retry`, from 1. `chance`, from 0 to 1, chooses the place within the jitter."""
+        # 2**1000 overflows a float, and a timedelta ends at a billion days, so the exponent is capped.
         seconds = self.base.total_seconds() * self.factor ** min(retry - 1, 60)
         seconds = min(seconds, (self.cap or timedelta(days=365)).total_seconds())
         seconds *= 1 + self.jitter * (2 * chance - 1)
@@ -48,12 +48,12 @@ def fixed(wait: timedelta, *, jitter: float = 0.0) -> Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Rest in a waiting state until a moment, then let the system fire an event there."""
+    """Wait in a waiting state until a moment; then the system fires an event there."""
 
     state: str
     resume: str
     wait: timedelta | None = None
-    """How long; None takes the moment from the error's `until`."""
+    """How long to wait. None: until the error's `until`."""
 
 
 SOON = exponential(timedelta(seconds=2), cap=timedelta(minutes=5), jitter=0.2)
@@ -61,20 +61,20 @@ SOON = exponential(timedelta(seconds=2), cap=timedelta(minutes=5), jitter=0.2)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """For these errors: retry so often, so spaced; when that is used up, move there."""
+    """What to do after these errors: how often to retry, with which waits, and where to go after the last retry."""
 
     errors: tuple[ErrorName, ...]
     retries: int | None = 0
-    """None is only for a pause: each round waits for a named moment, so it cannot spin."""
+    """None, without a bound, is allowed only with a pause until a named moment: it cannot spin."""
     backoff: Backoff = SOON
     pause: Pause | None = None
     then: str | None = None
-    """The state it goes on to when no retry is left; None leaves it where failures rest."""
+    """The state that it moves to when no retry is left. None: it stays in the state for failures."""
     dead_letter: bool = True
     sets: Mapping[str, Any] = field(default_factory=dict)
-    """Data set together with the move to `then`: the reason, in the application's words."""
+    """Data that is set with the move to `then`, such as a reason."""
     asks: tuple[Ask, ...] = ()
-    """Reviews that open together with that move."""
+    """Reviews that are opened with that move."""
     at: tuple[str, ...] = ()
     """Only for failures in these states; empty means all."""
 
@@ -89,7 +89,7 @@ class Rule:
         if self.at and state not in self.at:
             return False
         kin: tuple[type, ...] = type(error).__mro__
-        # What is unknown must not be repeated, so a rule has to name it; a rule for Exception does not.
+        # An unknown effect must not be repeated, so a rule applies only if it names EffectUnknown.
         if isinstance(error, EffectUnknown):
             kin = tuple(cls for cls in kin if issubclass(cls, EffectUnknown))
         names = {cls.__name__ for cls in kin}
@@ -101,19 +101,19 @@ ANY_ERROR = Rule((Exception,), retries=3)
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How a machine fails: the state for it, the way back, and the rules in order."""
+    """The failure policy of a machine: the state for failures, the event that retries, and the rules in order."""
 
     state: str | None = None
-    """Where a failed step goes; None keeps the instance in its state, to be retried there."""
+    """The state that a failed step moves to. None: the instance stays in its state and is retried there."""
     retry: str = "retry"
     """The event that the system fires when a retry is due."""
     rules: tuple[Rule, ...] = ()
     otherwise: Rule = ANY_ERROR
     crashes: int = 3
-    """So many lost workers in one step make it poison."""
+    """After so many lost workers in one step it counts as poison and is not retried."""
 
     def rule_for(self, error: BaseException, state: str) -> Rule | None:
-        """The first rule that matches; None only for an unknown effect that no rule names."""
+        """The first rule that matches. None only for an unknown effect that no rule names."""
         for rule in self.rules:
             if rule.matches(error, state):
                 return rule

@@ -1,4 +1,4 @@
-"""What a handler says when it is done: one frozen value, applied by the engine in one place."""
+"""Outcomes: the value that a handler returns. The engine applies it in one place."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from interlock.machine.states import Review
 
 Patch = Mapping[str, Any] | BaseModel | None
-"""New data: a model replaces what was there, a mapping sets the named fields."""
+"""New data: a model replaces all of it, a mapping sets the named fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spawn:
-    """A child to create with the outcome; it inherits root, ancestry and trace."""
+    """A child that is created with the outcome. It inherits root, ancestors and trace id."""
 
     machine: str
     data: Patch = None
@@ -27,7 +27,7 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something to tell the world after the commit: it lies in the outbox until it is delivered."""
+    """A message that is put into the outbox and delivered after the commit."""
 
     channel: str
     to: str
@@ -37,7 +37,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A review that an outcome opens beside the state: verify a submission, approve a tool call."""
+    """A review that an outcome opens, whatever the state: verify a submission, approve a tool call."""
 
     name: str
     review: Review
@@ -45,14 +45,14 @@ class Ask:
 
 
 class Outcome:
-    """The root of what a handler may return."""
+    """The base class of what a handler may return."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Go(Outcome):
-    """Take one declared move, or a chain of them, in one transaction."""
+    """Move to another state, or through several of them, in one transaction."""
 
     to: str | tuple[str, ...]
     data: Patch = None
@@ -63,7 +63,7 @@ class Go(Outcome):
     unstarted: bool = False
     """Enter the last state without starting its work. An event declared with `Arm` starts it."""
     at: datetime | None = None
-    """Start the next state's work not before this moment."""
+    """The earliest moment at which the work of the last state starts."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ class Go(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class Stay(Outcome):
-    """Keep the state; the armed work is done, and the instance waits again."""
+    """Stay in the state: the armed work is done, and the instance waits again."""
 
     data: Patch = None
     reason: str = ""
@@ -83,7 +83,7 @@ class Stay(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class Again(Outcome):
-    """Run the same step again later. Nothing is wrong: it costs no attempt, and the step's failures count anew."""
+    """Run the same step again later. It is no failure: it costs no attempt and resets the step's failure counts."""
 
     after: timedelta
     data: Patch = None
@@ -92,6 +92,6 @@ class Again(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class Fail(Outcome):
-    """The same as raising the error."""
+    """Fail the step, as if the handler had raised the error."""
 
     error: BaseException

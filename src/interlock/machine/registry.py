@@ -41,7 +41,7 @@ class Registry:
                 self.add(part)
 
     def include(self, other: Registry | Application) -> None:
-        """Take in everything that another registry, or an application, has."""
+        """Add everything that another registry, or an application, has."""
         if isinstance(other, Application):
             self._include(other)
             return
@@ -60,8 +60,8 @@ class Registry:
             self.add(machine)
         self.applications[application.name] = application
 
-    def playing(self, machines: Iterable[Machine], views: Mapping[str, Any]) -> Registry:
-        """The same applications with other machines of the same names, and views for those that have none."""
+    def with_machines(self, machines: Iterable[Machine], views: Mapping[str, Any]) -> Registry:
+        """A registry with the same applications, but with these machines and views."""
         made = Registry(machines, views=views, routers=self._routers, duties=self._duties)
         made.applications = dict(self.applications)
         return made
@@ -132,8 +132,8 @@ class Registry:
     def get(self, name: str) -> Machine | None:
         return self._machines.get(name)
 
-    def missing(self, machine: Machine) -> list[str]:
-        """The work of the machine that no code here does."""
+    def missing_handlers(self, machine: Machine) -> list[str]:
+        """What of the machine has no handler in this process, one line each."""
         done = {state for state, _ in machine.handlers}
         problems = [
             f"stuck: state {s.name!r} is work, but has neither a handler nor a pick-up"
@@ -148,15 +148,15 @@ class Registry:
         return problems
 
     def check_handlers(self, queues: Collection[str] | None = None) -> None:
-        """Refuses a machine, of those in these queues, with work that nobody does."""
+        """Raise MachineError if a machine in these queues has work without a handler."""
         for machine in self:
-            problems = self.missing(machine) if queues is None or machine.queue in queues else []
+            problems = self.missing_handlers(machine) if queues is None or machine.queue in queues else []
             if problems:
                 raise MachineError(machine.name, problems)
 
-    def workable(self) -> list[Machine]:
-        """The machines whose work is all done by code that is here."""
-        return [machine for machine in self if not self.missing(machine)]
+    def fully_handled(self) -> list[Machine]:
+        """The machines that have all their handlers in this process."""
+        return [machine for machine in self if not self.missing_handlers(machine)]
 
 
 def _views_of(application: Application) -> Mapping[str, Any]:
@@ -177,7 +177,7 @@ def load(spec: str) -> Registry:
 
 
 def installed(apps: Iterable[str] = ()) -> Registry:
-    """What the installed packages offer through the entry point group `interlock.registry`, and what these name."""
+    """A registry with everything in the entry point group `interlock.registry`, and with what `apps` names."""
     everything = Registry()
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         try:

@@ -1,9 +1,8 @@
-"""Whether data that fits one JSON Schema fits another, too: what code must know before it takes over stored data.
+"""Compares two JSON Schemas: does all data that fits the old one fit the new one as well?
 
-The answer errs on one side only. What is said to fit does fit; where the comparison cannot tell (a pattern that
-changed, a keyword that is not known here), it says that it does not, and where. Titles, descriptions, defaults and the
-order of things mean nothing. What a schema does not say is not seen: validators are code, and Pydantic writes `Decimal`
-as any text.
+The answer errs on one side only. What is reported to fit does fit. If the comparison cannot decide (a changed pattern,
+an unknown keyword), it reports a difference and its place. Titles, descriptions, defaults and order are ignored. What a
+schema does not express is not compared: validators are code, and Pydantic describes `Decimal` as any text.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Schema = Mapping[str, Any]
-SAYS_NOTHING = frozenset(
+ANNOTATIONS = frozenset(
     {
         "title",
         "description",
@@ -32,7 +31,7 @@ SAYS_NOTHING = frozenset(
         "discriminator",
     }
 )
-"""Keywords that allow and forbid nothing. A discriminator only says which of the alternatives it is."""
+"""Keywords that do not restrict values. A discriminator only says which of the alternatives applies."""
 BOUNDS = {
     "minimum": 1,
     "exclusiveMinimum": 1,
@@ -45,8 +44,8 @@ BOUNDS = {
     "maxItems": -1,
     "maxProperties": -1,
 }
-"""Keywords with a number: 1 where a greater one allows less."""
-PARTS = frozenset(
+"""Keywords with a number: 1 where a greater number allows less."""
+COMPARED = frozenset(
     {
         "type",
         "enum",
@@ -67,7 +66,7 @@ PARTS = frozenset(
 
 
 def differences(old: Schema, new: Schema) -> list[str]:
-    """What data may be by the old schema and not by the new one, with the place; empty: it always fits."""
+    """What the old schema allows and the new one does not, with the place. Empty: all data fits."""
     return list(dict.fromkeys(_Comparison(old, new).fields()))
 
 
@@ -75,7 +74,7 @@ class _Comparison:
     def __init__(self, old: Schema, new: Schema) -> None:
         self._old, self._new = old, new
         self._under_way: set[tuple[str, str]] = set()
-        """Pairs that are being compared further out: a model inside itself is no reason to say no."""
+        """Pairs that are being compared by a caller: a recursive model is no difference."""
         self._fit: set[tuple[str, str]] = set()
 
     def fields(self) -> Iterator[str]:
@@ -97,27 +96,27 @@ class _Comparison:
             self._fit.add(pair)
 
     def _among(self, old: Schema, wider: Sequence[Schema], place: tuple[str, ...]) -> Iterator[str]:
-        """Whether one alternative of the old schema lies in one of the new."""
+        """Compare one alternative of the old schema with all alternatives of the new one."""
         values = _values(old)
         if values is not None:
             gone = [value for value in values if not any(self._allows(one, value) for one in wider)]
             if gone == [True, False] and "enum" not in old:
                 yield f"{_at(place)} has another type: it was boolean and is {_kinds(wider)}"
             elif gone:
-                values = ", ".join(repr(value) for value in gone[:5])
-                yield f"{_at(place)} may not be {values} any more"
+                listed = ", ".join(repr(value) for value in gone[:5])
+                yield f"{_at(place)} may not be {listed} any more"
             return
         answers = [list(self._one(old, one, place)) for one in wider]
         if any(not answer for answer in answers):
             return
         kin = [answer for answer, one in zip(answers, wider, strict=True) if one.get("type") == old.get("type")]
-        if kin:  # with the one that comes closest
+        if kin:  # report the closest one
             yield from min(kin, key=len)
         else:
             yield f"{_at(place)} has another type: it was {_kind(old)} and is {_kinds(wider)}"
 
     def _one(self, old: Schema, new: Schema, place: tuple[str, ...]) -> Iterator[str]:
-        """One alternative against one other."""
+        """Compare one alternative with one other."""
         is_, was = new.get("type"), old.get("type")
         if is_ is not None and was != is_ and not (was == "integer" and is_ == "number"):
             yield f"{_at(place)} has another type: it was {_kind(old)} and is {_kind(new)}"
@@ -127,7 +126,7 @@ class _Comparison:
             yield f"{_at(place)} may only be one of {len(values)} values now"
             return
         yield from self._bounds(old, new, place)
-        for word in sorted(set(new) - PARTS - SAYS_NOTHING):
+        for word in sorted(set(new) - COMPARED - ANNOTATIONS):
             if not _keeps(word, old.get(word), new[word]):
                 yield f"{_at(place)} must have {word} {new[word]!r} now"
         if "propertyNames" in new:
@@ -146,7 +145,7 @@ class _Comparison:
             bound = max((old[name] for name in (plain, strict) if name in old), key=lambda n: sign * n, default=None)
             if bound is None and word in ("minLength", "minItems", "minProperties"):
                 bound = 0
-            # What is beyond the same number is beyond it strictly only if the number itself was excluded.
+            # With equal numbers, a strict bound fits only if the old bound was strict as well.
             equal = word == plain or (strict in old and old[strict] == bound)
             if bound is None or sign * bound < sign * new[word] or (bound == new[word] and not equal):
                 yield f"{_at(place)} has {word} {new[word]} now"
@@ -159,7 +158,7 @@ class _Comparison:
             if name in is_:
                 yield from self._fits(schema, is_[name], here)
             elif closed is False or "additionalProperties" not in new:
-                # Without a word about more fields a model drops them: what was stored would be lost.
+                # A model without additionalProperties drops unknown fields: stored data would be lost.
                 yield f"{_at(here)} is gone"
             else:
                 yield from self._fits(schema, closed, here)
@@ -179,7 +178,7 @@ class _Comparison:
         first, now_first = list(old.get("prefixItems", ())), list(new.get("prefixItems", ()))
         rest, now_rest = old.get("items", True), new.get("items", True)
         longest = max(len(first), len(now_first))
-        # As far as both can be that long; a tuple has as many as its maxItems says.
+        # Up to the length that both allow; a tuple has maxItems elements.
         for number in range(min(longest, int(old.get("maxItems", longest)))):
             item = first[number] if number < len(first) else rest
             yield from self._fits(item, now_first[number] if number < len(now_first) else now_rest, (*place, "[]"))
@@ -187,13 +186,13 @@ class _Comparison:
             yield from self._fits(rest, now_rest, (*place, "[]"))
 
     def _alternatives(self, schema: Schema | bool, root: Schema, depth: int = 0) -> Iterator[Schema]:
-        """What it may be, each without references and alternatives of its own."""
+        """The alternatives of a schema, with references resolved."""
         if schema is True or depth > 50:
             yield {} if schema is True else {"not": {}}
             return
         if schema is False:
             return
-        own = {word: value for word, value in schema.items() if word not in SAYS_NOTHING}
+        own = {word: value for word, value in schema.items() if word not in ANNOTATIONS}
         if "$ref" in own:
             target = _target(root, own.pop("$ref"))
             for one in self._alternatives(target, root, depth + 1):
@@ -215,17 +214,17 @@ class _Comparison:
             yield {**own, "type": kind} if kind is not None else own
 
     def _allows(self, schema: Schema, value: Any) -> bool:
-        """Whether the new schema's alternative takes this very value, for certain."""
+        """Whether an alternative of the new schema certainly allows this value."""
         values = _values(schema)
         if values is not None:
             return any(_text(value) == _text(one) for one in values)
         if isinstance(value, dict | list):
-            return not set(schema) - SAYS_NOTHING
+            return not set(schema) - ANNOTATIONS
         return not list(self._one(_schema_of(value), schema, ()))
 
 
 def _keeps(word: str, old: Any, new: Any) -> bool:
-    """Whether what had the old value of this keyword has the new one as well."""
+    """Whether values that satisfy the old keyword satisfy the new one as well."""
     if word == "uniqueItems" and new is False:
         return True
     if word == "multipleOf" and isinstance(old, int) and isinstance(new, int):
@@ -234,7 +233,7 @@ def _keeps(word: str, old: Any, new: Any) -> bool:
 
 
 def _schema_of(value: Any) -> Schema:
-    """The narrowest schema of a plain value."""
+    """The narrowest schema that allows this plain value."""
     if value is None or isinstance(value, bool):
         return {"type": "null" if value is None else "boolean"}
     if isinstance(value, int | float):
@@ -244,7 +243,7 @@ def _schema_of(value: Any) -> Schema:
 
 
 def _values(schema: Schema) -> list[Any] | None:
-    """The values that it allows, where they are named."""
+    """The values that it allows, if they are listed."""
     if "const" in schema:
         return [schema["const"]]
     if "enum" in schema:
@@ -255,7 +254,7 @@ def _values(schema: Schema) -> list[Any] | None:
 
 
 def _joined(one: Schema, more: Schema) -> Schema:
-    """Both at once; where they speak of the same it is kept apart, and not known to fit anything."""
+    """Both schemas at once. Keywords that contradict each other are kept apart, and then nothing is known to fit."""
     both = {word: value for word, value in more.items() if word in one and _text(one[word]) != _text(value)}
     joined = {**one, **{word: value for word, value in more.items() if word not in one}}
     return {**joined, "and also": both} if both else joined

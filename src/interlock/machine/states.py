@@ -1,4 +1,4 @@
-"""States: where an instance can be, and what is true of it there."""
+"""States of a machine, with their timers and reviews."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Kind(StrEnum):
     """What happens to an instance in a state."""
 
     WORK = "work"
-    """A worker does something, or picks the instance up into the state where it does."""
+    """A worker runs a handler, here or in the state that a pick-up leads to."""
     WAITING = "waiting"
-    """A person or an outside event moves it on; nothing is done meanwhile."""
+    """A person or an outside event moves the instance on."""
     FAILED = "failed"
-    """A step failed; a failure rule or a person moves it on."""
+    """A step failed. A failure rule or a person moves the instance on."""
     FINAL = "final"
-    """It rests here; only a transition declared for a person leads out again."""
+    """The instance has ended. Only a transition declared for a person leads out again."""
 
 
 WORK, WAITING, FAILED, FINAL = Kind.WORK, Kind.WAITING, Kind.FAILED, Kind.FINAL
@@ -29,7 +29,7 @@ WORK, WAITING, FAILED, FINAL = Kind.WORK, Kind.WAITING, Kind.FAILED, Kind.FINAL
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Fires an event by the system, counted from the entry into the state."""
+    """Fires an event as the system, this long after the instance entered the state."""
 
     after: timedelta
     fire: str
@@ -37,7 +37,7 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """Tells somebody that the instance still waits; moves nothing."""
+    """Reminds people that the instance still waits. It moves nothing."""
 
     after: timedelta
     message: str
@@ -45,13 +45,13 @@ class Reminder:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The question that a person answers while an instance waits, with the events that the answers fire."""
+    """A question for a person, with the event that each decision fires."""
 
     title: str
     decisions: Mapping[str, str] = field(default_factory=dict)
-    """Decision → event; an event that is declared for the state, as a transition or as an arm."""
+    """Decision → event. The event is declared for the state, as a transition or as an arm."""
     settles: Mapping[str, str] = field(default_factory=dict)
-    """Decision → confirmed or failed: what it says about the instance's effects whose outcome is unknown."""
+    """Decision → `confirmed` or `failed`: sets the status of the instance's effects whose outcome is unknown."""
     form: type[BaseModel] | None = None
     due: timedelta | None = None
     role: str = "reviewer"
@@ -61,7 +61,7 @@ class Review:
         object.__setattr__(self, "settles", MappingProxyType(dict(self.settles)))
 
     def __reduce__(self) -> tuple[type[Review], tuple[object, ...]]:
-        """Its way through the pipe of a handler that runs in a process of its own."""
+        """Makes it picklable, for handlers that run in a process of their own."""
         return Review, (self.title, dict(self.decisions), dict(self.settles), self.form, self.due, self.role)
 
 
@@ -72,13 +72,13 @@ class State:
     name: str
     kind: Kind = Kind.WORK
     waits_for: str = ""
-    """For a waiting state: whom or what, in words that finish "it waits for …"."""
+    """For a waiting state: the end of the sentence "it waits for …"."""
     timers: tuple[Timer | Reminder, ...] = ()
     review: Review | None = None
     lost: str | None = None
-    """Where the system moves it when its worker is lost; by default it stays and is worked on again."""
+    """The state that it moves to when its worker is lost. By default it stays, and its step runs again."""
     good: bool | None = None
-    """For a final state: whether reaching it counts as success, as failure, or (None) as neither."""
+    """For a final state: whether it counts as success or as failure; None: as neither."""
 
     @property
     def ordered_timers(self) -> tuple[Timer | Reminder, ...]:

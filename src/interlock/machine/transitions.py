@@ -1,4 +1,4 @@
-"""Transitions: the only ways from one state to another, and who may take them."""
+"""Transitions: how an instance moves from one state to another, and who may move it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class By(StrEnum):
 SYSTEM, WORKER, USER, OWNER, AGENT = By.SYSTEM, By.WORKER, By.USER, By.OWNER, By.AGENT
 PEOPLE = frozenset({By.USER, By.OWNER})
 OUTSIDE = PEOPLE | {By.AGENT}
-"""Those who ask from outside; the others are the engine and its workers."""
+"""Actors outside of the engine and its workers."""
 ROLES = ("viewer", "reviewer", "member", "owner")
-"""What a person may be in a workspace; each includes those before it."""
+"""Roles of people in a workspace. Each includes those before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something: a kind, and a name that the history keeps."""
+    """Who does something: a kind, and a name that is recorded in the history."""
 
     kind: By
     name: str = ""
     roles: frozenset[str] | None = field(default=None, compare=False, repr=False)
-    """The roles that count for a review; None: whoever made the actor vouches for it. No history keeps them."""
+    """The roles that are checked for a review. None: the caller has checked them. They are not recorded."""
 
     def __post_init__(self) -> None:
         if not self.name.isprintable() or len(self.name) > 200:
@@ -53,7 +53,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a guard may look at: the instance as it is at this moment, in the same transaction."""
+    """What a guard decides by: the instance as it is now, read in the same transaction."""
 
     state: str
     previous: str | None
@@ -67,7 +67,7 @@ Guard = Callable[[Facts], bool | str]
 
 
 def failed_at(state: str) -> Guard:
-    """Passes when the step that failed belongs to this state: the way back to where it broke."""
+    """A guard that passes if the failed step belongs to this state: the way back to where it failed."""
 
     def guard(facts: Facts) -> bool:
         return facts.failed_step is not None and facts.failed_step.partition(":")[0] == state
@@ -77,7 +77,7 @@ def failed_at(state: str) -> Guard:
 
 
 def came_from(state: str) -> Guard:
-    """Passes when the instance was in this state before the present one."""
+    """A guard that passes if the instance was in this state before the current one."""
 
     def guard(facts: Facts) -> bool:
         return facts.previous == state
@@ -91,7 +91,7 @@ def _who(by: By | tuple[By, ...] | frozenset[By]) -> frozenset[By]:
 
 
 class Transition:
-    """One row of a life cycle: from one state, or each of several, to another, on an event, by somebody."""
+    """One row of a life cycle: from one or several states to another, on an event, by these actors."""
 
     __slots__ = ("accepts", "by", "guard", "merges", "on", "pick_up", "sets", "sources", "takes", "to")
 
@@ -115,22 +115,22 @@ class Transition:
         self.by = _who(by)
         self.guard = guard
         self.accepts = (*accepts, *merges)
-        """Fields of the data that whoever fires the event may set with it."""
+        """Fields of the data that the caller may set with the event."""
         self.merges = merges
-        """Those of them to which it adds, field by field and deeply, instead of replacing what was there."""
+        """Those of them whose new value is merged deeply into the old one instead of replacing it."""
         self.sets = dict(sets or {})
-        """Data that the move itself sets, where nothing given with it says otherwise."""
+        """Data that the move sets, unless the caller gives other values."""
         self.takes = takes
-        """Limits that the move uses up, in its own transaction."""
+        """Limits that the move counts against, in its transaction."""
         self.pick_up = pick_up
-        """A worker's claim takes this transition, then runs the handler of the state it leads to."""
+        """A claim takes this transition and runs the handler of the state that it leads to."""
 
     def __repr__(self) -> str:
         return f"{' | '.join(self.sources)} → {self.to} on {self.on!r}"
 
 
 class Arm:
-    """An event that moves nothing but lets the state's handler run: approve, then submit."""
+    """An event that starts the handler of a state without a move: approve, then submit."""
 
     __slots__ = ("accepts", "by", "guard", "on", "state")
 
@@ -152,7 +152,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One pair of a transition: exactly one source, exactly one target."""
+    """A transition with exactly one source."""
 
     source: str
     to: str

@@ -14,7 +14,7 @@ from functools import partial
 
 from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, isolation, picking
 from interlock.engine.unit import Unit
-from interlock.machine import Fail, HandlerNonsense, Outcome
+from interlock.machine import Fail, InvalidOutcome, Outcome
 from interlock.store import RowChanged
 from interlock.worker.loop import Identity, Loop
 from interlock.worker.runner import Runner, Running
@@ -151,7 +151,7 @@ class Claimer(Loop):
                 claim = running.claim
                 isolation.set_aside(self._engine, claim.id, error, "error", fence=claim.fence)
                 return False
-            failure = Fail(HandlerNonsense(f"the outcome cannot be written: {isolation.named(error)}"))
+            failure = Fail(InvalidOutcome(f"the outcome cannot be written: {isolation.named(error)}"))
         return self._alone(running, failure, again=False)
 
     def _count(self, batch: list[tuple[Running, Outcome]], done: Sequence[bool | None]) -> None:

@@ -18,8 +18,8 @@ from interlock.engine.error_details import message_of
 from interlock.machine import (
     Fail,
     HandlerDied,
-    HandlerNonsense,
     HandlerOutOfMemory,
+    InvalidOutcome,
     Outcome,
     WorkError,
 )
@@ -58,7 +58,7 @@ def run_isolated(claim: Claim, port: EnginePort) -> Outcome:
     try:
         pickle.dumps(work.handler)
     except Exception as error:
-        return Fail(HandlerNonsense(f"a handler with a memory limit must be a module-level function: {error}"))
+        return Fail(InvalidOutcome(f"a handler with a memory limit must be a module-level function: {error}"))
     task = make_task(claim, port)
     ours, theirs = _CONTEXT.Pipe()
     cancel = _CONTEXT.Event()
@@ -138,7 +138,7 @@ def _child(
         pickle.loads(pickle.dumps(result))  # noqa: S301 - our own bytes: does it arrive?
         pipe.send(("outcome", result))
     except Exception as error:
-        pipe.send(("outcome", Fail(HandlerNonsense(f"the handler's result cannot be pickled: {error}"))))
+        pipe.send(("outcome", Fail(InvalidOutcome(f"the handler's result cannot be pickled: {error}"))))
 
 
 def _end_with_parent() -> None:
@@ -175,7 +175,7 @@ def _travelling(error: BaseException) -> Any:
             continue
         if type(arrived) is type(error) and message_of(arrived) == message_of(error):
             return form
-    return HandlerNonsense(f"{type(error).__name__}, which cannot be pickled: {message_of(error)}")
+    return InvalidOutcome(f"{type(error).__name__}, which cannot be pickled: {message_of(error)}")
 
 
 def _bound_memory(megabytes: int) -> None:

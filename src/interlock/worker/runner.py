@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from interlock.engine import Claim, Engine
-from interlock.machine import Fail, HandlerNonsense, Outcome
+from interlock.machine import Fail, InvalidOutcome, Outcome
 from interlock.watch import logs, tracing
 from interlock.watch.prometheus import observe_handler
 from interlock.worker.awaiting import AsyncTask
@@ -41,7 +41,7 @@ def checked(result: Any, claim: Claim) -> Outcome:
         return result
     got = "nothing" if result is None else f"{type(result).__name__} {str(result)[:80]!r}"
     return Fail(
-        HandlerNonsense(
+        InvalidOutcome(
             f"the handler of {claim.instance.state!r} returned {got}; it must return Go, Stay, Again or Fail, or raise"
         )
     )

@@ -94,13 +94,13 @@ def test_a_worker_cannot_end_its_work_with_a_move_that_is_not_for_it(
 
     told = play.get(it).error
     assert told is not None
-    assert told["type"] == "HandlerNonsense"
+    assert told["type"] == "InvalidOutcome"
     ways = [e.to for e in recipes.machine.edges_from(state)]
     where_to_go = ("is not for a worker", "is where failures rest; raise the error", f"lead: {', '.join(ways)}")
     assert any(words in told["message"] for words in where_to_go), told["message"]
     # It counts as a failure of the step, and by the rules for failures alone it goes on.
     entered = [row for row in play.rows(it, after=before.seq) if row.to_state == to and row.from_state == state]
-    assert all(row.payload["error"]["type"] == "HandlerNonsense" for row in entered)
+    assert all(row.payload["error"]["type"] == "InvalidOutcome" for row in entered)
     assert play.data(it).get("board") == before.data.get("board")
 
 

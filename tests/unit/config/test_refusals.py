@@ -80,8 +80,8 @@ def test_every_mistake_is_named_at_once(write: Write, refused: Refused) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
-        ("INTERLOCK_COLOUR", "red", "the variable INTERLOCK_COLOUR is no setting; there are INTERLOCK_DATABASE"),
-        ("INTERLOCK_PORT", "9000", "the variable INTERLOCK_PORT is no setting"),
+        ("INTERLOCK_COLOUR", "red", "the variable INTERLOCK_COLOUR is not a setting; there are INTERLOCK_DATABASE"),
+        ("INTERLOCK_PORT", "9000", "the variable INTERLOCK_PORT is not a setting"),
         ("INTERLOCK_HTTP__PROT", "9000", "http.prot (INTERLOCK_HTTP__PROT): there is no such setting"),
         ("INTERLOCK_HTTP__PORT", "many", "http.port (INTERLOCK_HTTP__PORT): Input should be"),
         ("INTERLOCK_HTTP", "many", "http"),

@@ -352,4 +352,4 @@ def test_a_data_model_that_is_gone_is_a_problem() -> None:
 
 def test_a_data_model_where_there_was_none_is_a_problem() -> None:
     [problem] = compatible(spec(None), spec(Plain))
-    assert problem == "the data had no model, so nobody knows whether it fits the one that it has now"
+    assert problem == "the data had no model, so it cannot be known whether it fits the new model"

@@ -21,7 +21,7 @@ from interlock.machine import (
     Transition,
     installed,
 )
-from interlock.machine.diagram import Box, Diagram, Line, Point, astray, crosses, lay_out, lines_of
+from interlock.machine.diagram import Box, Diagram, Line, Point, crosses, label_is_off, lay_out, lines_of
 
 MACHINES = {machine.name: machine for machine in [*installed(), parcel]}
 BOTH = pytest.mark.parametrize("tall", [True, False], ids=["with numbers", "without"])
@@ -48,7 +48,7 @@ def test_no_state_lies_on_another_and_no_line_runs_through_one(machine: Machine,
     assert not [pair for pair in combinations(drawn.nodes, 2) if drawn.nodes[pair[0]].meets(drawn.nodes[pair[1]], 10)]
     hit = [(one.label, name) for one in drawn.lines for name, box in drawn.nodes.items() if crosses(one, name, box)]
     assert not hit
-    assert drawn.measured["node_edge_hits"] == 0
+    assert drawn.metrics["node_edge_hits"] == 0
 
 
 @EACH
@@ -58,18 +58,18 @@ def test_no_words_lie_on_other_words_or_on_a_state(machine: Machine, tall: bool)
     words = [one for one in drawn.lines if one.label_box]
     assert not [(a.label, b.label) for a, b in combinations(words, 2) if a.label_box.meets(b.label_box)]  # type: ignore[union-attr,arg-type]
     assert not [(a.label, n) for a in words for n, box in drawn.nodes.items() if a.label_box.meets(box)]  # type: ignore[union-attr]
-    assert drawn.measured["label_overlaps"] == 0
+    assert drawn.metrics["label_overlaps"] == 0
 
 
 @EACH
 def test_few_words_lie_beside_their_line(machine: Machine) -> None:
-    assert sum(astray(one) for one in lay_out(machine).lines) <= 1
+    assert sum(label_is_off(one) for one in lay_out(machine).lines) <= 1
 
 
 @EACH
 def test_lines_cross_only_where_they_must(machine: Machine) -> None:
     most = {"application": 4, "job": 2}
-    assert lay_out(machine).measured["crossings"] <= most.get(machine.name, 0)
+    assert lay_out(machine).metrics["crossings"] <= most.get(machine.name, 0)
 
 
 @EACH

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlock.machine import FINAL, Concurrent, Failures, Machine, MachineError, Rule, State, Transition, Window
-from interlock.machine.limits import spelled
+from interlock.machine.limits import key_from
 
 HOUR = timedelta(hours=1)
 
@@ -35,8 +35,8 @@ def declare(first: str = "a", event: str = "go", **options: Any) -> Machine:
         ({"limits": [Concurrent("c", "{x}{y}", 1, ("a",))]}, "needs something between its fields"),
         ({"queue": "a@b"}, "name: queue 'a@b' has '@' or ',' in it"),
         ({"queue": "a,b"}, "name: queue 'a,b' has '@' or ',' in it"),
-        ({"failures": Failures(rules=(Rule(("A|B",)),))}, r"names 'A\|B', which is no name of an error class"),
-        ({"failures": Failures(rules=(Rule(("crash",)),))}, "names 'crash', which is no name of an error class"),
+        ({"failures": Failures(rules=(Rule(("A|B",)),))}, r"names 'A\|B', which is not the name of an error class"),
+        ({"failures": Failures(rules=(Rule(("crash",)),))}, "names 'crash', which is not the name of an error class"),
     ],
 )
 def test_a_name_that_would_be_read_as_two_is_refused(options: dict[str, Any], problem: str) -> None:
@@ -97,10 +97,10 @@ def test_stages_that_differ_have_steps_that_differ() -> None:
 def test_keys_of_limits_that_differ_are_spelled_apart(
     template: str, one: dict[str, str], other: dict[str, str]
 ) -> None:
-    assert spelled(template, one) != spelled(template, other)
+    assert key_from(template, one) != key_from(template, other)
 
 
 def test_a_key_with_one_field_is_spelled_as_it_is() -> None:
-    assert spelled("user:{a}", {"a": "x:y%"}) == "user:x:y%"
-    assert spelled("{a[0]}:{n:03d}", {"a": ["q"], "n": 4}) == "q:004"
-    assert spelled("all", {}) == "all"
+    assert key_from("user:{a}", {"a": "x:y%"}) == "user:x:y%"
+    assert key_from("{a[0]}:{n:03d}", {"a": ["q"], "n": 4}) == "q:004"
+    assert key_from("all", {}) == "all"

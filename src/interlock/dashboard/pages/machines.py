@@ -80,7 +80,7 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
         who_may=diagram.who_may,
         only_if=diagram.only_if,
         current=v.service.engine.core.current[name],
-        without_code=v.service.engine.registry.missing(known),
+        without_code=v.service.engine.registry.missing_handlers(known),
         missing_states=sorted(set(view.states) - set(known.states)),
     )
 

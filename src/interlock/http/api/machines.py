@@ -21,7 +21,8 @@ class MachineList(Answer):
 
 def _machine_out(service: Service, machine: Machine) -> MachineOut:
     core = service.engine.core
-    return MachineOut.of(machine, core.current[machine.name], runs_here=not service.engine.registry.missing(machine))
+    runs_here = not service.engine.registry.missing_handlers(machine)
+    return MachineOut.of(machine, core.current[machine.name], runs_here=runs_here)
 
 
 @router.get("", summary="Every machine")
