@@ -78,7 +78,7 @@ def test_restoring_over_rows_needs_a_word(post: Path) -> None:
     done = interlock(post, "restore", "b.zip", "--replace", "--halt", "--as", "ann", "--database", where)
     assert (done.code, done.out.splitlines()[-1]) == (
         0,
-        "everything is held: no work starts until somebody lets it go on",
+        "all machines are halted: no work starts until somebody resumes them on the page Halt",
     )
     with Engine(where, [letter]) as engine:
         assert [halt.actor for halt in engine.halts.all()] == ["user:ann"]

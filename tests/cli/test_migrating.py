@@ -67,14 +67,14 @@ def test_a_plan_says_where_everything_goes_and_what_stands_in_the_way(url: str) 
     assert done.code == 1
     assert "state 'signing' is gone" in done.out
     assert "signing: 1: state 'signing' is gone; say where its instances go with --map signing=…" in done.out
-    assert "1 would be moved, 1 held by workers, 1 would be refused" in done.out
+    assert "1 would be moved, 1 claimed by workers, 1 would be refused" in done.out
     done = migrate(url, "--plan", "--map", "signing=approving")
     assert (done.code, done.err) == (0, "")
     lines = [line.split() for line in done.out.splitlines()]
     assert ["1", "signing", "2", "approving", "1"] in lines
     assert ["1", "writing", "2", "writing", "1"] in lines
     assert ["approving", "changed", "1"] in lines
-    assert "2 would be moved, 1 held by workers, 0 would be refused" in done.out
+    assert "2 would be moved, 1 claimed by workers, 0 would be refused" in done.out
 
 
 def test_a_plan_writes_nothing(url: str) -> None:
@@ -88,7 +88,7 @@ def test_what_is_applied_can_be_taken_back(url: str) -> None:
     done = migrate(url, "--apply", "--map", "signing=approving", "--reason", "release 2", "--as", "ann")
     assert (done.code, done.out.splitlines()[-2:]) == (
         1,
-        ["2 moved, 1 held by workers, 0 refused", "run it again when the workers are done with them"],
+        ["2 moved, 1 claimed by workers, 0 refused", "run it again when the workers are done with them"],
     )
     assert sorted(versions(url).values()) == [1, 2, 2]
     with Engine(url, [letter]) as engine:
@@ -99,7 +99,7 @@ def test_what_is_applied_can_be_taken_back(url: str) -> None:
     assert [m["count"] for m in told(url, "--back", "--plan")["moved"]] == [1, 1]
     assert migrate(url, "--back", "--apply", "--since", "2100-01-01T00:00Z").out.splitlines()[-1].startswith("0 moved")
     done = migrate(url, "--back", "--apply")
-    assert (done.code, done.out.splitlines()[-1]) == (0, "2 moved, 0 held by workers, 0 refused")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "2 moved, 0 claimed by workers, 0 refused")
     assert sorted(versions(url).values()) == [1, 1, 1]
 
 
@@ -115,12 +115,12 @@ def test_ctrl_c_ends_it_after_the_batch_at_hand(url: str, monkeypatch: pytest.Mo
     done = migrate(url, "--apply", "--map", "signing=approving", "--batch", "2")
     assert (done.code, done.err) == (130, "stopping after this batch; Ctrl-C again stops at once\n")
     assert done.out.splitlines()[-2:] == [
-        "1 moved, 1 held by workers, 0 refused",
+        "1 moved, 1 claimed by workers, 0 refused",
         "stopped before the end; run it again to go on with the others",
     ]
     assert sorted(versions(url).values()) == [1, 1, 2]
     monkeypatch.undo()
-    assert migrate(url, "--apply", "--map", "signing=approving").out.splitlines()[-2].startswith("1 moved, 1 held")
+    assert migrate(url, "--apply", "--map", "signing=approving").out.splitlines()[-2].startswith("1 moved, 1 claimed")
     assert sorted(versions(url).values()) == [1, 2, 2]
 
 

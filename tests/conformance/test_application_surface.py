@@ -142,12 +142,12 @@ def test_a_queue_is_served_while_a_process_lives_that_works_on_it(trial: Trial) 
 def test_a_lease_changes_hands_beside_its_instance(trial: Trial) -> None:
     it, write, now = made(trial), trial.engine.store.write, trial.clock.now()
 
-    def held() -> leases.LeaseRow | None:
+    def row() -> leases.LeaseRow | None:
         return trial.engine.read(lambda conn: leases.read_row(conn, "dock:1"))
 
-    assert held() is None
+    assert row() is None
     first = trial.engine.leases.take("dock:1", "ann", HOUR, instance_id=it)
-    assert held() == leases.LeaseRow("ann", now + span(HOUR), it)
+    assert row() == leases.LeaseRow("ann", now + span(HOUR), it)
     assert write(lambda conn: leases.prolong(conn, now, "dock:1", "ann", 2 * HOUR))
     assert not write(lambda conn: leases.prolong(conn, now, "dock:1", "bob", HOUR))
     later = now + span(2 * HOUR)
@@ -160,7 +160,7 @@ def test_a_lease_changes_hands_beside_its_instance(trial: Trial) -> None:
     assert taken is not None
     assert (taken.holder, taken.fence) == ("bob", first.fence + 1)
     write(lambda conn: leases.postpone(conn, later, "dock:1", 3 * HOUR))
-    assert not write(lambda conn: leases.free(conn, "dock:1", ["bob"], held_at=later + span(3 * HOUR)))
+    assert not write(lambda conn: leases.free(conn, "dock:1", ["bob"], unexpired_at=later + span(3 * HOUR)))
     assert not write(lambda conn: leases.free(conn, "dock:1", ["ann"]))
     assert write(lambda conn: leases.free(conn, "dock:1", ["ann", "bob"]))
-    assert held() == leases.LeaseRow(None, None, None)
+    assert row() == leases.LeaseRow(None, None, None)

@@ -238,8 +238,8 @@ def test_an_instance_can_be_created_unstarted_until_an_event_starts_its_work(tri
     assert [claim.id for claim in trial.claim()] == [it]
 
 
-def test_work_that_no_event_could_start_cannot_be_held(trial: Trial) -> None:
-    with pytest.raises(InvalidData, match=r"'ordered' cannot be held back: no event is declared that starts it"):
+def test_work_that_no_event_could_start_cannot_be_created_unstarted(trial: Trial) -> None:
+    with pytest.raises(InvalidData, match=r"'ordered' of parcel cannot be entered unstarted: declare an event"):
         trial.create("parcel", unstarted=True)
 
 

@@ -231,7 +231,7 @@ def test_work_that_is_not_started_names_the_event_that_starts_it(trial: Trial) -
     it = visiting(trial, Go("held", unstarted=True))
     told = explained(trial, it)
     assert (told.waits_for, told.by_itself) == ("event", ())
-    assert "Its work is held back until somebody starts it with 'start'." in told.sentence
+    assert "Its work is not started: somebody starts it with 'start'." in told.sentence
     assert Allowed("start", None, ("user",)) in told.next
 
 

@@ -85,7 +85,7 @@ def test_every_mistake_is_named_at_once(write: Write, refused: Refused) -> None:
         ("INTERLOCK_HTTP__PROT", "9000", "http.prot (INTERLOCK_HTTP__PROT): there is no such setting"),
         ("INTERLOCK_HTTP__PORT", "many", "http.port (INTERLOCK_HTTP__PORT): Input should be"),
         ("INTERLOCK_HTTP", "many", "http"),
-        ("INTERLOCK_APPS", "a:b", "lists and tables in variables are written as JSON"),
+        ("INTERLOCK_APPS", "a:b", "write lists and tables in variables as JSON"),
         ("INTERLOCK_MAIL__HOST", "m.org", "mail.sender (INTERLOCK_MAIL__SENDER): it must be given"),
     ],
 )
