@@ -25,7 +25,15 @@ from interlock.apps.jobs.agents import (
     Unavailable,
     UnknownJob,
 )
-from interlock.apps.jobs.agents.asking import Answer, Ask, Asking, Broken, Steps, Wait, wish
+from interlock.apps.jobs.agents.service_api import (
+    Exchange,
+    NoResponse,
+    Request,
+    Response,
+    ServiceApi,
+    Wait,
+    claim_request,
+)
 from interlock.machine import InterlockError
 from tests.agents.town import Kind, Town, agent, job
 
@@ -42,16 +50,16 @@ RUN = {
 CLAIMED = {**RUN, "lease": {"name": "lock:apply:ramp:1", "seconds": 300}, "something": "new"}
 
 
-def asking(workspace: str | None = None) -> Asking:
-    return Asking("http://service", TOKEN, workspace)
+def asking(workspace: str | None = None) -> ServiceApi:
+    return ServiceApi("http://service", TOKEN, workspace)
 
 
-def answered(steps: Steps[Any], *answers: Answer | Broken) -> tuple[Any, list[Ask], list[float]]:
+def answered(steps: Exchange[Any], *answers: Response | NoResponse) -> tuple[Any, list[Request], list[float]]:
     """Play the service: what came of it, what was asked, and how long was waited."""
-    asks: list[Ask] = []
+    asks: list[Request] = []
     waits: list[float] = []
     left = iter(answers)
-    given: Answer | Broken | None = None
+    given: Response | NoResponse | None = None
     while True:
         try:
             wanted = steps.send(given)
@@ -66,19 +74,21 @@ def answered(steps: Steps[Any], *answers: Answer | Broken) -> tuple[Any, list[As
             given = next(left)
 
 
-def says(code: int, /, **body: Any) -> Answer:
-    return Answer(code, json.dumps(body).encode())
+def says(code: int, /, **body: Any) -> Response:
+    return Response(code, json.dumps(body).encode())
 
 
-def claiming() -> Steps[Any]:
-    return asking().claim(wish("ramp", "1", "r", None, None))
+def claiming() -> Exchange[Any]:
+    return asking().claim(claim_request("ramp", "1", "r", None, None))
 
 
 # -- again and again, with a bound
 
 
-@pytest.mark.parametrize("trouble", [Broken("gone"), Answer(500, b""), Answer(503, b"<html>"), Answer(429, b"")])
-def test_what_is_not_answered_is_asked_again_with_the_same_run_id(trouble: Answer | Broken) -> None:
+@pytest.mark.parametrize(
+    "trouble", [NoResponse("gone"), Response(500, b""), Response(503, b"<html>"), Response(429, b"")]
+)
+def test_what_is_not_answered_is_asked_again_with_the_same_run_id(trouble: Response | NoResponse) -> None:
     made, asks, waits = answered(claiming(), trouble, trouble, says(201, **CLAIMED))
     assert (made.run_id, made.lease.seconds, len(asks)) == ("r", 300, 3)
     assert asks[0] == asks[1] == asks[2]
@@ -88,13 +98,17 @@ def test_what_is_not_answered_is_asked_again_with_the_same_run_id(trouble: Answe
 
 def test_after_four_attempts_it_is_unavailable() -> None:
     with pytest.raises(Unavailable, match="cannot be reached: ConnectError; try again later"):
-        answered(claiming(), *[Broken("ConnectError")] * 4)
+        answered(claiming(), *[NoResponse("ConnectError")] * 4)
     with pytest.raises(Unavailable, match="answered 503: the database is away"):
         answered(claiming(), *[says(503, type="database", detail="the database is away")] * 4)
 
 
 def test_as_long_as_the_service_asks_for_is_waited_within_reason() -> None:
-    busy = Answer(503, b"", retry_after="3"), Answer(503, b"", retry_after="3600"), Answer(503, b"", retry_after="soon")
+    busy = (
+        Response(503, b"", retry_after="3"),
+        Response(503, b"", retry_after="3600"),
+        Response(503, b"", retry_after="soon"),
+    )
     _, _, waits = answered(claiming(), *busy, says(201, **CLAIMED))
     assert waits[:2] == [3, 10]
     assert waits[2] < 4
@@ -103,7 +117,7 @@ def test_as_long_as_the_service_asks_for_is_waited_within_reason() -> None:
 def test_jobs_are_added_a_thousand_at_a_time_each_under_a_key_of_its_own() -> None:
     added = {"added": 1, "updated": 0, "unchanged": 2}
     steps = asking().add({"board": "ramp", "job_id": str(n), "posted_date": date(2026, 1, 5)} for n in range(1500))
-    total, asks, _ = answered(steps, says(200, **added), Broken("lost"), says(200, **added))
+    total, asks, _ = answered(steps, says(200, **added), NoResponse("lost"), says(200, **added))
     assert total == Added(added=2, updated=0, unchanged=4)
     sizes = [len(json.loads(ask.content or b"")["jobs"]) for ask in asks]
     keys = [ask.headers["Idempotency-Key"] for ask in asks]
@@ -126,14 +140,14 @@ def test_jobs_are_added_a_thousand_at_a_time_each_under_a_key_of_its_own() -> No
         (says(400, type="invalid", detail="board: Field required"), BadRequest),
         (says(413, type="too-large", detail="too much"), BadRequest),
         (says(404, type="not-found", detail="Not Found"), BadAnswer),
-        (Answer(404, b"<html>"), BadAnswer),
-        (Answer(302, b""), BadAnswer),
-        (Answer(201, b"<html>"), BadAnswer),
+        (Response(404, b"<html>"), BadAnswer),
+        (Response(302, b""), BadAnswer),
+        (Response(201, b"<html>"), BadAnswer),
         (says(201, **RUN), BadAnswer),
         (says(201, **{**CLAIMED, "lease": {"name": "x", "seconds": 0}}), BadAnswer),
     ],
 )
-def test_each_refusal_of_a_claim_is_an_error_of_its_own(answer: Answer, error: type[AgentError]) -> None:
+def test_each_refusal_of_a_claim_is_an_error_of_its_own(answer: Response, error: type[AgentError]) -> None:
     with pytest.raises(error) as caught:
         answered(claiming(), answer)
     assert type(caught.value) is error
@@ -182,27 +196,27 @@ def test_the_workspace_is_named_in_every_request() -> None:
 @pytest.mark.parametrize("url", ["", "service", "ftp://service", "http://", "http://service?x=1"])
 def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(BadRequest, match="url"):
-        Asking(url, TOKEN, None)
+        ServiceApi(url, TOKEN, None)
 
 
 @pytest.mark.parametrize("token", ["", "two words", "line\nbreak", "ümlaut"])
 def test_a_token_that_is_none_is_refused_without_being_shown(token: str) -> None:
     with pytest.raises(BadRequest) as caught:
-        Asking("http://service", token, None)
+        ServiceApi("http://service", token, None)
     assert not token or token not in str(caught.value)
 
 
 def test_a_password_in_the_address_is_refused_without_being_shown() -> None:
     with pytest.raises(BadRequest, match="password") as caught:
-        Asking("http://ann:sesame@service", TOKEN, None)
+        ServiceApi("http://ann:sesame@service", TOKEN, None)
     assert "sesame" not in str(caught.value)
 
 
 def test_the_token_is_in_no_repr_and_no_error() -> None:
     with Client("http://127.0.0.1:9", TOKEN, "north") as client:
-        texts = [repr(client), repr(client._asking), repr(client.claim("ramp", "1")), repr(client._http.headers)]
+        texts = [repr(client), repr(client._api), repr(client.claim("ramp", "1")), repr(client._http.headers)]
     texts.append(repr(AsyncClient("http://127.0.0.1:9", TOKEN)))
-    for answer in (Broken(f"bad header {TOKEN}"), says(503, type="x", detail=TOKEN)):
+    for answer in (NoResponse(f"bad header {TOKEN}"), says(503, type="x", detail=TOKEN)):
         with pytest.raises(Unavailable) as caught:
             answered(claiming(), *[answer] * 4)
         texts.append(repr(caught.value))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from interlock.apps.jobs.agents import BadRequest, LeaseLost
-from interlock.apps.jobs.agents.asking import Ask, Asking, Wait, wish
-from interlock.apps.jobs.agents.claim_state import Holding
+from interlock.apps.jobs.agents.claim_state import ClaimState
+from interlock.apps.jobs.agents.service_api import Request, ServiceApi, Wait, claim_request
 from tests.agents.test_asking import CLAIMED, RUN, TOKEN, says
 
 LATE = says(409, type="refused", detail="run 'r' is success; nothing was changed")
@@ -16,9 +16,11 @@ class Clock:
     now = 0.0
 
 
-def held(idle: float | None = None) -> tuple[Holding, Clock]:
+def held(idle: float | None = None) -> tuple[ClaimState, Clock]:
     clock = Clock()
-    made = Holding(Asking("http://service", TOKEN, None), wish("ramp", "1", None, None, None), lambda: clock.now, idle)
+    made = ClaimState(
+        ServiceApi("http://service", TOKEN, None), claim_request("ramp", "1", None, None, None), lambda: clock.now, idle
+    )
     beginning = made.begin()
     next(beginning)
     with pytest.raises(StopIteration):
@@ -28,10 +30,10 @@ def held(idle: float | None = None) -> tuple[Holding, Clock]:
 
 def test_a_renewal_that_comes_after_the_end_is_no_loss() -> None:
     holding, _ = held()
-    keeping, ending = holding.keep(), holding.report("success")
+    keeping, ending = holding.keep_renewed(), holding.report("success")
     assert isinstance(next(keeping), Wait)
-    assert isinstance(keeping.send(None), Ask)
-    assert isinstance(next(ending), Ask)
+    assert isinstance(keeping.send(None), Request)
+    assert isinstance(next(ending), Request)
     with pytest.raises(StopIteration):
         keeping.send(LATE)
     assert not holding.lost
@@ -43,7 +45,7 @@ def test_a_renewal_that_comes_after_the_end_is_no_loss() -> None:
 
 def test_a_renewal_that_is_refused_before_the_end_is_a_loss() -> None:
     holding, _ = held()
-    keeping = holding.keep()
+    keeping = holding.keep_renewed()
     next(keeping)
     keeping.send(None)
     with pytest.raises(StopIteration):

@@ -68,13 +68,13 @@ class World:
 
 def filled(store: Store, *, count: int = FEW) -> World:
     registry = installed()
-    mark.begin(store, registry)
+    mark.claim_untouched(store, registry)
     engine = Engine(store, played(registry))
     people = People(engine)
     people.setup()
     made = Demo(engine, stories=count, seed=1)
     assert made.once()
-    assert engine.read(mark.is_open)
+    assert engine.read(mark.is_ready)
     return World(engine, people)
 
 
@@ -103,10 +103,10 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_an_untouched_database_becomes_the_demos(store: Store) -> None:
-    mark.begin(store, installed())
-    mark.begin(store, installed())
+    mark.claim_untouched(store, installed())
+    mark.claim_untouched(store, installed())
     assert store.read(mark.is_demo)
-    assert not store.read(mark.is_open)
+    assert not store.read(mark.is_ready)
 
 
 def used_by_an_instance(engine: Engine) -> None:
@@ -120,7 +120,7 @@ def used_by_a_person(engine: Engine) -> None:
 @pytest.mark.parametrize("use", [used_by_an_instance, used_by_a_person])
 def test_a_database_that_is_somebodys_is_left_alone(store: Store, use: Callable[[Engine], None]) -> None:
     use(Engine(store, installed()))
-    mark.begin(store, installed())
+    mark.claim_untouched(store, installed())
     assert not store.read(mark.is_demo)
 
 
@@ -128,7 +128,7 @@ def test_where_somebody_has_another_machine_of_the_samples_name_there_is_no_demo
     mine = Machine(
         "parcel", initial="a", states=[State("a"), State("b", FINAL)], transitions=[Transition("a", "b", on="go")]
     )
-    mark.begin(store, Registry([mine]))
+    mark.claim_untouched(store, Registry([mine]))
     assert not store.read(mark.is_demo)
 
 
@@ -152,10 +152,10 @@ def test_an_application_with_handlers_of_its_own_wins() -> None:
 
 
 def bells() -> list[Part]:
-    def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
+    def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
         return engine.create("bell", {}).id
 
-    acts = {"bell": {"swinging": lambda task, luck: Go("silent")}}
+    acts = {"bell": {"swinging": lambda task, rng: Go("silent")}}
     return [Part("bells", acts=acts, begin=begin, react=lambda *_: None, waiting={}, share=1000)]
 
 
@@ -169,7 +169,7 @@ bell = Machine(
 
 def test_an_application_brings_its_own_part(store: Store) -> None:
     registry = Registry([Application("tower", machines=[bell], demo="tests.apps.test_demo:bells")])
-    mark.begin(store, registry)
+    mark.claim_untouched(store, registry)
     engine = Engine(store, played(registry))
     People(engine).setup()
     assert {part.name for part in parts_of(engine.registry)} == {"parcels", "bells"}
@@ -478,30 +478,30 @@ def test_a_second_start_goes_on_with_the_same_world(store: Store) -> None:
 
 
 def test_a_past_that_was_told_in_part_is_told_to_its_end_and_nothing_twice(store: Store) -> None:
-    mark.begin(store, installed())
+    mark.claim_untouched(store, installed())
     engine = Engine(store, played(installed()))
     parts = parts_of(engine.registry)
-    assert Past(engine, parts, 2).play(5)
-    assert store.read(mark.stories_played) == 5
+    assert Past(engine, parts, 2).write_next(5)
+    assert store.read(mark.stories_written) == 5
     rest = Past(engine, parts, 2)
-    while rest.play(20):
+    while rest.write_next(20):
         pass
-    assert not rest.play()
+    assert not rest.write_next()
     roots = World(engine, People(engine))
     # An application puts the job that it is for beside it, where nobody has found it yet.
     begun = [one for one in roots.all() if one.parent is None]
     told = [one for one in begun if not engine.history(one.id)[0].actor.startswith("worker:application:")]
-    assert len(told) == len(stories(parts, 2)) == store.read(mark.stories_played)
+    assert len(told) == len(stories(parts, 2)) == store.read(mark.stories_written)
 
 
 def test_a_fill_that_is_stopped_leaves_a_world_that_keeps_the_laws(store: Store) -> None:
-    mark.begin(store, installed())
+    mark.claim_untouched(store, installed())
     engine = Engine(store, played(installed()))
     People(engine).setup()
     made = Demo(engine, stories=2)
     made.stop()
     made.once()
-    assert not store.read(mark.is_open)
+    assert not store.read(mark.is_ready)
     assert broken_laws(engine) == []
 
 
@@ -524,13 +524,13 @@ def test_what_waits_beyond_a_few_is_decided_by_the_demos_people(store: Store) ->
 
 def test_the_lease_on_a_job_is_free_again_when_its_run_has_ended(store: Store) -> None:
     world = filled(store, count=0)
-    engine, luck = world.engine, random.Random(5)
+    engine, rng = world.engine, random.Random(5)
     claims.claim(engine, world.all("job", "discovered")[0], claims.AGENTS[0], "another")
     one = next(run for run in world.all("run", "pending") if run.key == "another")
     name = steps.lock_of(one)
     assert engine.leases.find(name) is not None
     while (one := engine.get(one.id)).finished_at is None:
-        claims.react(engine, one, luck)
+        claims.react(engine, one, rng)
     assert engine.leases.find(name) is None
 
 
@@ -548,7 +548,7 @@ def test_a_run_whose_lease_ran_out_is_lost_and_its_job_can_be_claimed_again(stor
 def test_schedules_that_somebody_changed_stay_changed(store: Store) -> None:
     world = filled(store, count=0)
     world.engine.schedules.resume(CRAWL.name, actor=MARA)
-    surroundings.put_up(world.engine, [FINDER])
+    surroundings.set_up(world.engine, [FINDER])
     assert world.engine.schedules.get(CRAWL.name).paused_at is None
 
 
@@ -593,7 +593,7 @@ class Kindly(random.Random):
 
 
 def test_before_the_service_is_ready_nothing_is_done(store: Store) -> None:
-    mark.begin(store, installed())
+    mark.claim_untouched(store, installed())
     engine = Engine(store, played(installed()))
     People(engine).setup()
     ready = threading.Event()

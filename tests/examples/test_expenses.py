@@ -193,9 +193,9 @@ def test_it_plays_its_part_in_the_demo(tmp_path: Path) -> None:
     registry = played(registry_of(None))
     [part] = [part for part in parts_of(registry) if part.name == "expenses"]
     with Engine(f"sqlite:///{tmp_path}/demo.db", registry) as engine:
-        mark.begin(engine.store, registry)
+        mark.claim_untouched(engine.store, registry)
         past = Past(engine, [part], count=6)
-        while past.play():
+        while past.write_next():
             pass
         states = Counter(one.state for one in engine.page(Where(machine="receipt")).instances)
         assert states["approval"] >= 1

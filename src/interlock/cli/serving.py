@@ -32,10 +32,10 @@ Concurrency = Annotated[
 
 
 def _settings(config: Path | None, **given: Any) -> Settings:
-    """The settings, with what the command line says on top."""
+    """The settings, overridden by the command line."""
     from interlock.config import load
 
-    apps = given.pop("apps", [])  # beside those of the configuration, not instead of them
+    apps = given.pop("apps", [])  # in addition to those of the configuration
     known = load(config, apps=apps)
     overrides: dict[str, Any] = {}
     for name, value in given.items():
@@ -64,7 +64,7 @@ def up(
     apps: App = None,
     config: Config = None,
 ) -> None:
-    """Run the whole product in one process: API, pages and workers."""
+    """Run everything in one process: API, pages and workers."""
     settings = _settings(config, http__port=port, http__host=host, data=data, database=database, apps=apps or [])
     from interlock.dashboard.app import dashboard
     from interlock.demo import mark
@@ -76,7 +76,7 @@ def up(
     def machines(store: Store) -> Registry:
         registry = _registry(settings)
         if not no_demo:
-            mark.begin(store, registry)
+            mark.claim_untouched(store, registry)
         return with_demo(store, registry)
 
     def beside(engine: Engine) -> list[Loop]:
@@ -84,7 +84,7 @@ def up(
 
     process = Process(settings, machines, serve=True, work=True, beside=beside, pages=dashboard(), demo=mark.is_demo)
     owner = process.own()
-    # Whatever is not a terminal may be a file that others read, and is kept for longer than the link.
+    # Only to a terminal: others may read a log file, and it is kept for longer than the link.
     link = process.login_url(owner) if sys.stdout.isatty() else None
 
     def ready() -> None:
@@ -110,13 +110,11 @@ def _greet(process: Process, link: str | None) -> None:
     typer.echo(f"  data      {store}")
     typer.echo(f"  machines  {', '.join(here) or 'none'}")
     if others:
-        typer.echo(f"            without code for their work here: {', '.join(others)}")
+        typer.echo(f"            no code for their work here: {', '.join(others)}")
     if any(loop.name == "demo" for loop in process.duties.loops):
-        typer.echo(
-            "  demo      a small world that moves by itself; start empty with: interlock up --no-demo --data DIR"
-        )
+        typer.echo("  demo      sample data that keeps moving; start empty with: interlock up --no-demo --data DIR")
     typer.echo("  Ctrl-C stops it.")
-    sys.stdout.flush()  # into a file it would come at the end
+    sys.stdout.flush()  # in a file it would otherwise appear at the end
 
 
 def server(
@@ -126,7 +124,7 @@ def server(
     apps: App = None,
     config: Config = None,
 ) -> None:
-    """Run the API and the pages alone; the work is done by `interlock worker`, here or on other machines."""
+    """Run only the API and the pages; `interlock worker` does the work, here or on other machines."""
     settings = _settings(config, http__port=port, http__host=host, database=database, apps=apps or [])
     from interlock.dashboard.app import dashboard
     from interlock.demo import mark
@@ -161,7 +159,7 @@ def worker(
     process = Process(settings, lambda store: with_demo(store, _registry(settings)), serve=False, work=True)
     made = process.worker
     if made is None:
-        raise InterlockError("no machine here has code for its work; bring yours with --app package.module:registry")
+        raise InterlockError("no machine here has code for its work; add yours with --app package.module:registry")
     process.run(lambda: _say(f"working on {', '.join(q for q in made.queues if '@' not in q)}"))
 
 

@@ -1,4 +1,4 @@
-"""The demo's loop: first it plays the past, then something new begins every few seconds and people act."""
+"""The demo's loop: it writes the past, then starts something every few seconds and lets people act."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from interlock.store import StoreClosed, StoreError, tables
 from interlock.worker.loop import Loop
 
 AT_FIRST = 1
-"""So many of each part begin after the past was played."""
+"""How many instances of each part begin once the past is written."""
 AT_ONCE = 3
-"""So many are reacted to in a round, of each state."""
+"""How many instances of each state get a reaction in a round."""
 LETTERS, MESSAGES = 6, 40
-"""So many dead letters, and messages that nobody delivers, are left to be seen."""
+"""How many dead letters and undelivered messages are left on the pages."""
 
 
 class Demo(Loop):
-    """Keeps a small world in motion."""
+    """Keeps the demo moving."""
 
     name = "demo"
     pause = 3.0
@@ -43,72 +43,72 @@ class Demo(Loop):
         super().__init__()
         self._engine = engine
         self._after = after
-        """Nothing is done before this: a service starts undisturbed."""
-        self._luck = random.Random(seed)  # noqa: S311 - only the demo's
+        """The loop waits for this event, so that the service starts undisturbed."""
+        self._rng = random.Random(seed)  # noqa: S311 - only the demo's
         self._parts = parts_of(engine.registry)
         self._stories = stories
-        self._open = False
+        self._ready = False
 
     def wait(self) -> float:
-        return self._luck.uniform(2.0, 4.0)
+        return self._rng.uniform(2.0, 4.0)
 
     def once(self) -> bool:
         if self._after is not None and not self._after.wait(0.1):
             return True
-        if not self._open:
+        if not self._ready:
             return self._begin()
-        part = self._luck.choices(self._parts, [part.share for part in self._parts])[0]
-        self._try(partial(part.begin, self._engine, self._luck, ""))
+        part = self._rng.choices(self._parts, [part.share for part in self._parts])[0]
+        self._try(partial(part.begin, self._engine, self._rng, ""))
         self._react()
         self._tidy()
         return False
 
     def _begin(self) -> bool:
-        """A piece of the past, and in the end what the present begins with; True while there is more."""
-        if self._engine.read(mark.is_open):
-            self._open = True
+        """Write the past, then start the present. Returns whether to go on at once."""
+        if self._engine.read(mark.is_ready):
+            self._ready = True
             return True
-        surroundings.put_up(self._engine, self._parts)
+        surroundings.set_up(self._engine, self._parts)
         past = Past(self._engine, self._parts, self._stories)
-        while not self.stopping and past.play():
+        while not self.stopping and past.write_next():
             pass
         if self.stopping:
             return False
         for part in self._parts:
             for _ in range(AT_FIRST):
-                part.begin(self._engine, self._luck, "")
+                part.begin(self._engine, self._rng, "")
         for part in self._parts:
             if part.opening is not None:
-                self._try(partial(part.opening, self._engine, self._luck))
-        self._engine.store.write(mark.opened)
+                self._try(partial(part.opening, self._engine, self._rng))
+        self._engine.store.write(mark.set_ready)
         return True
 
     def _react(self) -> None:
         for part in self._parts:
             if part.each is not None:
-                self._try(partial(part.each, self._engine, self._luck))
+                self._try(partial(part.each, self._engine, self._rng))
             for (machine, state), left in part.waiting.items():
                 waiting = oldest(self._engine, machine, state, left + AT_ONCE)
                 for found in waiting[: max(0, len(waiting) - left)]:
-                    self._try(partial(part.react, self._engine, found, self._luck))
+                    self._try(partial(part.react, self._engine, found, self._rng))
 
     def _tidy(self) -> None:
-        """Nothing grows for ever: what is more than a page shows is dealt with."""
+        """Discard dead letters and messages beyond what a page shows, so that nothing grows for ever."""
         engine = self._engine
-        for letter in self._beyond(tables.dead_letter, "open", LETTERS):
+        for letter in self._older(tables.dead_letter, "open", LETTERS):
             self._try(partial(engine.dead_letters.discard, letter, actor=IVO, note="seen"))
-        for message in self._beyond(tables.outbox, "waiting", MESSAGES):
+        for message in self._older(tables.outbox, "waiting", MESSAGES):
             self._try(partial(engine.outbox.discard, message, actor=MARA, note="nobody delivers it here"))
 
-    def _beyond(self, table: sa.Table, status: str, left: int) -> list[UUID]:
-        """Some of those that are older than the newest."""
+    def _older(self, table: sa.Table, status: str, left: int) -> list[UUID]:
+        """Some rows older than the newest `left`."""
         query = sa.select(table.c.id).where(table.c.status == status).order_by(table.c.id.desc())
         return self._engine.read(lambda conn: list(conn.execute(query.offset(left).limit(AT_ONCE)).scalars()))
 
-    def _try(self, deed: Callable[[], object]) -> None:
-        """A person or a worker may be first, and the database may be busy: then it is not done."""
+    def _try(self, action: Callable[[], object]) -> None:
+        """Ignore a refusal: a person or a worker may be first, or the database busy."""
         try:
-            deed()
+            action()
         except StoreClosed:
             raise
         except (EngineError, StoreError):

@@ -1,4 +1,4 @@
-"""The mark in a database that belongs to the demo, which also counts the stories of the past that were played."""
+"""The row that marks a database as the demo's, and counts how much of the demo's past is written."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def is_demo(conn: sa.Connection) -> bool:
 
 
 def is_untouched(conn: sa.Connection) -> bool:
-    """Whether nobody has used the database: nothing was started in it, and nobody has come in."""
+    """Whether nobody has used the database: it has no instances and no people."""
     return all(
         conn.execute(sa.select(t.c.id).limit(1)).first() is None for t in (tables.instance, service_tables.person)
     )
 
 
-def begin(store: Store, registry: Registry) -> None:
-    """An untouched database becomes the demo's; one that is somebody's is left alone."""
+def claim_untouched(store: Store, registry: Registry) -> None:
+    """Mark an untouched database as the demo's; leave any other alone."""
 
     def mark(conn: sa.Connection) -> None:
         if is_untouched(conn) and not is_demo(conn):
@@ -35,19 +35,19 @@ def begin(store: Store, registry: Registry) -> None:
         store.write(mark)
 
 
-def stories_played(conn: sa.Connection) -> int:
-    """How many stories of the past were played. In a write, the row is locked against other processes."""
+def stories_written(conn: sa.Connection) -> int:
+    """How many stories of the past are written. Locks the count in a write transaction, against other writers."""
     return int(conn.execute(sa.select(C.c.pos).where(C.c.name == NAME).with_for_update()).scalar_one())
 
 
-def set_stories_played(conn: sa.Connection, count: int) -> None:
+def set_stories_written(conn: sa.Connection, count: int) -> None:
     conn.execute(sa.update(C).where(C.c.name == NAME).values(pos=count))
 
 
-def is_open(conn: sa.Connection) -> bool:
-    """Whether the world is complete: its past was played and its first instances of the present exist."""
+def is_ready(conn: sa.Connection) -> bool:
+    """Whether the past is written and the first instances of the present have begun."""
     return conn.execute(sa.select(C.c.xact).where(C.c.name == NAME)).scalar() == 1
 
 
-def opened(conn: sa.Connection) -> None:
+def set_ready(conn: sa.Connection) -> None:
     conn.execute(sa.update(C).where(C.c.name == NAME).values(xact=1))

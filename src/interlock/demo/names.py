@@ -1,4 +1,4 @@
-"""Names for the demo's world; none of them is anybody's."""
+"""Invented names for the demo."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FIRST = (
 SECOND = ("Analytics", "Bank", "Cloud", "Devices", "Energy", "Foods", "Health", "Labs", "Robotics", "Systems", "Works")
 
 
-def company_name(luck: random.Random) -> str:
-    return f"{luck.choice(FIRST)} {luck.choice(SECOND)}"
+def company_name(rng: random.Random) -> str:
+    return f"{rng.choice(FIRST)} {rng.choice(SECOND)}"
 
 
 def slug(name: str) -> str:
-    """A name as it stands in an address."""
+    """A name as part of an address."""
     return name.lower().replace(" ", "-")

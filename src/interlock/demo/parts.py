@@ -1,4 +1,4 @@
-"""The parts that the applications bring, and which of them are played with the machines that are here."""
+"""The parts that applications bring, and which of them run with the loaded machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from interlock.demo.part import Part, handler, is_played
 from interlock.machine import Application, Machine, Registry, attribute
 
 SAMPLE = "interlock.apps.sample.application:application"
-"""The sample takes part in every demo, although nobody installs it."""
+"""The sample is part of every demo, although it is not installed as an application."""
 
 
 def sample() -> Application:
@@ -18,12 +18,12 @@ def sample() -> Application:
 
 
 def fits(registry: Registry) -> bool:
-    """Whether the sample's machines fit beside those that are here: none of them has a name of theirs."""
+    """Whether no loaded machine has the name of one of the sample's."""
     return all(registry.get(machine.name) in (None, machine) for machine in sample().machines)
 
 
 def played(registry: Registry) -> Registry:
-    """The same machines and the sample's, with the demo's acts where nobody brings the code for the work."""
+    """These machines and the sample's, with the demo's acts where a machine has no handlers."""
     whole = Registry()
     whole.include(registry)
     if fits(registry):
@@ -36,7 +36,7 @@ def played(registry: Registry) -> Registry:
 
 
 def parts_of(registry: Registry) -> list[Part]:
-    """The parts whose machines are all here, and played by the demo or worked by their own handlers."""
+    """The parts whose machines are all loaded and have handlers, the demo's or their own."""
     return [
         part
         for application, part in _parts(registry)
@@ -55,7 +55,7 @@ def _with_acts(registry: Registry, machine: Machine, application: Application | 
     if application is None or part is None or machine.handlers or not registry.missing_handlers(machine):
         return machine
     if not _is_of(application, machine):
-        return machine  # somebody else's, that happens to have the name
+        return machine  # another application's machine of the same name
     return machine.with_handlers({state: handler(part, machine.name, state) for state in part.acts[machine.name]})
 
 

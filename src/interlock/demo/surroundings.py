@@ -1,4 +1,4 @@
-"""What stands around the instances of the demo: people and schedules, and what each part puts up."""
+"""People and schedules of the demo, and what each part sets up."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ HARBOUR = ScheduleSpec(
 MARKET = ScheduleSpec("market day", "parcel", "0 8 * * 6", zone="Europe/Berlin", data={"content": "market stalls"})
 
 
-def put_up(engine: Engine, parts: Sequence[Part]) -> None:
-    """Let people in and set up schedules, as far as they are not there yet."""
+def set_up(engine: Engine, parts: Sequence[Part]) -> None:
+    """Add people and schedules that are missing."""
     people = People(engine)
     for name, role in PEOPLE:
         with suppress(NameTaken):

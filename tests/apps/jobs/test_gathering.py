@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.claims import job, steps
-from interlock.apps.jobs.claims.batching import Gathering
+from interlock.apps.jobs.claims.batching import ClaimBatcher
 from interlock.apps.jobs.claims.bodies import ClaimedOut, LeaseOut, claimed
 from interlock.config import Settings
 from interlock.engine import Engine, Instance, creating
@@ -48,11 +48,11 @@ def add(engine: Engine, *numbers: str, workspace: str = "default") -> None:
     engine.write(make)
 
 
-def wish(number: str, run_id: str, *, workspace: str = "default", **artifacts: Any) -> steps.Asked:
-    return steps.Asked(workspace, steps.Wish(run_id, "ramp", number, None, artifacts), SCOUT)
+def wish(number: str, run_id: str, *, workspace: str = "default", **artifacts: Any) -> steps.AgentClaim:
+    return steps.AgentClaim(workspace, steps.ClaimRequest(run_id, "ramp", number, None, artifacts), SCOUT)
 
 
-def claim(engine: Engine, *asked: steps.Asked) -> list[Instance | None]:
+def claim(engine: Engine, *asked: steps.AgentClaim) -> list[Instance | None]:
     return engine.write(lambda unit: steps.claim_many(unit, asked))
 
 
@@ -118,7 +118,7 @@ def test_data_that_does_not_fit_leaves_nothing_behind_and_hurts_nobody_else(engi
 
 def test_a_lease_that_somebody_else_has_lets_none_of_the_group_through(engine: Engine) -> None:
     engine.leases.take(LOCK.format("2"), "somebody", timedelta(minutes=5))
-    with pytest.raises(steps.Apart):
+    with pytest.raises(steps.MustClaimAlone):
         claim(engine, wish("1", "a"), wish("2", "b"))
     assert (state(engine, "1"), holder(engine, "1")) == ("discovered", None)
     assert engine.find("run", "a") is None
@@ -154,9 +154,9 @@ def service(engine: Engine) -> Iterator[Service]:
     made.close()
 
 
-def together(service: Service, *asked: steps.Asked) -> list[Any]:
+def together(service: Service, *asked: steps.AgentClaim) -> list[Any]:
     async def ask() -> list[Any]:
-        room = service.room(Gathering)
+        room = service.room(ClaimBatcher)
         return await asyncio.gather(*(room.claim(one) for one in asked), return_exceptions=True)
 
     return asyncio.run(ask())
@@ -221,7 +221,7 @@ def test_a_look_at_the_refused_that_fails_takes_nothing_from_the_others(
 
 def test_a_request_that_left_before_its_group_began_claims_nothing_and_hurts_nobody(service: Service) -> None:
     async def ask() -> list[Any]:
-        room = service.room(Gathering)
+        room = service.room(ClaimBatcher)
         asked = [asyncio.ensure_future(room.claim(wish(number, f"run-{number}"))) for number in "12"]
         await asyncio.sleep(0)
         asked[0].cancel()
@@ -235,7 +235,7 @@ def test_a_request_that_left_before_its_group_began_claims_nothing_and_hurts_nob
 
 def test_those_who_wait_for_a_group_that_is_cancelled_are_cancelled(service: Service) -> None:
     async def ask() -> list[Any]:
-        room = service.room(Gathering)
+        room = service.room(ClaimBatcher)
         asked = [asyncio.ensure_future(room.claim(wish(number, f"run-{number}"))) for number in "12"]
         while not room._under_way:
             await asyncio.sleep(0)

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.autoapply.machine import application
 from interlock.apps.jobs.claims import job, run, steps
-from interlock.apps.jobs.claims.worker_claim import HeldJob, held
+from interlock.apps.jobs.claims.worker_claim import HeldJob, hold_job
 from interlock.machine import (
     AGENT,
     FINAL,
@@ -54,7 +54,7 @@ class House(Trial):
 
         @errand.work("todo")
         def todo(task: Task[Errand]) -> Outcome:
-            with held(task, "ramp", task.data.number, posting={"title": "Baker"}) as claim:
+            with hold_job(task, "ramp", task.data.number, posting={"title": "Baker"}) as claim:
                 self.act(task, claim)
             return Go("done")
 
@@ -88,7 +88,7 @@ def test_while_it_holds_the_job_no_agent_gets_it(house: House) -> None:
 
     def look(task: Task[Any], claim: HeldJob) -> None:
         with pytest.raises(steps.Conflict) as refused:
-            house.engine.write(lambda unit: steps.claim(unit, "default", steps.Wish("r", "ramp", "1"), ROBOT))
+            house.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
         seen.append(str(refused.value))
         claim.succeeded()
 
@@ -100,7 +100,7 @@ def test_while_it_holds_the_job_no_agent_gets_it(house: House) -> None:
 
 def test_a_job_that_an_agent_holds_is_not_applied_for(house: House) -> None:
     house.create("job", {"board": "ramp", "job_id": "1"}, key="ramp:1")
-    house.engine.write(lambda unit: steps.claim(unit, "default", steps.Wish("r", "ramp", "1"), ROBOT))
+    house.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
     did: list[object] = []
     house.act = lambda task, claim: did.append(claim)
     it = house.create("errand")
@@ -133,7 +133,7 @@ def test_an_error_frees_the_job_unless_something_may_be_out_there(
 def test_a_person_who_verifies_the_application_settles_its_run(store: Store) -> None:
     with Trial(registry, store=store) as house:
         house.create("job", {"board": "ramp", "job_id": "1"}, key="ramp:1")
-        house.engine.write(lambda unit: steps.claim(unit, "default", steps.Wish("r", "ramp", "1"), ROBOT))
+        house.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
         house.engine.write(lambda unit: steps.report(unit, "default", "r", ROBOT, status="submitted"))
         data = {"user_id": "ann", "run_id": "r", "review_reason": "verify_submission"}
         it = house.engine.create(application.name, data, unstarted=False).id

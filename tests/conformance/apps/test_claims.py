@@ -41,7 +41,7 @@ class Board(Trial):
     def apply(self, it: UUID, agent: Actor, run_id: str | None = None) -> UUID:
         """The agent claims the job, as POST action "run" does."""
         data = self.data(it)
-        wish = steps.Wish(run_id or f"{agent.name}-{uuid4()}", data["board"], data["job_id"])
+        wish = steps.ClaimRequest(run_id or f"{agent.name}-{uuid4()}", data["board"], data["job_id"])
         return self.engine.write(lambda unit: steps.claim(unit, "default", wish, agent)).id
 
     def tell(self, it: UUID, agent: Actor, status: str | None = None, **told: Any) -> str:
@@ -143,7 +143,7 @@ def test_a_job_that_is_not_open_is_not_claimed_and_leaves_neither_a_run_nor_a_le
     else:
         board.engine.fire(it, {"expired": "expire", "rejected": "reject"}[status], actor=ANN)
     before = board.engine.verify().instances
-    with pytest.raises(steps.NotOpen, match=f"is {status}; only a discovered one can be claimed"):
+    with pytest.raises(steps.NotClaimable, match=f"is {status}; only a discovered one can be claimed"):
         board.apply(it, ROBOT)
     assert board.holder(it) is None
     assert board.engine.verify().instances == before
@@ -173,7 +173,7 @@ def test_a_run_that_is_over_does_not_claim_again_under_its_name(board: Board, en
         board.sweep()
     else:
         board.tell(made, ROBOT, end)
-    with pytest.raises((steps.Conflict, steps.NotOpen)):
+    with pytest.raises((steps.Conflict, steps.NotClaimable)):
         board.apply(it, ROBOT, name)
     assert board.state(made) == end
 

@@ -15,19 +15,19 @@ SHOPS = (("Café Nord", "meals"), ("Harbour Hotel", "travel"), ("Paper & Pen", "
 EMPLOYEES = (("Bo Lind", "NO9386011117947"), ("Ada Moen", "NO8330001234567"), ("Kai Berg", "NO5015032080119"))
 
 
-def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
+def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
     """Submit a receipt; the fate `large` is one that a person has to approve."""
-    (employee, account), (shop, category) = luck.choice(EMPLOYEES), luck.choice(SHOPS)
-    cents = luck.randint(200_00, 900_00) if fate == "large" else luck.randint(3_00, 160_00)
+    (employee, account), (shop, category) = rng.choice(EMPLOYEES), rng.choice(SHOPS)
+    cents = rng.randint(200_00, 900_00) if fate == "large" else rng.randint(3_00, 160_00)
     data = {"employee": employee, "account": account, "shop": shop, "cents": cents, "category": category}
     return engine.create(receipt.name, data, actor=MARA).id
 
 
-def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     """Decide what waits: most receipts are approved."""
     for review in engine.reviews.waiting(instance_id=instance.id):
-        decision = "approve" if luck.random() < 0.9 else "reject"
-        engine.reviews.decide(review.id, decision, actor=luck.choice((MARA, IVO)))
+        decision = "approve" if rng.random() < 0.9 else "reject"
+        engine.reviews.decide(review.id, decision, actor=rng.choice((MARA, IVO)))
 
 
 def parts() -> list[Part]:

@@ -1,4 +1,4 @@
-"""Finding jobs and applying for them: the finder, the claims and auto-apply, which are one world.
+"""Finding jobs and applying for them: finder, claims and auto-apply.
 
 The finder saves postings, rules turn matches into applications, and every application, whoever sends it, goes
 through a claim, so that nobody applies twice.
@@ -13,7 +13,7 @@ __all__ = ["registry"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is asked for: a program that uses `agents` needs neither a database nor the engine."""
+    """Load the application on first use: a program that uses `agents` needs neither a database nor the engine."""
     if name == "registry":
         from interlock.apps.jobs.application import registry
 

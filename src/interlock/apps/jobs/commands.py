@@ -1,4 +1,4 @@
-"""`interlock jobs`: the tools with which a model takes part as an agent (`mcp`)."""
+"""`interlock jobs`: tools for agents that a model drives (`mcp`)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import typer
 app = typer.Typer(rich_markup_mode=None, help="Jobs: tools for agents.", no_args_is_help=True)
 Url = Annotated[
     str,
-    typer.Option("--url", envvar="INTERLOCK_URL", help="Where the service is.", show_default="http://127.0.0.1:8420"),
+    typer.Option(
+        "--url", envvar="INTERLOCK_URL", help="The address of the service.", show_default="http://127.0.0.1:8420"
+    ),
 ]
 Token = Annotated[
     str,
     typer.Option(
         "--token",
         envvar="INTERLOCK_TOKEN",
-        help="An agent's token with the scope claims; better given as a variable, as others see a command line.",
+        help="An agent's token with the scope claims. Prefer the variable: others can see a command line.",
         show_default=False,
     ),
 ]
@@ -26,7 +28,7 @@ Token = Annotated[
 def mcp(
     url: Url = "http://127.0.0.1:8420",
     token: Token = "",
-    workspace: Annotated[str | None, typer.Option("--workspace", help="Where the jobs belong.")] = None,
+    workspace: Annotated[str | None, typer.Option("--workspace", help="The workspace of the jobs.")] = None,
     by_http: Annotated[
         bool,
         typer.Option("--http", help="Serve on http://127.0.0.1:PORT/mcp instead of the standard input and output."),
@@ -35,13 +37,12 @@ def mcp(
         int, typer.Option("--port", min=0, max=65535, help="The port for --http; 0 takes a free one.")
     ] = 8421,
 ) -> None:
-    """Serve the tools find, claim, patch and finish to a model, by the Model Context Protocol."""
+    """Serve the tools find, claim, patch and finish to a model over the Model Context Protocol."""
     from interlock.machine import InterlockError
 
     if not token:
         raise InterlockError(
-            "there is no token; make one with: interlock token create NAME --scope claims, "
-            "and give it as INTERLOCK_TOKEN"
+            "no token; create one with: interlock token create NAME --scope claims, and set INTERLOCK_TOKEN"
         )
     try:
         from interlock.apps.jobs.agents.serving import over_http, over_stdio

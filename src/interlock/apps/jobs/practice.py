@@ -1,4 +1,4 @@
-"""A service to try an agent on: real, on loopback, with the claims application, on a clock that you set."""
+"""A service to test an agent against: real, on loopback, with the claims application and a clock that you set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from interlock.testing.clock import VirtualClock
 
 
 class Practice:
-    """Use it in a `with`, or `start` and `stop` it; `url` and `token` are an agent's, nothing is left afterwards."""
+    """Use it in a `with` block, or `start` and `stop` it. `url` and `token` are for an agent. Nothing stays behind."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -56,6 +56,6 @@ class Practice:
         return People(self.engine).create_token(OPERATORS, agent, kind="agent", scopes=["claims"], by=by)[1]
 
     def advance(self, length: timedelta) -> None:
-        """Let time pass on the service: leases that nobody renewed run out, as the worker sees to it."""
+        """Advance the service's clock; leases that nobody renewed expire."""
         self.clock.advance(length)
         claims.followers.sweep(self.engine)

@@ -1,4 +1,4 @@
-"""The tables of the application: where a job is found by its board, its number and its tags."""
+"""The tables of the application: jobs indexed by board, number and tag."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from interlock.store.columns import id_, new_metadata, text
 
 metadata = new_metadata()
 
-# The job's instance has all of it; these rows only find it.
+# The instance has all of the data; these rows only find it.
 job_index = sa.Table(
     "job_index", metadata, id_("instance_id", primary=True), text("workspace"), text("board"), text("job_id")
 )

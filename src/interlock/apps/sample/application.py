@@ -1,4 +1,4 @@
-"""The sample as it plugs into the demo; nobody installs it."""
+"""The sample as part of the demo; it is not installed."""
 
 from interlock.apps.sample.machine import parcel
 from interlock.machine import Application

@@ -1,4 +1,4 @@
-"""Parcels: the sample machine, as it is."""
+"""Parcels of the demo: the sample machine with its own handlers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ CONTENTS = ("tea", "books", "a kettle", "an anvil", "clock parts", "a violin", "
 SHOPS = ("north", "south", "harbour")
 
 
-def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
-    shop = luck.choice(SHOPS)
-    content = "a grand piano" if fate == "heavy" else luck.choice(CONTENTS)
+def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
+    shop = rng.choice(SHOPS)
+    content = "a grand piano" if fate == "heavy" else rng.choice(CONTENTS)
     return engine.create(parcel.name, {"content": content}, labels={"shop": shop}, actor=Actor(USER, f"shop {shop}")).id
 
 
-def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     for review in engine.reviews.waiting(instance_id=instance.id):
-        decision, reason = luck.choice((("clear", ""), ("clear", "papers are complete"), ("send back", "too heavy")))
-        engine.reviews.decide(review.id, decision, actor=luck.choice((MARA, IVO)), reason=reason)
+        decision, reason = rng.choice((("clear", ""), ("clear", "papers are complete"), ("send back", "too heavy")))
+        engine.reviews.decide(review.id, decision, actor=rng.choice((MARA, IVO)), reason=reason)
 
 
 PARCELS = Part(

@@ -71,7 +71,7 @@ parcel = Machine(
 
 @parcel.work(WEIGHING)
 def weigh(task: Task[Parcel]) -> Outcome:
-    # The scale is busy at every third parcel's first try, so that a retry can be seen.
+    # The scale is busy at the first attempt of every third parcel, to show a retry.
     if task.attempt == 1 and len(task.data.content) % 3 == 0:
         raise ScaleBusy("the scale is in use")
     return Go(LABELLING, data={"grams": 700 * len(task.data.content)})

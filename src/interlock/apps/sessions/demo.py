@@ -1,4 +1,4 @@
-"""Sessions: agents that work on branches in borrowed sandboxes, and people who look at what they did."""
+"""Sessions of the demo: agents work on branches in borrowed sandboxes, and people review the result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PROMPTS = (
 )
 REPOS = ("harbour/shop", "harbour/ledger", "north/website", "north/parcel-api")
 ATTIC = "harbour/attic"
-"""Its sandboxes stand in a rack that takes none back."""
+"""Its sandboxes are in a rack that takes none back."""
 RACKS = ("rack-a", "rack-c")
 BROKEN_RACK = "rack-b"
 ALLOCATOR = Actor(SYSTEM, "allocator")
@@ -52,60 +52,60 @@ class AllocatorAway(WorkError):
     """The allocator of sandboxes did not answer."""
 
 
-def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
-    who, name = luck.choice((MARA, IVO)), luck.choice(PROMPTS)
+def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
+    who, name = rng.choice((MARA, IVO)), rng.choice(PROMPTS)
     branch = name.lower().replace(" ", "-")[:28].strip("-")
     data = {
         "user_id": who.name,
         "title": name,
-        "repo": ATTIC if fate == "stuck" or luck.random() < 0.03 else luck.choice(REPOS),
+        "repo": ATTIC if fate == "stuck" or rng.random() < 0.03 else rng.choice(REPOS),
         "branch": f"agent/{branch}",
-        "prompt_id": f"p{luck.randrange(10**6):06}",
+        "prompt_id": f"p{rng.randrange(10**6):06}",
     }
     return engine.create(session.name, data, labels={"repo": str(data["repo"])}, actor=who).id
 
 
-def borrow(task: Task[Session], luck: random.Random) -> Outcome:
-    """A session that has a sandbox uses it again."""
+def borrow(task: Task[Session], rng: random.Random) -> Outcome:
+    """Borrow a sandbox, or reuse the one the session has."""
     if task.data.loan_id is not None:
         return Go(IN_PROGRESS)
-    rack = BROKEN_RACK if task.data.repo == ATTIC else luck.choice(RACKS)
+    rack = BROKEN_RACK if task.data.repo == ATTIC else rng.choice(RACKS)
     made = task.spawn(Spawn(loan.name, {"session_id": str(task.id), "allocator": rack}))
-    name = f"conversation-{luck.randrange(10**6):06}"
+    name = f"conversation-{rng.randrange(10**6):06}"
     return Go(IN_PROGRESS, data={"loan_id": str(made), "agent_session": name, "result": None, "error": None})
 
 
-def work(task: Task[Session], luck: random.Random) -> Outcome:
-    fortune = luck.random()
+def work(task: Task[Session], rng: random.Random) -> Outcome:
+    fortune = rng.random()
     if fortune < 0.55:
-        return Again(timedelta(seconds=luck.uniform(0.5, 2)), reason="the agent takes another turn")
+        return Again(timedelta(seconds=rng.uniform(0.5, 2)), reason="the agent takes another turn")
     if fortune > 0.98:
         raise AgentCrashed("the agent ended with exit code 137")
     diff = f"--- a/README.md\n+++ b/README.md\n@@ -1 +1,2 @@\n # {task.data.repo}\n+{task.data.title}: done.\n"
     task.keep("changes.diff", diff.encode(), media_type="text/plain")
-    return Go(NEEDS_REVIEW, data={"result": Result.DONE}, reason=f"{luck.randint(2, 40)} files changed")
+    return Go(NEEDS_REVIEW, data={"result": Result.DONE}, reason=f"{rng.randint(2, 40)} files changed")
 
 
-def lend(task: Task[Loan], luck: random.Random) -> Outcome:
-    item = f"{task.data.allocator}/{luck.randrange(64)}"
+def lend(task: Task[Loan], rng: random.Random) -> Outcome:
+    item = f"{task.data.allocator}/{rng.randrange(64)}"
     task.once("borrow_sandbox", {"allocator": task.data.allocator}, lambda _: {"item": item})
     return Go(HELD, data={"lent": True, "borrow_effect": "borrow_sandbox"})
 
 
-def take_back(task: Task[Loan], luck: random.Random) -> Outcome:
+def take_back(task: Task[Loan], rng: random.Random) -> Outcome:
     if task.data.allocator == BROKEN_RACK:
         raise AllocatorAway(f"{BROKEN_RACK} does not answer")
-    return Go(RETURNED, data={"operation_id": f"op-{luck.randrange(10**6):06}"})
+    return Go(RETURNED, data={"operation_id": f"op-{rng.randrange(10**6):06}"})
 
 
-def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     if instance.machine == loan.name:
         found = {"resolution": Resolution.RESOLVED.value}
         engine.fire(instance.id, "resolve", actor=IVO, data=found, reason="looked at the rack: it is free")
         return
-    who, fortune = luck.choice((MARA, IVO)), luck.random()
+    who, fortune = rng.choice((MARA, IVO)), rng.random()
     if fortune < 0.4:
-        prompt = {"prompt_id": f"p{luck.randrange(10**6):06}"}
+        prompt = {"prompt_id": f"p{rng.randrange(10**6):06}"}
         engine.fire(instance.id, "prompt", actor=who, data=prompt, reason="one thing is missing")
         return
     if fortune < 0.85:

@@ -61,9 +61,9 @@ session = Machine(
     ],
     failures=Failures(
         rules=(
-            # No way leads from pending to a review: it rests there as a dead letter until somebody retries it.
+            # No transition leads from pending to a review: it stays there as a dead letter until somebody retries it.
             Rule((Exception,), retries=4, backoff=PATIENT, at=(PENDING,)),
-            # The agent may have changed the branch already, so a person looks before it runs again.
+            # The agent may have changed the branch already, so a person checks before it runs again.
             Rule((EffectUnknown,), retries=0, then=NEEDS_REVIEW, sets={"result": Result.UNKNOWN}, at=(IN_PROGRESS,)),
         ),
         otherwise=Rule((Exception,), retries=0, then=NEEDS_REVIEW, sets={"result": Result.FAILED}, at=(IN_PROGRESS,)),
@@ -100,7 +100,7 @@ loan = Machine(
     failures=Failures(
         rules=(
             Rule((EffectUnknown,), retries=0, then=STUCK, at=(BORROWING,)),
-            # The allocator can be asked about a token, so a lost answer is looked up; nothing is sent again unasked.
+            # A lost answer is looked up by token at the allocator; nothing is sent again without asking.
             Rule((EffectUnknown,), retries=4, backoff=PATIENT, then=STUCK, at=(RETURNING,)),
         ),
         # Five attempts: the first and four retries.

@@ -1,4 +1,4 @@
-"""What a session and a loan carry; prompts, messages and secrets lie elsewhere and are named here."""
+"""The data of a session and a loan. Prompts, messages and secrets are stored elsewhere and named here."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class Loan(BaseModel):
     session_id: str = ""
     allocator: str = ""
     borrow_effect: str | None = None
-    """The effect whose answer holds item and token: secrets are kept there and never copied."""
+    """The effect whose answer contains item and token: secrets stay there and are never copied."""
     operation_id: str | None = None
-    """The allocator's name for the return; accepted is not done, so it is asked until it ends."""
+    """The allocator's name for the return. Accepted does not mean done, so it is polled until it ends."""
     lent: bool | None = None
-    """Whether a sandbox was lent; None while nobody knows."""
+    """Whether a sandbox was lent; None while that is unknown."""
     resolution: Resolution | None = None

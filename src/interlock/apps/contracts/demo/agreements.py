@@ -75,12 +75,12 @@ class Terms:
 
 def terms(number: int) -> Terms:
     """The agreement of this number."""
-    luck = random.Random(number)  # noqa: S311 - only the demo's
-    energy, german = luck.random() < 0.4, luck.random() < 0.6
-    (first, about_first), (second, about_second) = luck.sample(FIRMS, 2)
-    title, subject = luck.choice(KINDS)
+    rng = random.Random(number)  # noqa: S311 - only the demo's
+    energy, german = rng.random() < 0.4, rng.random() < 0.6
+    (first, about_first), (second, about_second) = rng.sample(FIRMS, 2)
+    title, subject = rng.choice(KINDS)
     if energy:
-        first, second, subject = luck.choice(SUPPLIERS), luck.choice(CUSTOMERS), luck.choice(TARIFFS)
+        first, second, subject = rng.choice(SUPPLIERS), rng.choice(CUSTOMERS), rng.choice(TARIFFS)
         title = "Stromliefervertrag" if german else "Electricity Supply Contract"
     return Terms(
         number=number,
@@ -90,15 +90,15 @@ def terms(number: int) -> Terms:
         subject=subject,
         parties=(first, second),
         about=(about_first, about_second),
-        dated=date(2025, 3, 1) + timedelta(days=luck.randrange(560)),
-        law=luck.choice(LAWS),
-        years=luck.randint(1, 3),
-        notice=luck.choice(list(COUNTS)),
-        fee=luck.randrange(8, 240) * 1000,
-        price=round(luck.uniform(24.0, 39.0), 2),
-        base=round(luck.uniform(7.0, 16.0), 2),
-        consumption=luck.randrange(18, 90) * 100,
-        made=luck.choice(("entered into", "made and entered into", "made")),
+        dated=date(2025, 3, 1) + timedelta(days=rng.randrange(560)),
+        law=rng.choice(LAWS),
+        years=rng.randint(1, 3),
+        notice=rng.choice(list(COUNTS)),
+        fee=rng.randrange(8, 240) * 1000,
+        price=round(rng.uniform(24.0, 39.0), 2),
+        base=round(rng.uniform(7.0, 16.0), 2),
+        consumption=rng.randrange(18, 90) * 100,
+        made=rng.choice(("entered into", "made and entered into", "made")),
     )
 
 

@@ -54,11 +54,11 @@ class Paper:
     compare_with: str | None = None
 
 
-def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
+def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
     from interlock.apps.contracts.ingest import intake
     from interlock.apps.contracts.steps import DEFAULTS
 
-    paper = _paper(engine, luck, fate or luck.choices(FATES, WEIGHTS)[0])
+    paper = _paper(engine, rng, fate or rng.choices(FATES, WEIGHTS)[0])
     file = intake.inspect(paper.content, paper.filename, paper.agreed.vertical, DEFAULTS)
 
     def take(unit: Unit) -> UUID:
@@ -67,15 +67,15 @@ def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
     return engine.write(take, name="create")
 
 
-def _paper(engine: Engine, luck: random.Random, fate: str) -> Paper:
+def _paper(engine: Engine, rng: random.Random, fate: str) -> Paper:
     if fate in (VERSION, AMENDMENT):
         found = engine.read(_completed)
         if found:
-            return _next(luck.choice(found), fate)
+            return _next(rng.choice(found), fate)
         fate = SURE
-    agreed = agreements.terms(luck.randrange(10**6))
-    while fate == SURE and agreed.vertical != COMMERCIAL and luck.random() < 0.5:
-        agreed = agreements.terms(luck.randrange(10**6))
+    agreed = agreements.terms(rng.randrange(10**6))
+    while fate == SURE and agreed.vertical != COMMERCIAL and rng.random() < 0.5:
+        agreed = agreements.terms(rng.randrange(10**6))
     name = HEAVY_NAME if fate == HEAVY else slug(agreed.title)
     lines = agreements.written(agreed, fate if fate in DOUBTS else "")
     content = papers.pdf(lines, locked=fate == LOCKED)
@@ -130,13 +130,13 @@ def _told(task: Task[Contract], _: random.Random, *, step: str) -> Outcome:
 # -- people
 
 
-def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     """A reviewer who knows what was agreed on: wrong values are corrected, some papers are sent back."""
-    person = luck.choice((MARA, IVO))
+    person = rng.choice((MARA, IVO))
     for review in engine.reviews.waiting(instance_id=instance.id):
         if review.state is None:  # a sample, which nobody has read yet
             continue
-        if luck.random() < 0.1:
+        if rng.random() < 0.1:
             note = {"review_note": "this is a draft, nobody has signed it"}
             engine.reviews.decide(review.id, "reject", actor=person, answer=note)
             continue

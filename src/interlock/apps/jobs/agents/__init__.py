@@ -1,8 +1,8 @@
-"""The agent kit: what a program needs that applies for jobs, over HTTP, beside many others.
+"""The client for agents: programs that apply for jobs over HTTP, beside many others.
 
-`Client` and `AsyncClient` find jobs, claim them and report on them. A claim is a `with` block: inside it nobody else is
-at the job, the lease is renewed in the background, and however the block is left, the service is told what is true.
-The package needs no database and nothing of the engine.
+`Client` and `AsyncClient` find jobs, claim them and report on them. A claim is a `with` block. Inside it nobody else
+works on the job, the lease is renewed in the background, and leaving the block reports how it ended.
+The package needs neither a database nor the engine.
 """
 
 from interlock.machine import extras

@@ -1,10 +1,10 @@
-"""What is known here of a claim, and what has to be said about it: the same for threads and for asyncio.
+"""The state of a claim on the agent's side, shared by the clients for threads and for asyncio.
 
-The service decides who holds a job. Here is only what an agent may rely on meanwhile: after the last renewal that was
-answered, for as long as the lease lasts, counted from the moment in which it was asked for.
+The service decides who holds a job. The agent relies on its last answered renewal, for as long as the lease lasts,
+counted from the moment of the request.
 
-An agent that has said, or tried to say, that something was submitted is never reported as failed by itself: then a
-second agent would apply. Such a run is left to the person who verifies it.
+A run that has reported a submission, or tried to, is never reported as failed automatically: a second agent would
+apply. A person verifies such a run.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from interlock.apps.jobs.agents.answers import FAILED, LOST, PENDING, SUBMITTED, SUCCESS, Lease, Run
-from interlock.apps.jobs.agents.asking import Asking, Steps, Wait, Wish
 from interlock.apps.jobs.agents.errors import AgentError, BadRequest, LeaseLost, RunOver, Unavailable
+from interlock.apps.jobs.agents.service_api import ClaimRequest, Exchange, ServiceApi, Wait
 
 log = logging.getLogger("interlock.apps.jobs.agents")
 SILENT = "the agent ended without a report"
@@ -26,32 +26,32 @@ ENDED = {SUCCESS, FAILED, LOST}
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an agent says about its run."""
+    """A report of an agent about its run."""
 
     status: str
     artifacts: Mapping[str, Any] | None = None
     error: str | None = None
 
 
-class Holding:
-    """A claim from its first moment to its last."""
+class ClaimState:
+    """A claim from the request to the end of its block."""
 
-    def __init__(self, asking: Asking, wish: Wish, now: Callable[[], float], idle: float | None) -> None:
+    def __init__(self, api: ServiceApi, request: ClaimRequest, now: Callable[[], float], idle: float | None) -> None:
         if idle is not None and idle <= 0:
             raise BadRequest(f"idle: it must be more than 0 seconds, not {idle!r}", fields=("idle",))
-        self.asking, self.wish = asking, wish
+        self.api, self.request = api, request
         self._now, self._idle = now, idle
         self._run: Run | None = None
         self._lease: Lease | None = None
         self._until = self._touched = 0.0
         self._loss: str | None = None
-        self._saying: Report | None = None
-        """What the agent has said and the service has not confirmed."""
+        self._unconfirmed: Report | None = None
+        """A report that the service has not confirmed yet."""
 
     @property
     def run(self) -> Run:
         if self._run is None:
-            raise RunOver(f"nothing is claimed yet for job {self.wish.job_id!r}; use it in a `with`")
+            raise RunOver(f"nothing is claimed yet for job {self.request.job_id!r}; use it in a `with`")
         return self._run
 
     @property
@@ -69,7 +69,7 @@ class Holding:
         if self.over:
             return False
         if self._loss is None and self._lease is not None and self._now() >= self._until:
-            self._lose(f"run {self.wish.run_id!r} could not renew its lease within {self.lease.seconds:g} s")
+            self._lose(f"run {self.request.run_id!r} could not renew its lease within {self.lease.seconds:g} s")
         return self._loss is not None
 
     def _lose(self, why: str) -> None:
@@ -80,50 +80,50 @@ class Holding:
     def _renewed(self, asked_at: float) -> None:
         self._until = max(self._until, asked_at + self.lease.seconds)
 
-    # -- what an agent says
+    # -- reports
 
-    def begin(self) -> Steps[None]:
+    def begin(self) -> Exchange[None]:
         if self._run is not None:
-            raise RunOver(f"run {self.wish.run_id!r} was begun before")
+            raise RunOver(f"run {self.request.run_id!r} has already begun")
         asked_at = self._touched = self._now()
-        made = yield from self.asking.claim(self.wish)
+        made = yield from self.api.claim(self.request)
         self._run, self._lease = made, made.lease
         self._until = asked_at + made.lease.seconds
-        if self.wish.again:  # then the lease may have begun long ago, and the answer does not tell
-            yield from self._beat()
+        if self.request.again:  # the lease may have begun long ago; the response does not say when
+            yield from self._renew()
 
-    def check(self) -> Steps[None]:
+    def check(self) -> Exchange[None]:
         self._ready()
-        yield from self._beat()
+        yield from self._renew()
 
     def report(
         self, status: str | None = None, artifacts: Mapping[str, Any] | None = None, error: str | None = None
-    ) -> Steps[Run]:
-        before = self._saying
+    ) -> Exchange[Run]:
+        before = self._unconfirmed
         if status is None or before is None or before.status != status:
-            self._ready()  # what was said before is for the service to judge
+            self._ready()  # a repeated report is for the service to judge
         said = Report(status, artifacts, error) if status is not None else None
         if said is not None:
-            self._saying = said
+            self._unconfirmed = said
         try:
-            found = yield from self._told(status, artifacts, error)
+            found = yield from self._send_report(status, artifacts, error)
         except (LeaseLost, Unavailable) as failure:
             if isinstance(failure, LeaseLost):
-                self._saying = None
+                self._unconfirmed = None
             raise
         except AgentError:
-            # Its words were refused, not what it has done: at the end at least that is said.
+            # The report was refused as written; leaving the block reports at least the status.
             if said is not None:
-                self._saying = replace(said, status=FAILED if status == FAILED else SUBMITTED, artifacts=None)
+                self._unconfirmed = replace(said, status=FAILED if status == FAILED else SUBMITTED, artifacts=None)
             raise
         if said is not None:
-            self._saying = None
+            self._unconfirmed = None
         return found
 
-    def _told(self, status: str | None, artifacts: Mapping[str, Any] | None, error: str | None) -> Steps[Run]:
+    def _send_report(self, status: str | None, artifacts: Mapping[str, Any] | None, error: str | None) -> Exchange[Run]:
         asked_at = self._touched = self._now()
         try:
-            found = yield from self.asking.report(self.run.run_id, status, artifacts, error)
+            found = yield from self.api.report(self.run.run_id, status, artifacts, error)
         except LeaseLost as failure:
             self._lose(failure.detail)
             raise
@@ -138,10 +138,10 @@ class Holding:
         if self.lost:
             raise LeaseLost(str(self._loss))
 
-    # -- what happens by itself
+    # -- renewal
 
-    def keep(self) -> Steps[None]:
-        """Renew every third of the lease; when that fails, more often, until there is nothing left to renew."""
+    def keep_renewed(self) -> Exchange[None]:
+        """Renew after each third of the lease, more often after a failure, until the run is over or lost."""
         seconds = self.lease.seconds
         pause = seconds / 3
         while True:
@@ -149,10 +149,10 @@ class Holding:
             if self.over or self.lost:
                 return
             if self._idle is not None and self._now() - self._touched >= self._idle:
-                pause = seconds / 30  # the agent may wake up again before the lease is over
+                pause = seconds / 30  # the agent may become active again before the lease ends
                 continue
             try:
-                yield from self._beat(attempts=1, by_itself=True)
+                yield from self._renew(attempts=1, by_itself=True)
                 pause = seconds / 3
             except LeaseLost:
                 return
@@ -160,83 +160,83 @@ class Holding:
                 log.warning("run %r was not renewed: %s", self.run.run_id, failure)
                 pause = seconds / 30
 
-    def _beat(self, attempts: int | None = None, *, by_itself: bool = False) -> Steps[None]:
+    def _renew(self, attempts: int | None = None, *, by_itself: bool = False) -> Exchange[None]:
         asked_at = self._now()
         if not by_itself:
             self._touched = asked_at
         more = {} if attempts is None else {"attempts": attempts}
         try:
-            yield from self.asking.heartbeat(self.run.run_id, **more)
+            yield from self.api.heartbeat(self.run.run_id, **more)
         except LeaseLost as failure:
-            # While its end is being told, a heartbeat may come after it; the report itself is answered the truth.
-            if not (by_itself and (self.over or self._saying is not None)):
+            # A heartbeat may arrive after the final report; the answer to that report decides.
+            if not (by_itself and (self.over or self._unconfirmed is not None)):
                 self._lose(failure.detail)
             raise
         self._renewed(asked_at)
 
     # -- the end of the block
 
-    def leave(self, error: BaseException | None) -> Steps[None]:
-        """Say how it ended, if the agent has not; LeaseLost when it was lost and nobody has been told."""
+    def leave(self, error: BaseException | None) -> Exchange[None]:
+        """Report how the run ended, if the agent has not. Raises LeaseLost when the lease was lost unnoticed."""
         if self.over:
             return
-        if self._saying is not None:
-            yield from self.report(self._saying.status, self._saying.artifacts, self._saying.error)
+        if self._unconfirmed is not None:
+            yield from self.report(self._unconfirmed.status, self._unconfirmed.artifacts, self._unconfirmed.error)
             return
         if self.lost:
             if error is None:
                 raise LeaseLost(str(self._loss))
             return
-        told = _text(error)
+        message = _text(error)
         if self.run.status == PENDING:
-            yield from self.report(FAILED, error=told or SILENT)
-        elif told:
-            yield from self.report(artifacts={"agent_error": self.asking.plain(told)})
+            yield from self.report(FAILED, error=message or SILENT)
+        elif message:
+            yield from self.report(artifacts={"agent_error": self.api.plain(message)})
 
     def note(self, error: BaseException, failure: AgentError | None) -> None:
-        """What could not be said because the agent itself failed must not hide why it did."""
+        """Add a note about a failed report to the agent's own error, which stays the one that is raised."""
         if failure is not None:
-            told = f"and the run's end could not be reported: {failure}"
+            message = f"and the run's end could not be reported: {failure}"
         elif self.lost and not isinstance(error, LeaseLost):
-            told = f"and its lease was lost: {self._loss}"
+            message = f"and its lease was lost: {self._loss}"
         else:
             return
-        log.warning("run %r: %s", self.wish.run_id, told)
-        error.add_note(told)
+        log.warning("run %r: %s", self.request.run_id, message)
+        error.add_note(message)
 
 
-class Held:
-    """What an agent sees of its claim."""
+class ClaimInfo:
+    """The part of a claim that agents read."""
 
-    def __init__(self, holding: Holding) -> None:
-        self._holding = holding
+    def __init__(self, state: ClaimState) -> None:
+        self._state = state
 
     def __repr__(self) -> str:
-        wanted = self._holding.wish
+        wanted = self._state.request
         return f"<{type(self).__name__} of {wanted.board}:{wanted.job_id} by run {wanted.run_id}>"
 
     @property
     def run_id(self) -> str:
-        return self._holding.wish.run_id
+        return self._state.request.run_id
 
     @property
     def run(self) -> Run:
-        """The run as the service told it last."""
-        return self._holding.run
+        """The run as last reported by the service."""
+        return self._state.run
 
     @property
     def lease(self) -> Lease:
-        return self._holding.lease
+        return self._state.lease
 
     @property
     def lost(self) -> bool:
         """Whether somebody else may have the job by now."""
-        return self._holding.lost
+        return self._state.lost
 
     @property
     def over(self) -> bool:
-        """Whether it was said how it ended."""
-        return self._holding.over
+        """Whether the service has confirmed how it ended."""
+        return self._state.over
 
 
 def _text(error: BaseException | None) -> str:

@@ -1,4 +1,4 @@
-"""What can go wrong between an agent and the service, as types; each says what helps."""
+"""The errors of the agents' client, by type; each says what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from interlock.machine import InterlockError
 
 
 class AgentError(InterlockError):
-    """The root of what a client raises; `status` is the service's answer, if there was one."""
+    """The base of all errors that a client raises; `status` is the HTTP status, if there was an answer."""
 
     remedy: ClassVar[str] = ""
 
@@ -18,19 +18,19 @@ class AgentError(InterlockError):
 
 
 class Unavailable(AgentError):
-    """The service cannot be reached or fails; it was asked several times, and asking again later is safe."""
+    """The service cannot be reached or fails, also after several attempts. Trying again later is safe."""
 
     remedy = "try again later"
 
 
 class NotAllowed(AgentError):
-    """The token is none, was revoked, or may not do this."""
+    """The token is invalid, revoked, or lacks the scope."""
 
     remedy = "use an agent's token with the scope `claims`"
 
 
 class BadRequest(AgentError):
-    """Something that was sent is not what it should be; `fields` names the places."""
+    """The service refused a value; `fields` names where."""
 
     def __init__(self, detail: str, *, status: int | None = None, fields: tuple[str, ...] = ()) -> None:
         super().__init__(detail, status=status)
@@ -38,13 +38,13 @@ class BadRequest(AgentError):
 
 
 class BadAnswer(AgentError):
-    """Whoever answers there is not this service, or is one that has no jobs."""
+    """The server that answered is not Interlock, or has no jobs application."""
 
     remedy = "check the url"
 
 
 class Refused(AgentError):
-    """It cannot be done as things are."""
+    """The service refused the request in its present state."""
 
 
 class UnknownJob(Refused):
@@ -54,24 +54,24 @@ class UnknownJob(Refused):
 
 
 class AlreadyClaimed(Refused):
-    """Somebody else is at this job."""
+    """Another agent has claimed this job."""
 
     remedy = "take another job"
 
 
 class NotClaimable(Refused):
-    """The job is not to be claimed: somebody has applied for it, or it was put aside."""
+    """The job cannot be claimed: somebody has applied for it, or it expired or was rejected."""
 
     remedy = "take another job"
 
 
 class LeaseLost(Refused):
-    """The run does not hold its job any more; somebody else may be at it."""
+    """The run no longer holds its job; somebody else may work on it."""
 
     remedy = "stop, and send nothing: somebody else may have the job by now"
 
 
 class RunOver(Refused):
-    """It was said before how this run ended."""
+    """The run has already ended."""
 
-    remedy = "claim the job anew if it has to go on"
+    remedy = "claim the job again to continue"

@@ -1,4 +1,4 @@
-"""Serving the tools: to the program that started us, or to programs on this machine."""
+"""Serves the tools over standard input and output, or over HTTP on this machine."""
 
 from __future__ import annotations
 
@@ -13,57 +13,57 @@ from collections.abc import Callable
 import uvicorn
 
 from interlock.apps.jobs.agents.aio import AsyncClient
-from interlock.apps.jobs.agents.tools import Desk, make_server
+from interlock.apps.jobs.agents.tools import OpenClaims, make_server
 from interlock.machine import InterlockError
 
 HOST = "127.0.0.1"
-"""Whoever reaches the port acts with our token, so it is never open to others."""
+"""Whoever reaches the port acts with our token, so the server listens on loopback only."""
 
 
 def over_stdio(url: str, token: str, workspace: str | None) -> None:
-    """Until the other side closes our input, or a signal comes; then claims that submitted nothing are given back."""
+    """Serve until the input closes or a signal arrives, then give back claims that submitted nothing."""
     _quiet()
 
     async def run() -> None:
-        desk = Desk(AsyncClient(url, token, workspace))
+        claims = OpenClaims(AsyncClient(url, token, workspace))
         ending: list[asyncio.Task[None]] = []
 
         async def end() -> None:
-            await desk.close()
+            await claims.close()
             sys.stderr.flush()
-            # A thread waits for input that may never come, and Python would wait for the thread.
+            # A thread blocks on input that may never come, and Python would wait for that thread.
             os._exit(0)
 
-        def told() -> None:
+        def stop() -> None:
             if not ending:
                 ending.append(asyncio.create_task(end()))
 
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, told)
-        await make_server(desk).run_stdio_async()
+            asyncio.get_running_loop().add_signal_handler(number, stop)
+        await make_server(claims).run_stdio_async()
 
     asyncio.run(run())
 
 
 def over_http(url: str, token: str, workspace: str | None, port: int, ready: Callable[[str], None]) -> None:
-    """On loopback only, until a signal comes."""
+    """Serve on loopback until a signal arrives."""
     _quiet()
-    desk = Desk(AsyncClient(url, token, workspace))
-    with socket.socket() as door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    claims = OpenClaims(AsyncClient(url, token, workspace))
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            door.bind((HOST, port))
+            listener.bind((HOST, port))
         except OSError as error:
             raise InterlockError(
                 f"cannot listen on {HOST}:{port}: {error.strerror}; choose another with --port, or stop what uses it"
             ) from error
-        app = make_server(desk).streamable_http_app(host=HOST)
+        app = make_server(claims).streamable_http_app(host=HOST)
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3, lifespan="on")
-        _Server(config, lambda: ready(f"http://{HOST}:{door.getsockname()[1]}/mcp")).run(sockets=[door])
+        _Server(config, lambda: ready(f"http://{HOST}:{listener.getsockname()[1]}/mcp")).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    """Says when it is open."""
+    """Calls `ready` once it accepts connections."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -76,5 +76,5 @@ class _Server(uvicorn.Server):
 
 
 def _quiet() -> None:
-    """The standard output belongs to the protocol; what has to be said goes to the standard error."""
+    """Log to the standard error: the standard output belongs to the protocol."""
     logging.basicConfig(stream=sys.stderr, level="WARNING", format="%(levelname)s %(name)s: %(message)s")

@@ -1,7 +1,7 @@
 """Auto-apply: a posting that matches a rule becomes an application, prepared by a model and approved by its user.
 
-Nothing is submitted before the packet that the user saw was approved, unless the rule says that no approval is
-wanted; and nothing is submitted twice: an unknown outcome rests in `requires_review` until somebody looked.
+Nothing is submitted before the user has approved the packet, unless the rule needs no approval. Nothing is submitted
+twice: an unknown outcome waits in `requires_review` until a person has verified it.
 """
 
 from interlock.apps.jobs.autoapply import claiming  # noqa: F401 - it registers

@@ -1,4 +1,4 @@
-"""Auto-apply and claims: what a person finds out about a submission holds for the run that made it, too."""
+"""Auto-apply and claims: a person's verdict about a submission also ends its run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from interlock.machine.transitions import PEOPLE
 
 @application.entering(SUBMITTED, FAILED)
 def settle(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
-    """A person verified a submission whose outcome was unknown: its run ends alike, and its job goes on."""
+    """A person verified a submission with an unknown outcome: end its run and move its job accordingly."""
     if edge.source != REQUIRES_REVIEW or actor.kind not in PEOPLE or not instance.data.get("run_id"):
         return
     found = find_by_key(unit, instance.workspace, run.name, instance.data["run_id"])

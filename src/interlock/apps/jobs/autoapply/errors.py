@@ -1,4 +1,4 @@
-"""What can go wrong with an application, by what follows from it: each class is a row of the retry table."""
+"""Errors of an application; each class is a row of the retry table."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from interlock.machine import WorkError
 
 
 class GenerationTimeout(WorkError):
-    """The model did not answer in time; it is asked again later."""
+    """The model did not answer in time; it is called again later."""
 
 
 class SiteUnreachable(WorkError):
-    """The employer's site did not answer; it is tried again later."""
+    """The employer's site did not answer; it is retried later."""
 
 
 class ModelQuotaExceeded(WorkError):
@@ -18,8 +18,8 @@ class ModelQuotaExceeded(WorkError):
 
 
 class InvalidJobUrl(WorkError):
-    """The posting's address leads nowhere, and no retry can help."""
+    """The posting's address does not exist; no retry can help."""
 
 
 class JobClosed(WorkError):
-    """The posting takes no applications any more."""
+    """The posting no longer takes applications."""

@@ -72,7 +72,7 @@ VERIFY_SUBMISSION = Review(
     decisions={"arrived": "submit", "not_arrived": "fail"},
     settles={"arrived": "confirmed", "not_arrived": "failed"},
 )
-"""The question that an outcome opens when a submission left and no answer came."""
+"""The review that opens when a submission was sent and no answer came."""
 
 BACKOFF = exponential(timedelta(minutes=15))
 EXHAUSTED = {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}
@@ -140,7 +140,7 @@ application = Machine(
         state=FAILED,
         retry="retry",
         rules=(
-            # Never through failed, which leads back to the queue, and so to a second submission.
+            # Never through failed, which leads back to the queue and to a second submission.
             Rule(
                 (EffectUnknown,),
                 at=(READY_TO_SUBMIT, REQUIRES_REVIEW),
@@ -158,8 +158,8 @@ application = Machine(
         ),
         otherwise=Rule((Exception,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
     ),
-    # Checked when it is queued, taken with the intent to submit. An application that has to try again counts once,
-    # or it would wait for itself; the breaker alone counts every attempt.
+    # Checked when it is queued, taken with the intent to submit. A retried application counts once, or it would wait
+    # for itself; only the breaker counts every attempt.
     limits=[
         Window(USER_DAY, key="{user_id}", size="daily_limit", per=timedelta(days=1), once=True),
         Window(USER_WEEK, key="{user_id}", size="weekly_limit", per=timedelta(days=7), once=True),

@@ -1,4 +1,4 @@
-"""What an application carries; résumé and cover letter lie in artifacts, named here by their hash."""
+"""The data of an application. Résumé and cover letter are artifacts, named here by their hash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class WithdrawReason(StrEnum):
-    """Why an application was withdrawn; success rates tell these apart."""
+    """Why an application was withdrawn; success rates distinguish these."""
 
     USER = "user"
     REJECTED_IN_REVIEW = "rejected_in_review"
@@ -49,7 +49,7 @@ class Application(BaseModel):
     """Hash of the profile and the posting that the packet was made from; the same inputs reuse the packet."""
     packet_hash: str | None = None
     approved_packet: str | None = None
-    """Hash of the packet that the user approved: an approval is worth nothing for another one."""
+    """Hash of the packet that the user approved. The approval is valid for this packet only."""
 
     review_reason: ReviewReason | None = None
     withdraw_reason: WithdrawReason | None = None

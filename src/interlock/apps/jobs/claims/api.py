@@ -1,4 +1,4 @@
-"""The endpoints of agents and crawlers, as the specification spells them: /api/crawler/jobs."""
+"""The endpoints of agents and crawlers, as specified: /api/crawler/jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel
 
 from interlock.apps.jobs.claims import followers, steps
-from interlock.apps.jobs.claims.batching import Gathering
+from interlock.apps.jobs.claims.batching import ClaimBatcher
 from interlock.apps.jobs.claims.bodies import (
     PATCHED,
     POSTED,
@@ -36,7 +36,7 @@ from interlock.apps.jobs.claims.bodies import (
     read,
 )
 from interlock.apps.jobs.claims.machine import job, run
-from interlock.apps.jobs.claims.redis_view import Shown
+from interlock.apps.jobs.claims.redis_view import RedisLock
 from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.tables import job_index, job_tag
 from interlock.engine import Instance, NotFound
@@ -54,7 +54,7 @@ LEASE_SECONDS = int(steps.LEASE.total_seconds())
 
 
 def acting(who: Principal, workspace: str) -> Actor:
-    """Whoever calls these endpoints acts as an agent, under their own name."""
+    """Every caller of these endpoints acts as an agent, under their own name."""
     return Actor(AGENT, who.actor_in(workspace).name)
 
 
@@ -66,7 +66,7 @@ def acting(who: Principal, workspace: str) -> Actor:
     responses={200: {"model": RunOut | AddedOut}},
 )
 async def post_jobs(write: Write, body: Posted) -> Response:
-    """`run` answers 201, 409 when somebody has it, 400 when its status is not `discovered`; the others answer 200."""
+    """`run` answers 201, 409 if somebody else has the job, 400 if it is not `discovered`; other actions answer 200."""
     workspace = workspace_of(write.who, body.workspace)
     require(write.who, CLAIMS, workspace, f"workspace {workspace!r}")
     actor = acting(write.who, workspace)
@@ -94,29 +94,31 @@ async def patch_directly(request: Request) -> Response:
 async def _answer(write: Writer, make: Callable[[Unit], BaseModel], *, name: str, status: int = 200) -> Response:
     try:
         return await write(make, status=status, name=name)
-    except steps.NotOpen as error:
+    except steps.NotClaimable as error:
         raise BadRequest(str(error), status=400, kind="job-status") from None
 
 
 async def _claim(write: Writer, workspace: str, body: RunBody, actor: Actor) -> Response:
-    wish = steps.Wish(body.run_id, body.board, body.job_id, body.variant_id, body.artifacts.model_dump(mode="json"))
+    request = steps.ClaimRequest(
+        body.run_id, body.board, body.job_id, body.variant_id, body.artifacts.model_dump(mode="json")
+    )
     name = steps.lock_name(workspace, body.board, body.job_id)
 
     if write.key is None:
-        begun = await write.service.room(Gathering).claim(steps.Asked(workspace, wish, actor))
+        begun = await write.service.room(ClaimBatcher).claim(steps.AgentClaim(workspace, request, actor))
         if begun is not None:
             return Response(claimed(begun, name, LEASE_SECONDS), 201, media_type="application/json")
 
     def make(unit: Unit) -> ClaimedOut:
         held: ClaimedOut = ClaimedOut.of(
-            steps.claim(unit, workspace, wish, actor), lease=LeaseOut(name=name, seconds=LEASE_SECONDS)
+            steps.claim(unit, workspace, request, actor), lease=LeaseOut(name=name, seconds=LEASE_SECONDS)
         )
         return held
 
     mirror = write.service.engine.leases.mirror
     if mirror is None:
         return await _answer(write, make, name="claim_job", status=201)
-    shown = Shown(write.service.engine, workspace, name, body.run_id)
+    shown = RedisLock(write.service.engine, workspace, name, body.run_id)
     other = await write.service.call(shown.take)
     if other is not None:
         raise steps.Conflict(f"Job already has an active application: {name!r} is held by {other} in Redis")
@@ -128,12 +130,12 @@ async def _claim(write: Writer, workspace: str, body: RunBody, actor: Actor) -> 
 
 
 def _report(unit: Unit, workspace: str, body: ReportBody | HeartbeatBody, actor: Actor) -> RunOut:
-    told: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     if isinstance(body, ReportBody):
-        told = {"status": body.status, "error": body.error}
+        report = {"status": body.status, "error": body.error}
         if body.artifacts is not None:
-            told["artifacts"] = body.artifacts.model_dump(mode="json")
-    found: RunOut = RunOut.of(steps.report(unit, workspace, body.run_id, actor, **told))
+            report["artifacts"] = body.artifacts.model_dump(mode="json")
+    found: RunOut = RunOut.of(steps.report(unit, workspace, body.run_id, actor, **report))
     return found
 
 
@@ -156,7 +158,7 @@ def _add(unit: Unit, workspace: str, body: AddBody, actor: Actor) -> AddedOut:
 
 def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
     if posting.erased:
-        return False  # a crawler that sees it again does not bring back what somebody had erased
+        return False  # a crawler that sees the job again must not restore erased data
     said = seen.model_dump(mode="json", exclude_unset=True)
     tags = said.get("tags")
     changed = change(unit, posting, said, actor)
@@ -167,9 +169,9 @@ def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
     return True
 
 
-@router.patch("/jobs", summary="Report on a run, or put a job aside", response_model=RunOut | JobOut)
+@router.patch("/jobs", summary="Report on a run, or expire or reject a job", response_model=RunOut | JobOut)
 async def patch_jobs(write: Write, body: Patched) -> Response:
-    """Artifacts are added field by field. 409 when the run does not hold its lease any more; then nothing changes."""
+    """Artifacts are added field by field. Answers 409 and changes nothing if the run no longer holds its lease."""
     workspace = workspace_of(write.who, body.workspace)
     require(write.who, CLAIMS, workspace, f"workspace {workspace!r}")
     if isinstance(body, ReportBody):
@@ -203,7 +205,7 @@ async def get_jobs(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     workspace: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """With `runs_for` every run for that job, on the board or on all; otherwise the jobs, the oldest first."""
+    """With `runs_for`: every run for that job, on one board or all. Without: jobs, oldest first."""
     place = workspace_of(who, workspace)
     if place not in who.workspaces:
         raise NotFound(f"there is no workspace {place!r}")
@@ -256,7 +258,7 @@ def _jobs(
 
 
 def _wanted(workspace: str, board: str | None, tag: str | None) -> sa.Select[tuple[UUID]] | None:
-    """Which jobs are on this board and have this tag; None for all."""
+    """A query for the jobs on this board with this tag; None for all jobs."""
     on_board = sa.select(job_index.c.instance_id).where(job_index.c.workspace == workspace, job_index.c.board == board)
     tagged = sa.select(job_tag.c.instance_id).where(job_tag.c.workspace == workspace, job_tag.c.tag == tag)
     if board is None:

@@ -1,4 +1,4 @@
-"""What agents and crawlers send and get, field by field."""
+"""The bodies that agents and crawlers send and receive."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ JobId = Annotated[Id, Field(examples=["12345"])]
 RunId = Annotated[Id, Field(examples=["0b8ff6f2-4c1e-4b0e-9a55-5c3f6d9f2a10"])]
 Word = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]+$")]
 Line = Annotated[str, Field(max_length=500)]
-Workspace = Annotated[str | None, Field(max_length=200, description="Where it belongs; your own if you have just one.")]
+Workspace = Annotated[
+    str | None, Field(max_length=200, description="The workspace; may be left out if you have only one.")
+]
 EXAMPLE = {"resume_url": "s3://resumes/v2.pdf"}
 
 
 class Body(BaseModel):
-    """The root of what is sent."""
+    """Settings that all request bodies share."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,7 +51,7 @@ class RunBody(Body):
 
 
 class HeartbeatBody(Body):
-    """An agent is still at it."""
+    """An agent is still working."""
 
     action: Literal["heartbeat"]
     run_id: RunId
@@ -98,7 +100,7 @@ class ReportBody(Body):
 
 
 class DecideBody(Body):
-    """Somebody puts a job aside."""
+    """Somebody expires or rejects a job."""
 
     board: Board
     job_id: JobId
@@ -124,18 +126,18 @@ NO_JOB: dict[str, Any] = {
     "company": "",
     "run_id": None,
 }
-"""What is told where the data was erased."""
+"""The fields of a run or job whose data was erased."""
 
 
 class LeaseOut(BaseModel):
-    """What keeps others away."""
+    """The lease that keeps other agents away."""
 
     name: str = Field(examples=["lock:apply:ramp:12345"])
     seconds: int = Field(examples=[300], description="How long it lasts unless it is renewed.")
 
 
-def told(run: Instance) -> dict[str, Any]:
-    """What is told of a run."""
+def run_fields(run: Instance) -> dict[str, Any]:
+    """The fields of `RunOut`."""
     data = {**NO_RUN, "run_id": run.key or "", **run.data} if run.erased else run.data
     return {
         "run_id": data["run_id"],
@@ -164,14 +166,14 @@ class RunOut(BaseModel):
     error: str | None
     variant_id: str | None
     agent: str
-    requires_verification: bool = Field(description="Its agent vanished after a submission; a person has to look.")
+    requires_verification: bool = Field(description="Its agent vanished after a submission; a person has to verify it.")
     created_at: datetime
     updated_at: datetime
     erased: str | None = Field(None, description=ERASED)
 
     @classmethod
     def of(cls, run: Instance, **more: Any) -> Any:
-        return cls(**told(run), **more)
+        return cls(**run_fields(run), **more)
 
 
 class ClaimedOut(RunOut):
@@ -181,16 +183,16 @@ class ClaimedOut(RunOut):
 
 
 def claimed(run: Instance, lock: str, seconds: int) -> bytes:
-    """The answer `ClaimedOut` in a fifth of the time: nothing of ours has to be checked."""
+    """`ClaimedOut` as JSON in a fifth of the time: our own data needs no validation."""
     try:
-        return orjson.dumps({**told(run), "lease": {"name": lock, "seconds": seconds}}, option=orjson.OPT_UTC_Z)
-    except TypeError:  # a number that is too long for it
+        return orjson.dumps({**run_fields(run), "lease": {"name": lock, "seconds": seconds}}, option=orjson.OPT_UTC_Z)
+    except TypeError:  # an integer too long for orjson
         slowly: ClaimedOut = ClaimedOut.of(run, lease=LeaseOut(name=lock, seconds=seconds))
         return slowly.model_dump_json().encode()
 
 
 class AddedOut(BaseModel):
-    """What a crawler's report came to."""
+    """How many jobs a crawler's report added, updated and left unchanged."""
 
     added: int
     updated: int
@@ -235,20 +237,20 @@ class JobOut(BaseModel):
 
 
 class JobsOut(BaseModel):
-    """A page of jobs, the oldest first."""
+    """A page of jobs, oldest first."""
 
     jobs: list[JobOut]
     next: str | None = Field(description="The cursor of the next page.")
 
 
 class RunsOut(BaseModel):
-    """Every run of a job, the oldest first."""
+    """Every run of a job, oldest first."""
 
     runs: list[RunOut]
 
 
 def _about(given: Any) -> str:
-    """A patch is about a run or about a job; what names both, or neither, is read as being about a run."""
+    """A patch is about a run or a job; one that names both or neither is read as about a run."""
     named = given if isinstance(given, dict) else {}
     return "job" if "run_id" not in named and ("board" in named or "job_id" in named) else "run"
 
@@ -262,7 +264,7 @@ TAGS = {"body", "run", "add", "heartbeat", "job"}
 
 
 def read(body: TypeAdapter[T], given: bytes) -> T:
-    """The body; 400 names each field that is not what it should be."""
+    """Parse the body; answers 400 with each invalid field."""
     try:
         return body.validate_json(given)
     except ValidationError as error:
@@ -270,7 +272,7 @@ def read(body: TypeAdapter[T], given: bytes) -> T:
 
 
 class Strict(APIRoute):
-    """A route where a body that is not what it says answers 400, with each field named, as the specification has it."""
+    """A route that answers 400 to an invalid body, with each field named, as specified."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -285,10 +287,10 @@ class Strict(APIRoute):
 
 
 def _refused(errors: Sequence[Any]) -> BadRequest:
-    return BadRequest("; ".join(map(_said, errors[:10])), status=400)
+    return BadRequest("; ".join(map(_message, errors[:10])), status=400)
 
 
-def _said(error: Any) -> str:
+def _message(error: Any) -> str:
     if error["type"] == "json_invalid":
         return "the body is not JSON"
     place = ".".join(str(part) for part in error["loc"] if part not in TAGS)

@@ -1,7 +1,7 @@
-"""What follows by itself: a run that ends takes its job along, a job that is moved ends its run, leases run out.
+"""Automatic consequences: a run that ends moves its job, a job that is moved ends its run, leases expire.
 
-The followers hold for the agents' endpoints as they do for an event that a person fires or a review that a person
-decides. The sweep looks for runs whose agent is gone.
+The followers apply to the agents' endpoints, to events that a person fires, and to reviews that a person decides.
+The sweep finds runs whose agent is gone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from interlock.store.sql import upsert
 log = logging.getLogger("interlock.claims")
 
 VERIFYING = timedelta(days=1)
-"""How long the lock is kept for a run that a person has to verify; it is taken anew as long as nobody has."""
+"""How long the lock is kept for a run that a person has to verify. The sweep renews it until somebody has."""
 
 
 def _verifier(run_id: str) -> str:
@@ -57,8 +57,8 @@ def _verifier(run_id: str) -> str:
 
 
 @job.entering(DISCOVERED)
-def _find_it(unit: Unit, posting: Instance, edge: Edge, _: Actor) -> None:
-    """A new job is found by its board and number, whoever made it."""
+def _index_job(unit: Unit, posting: Instance, edge: Edge, _: Actor) -> None:
+    """Index a new job by board, number and tags, whoever created it."""
     if edge.source:
         return
     unit.insert(
@@ -73,7 +73,7 @@ def _find_it(unit: Unit, posting: Instance, edge: Edge, _: Actor) -> None:
 
 
 @job.entering(QUEUED)
-def _only_with_its_lease(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> None:
+def _require_lease(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> None:
     if edge.on != "claim":
         return
     name = steps.lock_of(posting)
@@ -87,7 +87,7 @@ def _only_with_its_lease(unit: Unit, posting: Instance, edge: Edge, actor: Actor
 
 @job.entering(DISCOVERED, APPLIED, EXPIRED, REJECTED)
 def _end_its_run(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> None:
-    """Somebody else than the run moved a claimed job: the run cannot go on as if nothing had happened."""
+    """Somebody other than the run moved a claimed job, so the run ends or is verified."""
     if edge.source != QUEUED:
         return
     found = find_by_key(unit, posting.workspace, run.name, posting.data["run_id"] or "")
@@ -102,37 +102,37 @@ def _end_its_run(unit: Unit, posting: Instance, edge: Edge, actor: Actor) -> Non
     elif edge.to == DISCOVERED:
         fire(unit, found.id, "fail", actor, data={"error": why}, reason=why)
     else:
-        _ask(unit, found)
+        _ask_to_verify(unit, found)
 
 
 @run.entering(SUBMITTED)
-def _still_holds(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
+def _renew_lease(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
     if found.parent is not None and actor.kind in {AGENT, WORKER}:
         steps.heartbeat(unit, found)
 
 
 @run.entering(SUCCESS, FAILED, LOST)
-def _its_job_goes_on(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
+def _move_its_job(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
     if found.parent is None:
         return
-    _let_go(unit, found, actor)
+    _release_lock(unit, found, actor)
     posting = unit.lock(found.parent)
     if posting.state != QUEUED or posting.data["run_id"] != found.key:
         return
     if edge.to == SUCCESS:
         fire(unit, posting.id, "apply", actor, payload={"run": str(found.id)})
-    elif not _others(unit, found):
+    elif not _has_other_run(unit, found):
         fire(unit, posting.id, "release", actor, payload={"run": str(found.id)})
 
 
-def _others(unit: Unit, found: Instance) -> bool:
-    """Whether another run of the same job is under way."""
+def _has_other_run(unit: Unit, found: Instance) -> bool:
+    """Whether another run of the same job is open."""
     siblings = instances(unit.conn, run.name, children_of=found.parent, states=steps.LIVE, limit=2)
     return any(one.id != found.id for one in siblings)
 
 
-def _let_go(unit: Unit, found: Instance, actor: Actor) -> None:
-    """Only its holder releases the lock; an agent that does not hold it any more comes too late."""
+def _release_lock(unit: Unit, found: Instance, actor: Actor) -> None:
+    """Release the lock. Raises Conflict for an agent or worker that no longer holds it."""
     name, holders = steps.lock_of(found), (str(found.key), _verifier(str(found.key)))
     late = actor.kind in {AGENT, WORKER}
     if late:
@@ -145,13 +145,13 @@ def _let_go(unit: Unit, found: Instance, actor: Actor) -> None:
         unit.after_commit += [partial(mirror.release, name, holder) for holder in holders]
 
 
-def _ask(unit: Unit, found: Instance) -> None:
-    """The application may be out there: a person finds out, and until then nobody else can apply."""
+def _ask_to_verify(unit: Unit, found: Instance) -> None:
+    """The application may have been sent: ask a person, and let nobody else apply until then."""
     name, verifier = steps.lock_of(found), _verifier(str(found.key))
     leases.hand_over(unit.conn, unit.now, name, (str(found.key), verifier), verifier, VERIFYING)
     if mirror := unit.core.mirror:
         unit.after_commit.append(partial(mirror.release, name, str(found.key)))
-        unit.after_commit.append(partial(_show, mirror, name, verifier))
+        unit.after_commit.append(partial(_show_in_redis, mirror, name, verifier))
     if found.data["requires_verification"]:
         return
     why = {"reason": "its lease ran out after it had reported a submission"}
@@ -160,20 +160,20 @@ def _ask(unit: Unit, found: Instance) -> None:
     ask(unit, found, "requires_verification", VERIFY, state=SUBMITTED, evidence=evidence)
 
 
-def _show(mirror: leases.Mirror, name: str, holder: str) -> None:
+def _show_in_redis(mirror: leases.Mirror, name: str, holder: str) -> None:
     mirror.take(name, holder, VERIFYING)
 
 
-# -- leases that ran out
+# -- expired leases
 
 
-def over(conn: sa.Connection, now: int, limit: int = 200) -> list[str]:
-    """Names of apply locks that somebody held and did not renew."""
+def expired_locks(conn: sa.Connection, now: int, limit: int = 200) -> list[str]:
+    """Names of apply locks whose holder did not renew them."""
     return leases.run_out(conn, now, ("lock:apply:%", "lock@%:apply:%"), limit)
 
 
 def expire(unit: Unit, name: str) -> bool:
-    """What happens to a run whose lease ran out; False when it was renewed or ended meanwhile."""
+    """End or verify the run of an expired lease; False when it was renewed or ended meanwhile."""
     lease = leases.read_row(unit.conn, name)
     if lease is None or lease.instance_id is None:
         return False
@@ -187,28 +187,28 @@ def expire(unit: Unit, name: str) -> bool:
     if found.state == PENDING:
         steps.lose(unit, found)
     elif found.state == SUBMITTED:
-        _ask(unit, found)
+        _ask_to_verify(unit, found)
     else:
         leases.free(unit.conn, name, [str(lease.holder)])
     return True
 
 
 def sweep(engine: Engine) -> bool:
-    """A duty of every worker: runs whose agent is gone are lost, or asked about."""
-    names = engine.read(lambda conn: over(conn, engine.clock.now()))
+    """A duty of every worker: runs whose agent is gone are lost, or a person verifies them."""
+    names = engine.read(lambda conn: expired_locks(conn, engine.clock.now()))
     for name in names:
         try:
             engine.write(partial(expire, name=name), name="expire_lease")
         except BaseException as error:
             if passes(error):
                 raise
-            # Its run waits for a person. The lock stays, or somebody else would apply; the others are looked at.
+            # Its run waits for a person. The lock stays, or somebody else would apply; the sweep continues.
             log.error("the lease %r ran out and its run cannot be moved: %s", name, named(error))
-            engine.write(partial(_give_up, name=name, error=error), name="expire_lease")
+            engine.write(partial(_set_run_aside, name=name, error=error), name="expire_lease")
     return len(names) == 200
 
 
-def _give_up(unit: Unit, name: str, error: BaseException) -> None:
+def _set_run_aside(unit: Unit, name: str, error: BaseException) -> None:
     lease = leases.read_row(unit.conn, name)
     if lease is not None and lease.instance_id is not None:
         set_aside(unit, unit.lock(lease.instance_id), error, "lease")
@@ -216,7 +216,7 @@ def _give_up(unit: Unit, name: str, error: BaseException) -> None:
 
 
 def retag(unit: Unit, posting: Instance, tags: list[str]) -> None:
-    """Find it by these tags from now on."""
+    """Replace the tags under which the job is found."""
     unit.conn.execute(sa.delete(job_tag).where(job_tag.c.instance_id == posting.id))
     rows = [{"workspace": posting.workspace, "tag": tag, "instance_id": posting.id} for tag in sorted(set(tags))]
     if rows:

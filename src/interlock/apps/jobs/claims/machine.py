@@ -38,10 +38,10 @@ job = Machine(
     ],
     transitions=[
         Transition(DISCOVERED, QUEUED, on="claim", by=(AGENT, WORKER), accepts=("run_id",)),
-        # A person, too: somebody verifies what a run that vanished had submitted.
+        # A person, too: they verify what a vanished run had submitted.
         Transition(QUEUED, APPLIED, on="apply", by=(AGENT, WORKER, USER)),
         Transition(QUEUED, DISCOVERED, on="release", by=(AGENT, WORKER, SYSTEM, USER)),
-        # Clean-up must not touch what is decided, nor a crawler what an agent is at; a person may correct anything.
+        # Clean-up must not touch decided jobs, nor a crawler a claimed one; a person may correct anything.
         Transition(DISCOVERED, EXPIRED, on="expire", by=(AGENT, SYSTEM, USER)),
         Transition(QUEUED, EXPIRED, on="expire", by=(SYSTEM, USER)),
         Transition((APPLIED, REJECTED), EXPIRED, on="expire", by=USER),
@@ -49,7 +49,7 @@ job = Machine(
     ],
     data=Job,
     key=KeyScope.FOREVER,
-    # Its key and its lock are made of board and number: a second one under another key could be applied for twice.
+    # Key and lock consist of board and number: under another key the same job could be applied for twice.
     created_through='POST /api/crawler/jobs {"action": "add", …}',
 )
 
@@ -66,11 +66,11 @@ VERIFY = Review(
     form=Verified,
     due=timedelta(hours=24),
 )
-"""Asked when a run had reported a submission and its lease ran out: nobody else may apply until a person knows."""
+"""Asked when the lease of a run with a reported submission expires: nobody else may apply until it is decided."""
 
 
 def its_own_agent(facts: Facts) -> bool | str:
-    """Passes for the agent whose run it is, and for whoever is no agent; one without a name stands for any."""
+    """Passes for the agent of the run and for everybody who is not an agent; an agent without a name stands for any."""
     if facts.actor.kind is not AGENT or facts.actor.name in {"", facts.data["agent"]}:
         return True
     return f"it is the run of agent {facts.data['agent']!r}, and no other agent reports for it"
@@ -95,7 +95,7 @@ run = Machine(
         Transition(PENDING, SUBMITTED, on="submit", by=(AGENT, WORKER), guard=its_own_agent, merges=REPORT),
         Transition(PENDING, SUCCESS, on="succeed", by=(AGENT, WORKER), guard=its_own_agent, merges=REPORT),
         Transition(PENDING, FAILED, on="fail", by=(AGENT, WORKER), guard=its_own_agent, accepts=ERROR, merges=REPORT),
-        # From pending only: what was submitted is not lost with its agent, it must be verified.
+        # From pending only: a submitted run is verified, not lost with its agent.
         Transition(PENDING, LOST, on="lose", by=SYSTEM),
         Transition(SUBMITTED, SUCCESS, on="succeed", by=(AGENT, WORKER, USER), guard=its_own_agent, merges=REPORT),
         Transition(
@@ -110,7 +110,7 @@ run = Machine(
     ],
     data=Run,
     key=KeyScope.FOREVER,
-    # A run is what holds its job's lock.
+    # A run holds its job's lock.
     created_through='POST /api/crawler/jobs {"action": "run", …}',
     reviews=[VERIFY],
 )

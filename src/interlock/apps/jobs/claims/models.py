@@ -1,4 +1,4 @@
-"""What is known of a job and of a run; ids are scoped by board everywhere."""
+"""The data of a job and of a run; ids are scoped by board."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Job(BaseModel):
 
 
 class Artifacts(BaseModel):
-    """What was actually submitted; each report of the agent adds to it and takes nothing away."""
+    """What was actually submitted. Each report adds to it; nothing is removed."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -39,8 +39,8 @@ class Artifacts(BaseModel):
     notes: str | None = None
 
     @model_serializer(mode="wrap")
-    def _what_was_said(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without the fields that nobody has filled."""
+    def _without_empty_fields(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without empty fields."""
         return {name: value for name, value in plain(self).items() if value not in (None, {})}
 
 
@@ -57,11 +57,11 @@ class Run(BaseModel):
     artifacts: Artifacts = Field(default_factory=Artifacts)
     error: str | None = None
     requires_verification: bool = False
-    """Its agent vanished after it had reported a submission: a person has to find out whether it went out."""
+    """Its agent vanished after reporting a submission: a person has to verify whether it was sent."""
 
 
 class Verified(BaseModel):
-    """What a person found out about an application that its agent left in the open."""
+    """What a person found out about an application whose agent vanished."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -70,7 +70,7 @@ class Verified(BaseModel):
     error: str | None = Field(None, max_length=2000, title="What went wrong, if it did not go out")
 
     @model_serializer
-    def _as_a_report(self) -> dict[str, Any]:
-        """In the words of the run, so that it lies among what the agent had said."""
+    def _as_report(self) -> dict[str, Any]:
+        """The same fields as an agent's report, so that they are stored with it."""
         shown = {"confirmation_url": self.confirmation_url, "notes": self.notes}
         return {"artifacts": {name: value for name, value in shown.items() if value}, "error": self.error}

@@ -1,4 +1,4 @@
-"""The same lock in Redis, for agents that know only that."""
+"""The same lock in Redis, for agents that look only there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from interlock.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A lock as it is shown to others; the database decides, this only keeps them away."""
+class RedisLock:
+    """A lock as Redis shows it. The database decides; this only keeps others away."""
 
     engine: Engine
     workspace: str
@@ -20,7 +20,7 @@ class Shown:
     run_id: str
 
     def take(self) -> str | None:
-        """The other holder, if it may be one: not a run that is known to be over, nor one for a job that is."""
+        """Take the lock; returns another holder whose run may still be open."""
         mirror = self.engine.leases.mirror
         assert mirror is not None
         other = mirror.take(self.name, self.run_id, LEASE)
@@ -35,12 +35,12 @@ class Shown:
         return found is not None and found.state not in LIVE
 
     def _settled(self) -> bool:
-        """Who asks for such a job shows a key until they are refused; others would take that for an application."""
+        """Whether the job is decided. A key in Redis for such a job belongs to a claim that is about to be refused."""
         found = self.engine.find(job.name, self.name.partition(":apply:")[2], workspace=self.workspace)
         return found is not None and found.state not in {DISCOVERED, QUEUED}
 
     def give_back(self) -> None:
-        """The claim came to nothing: show whoever has it instead."""
+        """Undo `take` after a refused claim; show the real holder instead."""
         mirror = self.engine.leases.mirror
         assert mirror is not None
         held = self.engine.leases.find(self.name)

@@ -2,4 +2,4 @@
 
 from interlock.machine import Scope
 
-CLAIMS = Scope("claims", "bring jobs, claim one and say how it went")
+CLAIMS = Scope("claims", "add jobs, claim one and report on it")

@@ -1,7 +1,7 @@
-"""What an agent does: it claims a job with a run that holds the lease, and reports for it as long as it holds it.
+"""What an agent does: it claims a job with a run that holds the lease, and reports while it holds it.
 
-Job, run and lease change together, in one transaction. What comes of a report for the job, and of a job that others
-move for its run, is in `following`.
+Job, run and lease change together, in one transaction. What a report changes for the job, and what a moved job
+changes for its run, is in `followers`.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ REPORTS = {SUBMITTED: "submit", SUCCESS: "succeed", FAILED: "fail"}
 
 
 class Conflict(Refused):
-    """Somebody else has it, or it is over."""
+    """Somebody else has the job, or the run is over."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        self.args = (message,)  # there is no event that would help
+        self.args = (message,)  # no list of allowed events: none would help
 
 
-class NotOpen(EngineError):
+class NotClaimable(EngineError):
     """A job in this status cannot be claimed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """A claim that an agent asks for."""
+class ClaimRequest:
+    """A claim as an agent sends it."""
 
     run_id: str
     board: str
@@ -79,20 +79,20 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A wish, with whose it is and where."""
+class AgentClaim:
+    """A claim request with its agent and workspace."""
 
     workspace: str
-    wish: Wish
+    request: ClaimRequest
     agent: Actor
 
     @property
     def lock(self) -> str:
-        return lock_name(self.workspace, self.wish.board, self.wish.job_id)
+        return lock_name(self.workspace, self.request.board, self.request.job_id)
 
 
-class Apart(Exception):
-    """These claims cannot be made in one transaction; each has to be made alone."""
+class MustClaimAlone(Exception):
+    """These claims cannot share a transaction; each has to be made alone."""
 
 
 def job_key(board: str, job_id: str) -> str:
@@ -101,7 +101,7 @@ def job_key(board: str, job_id: str) -> str:
 
 
 def lock_name(workspace: str, board: str, job_id: str) -> str:
-    """As agents that know only Redis spell it; workspaces other than the first have locks of their own."""
+    """The name that agents know from Redis; workspaces other than the first have their own locks."""
     place = "lock" if workspace == OPERATORS else f"lock@{workspace}"
     return f"{place}:apply:{board}:{job_id}"
 
@@ -110,53 +110,52 @@ def lock_of(instance: Instance) -> str:
     return lock_name(instance.workspace, instance.data["board"], instance.data["job_id"])
 
 
-# -- the agent's side
+# -- claims and reports
 
 
-def claim_many(unit: Unit, asked: Sequence[Asked]) -> list[Instance | None]:
-    """Claims of many agents in one transaction; None for whoever has to be looked at alone.
+def claim_many(unit: Unit, asked: Sequence[AgentClaim]) -> list[Instance | None]:
+    """Make claims of many agents in one transaction; None for each that must be made alone.
 
-    They are made only where nothing stands against them. Apart when it turns out after the first write that something
-    does: then none of them is made.
+    Raises MustClaimAlone when a conflict shows only after the first write; then no claim is made.
     """
     postings: dict[tuple[str, str | None], Instance] = {}
     free: set[tuple[str, str]] = set()
     for workspace in sorted({one.workspace for one in asked}):
-        mine = [one.wish for one in asked if one.workspace == workspace]
-        jobs = [job_key(wish.board, wish.job_id) for wish in mine]
+        mine = [one.request for one in asked if one.workspace == workspace]
+        jobs = [job_key(request.board, request.job_id) for request in mine]
         postings |= {(workspace, found.key): found for found in lock_by_keys(unit, workspace, job.name, jobs)}
-        runs = free_keys(unit, workspace, run.name, [wish.run_id for wish in mine])
+        runs = free_keys(unit, workspace, run.name, [request.run_id for request in mine])
         free |= {(workspace, run_id) for run_id in runs}
     begun: list[tuple[Instance, Instance] | None] = []
     for one in asked:
-        posting = postings.pop((one.workspace, job_key(one.wish.board, one.wish.job_id)), None)
-        if posting is None or posting.state != DISCOVERED or (one.workspace, one.wish.run_id) not in free:
+        posting = postings.pop((one.workspace, job_key(one.request.board, one.request.job_id)), None)
+        if posting is None or posting.state != DISCOVERED or (one.workspace, one.request.run_id) not in free:
             begun.append(None)
             continue
-        free.remove((one.workspace, one.wish.run_id))
+        free.remove((one.workspace, one.request.run_id))
         try:
             with unit.attempt(posting):
-                begun.append((posting, _begin(unit, posting, one.wish, one.agent)))
+                begun.append((posting, _begin(unit, posting, one.request, one.agent)))
         except (EngineError, WorkError):
             begun.append(None)
     made = [(one, *pair) for one, pair in zip(asked, begun, strict=True) if pair is not None]
     if made:
         unit.leases |= leases.take_many(
-            unit.conn, unit.now, [(one.lock, one.wish.run_id, its.id) for one, _, its in made], LEASE
+            unit.conn, unit.now, [(one.lock, one.request.run_id, its.id) for one, _, its in made], LEASE
         )
     for one, posting, its in made:
         if one.lock not in unit.leases:
-            raise Apart
+            raise MustClaimAlone
         _claimed(unit, posting, its, one.agent)
     return [pair[1] if pair is not None else None for pair in begun]
 
 
-def refusals(conn: sa.Connection, now: Micros, asked: Sequence[Asked]) -> list[Conflict | None]:
-    """Who is refused because another run holds the job; None for whoever needs a closer look."""
+def refusals(conn: sa.Connection, now: Micros, asked: Sequence[AgentClaim]) -> list[Conflict | None]:
+    """The claims that are refused because another run holds the job; None for those that need a closer look."""
     found = leases.find_many(conn, now, [one.lock for one in asked])
     holders = [found.get(one.lock) for one in asked]
     return [
-        _held_by_another(held) if held is not None and held.holder != one.wish.run_id else None
+        _held_by_another(held) if held is not None and held.holder != one.request.run_id else None
         for one, held in zip(asked, holders, strict=True)
     ]
 
@@ -168,17 +167,17 @@ def _held_by_another(held: Lease) -> Conflict:
     )
 
 
-def _begin(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance:
+def _begin(unit: Unit, posting: Instance, request: ClaimRequest, agent: Actor) -> Instance:
     data = {
-        "run_id": wish.run_id,
-        "board": wish.board,
-        "job_id": wish.job_id,
+        "run_id": request.run_id,
+        "board": request.board,
+        "job_id": request.job_id,
         "agent": agent.name,
-        "variant_id": wish.variant_id,
-        "artifacts": dict(wish.artifacts),
+        "variant_id": request.variant_id,
+        "artifacts": dict(request.artifacts),
     }
     return create(
-        unit, run, data, agent, key=wish.run_id, workspace=posting.workspace, parent=posting, by_application=True
+        unit, run, data, agent, key=request.run_id, workspace=posting.workspace, parent=posting, by_application=True
     )
 
 
@@ -186,8 +185,8 @@ def _claimed(unit: Unit, posting: Instance, begun: Instance, agent: Actor) -> No
     fire(unit, posting.id, "claim", agent, data={"run_id": begun.key}, payload={"run": str(begun.id)})
 
 
-def _used(unit: Unit, run_id: UUID) -> str:
-    """What for, as far as that is still known."""
+def _use_of(unit: Unit, run_id: UUID) -> str:
+    """What a run id was used for, as far as that is still known."""
     try:
         other = unit.lock(run_id)
     except NotFound:
@@ -197,50 +196,51 @@ def _used(unit: Unit, run_id: UUID) -> str:
     return f"for job {other.data['job_id']!r} on board {other.data['board']!r}, and is {other.state}"
 
 
-def claim(unit: Unit, workspace: str, wish: Wish, agent: Actor) -> Instance:
-    """The run that holds the job from now on; the same wish of the same agent again is answered alike."""
-    posting = find_by_key(unit, workspace, job.name, job_key(wish.board, wish.job_id))
+def claim(unit: Unit, workspace: str, request: ClaimRequest, agent: Actor) -> Instance:
+    """Claim a job; returns the run that holds it. Repeating the same request returns the same run."""
+    posting = find_by_key(unit, workspace, job.name, job_key(request.board, request.job_id))
     if posting is None:
-        raise NotFound(f"there is no job {wish.job_id!r} on board {wish.board!r}; add it first")
+        raise NotFound(f"there is no job {request.job_id!r} on board {request.board!r}; add it first")
     if posting.state == QUEUED:
-        mine = _claimed_before(unit, posting, wish, agent)
+        mine = _claimed_before(unit, posting, request, agent)
         if mine is not None:
             return mine
         _expire_if_over(unit, posting)
     if posting.state != DISCOVERED:
-        raise NotOpen(
-            f"job {wish.job_id!r} on board {wish.board!r} is {posting.state}; only a discovered one can be claimed"
+        raise NotClaimable(
+            f"job {request.job_id!r} on board {request.board!r} is {posting.state}; "
+            "only a discovered one can be claimed"
         )
     try:
-        begun = _begin(unit, posting, wish, agent)
+        begun = _begin(unit, posting, request, agent)
     except KeyTaken as taken:
-        what = _used(unit, taken.existing)
-        raise Conflict(f"run_id {wish.run_id!r} was used {what}; use a new one for each claim") from None
+        what = _use_of(unit, taken.existing)
+        raise Conflict(f"run_id {request.run_id!r} was used {what}; use a new one for each claim") from None
     name = lock_of(posting)
     try:
-        unit.leases[name] = leases.take(unit.conn, unit.now, name, wish.run_id, LEASE, begun.id)
+        unit.leases[name] = leases.take(unit.conn, unit.now, name, request.run_id, LEASE, begun.id)
     except LeaseTaken as taken:
         raise Conflict(f"Job already has an active application: {taken}") from None
     _claimed(unit, posting, begun, agent)
     return begun
 
 
-def _claimed_before(unit: Unit, posting: Instance, wish: Wish, agent: Actor) -> Instance | None:
-    if posting.data["run_id"] != wish.run_id:
+def _claimed_before(unit: Unit, posting: Instance, request: ClaimRequest, agent: Actor) -> Instance | None:
+    if posting.data["run_id"] != request.run_id:
         return None
     held = leases.find(unit.conn, unit.now, lock_of(posting))
-    mine = find_by_key(unit, posting.workspace, run.name, wish.run_id)
-    if held is None or held.holder != wish.run_id or mine is None or mine.data["agent"] != agent.name:
-        raise Conflict(f"run {wish.run_id!r} does not hold the job any more; nothing was claimed")
+    mine = find_by_key(unit, posting.workspace, run.name, request.run_id)
+    if held is None or held.holder != request.run_id or mine is None or mine.data["agent"] != agent.name:
+        raise Conflict(f"run {request.run_id!r} does not hold the job any more; nothing was claimed")
     return mine
 
 
 def _expire_if_over(unit: Unit, posting: Instance) -> None:
-    """A claim that comes after the lease ran out and before the sweeper does the sweeper's work."""
+    """Expire the present run if its lease is over and the sweeper has not come by yet."""
     held = leases.find(unit.conn, unit.now, lock_of(posting))
     if held is not None:
         raise _held_by_another(held)
-    # Only looked at: whoever decides about a run has locked it and waits for the job, which is locked here.
+    # Not locked: whoever decides about the run has locked it and waits for the job, which is locked here.
     other = find_by_key(unit, posting.workspace, run.name, posting.data["run_id"] or "", lock=False)
     if other is not None and other.state == PENDING:
         other = unit.lock(other.id)
@@ -267,11 +267,11 @@ def report(
     artifacts: Mapping[str, Any] | None = None,
     error: str | None = None,
 ) -> Instance:
-    """What an agent tells about its run: how far it is, what it sent. Every report renews the lease."""
+    """Apply an agent's report about its run: its status, what it sent. Every report renews the lease."""
     found = find_by_key(unit, workspace, run.name, run_id, lock=False)
     if found is None:
         raise NotFound(f"there is no run {run_id!r}")
-    # The job first: locks are taken in the order of ids.
+    # The job first: locks are taken in order of ids.
     ends = status in {SUCCESS, FAILED} and found.parent is not None
     unit.lock_many([found.parent, found.id] if ends and found.parent is not None else [found.id])
     found = unit.lock(found.id)
@@ -281,7 +281,7 @@ def report(
         raise Conflict(f"run {run_id!r} is of agent {found.data['agent']!r}; no other agent reports for it")
     if found.state not in LIVE:
         if status == found.state:
-            return found  # said before; nothing changes
+            return found  # repeated; nothing changes
         raise Conflict(f"run {run_id!r} is {found.state}; nothing was changed")
     data: dict[str, Any] = {"artifacts": dict(artifacts)} if artifacts else {}
     if status in (None, found.state):
@@ -303,7 +303,7 @@ def _add(unit: Unit, found: Instance, data: Mapping[str, Any], agent: Actor) -> 
 
 
 def heartbeat(unit: Unit, found: Instance) -> None:
-    """Hold the lease longer; Conflict when it is not this run's any more."""
+    """Renew the lease. Raises Conflict when the run no longer holds it."""
     name, holder = lock_of(found), str(found.key)
     if not leases.prolong(unit.conn, unit.now, name, holder, LEASE):
         raise Conflict(f"run {holder!r} does not hold the lease {name!r} any more; nothing was changed")

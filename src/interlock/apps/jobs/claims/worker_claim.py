@@ -1,12 +1,12 @@
-"""The same claim for workers of this house: whoever submits an application from a handler holds its job first.
+"""The same claim for our own workers: a handler that submits an application holds the job first.
 
-    with held(task, "ramp", "12345") as claim:
-        claim.submitted({"resume_url": …})        # from here on it may be out there
+    with hold_job(task, "ramp", "12345") as claim:
+        claim.submitted({"resume_url": …})        # from here on it may have been sent
         answer = task.once("submit_application", …)
         claim.succeeded({"confirmation_url": answer["url"]})
 
-An exception ends the run as failed, so that the job is free again; not so after `submitted`, unless it is certain that
-nothing arrived (NotSent): then a person has to find out, and nobody else can apply meanwhile.
+An exception ends the run as failed, and the job is free again. After `submitted` only NotSent does, which says that
+nothing arrived. After any other error a person has to verify, and nobody else can apply meanwhile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RENEW_EVERY = steps.LEASE / 3
 
 
 class JobTaken(WorkError):
-    """Somebody else is applying for this job, or has applied; trying again later shows which."""
+    """Somebody else is applying for this job, or has applied. A retry finds out which."""
 
 
 class HeldJob:
@@ -44,7 +44,7 @@ class HeldJob:
         self.status = status or self.status
 
     def submitted(self, artifacts: Mapping[str, Any] | None = None) -> None:
-        """Said right before it is sent: if nobody hears of this handler again, it is not done a second time."""
+        """Call it right before sending: if the handler is lost after it, nobody sends a second time."""
         self.report(SUBMITTED, artifacts)
 
     def succeeded(self, artifacts: Mapping[str, Any] | None = None) -> None:
@@ -54,7 +54,7 @@ class HeldJob:
         self.report(FAILED, error=error)
 
     def keep(self) -> None:
-        """Renews the lease until the block ends; what goes wrong is found out by the next report."""
+        """Renew the lease until the block ends. The next report finds out about failures."""
         while not self._over.wait(RENEW_EVERY.total_seconds()):
             try:
                 self.report(None)
@@ -66,7 +66,7 @@ class HeldJob:
 
 
 @contextmanager
-def held(
+def hold_job(
     task: Task[Any],
     board: str,
     job_id: str,
@@ -74,16 +74,16 @@ def held(
     posting: Mapping[str, Any] | None = None,
     variant_id: str | None = None,
 ) -> Iterator[HeldJob]:
-    """Hold the job for as long as the block runs; JobTaken when somebody else has it. `posting` adds a new one."""
+    """Hold the job while the block runs. Raises JobTaken when somebody else has it. `posting` adds a new job."""
     agent = f"{task.machine}:{task.id}"
-    wish = steps.Wish(f"{task.machine}-{task.id}-{task.fence}", board, job_id, variant_id)
+    request = steps.ClaimRequest(f"{task.machine}-{task.id}-{task.fence}", board, job_id, variant_id)
     try:
-        task.write(_take, wish, agent, dict(posting or {}))
-    except steps.NotOpen as error:
+        task.write(_take, request, agent, dict(posting or {}))
+    except steps.NotClaimable as error:
         raise JobTaken(str(error)) from None
     except steps.Conflict as error:
         raise JobTaken(str(error), retry_after=steps.LEASE + timedelta(seconds=5)) from None
-    claim = HeldJob(task, wish.run_id, agent)
+    claim = HeldJob(task, request.run_id, agent)
     threading.Thread(target=claim.keep, name="interlock-claim", daemon=True).start()
     try:
         yield claim
@@ -98,22 +98,22 @@ def held(
         claim.end()
 
 
-def _take(unit: Unit, claim: Claim, wish: steps.Wish, agent: str, posting: dict[str, Any]) -> None:
+def _take(unit: Unit, claim: Claim, request: steps.ClaimRequest, agent: str, posting: dict[str, Any]) -> None:
     workspace = require_claim(unit, claim).workspace
     actor = Actor(WORKER, agent)
-    key = steps.job_key(wish.board, wish.job_id)
+    key = steps.job_key(request.board, request.job_id)
     found = find_by_key(unit, workspace, job.name, key)
     if found is None:
-        data = {**posting, "board": wish.board, "job_id": wish.job_id}
-        labels = {"board": wish.board}
+        data = {**posting, "board": request.board, "job_id": request.job_id}
+        labels = {"board": request.board}
         create(unit, job, data, actor, key=key, workspace=workspace, labels=labels, by_application=True)
     elif found.state == QUEUED:
         _end_mine(unit, workspace, found.data["run_id"], agent)
-    steps.claim(unit, workspace, wish, actor)
+    steps.claim(unit, workspace, request, actor)
 
 
 def _end_mine(unit: Unit, workspace: str, run_id: str, agent: str) -> None:
-    """An earlier attempt of this very step is fenced off: its run is over, if it had not submitted."""
+    """End the run of an earlier, fenced-off attempt of this step, unless it had submitted."""
     found = find_by_key(unit, workspace, run.name, run_id)
     if found is not None and found.state == PENDING and found.data["agent"] == agent:
         fire(unit, found.id, "lose", SYSTEM_ACTOR, reason="its worker was lost, and the step begins again")

@@ -1,4 +1,4 @@
-"""Applications: prepared by something that writes letters, approved by people, submitted once."""
+"""Applications of the demo: prepared, approved by people, submitted once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from interlock.apps.jobs.autoapply.machine import (
     application,
 )
 from interlock.apps.jobs.autoapply.models import Application
-from interlock.apps.jobs.claims.worker_claim import held
+from interlock.apps.jobs.claims.worker_claim import hold_job
 from interlock.apps.jobs.demo.postings import title
 from interlock.apps.jobs.demo.view import ApplicationView
 from interlock.demo import MARA, Pace, Part, Scene
@@ -45,20 +45,20 @@ RULES = ("remote-backend", "data-in-europe", "platform-anywhere")
 BY_RULE = Actor(SYSTEM, "rules")
 
 
-def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
-    company, name = company_name(luck), title(luck)
-    number = luck.randrange(10**7)
+def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
+    company, name = company_name(rng), title(rng)
+    number = rng.randrange(10**7)
     place = {"down": "jobs.down.example", "gone": "gone.example"}.get(fate, f"{slug(company)}.example")
-    user = "ivo" if fate == "limit" else luck.choice(CANDIDATES[2:])
+    user = "ivo" if fate == "limit" else rng.choice(CANDIDATES[2:])
     data = {
         "user_id": user,
-        "rule_id": "long-letters" if fate == "quota" else luck.choice(RULES),
+        "rule_id": "long-letters" if fate == "quota" else rng.choice(RULES),
         "board": slug(company),
         "job_id": str(number),
         "job_url": f"https://{place}/jobs/{number}",
         "title": name,
         "company": company,
-        "require_user_approval": fate in ("", "waiting") and luck.random() < (0.6 if not fate else 1.1),
+        "require_user_approval": fate in ("", "waiting") and rng.random() < (0.6 if not fate else 1.1),
         "daily_limit": 2 if fate == "limit" else 500,
         "weekly_limit": 2000,
     }
@@ -67,14 +67,14 @@ def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
     ).id
 
 
-def prepare(task: Task[Application], luck: random.Random) -> Outcome:
+def prepare(task: Task[Application], rng: random.Random) -> Outcome:
     data = task.data
     if data.rule_id == "long-letters" and task.attempt == 1:
         raise ModelQuotaExceeded("the model's quota for this hour is used up")
     if data.job_url.startswith("https://gone."):
         raise InvalidJobUrl(f"{data.job_url} leads nowhere")
-    if luck.random() < 0.05:
-        raise luck.choice((GenerationTimeout("no letter within 60 s"), JobClosed(f"{data.title} is closed")))
+    if rng.random() < 0.05:
+        raise rng.choice((GenerationTimeout("no letter within 60 s"), JobClosed(f"{data.title} is closed")))
     letter = (
         f"Dear people of {data.company},\n\nyour opening for a {data.title} reads like what I have done with joy "
         f"for years. I would like to tell you more.\n\nKind regards,\n{data.user_id.title()}\n"
@@ -88,7 +88,7 @@ def prepare(task: Task[Application], luck: random.Random) -> Outcome:
 
 
 def _asked(task: Task[Application], letter: str) -> None:
-    """The call that would have written the letter, as the list of calls shows one."""
+    """Record the model call that would have written the letter."""
     tokens = 900 + 40 * len(task.data.title)
     question = Question(
         task.id,
@@ -114,49 +114,49 @@ def _asked(task: Task[Application], letter: str) -> None:
     task.write(note, question, ended)
 
 
-def ready(task: Task[Application], luck: random.Random) -> Outcome:
+def ready(task: Task[Application], rng: random.Random) -> Outcome:
     if task.data.require_user_approval:
-        told = Message("mail", f"{task.data.user_id}@demo.invalid", f"Apply at {task.data.company}?")
-        return Go(REQUIRES_REVIEW, messages=(told,) if luck.random() < 0.3 else ())
-    return submit(task, luck)
+        notice = Message("mail", f"{task.data.user_id}@demo.invalid", f"Apply at {task.data.company}?")
+        return Go(REQUIRES_REVIEW, messages=(notice,) if rng.random() < 0.3 else ())
+    return submit(task, rng)
 
 
-def submit(task: Task[Application], luck: random.Random) -> Outcome:
+def submit(task: Task[Application], rng: random.Random) -> Outcome:
     data = task.data
     if data.job_url.startswith("https://jobs.down."):
         raise SiteUnreachable("jobs.down.example did not answer within 30 s")
 
     def send(_: object) -> dict[str, str]:
-        if luck.random() < 0.04:
+        if rng.random() < 0.04:
             raise TimeoutError("the connection ended before the answer")
-        return {"confirmation_url": f"{data.job_url}/received/{luck.randrange(10**6)}"}
+        return {"confirmation_url": f"{data.job_url}/received/{rng.randrange(10**6)}"}
 
     asked = {"board": data.board, "job": data.job_id, "packet": data.packet_hash}
     posting = {"title": data.title, "company": data.company, "url": data.job_url}
-    with held(task, data.board, data.job_id, posting=posting) as claim:
+    with hold_job(task, data.board, data.job_id, posting=posting) as claim:
         task.save({"run_id": claim.run_id})
         claim.submitted({"cover_letter": f"packet {data.packet_hash}"})
         answer = task.once("submit_application", asked, send, takes=LIMITS)
         claim.succeeded({"confirmation_url": answer["confirmation_url"]})
-    told = Message("webhook", "ledger", "application submitted", {"application": task.key or str(task.id)})
+    notice = Message("webhook", "ledger", "application submitted", {"application": task.key or str(task.id)})
     return Go(
         SUBMITTED,
         data={"confirmation_url": answer["confirmation_url"]},
-        messages=(told,) if luck.random() < 0.25 else (),
+        messages=(notice,) if rng.random() < 0.25 else (),
     )
 
 
-def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     user = Actor(USER, instance.data["user_id"])
     if instance.state == PAUSED:
         engine.fire(instance.id, "withdraw", actor=user, reason="it took too long")
         return
     found = {review.name: review for review in engine.reviews.waiting(instance_id=instance.id)}
     if "verify_submission" in found:
-        decision = luck.choice(("arrived", "arrived", "not_arrived"))
+        decision = rng.choice(("arrived", "arrived", "not_arrived"))
         engine.reviews.decide(found["verify_submission"].id, decision, actor=MARA, reason="asked the employer")
     elif REQUIRES_REVIEW in found:
-        decision = luck.choices(("approve", "reject", "later"), (14, 4, 1))[0]
+        decision = rng.choices(("approve", "reject", "later"), (14, 4, 1))[0]
         answer = {"approved_packet": instance.data["packet_hash"]} if decision == "approve" else {}
         engine.reviews.decide(found[REQUIRES_REVIEW].id, decision, actor=user, answer=answer)
 

@@ -1,4 +1,4 @@
-"""Claims: agents that take a job under a lease, apply for it, and report."""
+"""Claims of the demo: agents take a job under a lease, apply for it, and report."""
 
 from __future__ import annotations
 
@@ -25,92 +25,93 @@ CLEANER = Actor(SYSTEM, "cleaner")
 ERRORS = ("the form has a question that nobody can answer", "the site asked for a phone call", "a captcha was shown")
 
 
-def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
-    company, number = company_name(luck), str(luck.randrange(10**8))
+def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
+    company, number = company_name(rng), str(rng.randrange(10**8))
     board = slug(company)
     data = {
         "board": board,
         "job_id": number,
         "url": f"https://{board}.example/jobs/{number}",
-        "title": title(luck),
+        "title": title(rng),
         "company": company,
-        "location": luck.choice(PLACES),
-        "match_score": luck.randrange(60, 99),
+        "location": rng.choice(PLACES),
+        "match_score": rng.randrange(60, 99),
     }
     return engine.create(
         job.name, data, key=steps.job_key(board, number), labels={"board": board}, actor=CLEANER, by_application=True
     ).id
 
 
-def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
+def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     if instance.machine == job.name:
-        _about_job(engine, instance, luck)
+        _about_job(engine, instance, rng)
     else:
-        _about_run(engine, instance, luck)
+        _about_run(engine, instance, rng)
 
 
-def _about_job(engine: Engine, found: Instance, luck: random.Random) -> None:
-    fortune = luck.random()
+def _about_job(engine: Engine, found: Instance, rng: random.Random) -> None:
+    fortune = rng.random()
     if fortune < 0.05:
         engine.fire(found.id, "expire", actor=CLEANER, reason="it is older than 30 days")
     elif fortune < 0.1:
         engine.fire(found.id, "reject", actor=MARA, reason="not what I look for")
     else:
-        claim(engine, found, luck.choice(AGENTS), f"r{luck.randrange(36**6):010}")
+        claim(engine, found, rng.choice(AGENTS), f"r{rng.randrange(36**6):010}")
 
 
 def claim(engine: Engine, found: Instance, agent: Actor, run_id: str) -> None:
-    """What the agents' endpoint does."""
-    wish = steps.Wish(run_id, found.data["board"], found.data["job_id"], "resume-v2")
-    engine.write(partial(steps.claim, workspace=found.workspace, wish=wish, agent=agent), name="claim_job")
+    """Claim a job as the agents' endpoint does."""
+    request = steps.ClaimRequest(run_id, found.data["board"], found.data["job_id"], "resume-v2")
+    engine.write(partial(steps.claim, workspace=found.workspace, request=request, agent=agent), name="claim_job")
 
 
-def _about_run(engine: Engine, found: Instance, luck: random.Random) -> None:
+def _about_run(engine: Engine, found: Instance, rng: random.Random) -> None:
     if found.data["requires_verification"]:
-        _verify(engine, found, luck)
+        _verify(engine, found, rng)
         return
     answers: dict[str, Any] = {"resume_url": "https://demo.invalid/resume.pdf", "answers": {"notice": "4 weeks"}}
-    if found.state == PENDING and luck.random() < 0.75:
-        told: dict[str, Any] = {"status": SUBMITTED, "artifacts": answers}
-    elif luck.random() < (0.4 if found.state == PENDING else 0.12):
-        told = {"status": FAILED, "error": luck.choice(ERRORS)}
+    if found.state == PENDING and rng.random() < 0.75:
+        report: dict[str, Any] = {"status": SUBMITTED, "artifacts": answers}
+    elif rng.random() < (0.4 if found.state == PENDING else 0.12):
+        report = {"status": FAILED, "error": rng.choice(ERRORS)}
     else:
         shown = {"confirmation_url": f"https://demo.invalid/received/{found.key}"}
-        told = {"status": SUCCESS, "artifacts": shown}
+        report = {"status": SUCCESS, "artifacts": shown}
     agent = Actor(AGENT, found.data["agent"])
     engine.write(
-        partial(steps.report, workspace=found.workspace, run_id=str(found.key), agent=agent, **told), name="report_run"
+        partial(steps.report, workspace=found.workspace, run_id=str(found.key), agent=agent, **report),
+        name="report_run",
     )
 
 
-def _verify(engine: Engine, found: Instance, luck: random.Random) -> None:
+def _verify(engine: Engine, found: Instance, rng: random.Random) -> None:
     for question in engine.reviews.waiting(instance_id=found.id):
-        decision = "it_went_out" if luck.random() < 0.7 else "it_did_not"
+        decision = "it_went_out" if rng.random() < 0.7 else "it_did_not"
         engine.reviews.decide(question.id, decision, actor=MARA, answer={"notes": "I looked into the mailbox"})
 
 
-def keep_on(engine: Engine, luck: random.Random) -> None:
-    """Agents that are still at it renew their leases; one of them forgets to, now and then."""
+def keep_on(engine: Engine, rng: random.Random) -> None:
+    """Renew the leases of working agents; now and then one forgets to."""
     followers.sweep(engine)
     now = engine.clock.now()
     for held in engine.read(lambda conn: leases.active(conn, now, limit=20)):
         an_agents = held.name.startswith("lock:apply:") and not held.holder.startswith("verify:")
-        if an_agents and held.until - now < 200 * SECOND and luck.random() < 0.9:
+        if an_agents and held.until - now < 200 * SECOND and rng.random() < 0.9:
             engine.leases.renew(leases.Lease(held.name, held.holder, held.fence, held.until), steps.LEASE)
 
 
 def set_up(engine: Engine) -> None:
     people = People(engine)
     if TOKEN not in {token.name for token in people.tokens()}:
-        # Nobody ever learns its secret: it is there to be looked at, and to be revoked.
+        # Nobody learns its secret: it is there to be seen and revoked.
         people.create_token("default", TOKEN, kind="agent", by=BY_DEMO, scopes=("read", "claims"))
 
 
-def opening(engine: Engine, luck: random.Random) -> None:
-    """Agents at work from the first moment, so that leases are held."""
+def opening(engine: Engine, rng: random.Random) -> None:
+    """Start a few agents at once, so that leases are held."""
     for agent, found in zip(AGENTS, oldest(engine, job.name, DISCOVERED, len(AGENTS)), strict=False):
         with suppress(EngineError):  # somebody else was first
-            claim(engine, found, agent, f"r{luck.randrange(36**6):010}")
+            claim(engine, found, agent, f"r{rng.randrange(36**6):010}")
 
 
 CLAIMS = Part(

@@ -1,4 +1,4 @@
-"""The finder: companies lead to sources, sources to listings, and a few listings to a match."""
+"""The finder of the demo: companies lead to sources, sources to listings, a few listings to a match."""
 
 from __future__ import annotations
 
@@ -42,50 +42,50 @@ class SiteAway(WorkError):
 
 
 class TeapotAnswered(WorkError):
-    """The site answers with something that is no posting."""
+    """The site's answer is not a posting."""
 
 
-def begin(engine: Engine, luck: random.Random, fate: str) -> UUID:
-    name = company_name(luck)
-    home = f"https://{slug(name)}.example/{luck.randrange(10**6)}"
+def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
+    name = company_name(rng)
+    home = f"https://{slug(name)}.example/{rng.randrange(10**6)}"
     data = {"url": home, "website": home, "company_name": name, "message": "teapots" if fate == "teapot" else ""}
     return engine.create(company.name, data, key=home, actor=SCOUT).id
 
 
-def study_company(task: Task[Company], luck: random.Random) -> Outcome:
+def study_company(task: Task[Company], rng: random.Random) -> Outcome:
     data = task.data
-    if luck.random() < 0.03:
+    if rng.random() < 0.03:
         raise SiteAway(f"{data.website} did not answer within 20 s")
     match data.stage:
         case CompanyStage.FETCH:
-            page = careers_page(data.company_name, [title(luck) for _ in range(3)])
+            page = careers_page(data.company_name, [title(rng) for _ in range(3)])
             kept = task.keep("careers.html", page, media_type="text/html")
             return Go(ON, data={"stage": CompanyStage.EXTRACT, "pages": {data.website: kept}})
         case CompanyStage.EXTRACT:
-            found = {"people": luck.randrange(20, 4000), "founded": luck.randrange(1950, 2024)}
+            found = {"people": rng.randrange(20, 4000), "founded": rng.randrange(1950, 2024)}
             return Go(ON, data={"stage": CompanyStage.ANALYZE, "extracted": found})
         case CompanyStage.ANALYZE:
-            if luck.random() < 0.1 and not data.message:
+            if rng.random() < 0.1 and not data.message:
                 return Go(SKIPPED, data={"message": "they hire only by post"})
-            return Go(ON, data={"stage": CompanyStage.SAVE, "analysis": {"score": luck.randrange(35, 99)}})
+            return Go(ON, data={"stage": CompanyStage.SAVE, "analysis": {"score": rng.randrange(35, 99)}})
     board = f"{data.website}/jobs"
     wanted = {"url": board, "company_name": data.company_name, "message": data.message}
     return Go(SUCCESS, data={"company_id": str(task.id)}, spawn=(Spawn(source.name, wanted, key=board),))
 
 
-def study_source(task: Task[Source], luck: random.Random) -> Outcome:
+def study_source(task: Task[Source], rng: random.Random) -> Outcome:
     data = task.data
     match data.stage:
         case SourceStage.DISCOVER:
-            kind = luck.choice(("greenhouse", "lever", "ashby", "rss"))
+            kind = rng.choice(("greenhouse", "lever", "ashby", "rss"))
             return Go(ON, data={"stage": SourceStage.VALIDATE, "source_type": kind, "confidence": "high"})
         case SourceStage.VALIDATE:
             return Go(ON, data={"stage": SourceStage.CONFIGURE})
         case SourceStage.CONFIGURE:
             return Go(ON, data={"stage": SourceStage.TEST, "config": {"path": "/jobs.json", "every": "6 h"}})
-    count = 1 + luck.randrange(3)
+    count = 1 + rng.randrange(3)
     paths = ["teapot"] if data.message else []
-    paths += [str(luck.randrange(10**7)) for _ in range(count)]
+    paths += [str(rng.randrange(10**7)) for _ in range(count)]
     spawned = tuple(
         Spawn(listing.name, {"url": f"{data.url}/{path}", "company_name": data.company_name}, key=f"{data.url}/{path}")
         for path in paths
@@ -93,29 +93,29 @@ def study_source(task: Task[Source], luck: random.Random) -> Outcome:
     return Go(SUCCESS, data={"found": len(paths), "source_id": str(task.id)}, spawn=spawned)
 
 
-def study_listing(task: Task[Listing], luck: random.Random) -> Outcome:
+def study_listing(task: Task[Listing], rng: random.Random) -> Outcome:
     data = task.data
     if data.url.endswith("/teapot"):
         raise TeapotAnswered(f"{data.url} answered 418")
     match data.stage:
         case ListingStage.SCRAPE:
-            if luck.random() < 0.04:
+            if rng.random() < 0.04:
                 raise SiteAway(f"{data.url} did not answer within 20 s")
-            found = {"title": title(luck), "place": luck.choice(PLACES), "salary": f"{luck.randrange(45, 130)},000 EUR"}
+            found = {"title": title(rng), "place": rng.choice(PLACES), "salary": f"{rng.randrange(45, 130)},000 EUR"}
             return Go(ON, data={"stage": ListingStage.FILTER, "job_data": found, "scrape_method": "json"})
         case ListingStage.FILTER:
-            strikes = luck.randrange(6)
+            strikes = rng.randrange(6)
             seen = {"filter_result": {"strikes": strikes, "most": 3}}
             if strikes > 3:
                 return Go(FILTERED, data=seen, reason=f"{strikes} strikes, at most 3")
             return Go(ON, data={"stage": ListingStage.ANALYZE, **seen})
         case ListingStage.ANALYZE:
-            return Go(ON, data={"stage": ListingStage.SAVE, "match_result": {"score": luck.randrange(55, 99)}})
-    return Go(SUCCESS, data={"match_id": f"m{luck.randrange(10**6):06}"})
+            return Go(ON, data={"stage": ListingStage.SAVE, "match_result": {"score": rng.randrange(55, 99)}})
+    return Go(SUCCESS, data={"match_id": f"m{rng.randrange(10**6):06}"})
 
 
-def react(engine: Engine, instance: Instance, luck: random.Random) -> None:
-    """Nothing of the finder waits for anybody."""
+def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
+    """Nothing of the finder waits for a person."""
 
 
 def set_up(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Postings for the demo: what they are called, where they are, and the page that they stand on."""
+"""Postings for the demo: titles, places and careers pages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TITLES = (
 PLACES = ("Berlin", "Lisbon", "Oslo", "Porto", "Remote", "Tallinn", "Utrecht", "Wien")
 
 
-def title(luck: random.Random) -> str:
-    return luck.choice(LEVELS) + luck.choice(TITLES)
+def title(rng: random.Random) -> str:
+    return rng.choice(LEVELS) + rng.choice(TITLES)
 
 
 def careers_page(company: str, titles: Sequence[str]) -> bytes:
-    """A page as it may come from outside: with scripts and links that must not survive being shown."""
+    """A careers page with scripts and links that the dashboard must remove."""
     jobs = "".join(f"<li><a href='/jobs/{n}'>{title}</a></li>" for n, title in enumerate(titles, 1))
     return (
         f"<!doctype html><html><head><title>Careers at {company}</title>"

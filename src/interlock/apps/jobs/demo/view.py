@@ -1,4 +1,4 @@
-"""How the demo's applications look to people."""
+"""The review view of the demo's applications."""
 
 from __future__ import annotations
 

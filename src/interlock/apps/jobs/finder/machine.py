@@ -39,8 +39,8 @@ TRANSITIONS = [
     Transition(PROCESSING, SUCCESS, on="succeed", by=WORKER),
     Transition(PROCESSING, SKIPPED, on="skip", by=WORKER),
     Transition(PROCESSING, FAILED, on="fail", by=(WORKER, SYSTEM)),
-    # Only inside a chain, together with PROCESSING → SUCCESS: what rests in SUCCESS has done its last stage. So a
-    # crawl, which a schedule starts, is a new source that begins at the stage CRAWL.
+    # Only inside a chain, together with PROCESSING → SUCCESS: an instance that stays in SUCCESS has done its last
+    # stage. So a crawl, which a schedule starts, is a new source that begins at the stage CRAWL.
     Transition(SUCCESS, PENDING, on="next_stage", by=WORKER),
     Transition(FAILED, PENDING, on="retry", by=(SYSTEM, USER)),
 ]

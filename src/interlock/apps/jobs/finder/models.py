@@ -1,4 +1,4 @@
-"""What the finder's items carry from stage to stage; pages and texts lie in artifacts, named here by their hash."""
+"""The data of the finder's items. Pages and texts are artifacts, named here by their hash."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ListingStage(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How sure it is that a source can be crawled as it is configured."""
+    """How likely a source can be crawled as configured."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -45,7 +45,7 @@ class Confidence(StrEnum):
 
 
 class Item(BaseModel):
-    """What the three kinds of items have in common."""
+    """The fields that all three kinds of items have."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,7 +53,7 @@ class Item(BaseModel):
     company_id: str | None = None
     company_name: str = ""
     message: str = ""
-    """The last thing to tell about it: a retry, why it was skipped, what to look at."""
+    """The latest note about it: a retry, why it was skipped, what to check."""
 
 
 class Company(Item):

@@ -1,4 +1,4 @@
-"""How jobs and runs look to people."""
+"""Review views of jobs and runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JobView(View):
 
 @dataclass(frozen=True, slots=True)
 class RunView(View):
-    """Whose run it is, for what, and what was sent."""
+    """The run's agent, its job, and what was sent."""
 
     def title(self, instance: Instance) -> str:
         data = instance.data
@@ -31,7 +31,7 @@ class RunView(View):
         data = instance.data
         return (
             f"{data['agent'] or 'An agent'} reported that it applied for job {data['job_id']} on {data['board']}, "
-            "and was not heard of again. Nobody else can apply until you have found out."
+            "then vanished. Nobody else can apply until you decide."
         )
 
     def evidence(self, context: ViewContext) -> list[Block]:
