@@ -94,8 +94,8 @@ async def get_log(service: TheService, who: Caller, id: Id) -> Response:
 
 def _metadata(row: HistoryRow) -> dict[str, Any]:
     """What the move carried; of one to `failed`, where it resumes, as the specification names it."""
-    told = dict(row.payload)
-    return told | {"failed_at_step": told.get("step")} if row.to_state == FAILED else told
+    payload = dict(row.payload)
+    return payload | {"failed_at_step": payload.get("step")} if row.to_state == FAILED else payload
 
 
 @router.get(

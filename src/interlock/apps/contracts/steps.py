@@ -132,7 +132,7 @@ def validate_fields(task: Task[Contract]) -> Outcome:
     )
     table = task.read(calibration_store.calibration, vertical.name)
     data_now, original = task.data.model_dump(), _content(task, task.data.pdf)
-    told = score(
+    scored = score(
         document,
         vertical,
         extraction,
@@ -141,25 +141,25 @@ def validate_fields(task: Task[Contract]) -> Outcome:
         cap_uncalibrated=settings.review_uncalibrated,
         unseen=stored.unseen(data_now, document, original, extraction),
     )
-    read = told.json()["fields"]
+    read = scored.json()["fields"]
     stored.with_boxes(data_now, document, original, read)
     digest = task.keep(stored.FIELDS, stored.packed(read), media_type=stored.JSON)
     data: dict[str, Any] = {
         "fields": digest,
         "values": short(vertical, read),
-        "problems": [problem.message for problem in told.problems],
-        "reasons": list(told.reasons),
-        "needs_review": told.needs_review,
-        "final_confidence": told.final_confidence,
-        "calibration": told.calibration_version,
+        "problems": [problem.message for problem in scored.problems],
+        "reasons": list(scored.reasons),
+        "needs_review": scored.needs_review,
+        "final_confidence": scored.final_confidence,
+        "calibration": scored.calibration_version,
     }
-    if not told.needs_review:
+    if not scored.needs_review:
         asks = (blind_sample.ask(vertical),) if blind_sample.chosen(task.id, settings.blind_share) else ()
         return Go(
-            VALIDATED, data=data, reason=f"{told.final_confidence} % sure", unstarted=not task.data.drive, asks=asks
+            VALIDATED, data=data, reason=f"{scored.final_confidence} % sure", unstarted=not task.data.drive, asks=asks
         )
-    why = f"{told.final_confidence} % sure, {vertical.threshold} % are needed"
-    return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *told.reasons][:4]), messages=_asked(task, settings))
+    why = f"{scored.final_confidence} % sure, {vertical.threshold} % are needed"
+    return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *scored.reasons][:4]), messages=_asked(task, settings))
 
 
 def _now(conn: sa.Connection, instance_id: UUID) -> int:
@@ -189,23 +189,26 @@ def compare(task: Task[Contract]) -> Outcome:
     mine = task.read(source_of, task.id, task.workspace)
     wanted = task.data.compare_with or ""
     today = moment(task.read(_now, task.id)).date()
-    told: Any
+    comparison: Any
     if wanted and wanted not in {"template", "offers"} and not wanted.startswith(("template:", "offers:")):
         other = task.read(source_of, _id(wanted), task.workspace)
-        told = compare_pair(other, mine)
+        comparison = compare_pair(other, mine)
     elif wanted.startswith("offers") or (not wanted and task.data.vertical == "energy"):
         offers = load_offers(*_file(settings, wanted)) if ":" in wanted else shipped_offers()
-        told = compare_offers(current_from_fields(mine.fields, mine.name), offers, today)
+        comparison = compare_offers(current_from_fields(mine.fields, mine.name), offers, today)
     else:
         template = load_template(*_file(settings, wanted)) if ":" in wanted else shipped_template(task.data.vertical)
         if template is None:
             raise NothingToCompare(
                 f"there is no template for the vertical {task.data.vertical!r}; name what to compare it with"
             )
-        told = compare_template(mine, template)
-    digest = task.keep(stored.COMPARISON, told.model_dump_json(indent=1).encode(), media_type=stored.JSON)
-    task.keep("comparison.html", page(told).encode(), media_type="text/html")
-    return Go(COMPLETED, data={"comparison": digest, "comparison_kind": told.kind, "verdict": told.summary.verdict})
+        comparison = compare_template(mine, template)
+    digest = task.keep(stored.COMPARISON, comparison.model_dump_json(indent=1).encode(), media_type=stored.JSON)
+    task.keep("comparison.html", page(comparison).encode(), media_type="text/html")
+    return Go(
+        COMPLETED,
+        data={"comparison": digest, "comparison_kind": comparison.kind, "verdict": comparison.summary.verdict},
+    )
 
 
 def comparable(conn: sa.Connection, wanted: str, workspace: str, settings: ContractSettings) -> None:

@@ -35,17 +35,17 @@ def compare(
     from interlock.machine import InterlockError
     from interlock.store import private
 
-    told = compare_pair(*_sources([before, after], database, settings))
+    comparison = compare_pair(*_sources([before, after], database, settings))
     if html is not None:
         try:
             with private.write_text(html) as out:
-                out.write(page(told))
+                out.write(page(comparison))
         except OSError as error:
             raise InterlockError(f"{html} cannot be written: {error.strerror}") from None
     if in_json:
-        as_json(told.model_dump(mode="json"))
+        as_json(comparison.model_dump(mode="json"))
         return
-    _print_comparison(told)
+    _print_comparison(comparison)
     if html is not None:
         typer.echo(f"\nthe whole comparison is in {html}")
 
@@ -93,36 +93,38 @@ def _read(path: Path, verticals: Sequence[Any]) -> Source:
     return Source(path.name, document, best.json()["fields"])
 
 
-def _print_comparison(told: AnyComparison) -> None:
-    typer.echo(clean(told.title))
-    for document in told.documents:
+def _print_comparison(comparison: AnyComparison) -> None:
+    typer.echo(clean(comparison.title))
+    for document in comparison.documents:
         typer.echo(
             f"  {document.key:<12} {clean(document.name)}, {document.pages} page{'' if document.pages == 1 else 's'}"
         )
-    typer.echo(f"\n{clean(told.summary.verdict)}")
-    if told.kind == "versions":
-        _print_versions(told)
-    elif told.kind == "amendment":
-        sections = [(one.section, one.action, short(one.new_text or one.instruction)) for one in told.sections]
+    typer.echo(f"\n{clean(comparison.summary.verdict)}")
+    if comparison.kind == "versions":
+        _print_versions(comparison)
+    elif comparison.kind == "amendment":
+        sections = [(one.section, one.action, short(one.new_text or one.instruction)) for one in comparison.sections]
         if sections:
             typer.echo("\nsections")
             table(("section", "is", "text"), sections)
         fields = [
-            (one.name, one.controlling, one.verdict) for one in told.fields if one.controlling != "base" or one.check
+            (one.name, one.controlling, one.verdict)
+            for one in comparison.fields
+            if one.controlling != "base" or one.check
         ]
         if fields:
             typer.echo("\nfields that an amendment sets")
             table(("field", "by", "what holds"), fields)
-    for note in told.notes:
+    for note in comparison.notes:
         typer.echo(f"\nnote: {clean(note)}")
 
 
-def _print_versions(told: Any) -> None:
-    changed = [one for one in told.fields if one.status not in {"same", "absent"}]
+def _print_versions(comparison: Any) -> None:
+    changed = [one for one in comparison.fields if one.status not in {"same", "absent"}]
     if changed:
         typer.echo("\nfields that differ")
         table(("field", "before", "", "after"), [(f.name, _side(f.before), "→", _side(f.after)) for f in changed])
-    clauses = [one for one in told.clauses if one.status != "same"]
+    clauses = [one for one in comparison.clauses if one.status != "same"]
     if clauses:
         typer.echo("\nclauses that differ")
         rows = []

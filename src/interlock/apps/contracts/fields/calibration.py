@@ -179,16 +179,16 @@ class Calibration:
         """The probability that a value with these signals is right. A value without a quote in the text has none."""
         if signals.grounding == "none":
             return Estimate(0.0, 0.0, ("grounding",))
-        told = features(signals)
+        levels = features(signals)
         base = self.base(name)
         for level in LEVELS:
-            n, right = self._counts.get((name, level, tuple(told[key] for key in level)), (0.0, 0.0))
+            n, right = self._counts.get((name, level, tuple(levels[key] for key in level)), (0.0, 0.0))
             if n >= LEAST or not level:
-                against = [key for key in told if key not in level and told[key] in AGAINST.get(key, ())]
-                lower = [_shrunk(*self._together.get((key, told[key]), (0.0, 0.0)), base) for key in against]
+                against = [key for key in levels if key not in level and levels[key] in AGAINST.get(key, ())]
+                lower = [_shrunk(*self._together.get((key, levels[key]), (0.0, 0.0)), base) for key in against]
                 # Nothing is known of such values where there are no counts: they are no better than the field is,
                 # and what only a model said no better than a guess until reviewers have judged such values.
-                if told["agreement"] == "model" and "agreement" not in level:
+                if levels["agreement"] == "model" and "agreement" not in level:
                     lower.append(UNKNOWN)
                 return Estimate(min([_shrunk(n, right, base), *lower, *([base] if against else [])]), n, level)
         raise AssertionError("the last level asks for no signal")

@@ -52,10 +52,10 @@ def providers(conn: sa.Connection, vertical: Vertical) -> ListedProviders | None
 
 def put_provider(unit: Unit, list_name: str, provider: Provider, actor: Actor) -> None:
     """Add it, or change what was there under its name."""
-    told = provider.model_dump(mode="json")
+    columns = provider.model_dump(mode="json")
     values = {
-        "aliases": json.dumps(told["aliases"]),
-        "ranges": json.dumps(told["ranges"]),
+        "aliases": json.dumps(columns["aliases"]),
+        "ranges": json.dumps(columns["ranges"]),
         "changed_by": str(actor),
         "changed_at": unit.now,
     }

@@ -45,14 +45,14 @@ class Signals:
     def words(self) -> str:
         """The signals as a reviewer reads them."""
         count = sum(1 for name in self.extractors if name != MODEL)
-        told = {
+        own = {
             AGREE: f"{count} rules agree",
             SINGLE: "one rule found it",
             SPLIT: "rules differ",
             WEAK: "only a weak rule found it",
             MODEL_ONLY: "only a model read it",
         }[self.agreement]
-        parts = [told]
+        parts = [own]
         if MODEL in self.extractors and count:
             parts.append("a model read the same")
         if self.disputed:

@@ -111,9 +111,9 @@ def packed(value: Any) -> bytes:
 
 def extraction(content: bytes) -> Extraction:
     """An extraction as `Extraction.json` wrote it."""
-    told = json.loads(content)
-    read = {name: _found(name, one) for name, one in told["fields"].items()}
-    return Extraction(told["vertical"], read, told["signs"], told["fits"])
+    record = json.loads(content)
+    read = {name: _found(name, one) for name, one in record["fields"].items()}
+    return Extraction(record["vertical"], read, record["signs"], record["fits"])
 
 
 def _found(name: str, one: Mapping[str, Any]) -> Found:

@@ -48,7 +48,7 @@ async def image(service: Service, request: Request, caller: str, pdf: bytes, pag
     try:
         return await look(service, request, caller, lambda: stored.reader().render(pdf, page, scale))
     except TookTooLong:
-        told = (
+        message = (
             f"page {page} took longer than {service.heavy.seconds:g} s to draw and was given up; its text can be read"
         )
-        raise TookTooLong(told) from None
+        raise TookTooLong(message) from None

@@ -70,7 +70,7 @@ def asked(
     return Asked(body=body, given=given, notes=notes, field=chosen, page=page)
 
 
-def told(error: InterlockError, *, still_open: bool) -> tuple[str, int]:
+def message_of(error: InterlockError, *, still_open: bool) -> tuple[str, int]:
     """A refusal of the workflow as the page says it."""
     if not still_open:
         return "Yours was not taken: it was decided before, or its time was over.", 409

@@ -163,8 +163,8 @@ async def _shown(
 
 async def refused(request: Request, error: InterlockError) -> Response:
     """A page that says why the link opens nothing."""
-    told = str(error)
+    message = str(error)
     status, title = next(answer for kind, answer in REFUSALS.items() if isinstance(error, kind))
     return await plain(
-        request, "contracts/refused.html", status=status, title=title, detail=f"{told[:1].upper()}{told[1:]}."
+        request, "contracts/refused.html", status=status, title=title, detail=f"{message[:1].upper()}{message[1:]}."
     )

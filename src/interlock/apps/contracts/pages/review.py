@@ -16,7 +16,7 @@ from interlock.apps.contracts.api import decide
 from interlock.apps.contracts.ingest import stored, viewing
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages import given as entering
-from interlock.apps.contracts.pages.deciding import Asked, asked, told
+from interlock.apps.contracts.pages.deciding import Asked, asked, message_of
 from interlock.apps.contracts.pages.sheet import PDF, Sheet, sheet
 from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.workflow.answers import open_review
@@ -220,7 +220,7 @@ def shown(
     made = sheet(conn, instance, settings, field=want.field, page=want.page, given=given)
     lost: list[str] = []
     if error is not None:
-        message, status = told(error, still_open=made.open)
+        message, status = message_of(error, still_open=made.open)
         blamed = entering.blamed(given, made.vertical, str(error))
         made = sheet(conn, instance, settings, field=want.field, page=want.page, given=blamed)
         lost = [] if made.open else entering.lost(given, made.vertical)

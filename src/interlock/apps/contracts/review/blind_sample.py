@@ -80,10 +80,10 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
         return False
     vertical = vertical_of(instance.data["vertical"], unit.core.settings.get("contracts") or DEFAULTS)
     read = stored.fields(unit.conn, instance.id, instance.data)
-    told = review.answer or {}
+    answer = review.answer or {}
     learnt = False
     for definition in vertical.required:
-        machine, text = read.get(definition.name) or {}, str(told.get(definition.name) or "").strip()
+        machine, text = read.get(definition.name) or {}, str(answer.get(definition.name) or "").strip()
         meant = normalise(definition.type, text, vertical.locale) if text else None
         if "signals" not in machine or (text and meant is None):
             continue  # nothing was read, or nobody knows what was meant

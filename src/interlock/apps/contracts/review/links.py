@@ -51,8 +51,14 @@ class Link:
 
     @property
     def query(self) -> str:
-        told = {"review": self.review, "by": self.by, "via": self.via, "until": self.until, "signature": self.signature}
-        return urlencode(told)
+        query = {
+            "review": self.review,
+            "by": self.by,
+            "via": self.via,
+            "until": self.until,
+            "signature": self.signature,
+        }
+        return urlencode(query)
 
 
 def _key(conn: sa.Connection) -> bytes | None:
@@ -71,8 +77,8 @@ def _new_key(unit: Unit) -> bytes:
 
 
 def _sign(key: bytes, id: UUID, review: UUID, by: str, via: str, until: int) -> str:
-    told = f"{id}\n{review}\n{by}\n{via}\n{until}".encode("utf-8", "surrogatepass")
-    return base64.urlsafe_b64encode(hmac.new(key, told, hashlib.sha256).digest()).decode().rstrip("=")
+    signed = f"{id}\n{review}\n{by}\n{via}\n{until}".encode("utf-8", "surrogatepass")
+    return base64.urlsafe_b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode().rstrip("=")
 
 
 def signed(unit: Unit, instance: Instance, review: OpenReview, who: Principal) -> str:

@@ -47,29 +47,31 @@ class Envelope(BaseModel):
 
 
 def envelope(data: Any, status: int = 200, error: ErrorOut | None = None) -> Response:
-    told = {"success": error is None, "data": data, "error": error.model_dump() if error else None}
-    return JSONResponse(told, status)
+    body = {"success": error is None, "data": data, "error": error.model_dump() if error else None}
+    return JSONResponse(body, status)
 
 
 def refused(error: InterlockError) -> Response:
     """One of our errors in the envelope, with the status that the rest of the API would give it."""
     if isinstance(error, WorkError):
         retryable = error.retryable if isinstance(error, ReadingError) else not isinstance(error, NotRetryable)
-        told = ErrorOut(code=code_of(type(error)), message=str(error), retryable=retryable)
-        return envelope(None, 503 if retryable else 422, told)
+        problem = ErrorOut(code=code_of(type(error)), message=str(error), retryable=retryable)
+        return envelope(None, 503 if retryable else 422, problem)
     return of_problem(problems.of(error))
 
 
-def of_problem(told: problems.Refusal) -> Response:
-    details = told.problem.model_dump(exclude_none=True, exclude={"type", "title", "status", "detail"}) or None
-    code = re.sub(r"\W+", "_", told.problem.type).upper()
-    retryable = told.status_code in {429, 500, 503}
+def of_problem(refusal: problems.Refusal) -> Response:
+    details = refusal.problem.model_dump(exclude_none=True, exclude={"type", "title", "status", "detail"}) or None
+    code = re.sub(r"\W+", "_", refusal.problem.type).upper()
+    retryable = refusal.status_code in {429, 500, 503}
     made = envelope(
-        None, told.status_code, ErrorOut(code=code, message=told.problem.detail, details=details, retryable=retryable)
+        None,
+        refusal.status_code,
+        ErrorOut(code=code, message=refusal.problem.detail, details=details, retryable=retryable),
     )
     for name in ("www-authenticate", "retry-after"):
-        if name in told.headers:
-            made.headers[name] = told.headers[name]
+        if name in refusal.headers:
+            made.headers[name] = refusal.headers[name]
     return made
 
 
@@ -84,8 +86,8 @@ class Enveloped(APIRoute):
                 return await handle(request)
             except RequestValidationError as error:
                 places = [f"{'.'.join(map(str, e['loc'][1:])) or 'body'}: {e['msg']}" for e in error.errors()[:10]]
-                told = ErrorOut(code="INVALID", message="; ".join(places), details=places, retryable=False)
-                return envelope(None, 422, told)
+                problem = ErrorOut(code="INVALID", message="; ".join(places), details=places, retryable=False)
+                return envelope(None, 422, problem)
             except InterlockError as error:
                 return refused(error)
             except HTTPException as error:
@@ -99,7 +101,7 @@ class Enveloped(APIRoute):
 def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
     """All that is known of a workflow by now."""
     data = instance.data
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "workflowId": str(instance.id),
         "state": instance.state,
         "seq": instance.seq,
@@ -107,12 +109,12 @@ def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
         "updatedAt": moment(instance.updated_at).isoformat(),
     }
     if instance.erased:
-        return told | {"erased": instance.erased}
-    told |= {"vertical": data["vertical"], "filename": data["filename"], "drive": data["drive"]}
+        return described | {"erased": instance.erased}
+    described |= {"vertical": data["vertical"], "filename": data["filename"], "drive": data["drive"]}
     if data["pages"] is not None:
-        told["pages"] = data["pages"]
+        described["pages"] = data["pages"]
     if data["final_confidence"] is not None:
-        told |= {
+        described |= {
             "needsReview": instance.state == REVIEW_REQUIRED,
             "finalConfidence": data["final_confidence"],
             "calibrationVersion": data["calibration"],
@@ -121,22 +123,22 @@ def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
         }
     if instance.state == REVIEW_REQUIRED:
         task = open_review(conn, instance)
-        told["reviewTaskId"] = str(task.id) if task else None
-        told["reviewDueAt"] = moment(task.due_at).isoformat() if task and task.due_at else None
+        described["reviewTaskId"] = str(task.id) if task else None
+        described["reviewDueAt"] = moment(task.due_at).isoformat() if task and task.due_at else None
     if data["fields"] or data["extraction"]:
-        told["fields"] = {name: _field(one) for name, one in stored.fields(conn, instance.id, data).items()}
+        described["fields"] = {name: _field(one) for name, one in stored.fields(conn, instance.id, data).items()}
     if data["comparison"]:
-        told |= {"comparisonKind": data["comparison_kind"], "verdict": data["verdict"]}
-        told["comparison"] = json.loads(artifacts.read(conn, instance.id, data["comparison"]))
+        described |= {"comparisonKind": data["comparison_kind"], "verdict": data["verdict"]}
+        described["comparison"] = json.loads(artifacts.read(conn, instance.id, data["comparison"]))
     if data["reject_reason"]:
-        told["rejectReason"] = data["reject_reason"]
+        described["rejectReason"] = data["reject_reason"]
     if instance.state == FAILED or given_up(instance):
-        told |= {"failedAtStep": instance.failed_step, "lastError": failure(instance).model_dump()}
+        described |= {"failedAtStep": instance.failed_step, "lastError": failure(instance).model_dump()}
     if data["origin"]:
-        told["origin"] = data["origin"]
+        described["origin"] = data["origin"]
     if data["review_note"]:
-        told["notes"] = data["review_note"]
-    return told
+        described["notes"] = data["review_note"]
+    return described
 
 
 def _field(one: Mapping[str, Any]) -> dict[str, Any]:

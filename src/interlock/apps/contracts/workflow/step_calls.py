@@ -120,8 +120,8 @@ async def write_once(write: Writer, job: Callable[[Unit], Done], name: str) -> D
     """In one transaction; under an Idempotency-Key only the first time."""
     if write.key is None:
         return await write.service.write_as(write.who, job, name)
-    told, _ = await write.once(job, write.key, name=name)
-    return Done.model_validate_json(told)
+    answer, _ = await write.once(job, write.key, name=name)
+    return Done.model_validate_json(answer)
 
 
 async def tell(service: Service, who: Principal, id: UUID, status: int = 200) -> Response:

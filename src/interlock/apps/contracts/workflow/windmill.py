@@ -35,10 +35,10 @@ def ask(method: str, url: str, token: str, body: dict | None = None) -> tuple[in
             return status, told
 
 
-def data_of(told: dict) -> dict:
-    if not told["success"]:
-        raise RuntimeError(json.dumps(told["error"]))
-    return told["data"]
+def data_of(answer: dict) -> dict:
+    if not answer["success"]:
+        raise RuntimeError(json.dumps(answer["error"]))
+    return answer["data"]
 '''
 CALL = f"""{ASK}
 

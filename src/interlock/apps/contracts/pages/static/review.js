@@ -119,9 +119,9 @@ function weigh () {
 }
 function mark (field, place, page, quote) {
   part(field, 'at').value = place
-  const told = field.querySelector('[data-marked]')
-  told.hidden = false
-  told.querySelector('span').textContent = `Evidence, page ${page}: ${quote.replace(/\s+/g, ' ').slice(0, 160)}`
+  const marked = field.querySelector('[data-marked]')
+  marked.hidden = false
+  marked.querySelector('span').textContent = `Evidence, page ${page}: ${quote.replace(/\s+/g, ' ').slice(0, 160)}`
 }
 function correct (field, value) {
   const input = part(field, 'value')
@@ -212,9 +212,9 @@ if (leaf) {
   })
 }
 function nothing (field) {
-  const told = field.querySelector('[data-marked]')
-  told.hidden = false
-  told.querySelector('span').textContent = 'There are no words under that rectangle'
+  const marked = field.querySelector('[data-marked]')
+  marked.hidden = false
+  marked.querySelector('span').textContent = 'There are no words under that rectangle'
 }
 
 // In a Word file or plain text, words are selected.
