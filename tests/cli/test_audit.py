@@ -37,7 +37,7 @@ def test_a_checkpoint_that_was_kept_shows_that_an_instance_is_gone(tmp_path: Pat
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     for against in ((), ("--against", signed), ("--against", str(kept))):
         done = interlock("audit", "verify", "--database", url, *against, cwd=tmp_path)
-        assert (done.returncode, "all that checkpoint 1 has signed is there" in done.stdout) == (0, True)
+        assert (done.returncode, "everything that checkpoint 1 signed is there" in done.stdout) == (0, True)
     with sqlite3.connect(tmp_path / "sample.db") as conn:
         conn.execute("DROP TRIGGER history_no_delete")
         [(it,)] = conn.execute("SELECT id FROM instance LIMIT 1").fetchall()

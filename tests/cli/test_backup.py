@@ -61,7 +61,7 @@ def test_a_history_that_is_not_whole_is_told(post: Path) -> None:
         conn.execute("UPDATE history SET actor = 'user:mallory' WHERE seq = 1")
     done = interlock(post, "backup", "b.zip", "--database", f"sqlite:///{post}")
     assert (done.code, "does not follow from the row before it" in done.out) == (1, True)
-    assert done.out.splitlines()[-1] == "the backup is as the database is, and the database's history is not whole"
+    assert done.out.splitlines()[-1] == "the backup matches the database, but the database's history is broken"
     assert (post.parent / "b.zip").exists()
 
 

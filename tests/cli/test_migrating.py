@@ -88,7 +88,7 @@ def test_what_is_applied_can_be_taken_back(url: str) -> None:
     done = migrate(url, "--apply", "--map", "signing=approving", "--reason", "release 2", "--as", "ann")
     assert (done.code, done.out.splitlines()[-2:]) == (
         1,
-        ["2 moved, 1 claimed by workers, 0 refused", "run it again when the workers are done with them"],
+        ["2 moved, 1 claimed by workers, 0 refused", "run it again when the workers have finished them"],
     )
     assert sorted(versions(url).values()) == [1, 2, 2]
     with Engine(url, [letter]) as engine:
@@ -116,7 +116,7 @@ def test_ctrl_c_ends_it_after_the_batch_at_hand(url: str, monkeypatch: pytest.Mo
     assert (done.code, done.err) == (130, "stopping after this batch; Ctrl-C again stops at once\n")
     assert done.out.splitlines()[-2:] == [
         "1 moved, 1 claimed by workers, 0 refused",
-        "stopped before the end; run it again to go on with the others",
+        "stopped before the end; run it again to continue",
     ]
     assert sorted(versions(url).values()) == [1, 1, 2]
     monkeypatch.undo()
@@ -151,14 +151,14 @@ def test_scripts_get_the_same_as_json(url: str) -> None:
     [
         ((), 2, "say either --plan or --apply"),
         (("--plan", "--apply"), 2, "say either --plan or --apply"),
-        (("--plan", "--map", "signing"), 2, "'signing' maps nothing"),
+        (("--plan", "--map", "signing"), 2, "'signing' is not a mapping"),
         (("--plan", "--map", "a=b", "--map", "a=c"), 2, "mapped twice"),
         (("--plan", "--map", "signing=moon"), 1, "version 2 has no state 'moon'"),
         (("--plan", "--to", "1"), 1, "this process has no code for letter version 1: state 'signing' is gone"),
         (("--plan", "--from", "9"), 1, "letter has no version 9"),
         (("--plan", "--since", "2026-01-01"), 2, "--since is for --back"),
-        (("--plan", "--back", "--to", "1"), 2, "leave --to and --map out"),
-        (("--plan", "--back", "--since", "soon"), 2, "'soon' is no moment"),
+        (("--plan", "--back", "--to", "1"), 2, "leave out --to and --map"),
+        (("--plan", "--back", "--since", "soon"), 2, "'soon' is not a time"),
     ],
 )
 def test_a_wrong_command_is_told_in_words(url: str, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_run_after_the_batch_at_hand(post: Post, monkeypatch: pyte
     done = call(post, "retention", "run", **AGE)
     assert (done.code, done.err) == (130, "stopping after this batch; Ctrl-C again stops at once\n")
     assert ["letter", "removed", "1"] in [line.split() for line in done.out.splitlines()]
-    assert done.out.splitlines()[-1] == "stopped before the end; run it again to go on"
+    assert done.out.splitlines()[-1] == "stopped before the end; run it again to continue"
     monkeypatch.undo()
     told = json.loads(call(post, "retention", "run", "--json", **AGE).out)
     assert (told["instances"], told["stopped"]) == ({"letter": 2}, False)
@@ -143,8 +143,8 @@ def test_erase_by_a_value(post: Post) -> None:
 def test_what_is_under_way_is_left_and_the_exit_code_says_so(post: Post) -> None:
     done = call(post, "erase", "bob", "--reason", "asked to")
     assert done.code == 1
-    assert f"{post[3]}  not erased: it has not ended" in done.out
-    assert "still in the history as whoever did something" in done.out
+    assert f"{post[3]}  not erased: it has not finished" in done.out
+    assert "still in the history, as the actor" in done.out
 
 
 def test_erase_one_instance(post: Post) -> None:
@@ -176,7 +176,7 @@ def test_the_history_is_kept_by_months_on_postgresql(postgres_url: str, tmp_path
     def partition(*arguments: str) -> Any:
         return command("db", "partition", *arguments, "--database", postgres_url, cwd=tmp_path)
 
-    assert "the history becomes the table history_before as it is" in partition("--plan").out
+    assert "the present history becomes the table history_before" in partition("--plan").out
     done = partition("--apply")
     assert (done.code, "4 tables" in done.out, "history_before" in done.out) == (0, True, True)
     assert "nothing to do" in partition("--apply").out

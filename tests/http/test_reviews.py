@@ -89,10 +89,10 @@ def test_reviews_are_found_by_machine_instance_name_and_workspace(desk: Desk) ->
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("after=nonsense", "'nonsense' is no cursor of this list"),
-        ("after=12_nonsense", "'nonsense' is no cursor of this list"),
-        ("after=-1_x", "is no cursor of this list"),
-        ("status=decided&after=12_x", "'12_x' is no cursor of this list"),
+        ("after=nonsense", "'nonsense' is not a cursor of this list"),
+        ("after=12_nonsense", "'nonsense' is not a cursor of this list"),
+        ("after=-1_x", "is not a cursor of this list"),
+        ("status=decided&after=12_x", "'12_x' is not a cursor of this list"),
         ("status=late", "query.status"),
         ("limit=0", "query.limit"),
         ("limit=501", "query.limit"),

@@ -26,7 +26,7 @@ GROUP = "interlock.registry"
 
 
 class Commands(TyperGroup):
-    """Our own commands, then those of the applications. Where an application has a name of ours, ours are meant."""
+    """Our own commands, then those of the applications. Our own win where names collide."""
 
     _lines: dict[str, str] | None = None
 
@@ -34,7 +34,7 @@ class Commands(TyperGroup):
         name = args[0]
         if name not in self.commands:
             application = _application(name, args)
-            if application is None:  # refused, with the names that are like it
+            if application is None:  # refused, with similar names
                 self.commands.update(self._listed())
             else:
                 self.commands[name] = _group(application)
@@ -47,7 +47,7 @@ class Commands(TyperGroup):
         return self.commands.get(cmd_name) or self._listed().get(cmd_name)
 
     def _listed(self) -> dict[str, TyperGroup]:
-        """A stand-in for each application that is not loaded yet, with its line for the list."""
+        """A placeholder for each application that is not loaded yet, with its line for the list."""
         if self._lines is None:
             self._lines = _lines()
         lines = self._lines.items()
@@ -58,7 +58,7 @@ class Commands(TyperGroup):
 
 
 def _lines() -> dict[str, str]:
-    """Application → its line in the list; one that cannot be loaded hides no other."""
+    """Application → its line in the list; one that cannot be loaded does not hide others."""
     found = {entry.name: _summary(entry.module) for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
     for spec in _configured(()):
         try:
@@ -85,7 +85,7 @@ def _summary(module: str) -> str:
 
 
 def _application(name: str, arguments: Sequence[str]) -> Application | None:
-    """The application of that name: installed, named by the configuration, or by `--app` behind the command."""
+    """The application of that name: installed, configured, or given with `--app` after the command."""
     for spec in [*(entry.value for entry in entry_points(group=GROUP, name=name)), *_configured(arguments)]:
         if found := _loaded(spec).get(name):
             return found
@@ -99,7 +99,7 @@ def _loaded(spec: str) -> dict[str, Application]:
 
 
 def _configured(arguments: Sequence[str]) -> list[str]:
-    """What `--app` and `apps` of the configuration name. A wrong configuration is left to the command to report."""
+    """The applications of `--app` and of the configuration. The command itself reports a wrong configuration."""
     import tomllib
 
     named = next(iter(_given("--config", arguments)), os.environ.get("INTERLOCK_CONFIG")) or "interlock.toml"
@@ -114,7 +114,7 @@ def _configured(arguments: Sequence[str]) -> list[str]:
 
 
 def _given(option: str, arguments: Sequence[str]) -> list[str]:
-    """The values of an option, read before the command that has it is known."""
+    """The values of an option, read before the command is known."""
     after = [value for name, value in pairwise(arguments) if name == option]
     return after + [one.partition("=")[2] for one in arguments if one.startswith(f"{option}=")]
 

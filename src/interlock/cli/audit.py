@@ -1,4 +1,4 @@
-"""`interlock audit`: the proof that the history is whole, and the checkpoints that it is proven against."""
+"""`interlock audit`: verify the history, and sign checkpoints of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from interlock.engine import Verdict
     from interlock.engine.audit.checkpoints import Checkpoint
 
-app = typer.Typer(rich_markup_mode=None, help="The audit: prove that nobody changed the history.", no_args_is_help=True)
+app = typer.Typer(
+    rich_markup_mode=None, help="The audit: verify that nobody changed the history.", no_args_is_help=True
+)
 
 
 @app.command()
@@ -23,18 +25,16 @@ def verify(
     instance: Annotated[UUID | None, typer.Option("--instance", help="Only this instance.")] = None,
     files: Annotated[
         list[Path] | None,
-        typer.Option("--file", help="An archive of the retention instead; with --database compared with it."),
+        typer.Option("--file", help="Verify an archive instead; with --database, compare it with the database."),
     ] = None,
     against: Annotated[
         str,
-        typer.Option(
-            "--against", help="A checkpoint that was kept elsewhere, or a file of them.", show_default="audit.file"
-        ),
+        typer.Option("--against", help="A checkpoint kept elsewhere, or a file of them.", show_default="audit.file"),
     ] = "",
     database: Database = DEFAULT_DATABASE,
     config: Config = None,
 ) -> None:
-    """Walk every hash chain, replay every history, compare every checkpoint; exit code 1 if something does not fit."""
+    """Verify every hash chain, replay every history, compare every checkpoint. Exit code 1 if something is wrong."""
     if files:
         _files(files, database)
         return
@@ -68,11 +68,11 @@ def verify(
                 for part in anchored.verify(store, signing.find(settings), kept):
                     found += part
                     progress.advance(bar)
-    _tell(found, against=max(kept, key=lambda one: one.no, default=None))
+    _report(found, against=max(kept, key=lambda one: one.no, default=None))
 
 
 def _kept(settings: Settings, against: str) -> list[Checkpoint]:
-    """What was named, else all of the file that checkpoints are written to."""
+    """The named checkpoints, or all of the configured file."""
     from interlock.engine.audit import checkpoints
 
     if against:
@@ -84,12 +84,12 @@ def _kept(settings: Settings, against: str) -> list[Checkpoint]:
 @app.command()
 def checkpoint(
     new_key: Annotated[
-        bool, typer.Option("--new-key", help="The former key is lost: sign with the one that is here from now on.")
+        bool, typer.Option("--new-key", help="The old key is lost: sign with the present one from now on.")
     ] = False,
     database: Database = DEFAULT_DATABASE,
     config: Config = None,
 ) -> None:
-    """Sign the history as it is now, and print the checkpoint; workers do the same every ten minutes."""
+    """Sign the history as it is now, and print the checkpoint. Workers do the same every ten minutes."""
     from interlock.engine.audit import checkpoints
 
     settings = audit_settings(database, config)
@@ -106,7 +106,7 @@ def checkpoint(
 
 @app.command()
 def key(database: Database = DEFAULT_DATABASE, config: Config = None) -> None:
-    """Make the audit key where there is none, readable by you alone; say where it is, never what it is."""
+    """Create the audit key if there is none, readable only by you; print where it is, never the key."""
     from interlock.engine.audit import signing
 
     settings = audit_settings(database, config)
@@ -122,11 +122,11 @@ def key(database: Database = DEFAULT_DATABASE, config: Config = None) -> None:
     assert known is not None, "it was just made"
     typer.echo(f"{'made' if new else 'there is'} the audit key {known.id} in {file}")
     if new:
-        typer.echo("give the same file to every process of this database, and keep a copy where the database is not")
+        typer.echo("give the same file to every process of this database, and keep a copy away from the database")
 
 
 def _files(files: list[Path], database: str) -> None:
-    """Lines of archives, each by itself."""
+    """Verify the lines of archives, one by one."""
     from contextlib import nullcontext
 
     from interlock.console.printing import bars
@@ -140,16 +140,16 @@ def _files(files: list[Path], database: str) -> None:
             for part in archive.verify(file, store):
                 found += part
                 progress.advance(bar)
-    _tell(found)
+    _report(found)
 
 
-def _tell(found: Verdict, *, against: Checkpoint | None = None) -> None:
+def _report(found: Verdict, *, against: Checkpoint | None = None) -> None:
     for problem in found.problems[:100]:
         typer.echo(f"BROKEN  {problem}")
     if len(found.problems) > 100:
         typer.echo(f"… and {len(found.problems) - 100} more")
     size = f"{found.instances} instances, {found.rows} history rows"
-    known = f", and all that checkpoint {against.no} has signed is there" if against else ""
+    known = f", and everything that checkpoint {against.no} signed is there" if against else ""
     whole = f"whole: {size}, every chain and every replay{known}"
     typer.echo(f"{len(found.problems)} problems in {size}" if found.problems else whole)
     for note in found.notes:

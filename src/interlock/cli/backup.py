@@ -1,4 +1,4 @@
-"""`interlock backup` and `interlock restore`: everything into one file, and back into either kind of database."""
+"""`interlock backup` and `interlock restore`: everything in one file, and back into SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -28,28 +28,29 @@ if TYPE_CHECKING:
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="Where to; a new file.")],
+    file: Annotated[Path, typer.Argument(help="The new file to write.")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Do not restore it on trial; every byte is read again all the same.")
+        bool, typer.Option("--quick", help="Skip the trial restore; every byte is still read again.")
     ] = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Write everything to one file while others work, then prove it: restored on trial, every history verified."""
+    """Write everything to one file while others work, then test it: restore it on trial and verify every history."""
     from interlock.store.backup import write
 
     with store_of(database, apps) as store, _progress_bar() as progress:
         manifest = write(store, file, progress)
     size = file.stat().st_size
-    typer.echo(f"{file}: {_told(manifest)}, {size:,} bytes")
+    typer.echo(f"{file}: {_summary(manifest)}, {size:,} bytes")
     if not quick:
         _prove(file, manifest, audit_keys(database, apps=apps), apps)
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `interlock backup` has written.")],
+    file: Annotated[Path, typer.Argument(help="A file that `interlock backup` wrote.")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Remove what the database has; without it, it must be empty.")
+        bool,
+        typer.Option("--replace", help="Replace the content of the database; without it, the database must be empty."),
     ] = False,
     halt: Annotated[
         bool, typer.Option("--halt", help="Leave every machine halted, so that you can look around first.")
@@ -62,7 +63,7 @@ def restore(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Fill a database from a backup, all of it or nothing; SQLite or PostgreSQL, whatever it was made from."""
+    """Restore a backup into an SQLite or PostgreSQL database, all of it or nothing."""
     from interlock.machine import USER, Actor
     from interlock.store.restoring import restore
 
@@ -73,14 +74,14 @@ def restore(
         manifest = restore(
             store, file, applications=loaded, without=without or (), replace=replace, halted_by=actor, progress=progress
         )
-    typer.echo(f"restored: {_told(manifest)}, made {when(manifest.made_at)} UTC")
+    typer.echo(f"restored: {_summary(manifest)}, made {when(manifest.made_at)} UTC")
     problems = _verify(where, audit_keys(database, apps=apps))
     if halt:
         typer.echo("all machines are halted: no work starts until somebody resumes them on the page Halt")
     raise typer.Exit(1 if problems else 0)
 
 
-def _told(manifest: Manifest) -> str:
+def _summary(manifest: Manifest) -> str:
     return (
         f"schema {manifest.schema}, {manifest.count('instance'):,} instances, "
         f"{manifest.count('history'):,} history rows, {manifest.rows:,} rows in all"
@@ -96,7 +97,7 @@ def _progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def _opened(where: str) -> Iterator[Store]:
-    """The database; a file that was made for nothing is removed again."""
+    """Open the database; a new file is removed again after an error."""
     from interlock.store import open_store
     from interlock.store.database import file_of
 
@@ -113,7 +114,7 @@ def _opened(where: str) -> Iterator[Store]:
 
 
 def _prove(file: Path, manifest: Manifest, keys: Keys | None, apps: list[str] | None) -> None:
-    """Restore it into a database of its own, beside it, and look whether every history is whole."""
+    """Restore it into a temporary database and verify every history."""
     import tempfile
 
     from interlock.store import open_store
@@ -122,19 +123,19 @@ def _prove(file: Path, manifest: Manifest, keys: Keys | None, apps: list[str] | 
     loaded = registry_of(apps).applications
     without = sorted(manifest.applications.keys() - loaded.keys())
     if without:
-        typer.echo(f"not restored on trial, for their code is not loaded: the tables of {', '.join(without)}")
+        typer.echo(f"not tested, because their code is not loaded: the tables of {', '.join(without)}")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.absolute().parent) as folder:
         where = f"sqlite:///{folder}/trial.db"
         with open_store(where, durability="normal", wakeup="poll") as store, _progress_bar() as progress:
             restore(store, file, applications=loaded.values(), without=without, progress=progress)
         problems = _verify(where, keys)
     if problems:
-        typer.echo("the backup is as the database is, and the database's history is not whole")
+        typer.echo("the backup matches the database, but the database's history is broken")
         raise typer.Exit(1)
 
 
 def _verify(where: str, keys: Keys | None) -> int:
-    """Walk every chain and every checkpoint; how many problems there are."""
+    """Verify every chain and checkpoint; returns the number of problems."""
     from interlock.engine import Verdict
     from interlock.engine.audit import anchored, verifying
     from interlock.store import open_store

@@ -12,7 +12,7 @@ app = typer.Typer(rich_markup_mode=None, help="The configuration: check it, show
 
 @app.command()
 def check(config: Config = None) -> None:
-    """Read the file and the environment, load the machines, reach the database; exit code 1 when something is wrong."""
+    """Read the settings, load the machines, connect to the database. Exit code 1 if something is wrong."""
     import sqlalchemy as sa
 
     from interlock.config import load
@@ -40,7 +40,7 @@ def check(config: Config = None) -> None:
 
 @app.command()
 def show(config: Config = None, in_json: Json = False) -> None:
-    """Print every setting as it is in force."""
+    """Print every setting in force."""
     from interlock.config import load, shown
 
     plain = shown(load(config))

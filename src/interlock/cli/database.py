@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from interlock.store.migrate import BranchStatus
 
 app = typer.Typer(
-    rich_markup_mode=None, help="The database: bring its schema up to date, see how it stands.", no_args_is_help=True
+    rich_markup_mode=None, help="The database: upgrade its schema, show its version.", no_args_is_help=True
 )
 app.command("partition")(partition)
 
 
 @app.command("migrate")
 def migrate_(database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
-    """Create or upgrade the tables, of the core and of every application; safe to run again, and while others run."""
+    """Create or upgrade the tables of the core and of every application. Safe to repeat, and while others run."""
     from interlock.store import migrate, open_store
 
     applications = list(registry_of(apps).applications.values())
@@ -39,7 +39,7 @@ def migrate_(database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
 
 @app.command()
 def status(database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
-    """Show the schema of the database and of this code, core and applications; exit code 1 when they differ."""
+    """Show the schema versions of the database and of this code. Exit code 1 if they differ."""
     from interlock.store import StoreError, migrate, open_store
     from interlock.store.database import file_of
 

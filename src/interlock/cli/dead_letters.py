@@ -18,7 +18,7 @@ app = typer.Typer(rich_markup_mode=None, help="Dead letters: list, retry, resolv
 MachineName = Annotated[str | None, typer.Option("--machine", help="Only of this machine.")]
 Fingerprint = Annotated[str | None, typer.Option("--fingerprint", help="Only with this fingerprint of the error.")]
 ErrorType = Annotated[str | None, typer.Option("--error", help="Only with this type of error.")]
-One = Annotated[UUID | None, typer.Argument(help="One dead letter; or choose many by the options.")]
+One = Annotated[UUID | None, typer.Argument(help="One dead letter; or select many with the options.")]
 Note = Annotated[str, typer.Option("--note", help="Why; it is kept.")]
 
 
@@ -38,7 +38,7 @@ def list_(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """List open dead letters, the newest first."""
+    """List open dead letters, newest first."""
     with opened(database, apps) as engine:
         found = engine.dead_letters.find(_filter(machine, fingerprint, error), limit=limit)
     if in_json:
@@ -72,7 +72,7 @@ def retry(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Do the failed step again, for one or for all that match."""
+    """Retry the failed step, of one or of all that match."""
     _act("retry", letter, _filter(machine, fingerprint, error), note, user, database, apps)
 
 
@@ -87,7 +87,7 @@ def resolve(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Close what was put right elsewhere, one or all that match."""
+    """Close what was fixed elsewhere, one or all that match."""
     _act("resolve", letter, _filter(machine, fingerprint, error), note, user, database, apps)
 
 
@@ -102,7 +102,7 @@ def discard(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Close what is not worth doing, one or all that match."""
+    """Close what nobody needs, one or all that match."""
     _act("discard", letter, _filter(machine, fingerprint, error), note, user, database, apps)
 
 

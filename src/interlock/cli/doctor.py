@@ -1,4 +1,4 @@
-"""`interlock doctor`: how the database and the work are, and what to do about it."""
+"""`interlock doctor`: check the database and the work, and say what to do."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MARKS = {"OK": "ok", "WARNING": "WARNING", "PROBLEM": "PROBLEM"}
 
 
 def doctor(
-    fast: Annotated[bool, typer.Option("--fast", help="Leave out what reads the whole file (SQLite).")] = False,
-    sizes: Annotated[bool, typer.Option("--sizes", help="Every table and index, not only the biggest.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Skip the checks that read the whole file (SQLite).")] = False,
+    sizes: Annotated[bool, typer.Option("--sizes", help="Show every table and index, not only the biggest.")] = False,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Look at the database and the work; nothing is written. Exit code 0 all is well, 1 warnings, 2 problems."""
+    """Check the database and the work; write nothing. Exit code 0: all is well, 1: warnings, 2: problems."""
     found = _look(database, apps, fast=fast)
     if in_json:
         as_json(
@@ -58,7 +58,7 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
                 findings += work_health.check(engine, audit_settings(database, apps=apps))
             return Health(tuple(findings), health.sizes)
     except StoreError as error:
-        do = "see that it runs, and what the configuration says: interlock config check"
+        do = "check that it runs, and the configuration: interlock config check"
         return Health((Finding(Level.PROBLEM, "database", str(error), do),), ())
 
 
@@ -66,7 +66,7 @@ def _print(found: Health, *, everything: bool) -> None:
     from interlock.store.health import size_text
 
     worst_first = sorted(found.findings, key=lambda finding: -finding.level)
-    table(("", "what", "how it is"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first])
+    table(("", "check", "result"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first])
     todo = [finding for finding in worst_first if finding.do]
     if todo:
         typer.echo("\nWhat to do:")

@@ -1,4 +1,4 @@
-"""`interlock erase`: a person's data goes, the proof of what happened stays."""
+"""`interlock erase`: remove a person's data, keep the proof of what happened."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 def erase(
     value: Annotated[
-        str | None, typer.Argument(help="A mail address, a name: every instance that has it anywhere.")
+        str | None, typer.Argument(help="A mail address or a name: every instance that contains it.")
     ] = None,
-    instance: Annotated[UUID | None, typer.Option("--instance", help="This one instance instead.")] = None,
+    instance: Annotated[UUID | None, typer.Option("--instance", help="One instance instead.")] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be erased.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     in_json: Json = False,
     name: As = "",
     database: Database = DEFAULT_DATABASE,
     config: Config = None,
 ) -> None:
-    """Erase a person's data from instances that have ended; the chain still verifies. Exit code 1: some are left."""
+    """Erase a person's data from finished instances; the chain still verifies. Exit code 1 if some are left."""
     from interlock.config import load
     from interlock.engine.retention.erasing import Erased, Erasing
     from interlock.engine.retention.policies import Policy
@@ -68,25 +68,27 @@ def erase(
 def _print(report: Erased, dry_run: bool) -> None:
     verb = "would be erased" if dry_run else "erased"
     rows = [(str(one), verb) for one in report.instances]
-    rows += [(str(one), "not erased: it has not ended; cancel it or wait, then erase again") for one in report.at_work]
+    rows += [
+        (str(one), "not erased: it has not finished; cancel it or wait, then erase again") for one in report.at_work
+    ]
     if rows:
         table(("instance", ""), rows)
     for name, count in report.what.items():
         typer.echo(f"{count:>7,}  rows of {name}")
     for digest in report.shared:
-        typer.echo(f"artifact {digest} stays: others refer to it, too")
+        typer.echo(f"artifact {digest} stays: other instances use it, too")
     for name, count in report.stays.items():
         typer.echo(f"{count:>7,}  still in {STAYS.get(name, name)}")
     for path, lines in report.archives.items():
-        typer.echo(f"{len(lines):>7,}  lines of {path}: an archive is yours to deal with")
+        typer.echo(f"{len(lines):>7,}  lines of {path}: erase them from the archive yourself")
     typer.echo(f"{len(report.instances)} {verb}, {len(report.at_work)} left")
 
 
 STAYS = {
-    "history.actor": "the history as whoever did something: it is part of the chain",
+    "history.actor": "the history, as the actor: that is part of the chain",
     "person": "person: see interlock user",
-    "action": "action: what was done; it goes by age, see retention.actions",
-    "idempotency": "idempotency: answers to requests; they go after 7 days",
-    "alert": "alert: they go by age, see retention.alerts",
-    "outbox": "outbox: messages of no instance; they go by age, see retention.messages",
+    "action": "action: the action log; removed by age, see retention.actions",
+    "idempotency": "idempotency: stored answers; removed after 7 days",
+    "alert": "alert: removed by age, see retention.alerts",
+    "outbox": "outbox: messages without an instance; removed by age, see retention.messages",
 }

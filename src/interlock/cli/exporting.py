@@ -1,4 +1,4 @@
-"""`interlock export`: instances with their histories, as JSON lines or as a table of instances."""
+"""`interlock export`: instances with their histories as JSON lines, or instances as CSV."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ class Format(StrEnum):
 
 
 def export(
-    file: Annotated[Path | None, typer.Argument(help="Where to; without it, the standard output.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="The file to write; without it, the standard output.")] = None,
     format: Annotated[
-        Format, typer.Option("--format", help="jsonl has everything, csv one line an instance.")
+        Format, typer.Option("--format", help="jsonl has everything; csv has one line per instance.")
     ] = Format.JSONL,
     machine: Annotated[str | None, typer.Option(help="Only of this machine.")] = None,
     state: Annotated[str | None, typer.Option(help="Only in this state.")] = None,
     workspace: Annotated[str | None, typer.Option(help="Only of this workspace.")] = None,
-    without_history: Annotated[bool, typer.Option("--without-history", help="Leave the histories out.")] = False,
+    without_history: Annotated[bool, typer.Option("--without-history", help="Leave out the histories.")] = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Write instances, the newest first, each with its history; page by page, so that nothing is held up."""
+    """Write instances, newest first, each with its history. It reads page by page and blocks nobody."""
     from rich.console import Console
     from rich.progress import Progress
 
     from interlock.engine.listing import Where
 
     where = Where(machine=machine, state=state, workspace=workspace)
-    # The database first: a file that is there is not emptied for nothing.
+    # The database first: if it cannot be opened, an existing file keeps its content.
     with (
         opened(database, apps) as engine,
         _target(file) as target,
@@ -91,7 +91,7 @@ def _csv(target: TextIO) -> Any:
     writer.writeheader()
 
     def write(instance: Instance) -> None:
-        # A cell that begins like a formula would be run by a spreadsheet.
+        # A spreadsheet would run a cell that begins like a formula.
         row = {name: _harmless(value) for name, value in described(instance).items()}
         writer.writerow(row)
 
@@ -107,12 +107,12 @@ def _jsonl(target: TextIO, engine: Engine, *, history: bool) -> Any:
     from dataclasses import asdict
 
     def write(instance: Instance) -> None:
-        told = described(instance)
+        record = described(instance)
         if history:
             rows: list[Any] = []
             while page := engine.history(instance.id, after=rows[-1].seq if rows else 0):
                 rows += page
-            told["history"] = [asdict(row) for row in rows]
-        target.write(json.dumps(told, default=str, ensure_ascii=False) + "\n")
+            record["history"] = [asdict(row) for row in rows]
+        target.write(json.dumps(record, default=str, ensure_ascii=False) + "\n")
 
     return write

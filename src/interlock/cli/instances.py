@@ -25,14 +25,14 @@ def list_(
     state: Annotated[str | None, typer.Option(help="Only in this state.")] = None,
     error: Annotated[str | None, typer.Option(help="Only with a last error of this type.")] = None,
     key: Annotated[str | None, typer.Option(help="Only with this key.")] = None,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only those not at rest.")] = False,
-    after: Annotated[UUID | None, typer.Option(help="The cursor of the page before.")] = None,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only unfinished ones.")] = False,
+    after: Annotated[UUID | None, typer.Option(help="The cursor of the previous page.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """List instances, the newest first."""
+    """List instances, newest first."""
     from interlock.engine.listing import Where
 
     where = Where(machine=machine, state=state, error=error, key=key, finished=False if unfinished else None)
@@ -45,7 +45,7 @@ def list_(
         as_json({"instances": shown, "count": total.n, "exact": total.exact, "next": following})
         return
     table(
-        ("id", "machine", "state", "in it since (UTC)", "key", "error"),
+        ("id", "machine", "state", "since (UTC)", "key", "error"),
         [
             (str(i.id), i.machine, i.state, when(i.entered_at), i.key or "", (i.error or {}).get("type", ""))
             for i in page.instances
@@ -57,7 +57,7 @@ def list_(
 
 @app.command()
 def show(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
-    """Show one instance: where it is, why, its data and what can be done."""
+    """Show one instance: its state and why, its data, and what can be done."""
     with opened(database, apps) as engine:
         found, why = engine.get(instance), engine.explain(instance)
     if in_json:
@@ -70,7 +70,7 @@ def show(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATAB
 
 @app.command()
 def explain(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
-    """Say why it is where it is, what comes by itself, and who can do something."""
+    """Explain why it is in its state, what happens automatically, and who can act."""
     with opened(database, apps) as engine:
         why = engine.explain(instance)
     if in_json:
@@ -87,23 +87,23 @@ def explain(instance: Id, in_json: Json = False, database: Database = DEFAULT_DA
 
 @app.command()
 def history(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
-    """Print what happened to it, in order."""
+    """Print its history, in order."""
     with opened(database, apps) as engine:
         engine.get(instance)
         rows: list[HistoryRow] = []
         while page := engine.history(instance, after=rows[-1].seq if rows else 0):
             rows += page
     if in_json:
-        as_json([_told(row) for row in rows])
+        as_json([_as_json_row(row) for row in rows])
         return
     for row in rows:
         move = f"{row.from_state} → {row.to_state}" if row.from_state and row.to_state else row.to_state or ""
         why = _why(row.payload)
-        told = f"{row.kind} {move}".strip() + (f" by {row.event!r}" if row.event else "")
-        typer.echo(f"{row.seq:>4}  {when(row.at)}  {told}, {row.actor.partition(':')[0]}{': ' + why if why else ''}")
+        change = f"{row.kind} {move}".strip() + (f" by {row.event!r}" if row.event else "")
+        typer.echo(f"{row.seq:>4}  {when(row.at)}  {change}, {row.actor.partition(':')[0]}{': ' + why if why else ''}")
 
 
-def _told(row: HistoryRow) -> dict[str, Any]:
+def _as_json_row(row: HistoryRow) -> dict[str, Any]:
     return {
         "seq": row.seq,
         "at": when(row.at),
@@ -126,9 +126,9 @@ def _why(payload: dict[str, Any]) -> str:
 @app.command()
 def fire(
     instance: Id,
-    event: Annotated[str, typer.Argument(help="The event; a wrong one is answered with what is allowed.")],
+    event: Annotated[str, typer.Argument(help="The event; an error lists the allowed ones.")],
     data: Annotated[str | None, typer.Option(help="Fields to set, as a JSON object.")] = None,
-    expected_seq: Annotated[int | None, typer.Option(help="Refuse it if the instance has moved on since.")] = None,
+    expected_seq: Annotated[int | None, typer.Option(help="Refuse if the instance has changed since.")] = None,
     reason: Reason = "",
     user: As = "",
     in_json: Json = False,
@@ -160,7 +160,7 @@ def pause(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Stop work on it until somebody resumes it."""
+    """Stop work on an instance until somebody resumes it."""
     from interlock.machine import USER, Actor
 
     with opened(database, apps) as engine:
@@ -176,7 +176,7 @@ def resume(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Let a paused one go on where it was."""
+    """Resume a paused instance."""
     from interlock.machine import USER, Actor
 
     with opened(database, apps) as engine:
@@ -192,7 +192,7 @@ def cancel(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Take the declared way to the machine's state for cancelled work."""
+    """Move an instance to its machine's state for cancelled work."""
     from interlock.machine import USER, Actor
 
     with opened(database, apps) as engine:

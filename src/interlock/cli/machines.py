@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 @app.command("list")
 def list_(apps: App = None) -> None:
-    """List every machine with its states and transitions counted."""
+    """List every machine with the number of its states and transitions."""
     from rich.console import Console
     from rich.table import Table
 
@@ -57,7 +57,7 @@ def show(
 
 
 def _version(database: str, apps: list[str] | None, name: str, digest: str) -> int:
-    """The version that the database knows this life cycle by; 1 where there is no database yet."""
+    """The version of this life cycle in the database; 1 without a database."""
     import sqlalchemy as sa
 
     from interlock.store import migrate, open_store

@@ -1,4 +1,4 @@
-"""`interlock machine migrate`: running instances to another version of their machine, planned first, and back."""
+"""`interlock machine migrate`: move running instances to another version of their machine, and back."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 def migrate(
     name: Annotated[str, typer.Argument(help="The machine.")],
-    plan: Annotated[bool, typer.Option("--plan", help="Tell what would be done; nothing is changed.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show what would be done; change nothing.")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Do it.")] = False,
     back: Annotated[
-        bool, typer.Option("--back", help="Undo migrations, where nothing has happened to the instance since.")
+        bool, typer.Option("--back", help="Undo migrations of instances that have not changed since.")
     ] = False,
     source: Annotated[int | None, typer.Option("--from", help="Only instances of this version.")] = None,
     to: Annotated[
-        int | None, typer.Option("--to", help="To this version; without it, to that of the code.", show_default=False)
+        int | None, typer.Option("--to", help="The target version; without it, that of the code.", show_default=False)
     ] = None,
     maps: Annotated[
         list[str] | None,
-        typer.Option("--map", help="old=new: where a state's instances go; may be given several times."),
+        typer.Option("--map", help="old=new: the new state for instances of a state; may be given several times."),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", help="With --back: only migrations since this moment, as 2026-11-15T12:00Z."),
+        typer.Option("--since", help="With --back: only migrations since this time, as 2026-11-15T12:00Z."),
     ] = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, max=5000, help="Instances in one transaction.")] = 200,
+    batch: Annotated[int, typer.Option("--batch", min=1, max=5000, help="Instances per transaction.")] = 200,
     wait: Annotated[
-        float, typer.Option("--wait", min=0, help="Seconds in which what workers hold is tried again.")
+        float, typer.Option("--wait", min=0, help="Seconds to wait for instances that workers hold.")
     ] = 60.0,
     workspace: Annotated[str | None, typer.Option("--workspace", help="Only of this workspace.")] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")] = "",
@@ -46,14 +46,14 @@ def migrate(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Move running instances to another version. Exit code 1 when some cannot be moved, or are still busy."""
+    """Move running instances to another version. Exit code 1 if some cannot be moved or are still busy."""
     from interlock.engine.versions import migrating
     from interlock.machine import USER, Actor
 
     if plan == apply:
         raise typer.BadParameter("say either --plan or --apply")
     if back and (to is not None or maps):
-        raise typer.BadParameter("--back goes where the instances came from; leave --to and --map out")
+        raise typer.BadParameter("--back moves instances to where they came from; leave out --to and --map")
     if since is not None and not back:
         raise typer.BadParameter("--since is for --back")
     renamed = _maps(maps or [])
@@ -88,11 +88,11 @@ def migrate(
                 report = migrating.apply(
                     engine, way, actor, reason=reason, batch=batch, patience=wait, stopping=stopping, **options
                 )
-        told = _told(engine, name, way, report, applied=apply)
+        shown = _report_json(engine, name, way, report, applied=apply)
     if in_json:
-        as_json(told)
+        as_json(shown)
     else:
-        _print(told, applied=apply)
+        _print(shown, applied=apply)
     if report.stopped:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(1 if report.refused or (apply and report.busy) else 0)
@@ -103,7 +103,7 @@ def _maps(given: list[str]) -> dict[str, str]:
     for one in given:
         old, equals, new = (part.strip() for part in one.partition("="))
         if not (old and equals and new):
-            raise typer.BadParameter(f"{one!r} maps nothing; write it as --map old=new")
+            raise typer.BadParameter(f"{one!r} is not a mapping; write it as --map old=new")
         if found.get(old, new) != new:
             raise typer.BadParameter(f"state {old!r} is mapped twice, to {found[old]!r} and to {new!r}")
         found[old] = new
@@ -118,12 +118,12 @@ def _moment(since: str | None) -> int:
     try:
         found = datetime.fromisoformat(since)
     except ValueError:
-        raise typer.BadParameter(f"{since!r} is no moment; write it as 2026-11-15T12:00Z") from None
+        raise typer.BadParameter(f"{since!r} is not a time; write it as 2026-11-15T12:00Z") from None
     return micros(found if found.tzinfo is not None else found.replace(tzinfo=UTC))
 
 
-def _told(engine: Engine, name: str, way: Route | None, report: Report, *, applied: bool) -> dict[str, Any]:
-    """The report as scripts see it."""
+def _report_json(engine: Engine, name: str, way: Route | None, report: Report, *, applied: bool) -> dict[str, Any]:
+    """The report for scripts."""
     from interlock.console.printing import when
 
     stranded = engine.core.stranded
@@ -149,10 +149,10 @@ def _told(engine: Engine, name: str, way: Route | None, report: Report, *, appli
     }
 
 
-def _print(told: dict[str, Any], *, applied: bool) -> None:
-    """For people: where everything goes first, then what stands in the way."""
-    if told["versions"]:
-        typer.echo(f"{told['machine']}: versions")
+def _print(shown: dict[str, Any], *, applied: bool) -> None:
+    """The report for people: first what moves, then what cannot."""
+    if shown["versions"]:
+        typer.echo(f"{shown['machine']}: versions")
         table(
             ("version", "digest", "since (UTC)", "this code"),
             [
@@ -162,36 +162,36 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
                     v["since"],
                     "serves it" if v["served"] else "does not serve it",
                 )
-                for v in told["versions"]
+                for v in shown["versions"]
             ],
         )
-        for v in told["versions"]:
+        for v in shown["versions"]:
             for problem in v["problems"]:
                 typer.echo(f"  version {v['version']}: {short(problem, 150)}")
-    moved, refused = sum(one["count"] for one in told["moved"]), sum(one["count"] for one in told["refused"])
-    busy = sum(one["count"] for one in told["busy"])
-    if told["moved"]:
+    moved, refused = sum(one["count"] for one in shown["moved"]), sum(one["count"] for one in shown["refused"])
+    busy = sum(one["count"] for one in shown["busy"])
+    if shown["moved"]:
         typer.echo("\nmoved" if applied else "\nwould be moved")
         table(
             ("from", "state", "to", "state", "instances"),
             [
                 (str(m["from_version"]), m["from"], str(m["to_version"]), m["to"], f"{m['count']:,}")
-                for m in told["moved"]
+                for m in shown["moved"]
             ],
         )
     for title, key, columns in (
         ("data", "fields", ("field", "what")),
         ("timers", "timers", ("state", "change")),
         ("reviews", "reviews", ("state", "what")),
-        ("claimed by workers, left alone for now", "busy", ("version", "state")),
+        ("claimed by workers, skipped for now", "busy", ("version", "state")),
     ):
-        if told[key]:
+        if shown[key]:
             typer.echo(f"\n{title}")
-            rows = [(*(str(one[column]) for column in columns), f"{one['count']:,}") for one in told[key]]
+            rows = [(*(str(one[column]) for column in columns), f"{one['count']:,}") for one in shown[key]]
             table((*columns, "instances"), rows)
-    if told["refused"]:
-        typer.echo("\nstay as they are" if applied else "\nwould stay as they are")
-        for one in told["refused"]:
+    if shown["refused"]:
+        typer.echo("\nnot moved" if applied else "\nwould not be moved")
+        for one in shown["refused"]:
             typer.echo(
                 f"  version {one['version']}, {short(one['state'])}: {one['count']:,}: {short(one['reason'], 200)}"
             )
@@ -202,7 +202,7 @@ def _print(told: dict[str, Any], *, applied: bool) -> None:
     typer.echo(
         f"\n{moved:,} {done}, {busy:,} claimed by workers, {refused:,} {'refused' if applied else 'would be refused'}"
     )
-    if told["stopped"]:
-        typer.echo("stopped before the end; run it again to go on with the others")
+    if shown["stopped"]:
+        typer.echo("stopped before the end; run it again to continue")
     elif applied and busy:
-        typer.echo("run it again when the workers are done with them")
+        typer.echo("run it again when the workers have finished them")

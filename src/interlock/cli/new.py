@@ -22,7 +22,7 @@ def new(
         Path | None, typer.Option("--folder", help="Where to write it.", show_default="a folder of that name")
     ] = None,
 ) -> None:
-    """Write the skeleton of an application: machine, steps, models, endpoints, pages and tests that work."""
+    """Write a working skeleton of an application: machine, steps, models, endpoints, pages and tests."""
     from importlib.resources import files
 
     from interlock.machine import InterlockError
@@ -38,7 +38,7 @@ def new(
 
 
 def _check(name: str) -> None:
-    """Refuse a name that could not be installed beside what is there."""
+    """Refuse a name that conflicts with something installed."""
     import keyword
     import sys
     from importlib.metadata import packages_distributions
@@ -70,7 +70,7 @@ def _check(name: str) -> None:
 
 
 def _write(source: Traversable, target: Path, name: str) -> Iterator[Path]:
-    """Write every template below `source`, with the name in its place."""
+    """Write every template below `source`, with the application's name filled in."""
     target.mkdir(parents=True, exist_ok=True)
     for one in source.iterdir():
         if one.is_dir():

@@ -1,4 +1,4 @@
-"""`interlock db partition`: the history by months, on PostgreSQL."""
+"""`interlock db partition`: partition the history by month, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from interlock.console.printing import Json, as_json, table
 
 def partition(
     apply: Annotated[bool, typer.Option("--apply", help="Do it.")] = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Only say what would be done.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would be done.")] = False,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
 ) -> None:
-    """Keep the history by months, so that old ones go as a whole; nothing is copied, and work goes on meanwhile."""
+    """Partition the history by month, so that old months are dropped whole. Nothing is copied; work continues."""
     from interlock.machine import InterlockError
     from interlock.store import SystemClock, migrate, moment, partitions
 
@@ -51,10 +51,10 @@ def partition(
         typer.echo(f"done in {took:.1f} s: {made} tables" if made else "nothing to do")
     elif not found.partitioned:
         typer.echo(
-            "the history becomes the table history_before as it is; its rows are looked at once beside the load, and "
-            f"the tables change places under a lock of some milliseconds; then come {', '.join(found.missing)}"
+            "the present history becomes the table history_before; its rows are read once while work continues, and "
+            f"the tables are swapped under a lock of some milliseconds; then it creates {', '.join(found.missing)}"
         )
     else:
-        typer.echo(f"would make {', '.join(found.missing)}" if found.missing else "nothing to do")
+        typer.echo(f"would create {', '.join(found.missing)}" if found.missing else "nothing to do")
     if found.strays:
-        typer.echo(f"{found.strays:,} rows belong to no month and lie in history_other")
+        typer.echo(f"{found.strays:,} rows belong to no month and are in history_other")

@@ -1,4 +1,4 @@
-"""`interlock retention`: remove what ended long ago, after it was archived."""
+"""`interlock retention`: archive and remove what finished long ago."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from interlock.engine.retention.policies import Report
 
 app = typer.Typer(
-    rich_markup_mode=None, help="The retention: remove what ended long ago, see how it stands.", no_args_is_help=True
+    rich_markup_mode=None, help="The retention: remove what finished long ago, show its status.", no_args_is_help=True
 )
 
 
 @app.command()
 def run(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; nothing is written.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed; write nothing.")] = False,
     in_json: Json = False,
     name: As = "",
     database: Database = DEFAULT_DATABASE,
     config: Config = None,
 ) -> None:
-    """Archive and remove what the settings under `[retention]` do not keep; workers do the same every hour."""
+    """Archive and remove what the settings under `[retention]` do not keep. Workers do the same every hour."""
     from interlock.config import load
     from interlock.engine.retention.policies import Policy, Retention
     from interlock.machine import USER, Actor, InterlockError
@@ -45,17 +45,17 @@ def run(
         with bars(in_json) as progress:
             bar = progress.add_task("looking" if dry_run else "removing", total=None)
 
-            def told(report: Report) -> None:
+            def show(report: Report) -> None:
                 progress.update(bar, completed=report.instances.total())
 
             if dry_run:
-                report = retention.plan(told)
+                report = retention.plan(show)
             else:
                 progress.update(bar, total=retention.plan().instances.total())
                 with until_interrupted() as stopping:
-                    report = retention.run(told, stopping=stopping)
+                    report = retention.run(show, stopping=stopping)
     if report.busy:
-        raise InterlockError(f"another process is at it: {report.busy}")
+        raise InterlockError(f"another process is running the retention: {report.busy}")
     if in_json:
         as_json(
             {
@@ -88,11 +88,11 @@ def _print(report: Report, dry_run: bool) -> None:
     for path in report.files:
         typer.echo(f"archived  {path}")
     if report.stopped:
-        typer.echo("stopped before the end; run it again to go on")
+        typer.echo("stopped before the end; run it again to continue")
 
 
 def _add_up(engine: Engine) -> None:
-    """What was not added up yet would have to wait; where nobody adds up, nothing has to."""
+    """Add new history to the roll-ups first: rows that are not counted yet are not removed."""
     import sqlalchemy as sa
 
     from interlock.store.service_tables import cursor
@@ -106,7 +106,7 @@ def _add_up(engine: Engine) -> None:
 
 @app.command()
 def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config: Config = None) -> None:
-    """How long what is kept, who is at it now, and what the last runs did."""
+    """Show how long everything is kept, whether it is running, and what the last runs did."""
     from dataclasses import asdict
 
     import sqlalchemy as sa
@@ -149,7 +149,7 @@ def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config:
         )
         return
     table(("what", "kept for"), [*ages.items(), *others.items()])
-    typer.echo(f"\narchives in {folder}" + (f"\n{held.holder} is at it" if held else ""))
+    typer.echo(f"\narchives in {folder}" + (f"\n{held.holder} is running it" if held else ""))
     if runs:
         typer.echo()
         shown = [
@@ -162,4 +162,4 @@ def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config:
             )
             for run in runs
         ]
-        table(("started (UTC)", "by", "instances", "other rows", "archives, or what went wrong"), shown)
+        table(("started (UTC)", "by", "instances", "other rows", "archives, or the error"), shown)

@@ -1,4 +1,4 @@
-"""`interlock review`: what waits for a person's decision."""
+"""`interlock review`: list and decide open reviews."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
 from interlock.console.printing import As, Json, as_json, login, table, when
 
-app = typer.Typer(rich_markup_mode=None, help="Reviews: list what waits, decide.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="Reviews: list open ones, decide.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -23,7 +23,7 @@ def list_(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """List open reviews, the most urgent first."""
+    """List open reviews, most urgent first."""
     with opened(database, apps) as engine:
         found = engine.reviews.waiting(instance_id=instance, limit=limit)
     if in_json:
@@ -50,14 +50,14 @@ def list_(
 def decide(
     review: Annotated[UUID, typer.Argument(help="The review's id.")],
     decision: Annotated[str, typer.Argument(help="One of its decisions.")],
-    answer: Annotated[str | None, typer.Option(help="The form, as a JSON object.")] = None,
+    answer: Annotated[str | None, typer.Option(help="The filled-in form, as a JSON object.")] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")] = "",
     user: As = "",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Decide a review as a person; whoever is first, decides."""
+    """Decide a review as a person; the first decision counts."""
     from interlock.engine import InvalidData
     from interlock.machine import USER, Actor
 

@@ -1,4 +1,4 @@
-"""`interlock sample`: a small machine, run to its end, with progress and a report."""
+"""`interlock sample`: run a small machine to its end, with progress and a report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(
     count: Annotated[int, typer.Option("--count", min=1, max=100_000, help="How many parcels.")] = 200,
     data: Annotated[Path, typer.Option("--data", help="The folder for its database.")] = Path("data"),
 ) -> None:
-    """Run the sample machine: parcels are weighed, labelled, some cleared by a person, and shipped."""
+    """Run the sample machine: parcels are weighed, labelled, sometimes cleared by a person, and shipped."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -39,7 +39,7 @@ def run(
         decided = 0
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=console) as progress, Worker(engine):
-            bar = progress.add_task("parcels at rest", total=count)
+            bar = progress.add_task("parcels finished", total=count)
             while True:
                 decided += _decide(engine)
                 at_rest = sum(1 for i in _all(engine, ids) if i.finished_at is not None)
@@ -49,7 +49,7 @@ def run(
                 time.sleep(0.05)
         took = time.monotonic() - begun
         _report(console, engine, ids, decided, took)
-        typer.echo(f"the data is in {data / 'sample.db'}; look at it with: interlock audit verify --database {url}")
+        typer.echo(f"the data is in {data / 'sample.db'}; verify it with: interlock audit verify --database {url}")
 
 
 def _all(engine: Engine, ids: list[UUID]) -> list[Instance]:

@@ -1,4 +1,4 @@
-"""`interlock token`: keys to the API, for people's scripts and for agents."""
+"""`interlock token`: API tokens for people's scripts and for agents."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from interlock.people import TokenRow
 
 app = typer.Typer(
-    rich_markup_mode=None, help="Tokens: make them, see when they were used, revoke them.", no_args_is_help=True
+    rich_markup_mode=None, help="Tokens: create them, see their last use, revoke them.", no_args_is_help=True
 )
 
 
 def described(token: TokenRow) -> dict[str, Any]:
-    """A token as scripts see it, without its secret."""
+    """A token for scripts, without its secret."""
     return {
         "id": str(token.id),
         "workspace": token.workspace,
@@ -40,9 +40,9 @@ def described(token: TokenRow) -> dict[str, Any]:
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What it is for; the history keeps it.")],
+    name: Annotated[str, typer.Argument(help="What it is for; the history shows it.")],
     workspace: Where = "default",
-    person: Annotated[str | None, typer.Option("--user", help="It acts as this person, with their role.")] = None,
+    person: Annotated[str | None, typer.Option("--user", help="Acts as this person, with their role.")] = None,
     scopes: Annotated[
         list[str] | None,
         typer.Option(
@@ -51,13 +51,13 @@ def create(
             "fire:parcel, for one machine. May be given several times.",
         ),
     ] = None,
-    days: Annotated[int | None, typer.Option(min=1, max=3650, help="It is good for so many days.")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=3650, help="Expires after so many days.")] = None,
     user: As = "",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Make a token and print its secret, this once."""
+    """Create a token and print its secret; it is shown only once."""
     from datetime import timedelta
 
     from interlock.engine import InvalidData
@@ -65,7 +65,9 @@ def create(
     from interlock.store import moment
 
     if (person is None) == (not scopes):
-        raise InvalidData("a token acts as a person (--user ann) or is an agent's (--scope read); give one of the two")
+        raise InvalidData(
+            "a token acts as a person (--user ann) or belongs to an agent (--scope read); give one of the two"
+        )
     with opened(database, apps) as engine:
         people = People(engine)
         until = moment(engine.clock.now()) + timedelta(days=days) if days is not None else None
@@ -95,7 +97,7 @@ def list_(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """List tokens, the newest first, with their last use."""
+    """List tokens, newest first, with their last use."""
     from interlock.people import People
 
     with opened(database, apps) as engine:
@@ -131,7 +133,7 @@ def revoke(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Revoke a token; from now on it opens nothing."""
+    """Revoke a token; it stops working at once."""
     from interlock.people import People
 
     with opened(database, apps) as engine:

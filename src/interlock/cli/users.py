@@ -1,4 +1,4 @@
-"""`interlock user`, `interlock workspace` and `interlock login-link`: who may come in, and where."""
+"""`interlock user`, `interlock workspace` and `interlock login-link`: people, their roles and their logins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from interlock.people import People, Person
 
 app = typer.Typer(
-    rich_markup_mode=None, help="People: add them, set their roles, let them in or shut them out.", no_args_is_help=True
+    rich_markup_mode=None, help="People: add them, set their roles, enable or disable them.", no_args_is_help=True
 )
 workspaces = typer.Typer(
     rich_markup_mode=None, help="Workspaces: each has its own instances and people.", no_args_is_help=True
@@ -25,7 +25,7 @@ workspaces = typer.Typer(
 
 
 class RoleName(StrEnum):
-    """The roles, spelled here so that `--help` loads nothing of them."""
+    """The roles, repeated here so that `--help` loads nothing."""
 
     VIEWER = "viewer"
     REVIEWER = "reviewer"
@@ -41,14 +41,14 @@ FromInput = Annotated[
 
 
 def by(user: str) -> Actor:
-    """Whoever has the database at hand acts as its owner; the actions keep the name."""
+    """The actor of a command: whoever has the database acts as its owner, under this name."""
     from interlock.machine import OWNER, Actor
 
     return Actor(OWNER, user or login())
 
 
 def described(person: Person) -> dict[str, Any]:
-    """A person as scripts see them."""
+    """A person for scripts."""
     return {
         "id": str(person.id),
         "name": person.name,
@@ -61,7 +61,7 @@ def described(person: Person) -> dict[str, Any]:
 
 
 def _asked(from_input: bool) -> str | None:
-    """The password, from the input or from whoever sits at the terminal; None when there is neither."""
+    """The password from the standard input or the terminal; None if there is neither."""
     if from_input:
         return sys.stdin.readline().rstrip("\r\n")
     if not sys.stdin.isatty():
@@ -89,7 +89,7 @@ def add(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Add a person. Without a password they come in by a login link."""
+    """Add a person. Without a password they log in with a login link."""
     from interlock.people import People, Role
 
     with opened(database, apps) as engine:
@@ -157,7 +157,7 @@ def password_(
 def disable(
     name: Name, user: As = "", in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None
 ) -> None:
-    """Shut a person out at once: sessions end and tokens are revoked."""
+    """Disable a person at once: sessions end and tokens are revoked."""
     _changed(name, lambda people, it: people.disable(it.id, by=by(user)), "is disabled", in_json, database, apps)
 
 
@@ -165,7 +165,7 @@ def disable(
 def enable(
     name: Name, user: As = "", in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None
 ) -> None:
-    """Let a person in again; revoked tokens stay revoked."""
+    """Enable a person again; revoked tokens stay revoked."""
     _changed(name, lambda people, it: people.enable(it.id, by=by(user)), "is enabled", in_json, database, apps)
 
 
@@ -208,7 +208,7 @@ def _changed(
 @workspaces.command("add")
 def add_workspace(
     name: Annotated[str, typer.Argument(help="1 to 64 letters, digits and . _ @ -")],
-    title: Annotated[str, typer.Option(help="What people see; the name, if it is left out.")] = "",
+    title: Annotated[str, typer.Option(help="The title on pages; the name, if it is left out.")] = "",
     user: As = "",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
@@ -223,7 +223,7 @@ def add_workspace(
         as_json({"name": made.name, "title": made.title, "created_at": when(made.created_at)})
     else:
         typer.echo(
-            f"workspace {made.name} is there; let somebody in: interlock user role NAME owner --workspace {name}"
+            f"workspace {made.name} was added; give somebody a role: interlock user role NAME owner --workspace {name}"
         )
 
 
@@ -241,17 +241,19 @@ def list_workspaces(in_json: Json = False, database: Database = DEFAULT_DATABASE
 
 
 def _address(apps: list[str] | None) -> str:
-    """Where the service is, by the configuration."""
+    """The service's address in the configuration."""
     from interlock.config import load
 
     return load(apps=apps or ()).http.address()
 
 
 def login_link(
-    name: Annotated[str | None, typer.Argument(help="Whom to log in; the owner, if it is left out.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The person to log in; the owner, if it is left out.")] = None,
     url: Annotated[
         str,
-        typer.Option(help="Where the service is.", show_default="from the configuration, else http://127.0.0.1:8420"),
+        typer.Option(
+            help="The address of the service.", show_default="from the configuration, else http://127.0.0.1:8420"
+        ),
     ] = "",
     user: As = "",
     in_json: Json = False,

@@ -1,4 +1,4 @@
-"""`interlock worker`: the processes that do work."""
+"""`interlock worker`: run a worker, or list workers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(
 
 @app.command("list")
 def list_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
-    """List workers, the newest first, with their last heartbeat."""
+    """List workers, newest first, with their last heartbeat."""
     from interlock.engine import workers
 
     with opened(database, apps) as engine:
@@ -38,7 +38,7 @@ def list_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: Ap
         as_json([asdict(worker) for worker in found])
         return
     table(
-        ("id", "host", "process", "status", "started (UTC)", "last beat (UTC)", "queues"),
+        ("id", "host", "process", "status", "started (UTC)", "last heartbeat (UTC)", "queues"),
         [
             (str(w.id), w.host, str(w.pid), w.status, when(w.started_at), when(w.beat_at), ", ".join(w.queues))
             for w in found

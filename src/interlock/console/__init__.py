@@ -1,4 +1,4 @@
-"""What commands share, ours and an application's: options (`options`) and ways to print (`printing`).
+"""Shared by commands, ours and an application's: options (`options`) and output (`printing`).
 
 An application names a Typer app in `Application.commands`; `interlock NAME …` runs it. Only Typer is imported here:
 what a command needs, it imports when it runs.

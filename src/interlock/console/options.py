@@ -22,24 +22,24 @@ Database = Annotated[
     str,
     typer.Option(
         "--database",
-        help="Where the data is: sqlite:///file.db or postgresql://user@host/name.",
+        help="The database: sqlite:///file.db or postgresql://user@host/name.",
         show_default="from the configuration, else data/interlock.db",
     ),
 ]
 App = Annotated[
     list[str] | None,
-    typer.Option("--app", help="Machines of your own, as package.module:registry; may be given several times."),
+    typer.Option("--app", help="Your own machines, as package.module:registry; may be given several times."),
 ]
 Config = Annotated[
     Path | None,
     typer.Option("--config", envvar="INTERLOCK_CONFIG", help="The configuration file.", show_default="interlock.toml"),
 ]
 DEFAULT_DATABASE = ""
-"""Not named on the command line: the configuration says it."""
+"""Not given on the command line: the configuration decides."""
 
 
 def address(database: str, apps: list[str] | None = None) -> str:
-    """The database that is meant."""
+    """The address of the database."""
     if database:
         return database
     from interlock.config import load
@@ -48,7 +48,7 @@ def address(database: str, apps: list[str] | None = None) -> str:
 
 
 def parsed(where: str) -> URL:
-    """The address in its parts, if it is one."""
+    """The parsed address. Raises if it is none."""
     import sqlalchemy as sa
 
     from interlock.store import StoreError
@@ -71,7 +71,7 @@ def registry_of(apps: list[str] | None) -> Registry:
 
 @contextmanager
 def opened(database: str, apps: list[str] | None, config: Path | None = None) -> Iterator[Engine]:
-    """An engine on a database that is there and has our schema; nothing is created by looking."""
+    """An engine on an existing database with our schema; it creates nothing."""
     from interlock.engine import Engine
     from interlock.engine.audit import signing
 
@@ -84,7 +84,7 @@ def opened(database: str, apps: list[str] | None, config: Path | None = None) ->
 
 
 def audit_settings(database: str, config: Path | None = None, apps: list[str] | None = None) -> Settings:
-    """The settings, with the database that was named on the command line: its audit key may lie beside it."""
+    """The settings with the database of the command line: its audit key may be beside it."""
     from interlock.config import load
 
     return load(config, {"database": database} if database else None, apps=apps or ())
@@ -98,7 +98,7 @@ def audit_keys(database: str, config: Path | None = None, apps: list[str] | None
 
 @contextmanager
 def store_of(database: str, apps: list[str] | None = None) -> Iterator[Store]:
-    """A database that is there."""
+    """An existing database."""
     from interlock.store import StoreError, open_store
     from interlock.store.database import file_of
 
@@ -111,7 +111,7 @@ def store_of(database: str, apps: list[str] | None = None) -> Iterator[Store]:
 
 
 def with_demo(store: Store, registry: Registry) -> Registry:
-    """The machines; in a database that was filled by the demo the demo's, too, and in nobody else's."""
+    """The machines; with the demo's in a database that the demo filled."""
     from interlock.demo.mark import is_demo
     from interlock.store import migrate
 

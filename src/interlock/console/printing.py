@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 As = Annotated[
     str,
-    typer.Option("--as", envvar="INTERLOCK_USER", help="Who you are; the history keeps it.", show_default="your login"),
+    typer.Option("--as", envvar="INTERLOCK_USER", help="Your name; the history shows it.", show_default="your login"),
 ]
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
+"""The exit code after Ctrl-C, as in shells."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Plain columns: nothing is cut, so that an id can be copied and a line found with grep."""
+    """Plain columns, nothing cut: ids can be copied and lines found with grep."""
     from interlock.machine.drawing import columns
 
     shown = [tuple(map(clean, row)) for row in rows]
@@ -35,18 +35,18 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def clean(text: str) -> str:
-    """What comes from outside must not move the cursor or colour the terminal."""
+    """Text without control characters: content from outside must not control the terminal."""
     return "".join(c if c.isprintable() else "·" for c in text)
 
 
 def short(text: str, most: int = 60) -> str:
-    """On one line, and cut where it is long."""
+    """Text on one line, cut to a maximum length."""
     flat = clean(" ".join(text.split()))
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 
 def bars(quiet: bool = False) -> Progress:
-    """Progress bars on the standard error, so that the standard output has the result alone."""
+    """Progress bars on the standard error; the standard output has only the result."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -57,7 +57,7 @@ def bars(quiet: bool = False) -> Progress:
 
 @contextmanager
 def until_interrupted(wanted: bool = True) -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed, for work in batches that ends after the one at hand; a second one ends it at once."""
+    """Whether Ctrl-C was pressed, for work in batches: it stops after the current one, on a second Ctrl-C at once."""
     pressed = threading.Event()
 
     def press(*_: object) -> None:
@@ -87,7 +87,7 @@ def when(at: int | None) -> str:
 
 
 def described(instance: Instance) -> dict[str, Any]:
-    """An instance as scripts see it."""
+    """An instance for scripts."""
     return {
         "id": str(instance.id),
         "machine": instance.machine,
@@ -111,7 +111,7 @@ def described(instance: Instance) -> dict[str, Any]:
 
 
 def login() -> str:
-    """The name of whoever is at the keyboard."""
+    """The login name of the user."""
     import getpass
 
     try:

@@ -34,7 +34,7 @@ from interlock.http.api import (
     users,
     workers,
 )
-from interlock.http.asgi import Surroundings
+from interlock.http.asgi import RequestGuard
 from interlock.http.caller import credentials
 from interlock.http.description import described
 from interlock.http.direct import Router, wrapped
@@ -70,8 +70,8 @@ ROUTERS: tuple[APIRouter, ...] = (
 SHORT_BODY = 16_384
 DESCRIPTION = """
 One API for every machine. Send a token as `Authorization: Bearer il_…`, or log in and send the cookie with the header
-`X-CSRF-Token`. Moments are ISO 8601. Lists are pages with a cursor: give `next` of one as `after` of the following.
-Every write takes an `Idempotency-Key`. A refusal is a problem document (RFC 9457) that says what would help.
+`X-CSRF-Token`. Times are ISO 8601. Lists are paged: pass `next` of one page as `after` for the next.
+Every write accepts an `Idempotency-Key`. An error is a problem document (RFC 9457) that says what to do.
 """
 
 
@@ -131,7 +131,7 @@ def create_app(
             return problems.of(error)
         return None
 
-    return Surroundings(
+    return RequestGuard(
         app if tracing else wrapped(app, every),  # with tracing, the framework creates the spans
         limits,
         longer=(

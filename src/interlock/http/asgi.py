@@ -1,5 +1,5 @@
-"""What surrounds every request: who reaches us by which name, a bound on its body and on the time that takes, headers
-that protect pages, a trace id, and a measured time."""
+"""Middleware for every request: host and proxy checks, limits on the body's size and time, protective headers, a trace
+id, and a measured time."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ GONE = "the client disconnected before the whole body arrived"
 SLOW = "the request body arrived too slowly; send it again, or send a smaller one"
 
 
-class Surroundings:
-    """Wraps the application."""
+class RequestGuard:
+    """Wraps the application with these checks."""
 
     def __init__(
         self,

@@ -151,10 +151,10 @@ class Process:
             self.worker.drain()
 
     def _wait(self, ready: Callable[[], None] | None) -> None:
-        def told(_: int, __: FrameType | None) -> None:
+        def on_signal(_: int, __: FrameType | None) -> None:
             self._stop_requested.set()
 
-        before: dict[signal.Signals, Any] = {s: signal.signal(s, told) for s in (signal.SIGTERM, signal.SIGINT)}
+        before: dict[signal.Signals, Any] = {s: signal.signal(s, on_signal) for s in (signal.SIGTERM, signal.SIGINT)}
         try:
             if ready is not None:
                 ready()

@@ -12,7 +12,7 @@ PAGE = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Interlock</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"></head>
 <body><main><h1>Interlock {__version__}</h1>
-<p>It runs. The API answers under <a href="/api/overview">/api</a>; its description is
+<p>The service is running. The API is under <a href="/api/overview">/api</a>; its description is
 <a href="/openapi.json">/openapi.json</a>.</p>
 <ul><li><a href="/api/me">Who you are</a></li><li><a href="/api/machines">Machines</a></li>
 <li><a href="/api/instances">Instances</a></li><li><a href="/api/reviews">Reviews</a></li>

@@ -104,8 +104,8 @@ async def create_instance(service: TheService, write: Write, body: NewInstance) 
             )
         except KeyTaken as taken:
             if body.on_taken == "refuse" and not write.who.may("read", workspace, body.machine):
-                told = "this key is taken; only those who may read the instance see which one"
-                raise BadRequest(told, status=409, kind="key-taken") from None
+                message = "this key is taken; only those who may read the instance see which one"
+                raise BadRequest(message, status=409, kind="key-taken") from None
             if body.on_taken == "refuse":
                 raise
             made = unit.lock(taken.existing)
@@ -243,7 +243,7 @@ async def get_lineage(service: TheService, who: Caller, id: UUID) -> Response:
         .limit(MOST_RELATIVES + 1)
     )
     family = await service.read(lambda conn: load(conn, conn.execute(query).all()))
-    told = [
+    relatives = [
         Relative(
             id=i.id,
             machine=i.machine,
@@ -257,7 +257,7 @@ async def get_lineage(service: TheService, who: Caller, id: UUID) -> Response:
         for i in family[:MOST_RELATIVES]
     ]
     return await service.answer(
-        lambda: LineageOut(root=found.root, instances=told, complete=len(family) <= MOST_RELATIVES)
+        lambda: LineageOut(root=found.root, instances=relatives, complete=len(family) <= MOST_RELATIVES)
     )
 
 

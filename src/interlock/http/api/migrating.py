@@ -1,4 +1,4 @@
-"""Migrations: running instances to another version of their machine, planned first, then batch after batch."""
+"""Migrations: move running instances to another version of their machine, planned first, then in batches."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from interlock.people import OPERATORS
 
 router = APIRouter(prefix="/api/machines", tags=["machines"])
 MOST = 2_000
-"""Instances that one plan looks at."""
+"""Instances that one plan examines."""
 Name = Annotated[str, Path(min_length=1, max_length=200, examples=["parcel"])]
 Version = Annotated[int | None, Query(ge=1, le=2**31)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class Migrate(BaseModel):
-    """Which instances go where."""
+    """Which instances to move, and where to."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -44,17 +44,17 @@ class Migrate(BaseModel):
     map: dict[Text, Text] = Field(default_factory=dict, max_length=500, description="Where a state's instances go.")
     workspace: str | None = Field(None, max_length=200, description="Only of this workspace.")
     reason: str = Field("", max_length=2000, description="Why; the history keeps it.")
-    batch: int = Field(migrating.BATCH, ge=1, le=1000, description="Instances that this request looks at.")
+    batch: int = Field(migrating.BATCH, ge=1, le=1000, description="Instances that this request examines.")
     after: str | None = Field(
         None, max_length=300, description="`next` of the answer before; without it, from the first."
     )
     count: bool = Field(
-        True, description="Whether to say how many are left. Of millions it takes a second, in each request."
+        True, description="Whether to count how many are left. With millions that takes a second per request."
     )
 
 
 class MovedOut(Answer):
-    """So many from one place to another."""
+    """Instances that move from one state to another."""
 
     from_version: int
     from_: str = Field(alias="from")
@@ -64,7 +64,7 @@ class MovedOut(Answer):
 
 
 class BusyOut(Answer):
-    """So many that a worker works on now."""
+    """Instances that a worker is processing now."""
 
     version: int
     state: str
@@ -72,21 +72,21 @@ class BusyOut(Answer):
 
 
 class ExampleOut(Answer):
-    """One that stays as it is."""
+    """An instance that is not moved."""
 
     instance: UUID
     detail: str
 
 
 class RefusedOut(BusyOut):
-    """So many that stay as they are, and why."""
+    """Instances that are not moved, and why."""
 
     reason: str
     examples: list[ExampleOut]
 
 
 class FieldOut(Answer):
-    """So many whose data gets or loses a field, or has another value in it."""
+    """Instances whose data gains, loses or changes a field."""
 
     field: str
     what: str
@@ -94,7 +94,7 @@ class FieldOut(Answer):
 
 
 class TimerOut(Answer):
-    """So many whose timers change."""
+    """Instances whose timers change."""
 
     state: str
     change: str
@@ -102,7 +102,7 @@ class TimerOut(Answer):
 
 
 class AskedOut(Answer):
-    """So many of whom something else is asked."""
+    """Instances whose review changes."""
 
     state: str
     what: str
@@ -110,34 +110,34 @@ class AskedOut(Answer):
 
 
 class MigrationOut(Answer):
-    """What would be done, or was done by this request."""
+    """What the migration would change, or what this request changed."""
 
     machine: str
     to_version: int
     moved: list[MovedOut]
-    busy: list[BusyOut] = Field(description="Left alone for now: workers have claimed them.")
-    refused: list[RefusedOut] = Field(description="They stay as they are.")
+    busy: list[BusyOut] = Field(description="Skipped for now, because workers are processing them.")
+    refused: list[RefusedOut] = Field(description="Not moved, with the reason.")
     fields: list[FieldOut]
     timers: list[TimerOut]
     reviews: list[AskedOut]
     left: int | None = Field(
-        description="How many are under way in other versions, those busy or refused among them; null: not counted."
+        description="Unfinished instances of other versions, including busy and refused ones; null: not counted."
     )
 
 
 class PlanOut(MigrationOut):
-    """What would be done."""
+    """What the migration would change."""
 
-    whole: bool = Field(description=f"Whether all were looked at, and not only the first {MOST:,}.")
+    whole: bool = Field(description=f"Whether all instances were examined; false: only the first {MOST:,}.")
 
 
 class AppliedOut(MigrationOut):
-    """What this request did."""
+    """What this request changed."""
 
-    next: str | None = Field(description="Give it as `after` of the next request; null: nothing comes after these.")
+    next: str | None = Field(description="Pass it as `after` of the next request; null: there are no more.")
 
 
-@router.get("/{name}/migration", summary="What would become of instances of other versions")
+@router.get("/{name}/migration", summary="Plan a migration: what would happen to instances of other versions")
 async def plan_migration(
     service: TheService,
     who: Caller,
@@ -150,7 +150,7 @@ async def plan_migration(
     ] = None,
     workspace: Annotated[str | None, Query(max_length=200)] = None,
 ) -> PlanOut:
-    """Nothing is changed. 409 when this process has no code for the version to go to."""
+    """Changes nothing. Answers 409 if this process has no code for the target version."""
     require_operator(who, "operate")
     way = await _way(service, name, source, to, _pairs(maps or []), workspace)
     now = service.engine.clock.now()
@@ -165,16 +165,16 @@ async def plan_migration(
 
 @router.post("/{name}/migration", summary="Move a batch of instances to another version", response_model=AppliedOut)
 async def apply_migration(write: Write, name: Name, body: Migrate) -> Response:
-    """One transaction, one history row for each. Go on with `next` until it is null; begin anew for what was busy.
+    """One transaction, one history row per instance. Repeat with `next` until it is null; start again for busy ones.
 
-    With `map` instances go past their transitions and reviews, so that needs `force`.
+    `map` bypasses transitions and reviews, so it needs the permission `force`.
     """
     require_operator(write.who, "force" if body.map else "operate")
     service = write.service
     way = await _way(service, name, body.from_, body.to, body.map, body.workspace)
     await service.call(migrating.must_be_registered, service.engine, way)
     begin, actor = _place(body.after), write.who.actor_in(OPERATORS)
-    # Beside the transaction: it may take a while.
+    # Outside the transaction: it may take a while.
     there = await service.call(migrating.count, service.engine, way) if body.count else None
 
     def move(unit: Unit) -> AppliedOut:
@@ -206,7 +206,7 @@ def _pairs(given: list[str]) -> dict[str, str]:
     for one in given:
         old, equals, new = (part.strip() for part in one.partition("="))
         if not (old and equals and new):
-            raise BadRequest(f"map: {one[:80]!r} maps nothing; write it as old=new")
+            raise BadRequest(f"map: {one[:80]!r} is not a mapping; write it as old=new")
         if found.setdefault(old, new) != new:
             raise BadRequest(f"map: state {old!r} is mapped twice, to {found[old]!r} and to {new!r}")
     return found
@@ -223,4 +223,4 @@ def _place(after: str | None) -> migrating.Place | None:
 
 
 def _no_place(after: str) -> migrating.Place:
-    raise BadRequest(f"after: {after[:80]!r} is no place to go on from; take `next` of the answer before")
+    raise BadRequest(f"after: {after[:80]!r} is not a valid position; use `next` of the previous answer")

@@ -88,7 +88,7 @@ Job = Callable[[Unit, Actor], Instance]
 
 
 @contextmanager
-def blind(who: Principal, instance: Instance) -> Iterator[None]:
+def without_details(who: Principal, instance: Instance) -> Iterator[None]:
     """Reduce a refusal to its kind for callers who may not read the instance: the details would reveal it."""
     try:
         yield
@@ -109,7 +109,7 @@ async def _move(write: Writer, id: UUID, permission: str, expected: int | None, 
     def run(unit: Unit) -> InstanceOut | Receipt:
         instance = unit.lock(id)
         require(write.who, permission, instance.workspace, f"instance {id}", machine=instance.machine)
-        with blind(write.who, instance):
+        with without_details(write.who, instance):
             firing.expect(instance, expected)
             return shown_to(write.who, job(unit, write.who.actor_in(instance.workspace)))
 
@@ -200,7 +200,7 @@ async def put_artifact(request: Request, service: TheService, write: Write, id: 
     def keep(unit: Unit) -> ArtifactOut:
         instance = unit.lock(id)
         require(write.who, "fire", instance.workspace, f"instance {id}", machine=instance.machine)
-        with blind(write.who, instance):
+        with without_details(write.who, instance):
             if artifacts.of_a_step(unit.conn, id, name):
                 by = f"{name!r} of instance {id} was kept by the work of {instance.machine!r}"
                 raise BadRequest(f"{by}; keep yours by another name", status=409, kind="name-taken")

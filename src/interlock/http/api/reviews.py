@@ -38,7 +38,7 @@ class Decision(BaseModel):
     decision: str = Field(min_length=1, max_length=200, examples=["clear"])
     answer: dict[str, Any] | None = Field(None, description="The form, filled in.")
     reason: str = Field("", max_length=2000)
-    expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse it if the instance moved on since.")
+    expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse if the instance has changed since.")
 
 
 @router.get("", summary="List reviews, most urgent first", response_model=ReviewPage)
@@ -73,7 +73,7 @@ def _place(after: str | None) -> tuple[int, UUID] | None:
         return None
     due, _, last = after.partition("_")
     if not due.isdecimal() or len(due) > 20:
-        raise BadRequest(f"{after!r} is no cursor of this list; use `next` of the page before")
+        raise BadRequest(f"{after!r} is not a cursor of this list; use `next` of the previous page")
     return min(int(due), reviews.WITHOUT_END), _id(last)
 
 
@@ -81,7 +81,7 @@ def _id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise BadRequest(f"{text!r} is no cursor of this list; use `next` of the page before") from None
+        raise BadRequest(f"{text!r} is not a cursor of this list; use `next` of the previous page") from None
 
 
 @router.get("/{id}", summary="One review, with its form and its evidence", response_model=ReviewOut)

@@ -249,7 +249,7 @@ async def list_actions(
         lambda conn: actions.page(conn, actor=actor, what=what, workspace=workspace, after=after, limit=limit)
     )
 
-    def told() -> ActionList:
+    def listed() -> ActionList:
         shown = [
             ActionOut(
                 id=a.id,
@@ -264,4 +264,4 @@ async def list_actions(
         ]
         return ActionList(actions=shown, next=found.next)
 
-    return await service.answer(told)
+    return await service.answer(listed)
