@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from datetime import timedelta
@@ -136,8 +137,9 @@ def test_a_plain_handler_that_waits_costs_one_slot(workshop: Opener) -> None:
     shop.reaches(second, "done")
 
 
-def test_a_worker_that_stops_does_not_wait_for_people(workshop: Opener) -> None:
-    shop = workshop(errand(todo=plain, reviews=[TOOL]))
+@pytest.mark.parametrize("handler", [plain, awaited])
+def test_a_worker_that_stops_does_not_wait_for_people(workshop: Opener, handler: Any) -> None:
+    shop = workshop(errand(todo=handler, reviews=[TOOL]))
     worker = shop.open()
     it = shop.create()
     asked = question(shop, it)
@@ -152,3 +154,28 @@ def test_a_worker_that_stops_does_not_wait_for_people(workshop: Opener) -> None:
     assert shop.reaches(it, "done").data == {"decision": "allow"}
     assert shop.engine.reviews.get(asked.id).decision == "allow"
     assert shop.kinds(it).count("asked") == 1
+
+
+def test_a_worker_that_stops_waits_for_what_is_done_beside_a_question(workshop: Opener) -> None:
+    go_on, came = threading.Event(), threading.Event()
+
+    async def beside() -> None:
+        came.set()
+        await asyncio.to_thread(go_on.wait, 20)
+
+    async def both(task: AsyncTask[Any]) -> Go:
+        _, answer = await asyncio.gather(beside(), task.ask("tool", TOOL, deadline=HOUR, default="deny"))
+        return Go("done", {"decision": answer.decision})
+
+    shop = workshop(errand(todo=both, reviews=[TOOL]))
+    worker = shop.open()
+    it = shop.create()
+    question(shop, it)
+    assert came.wait(20)
+    stopping = threading.Thread(target=worker.stop, kwargs={"timeout": 20})
+    stopping.start()
+    answered(shop, it)
+    go_on.set()
+    stopping.join(20)
+    shop.workers.clear()
+    assert shop.get(it).data == {"decision": "allow"}

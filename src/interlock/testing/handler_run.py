@@ -77,7 +77,7 @@ class _Port(EnginePort):
         super().__init__(engine, claim)
         self._park = park
 
-    def do_question(self, question_id: UUID) -> Question | None:
+    def do_question(self, question_id: UUID, idle: bool) -> Question | None:
         if not self.cancelled():
             self._park(question_id)
-        return super().do_question(question_id)
+        return super().do_question(question_id, idle)

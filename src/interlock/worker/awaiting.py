@@ -7,7 +7,8 @@ thread. A cancelled handler ends at once, and what it was sending goes on withou
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -34,7 +35,8 @@ def _ended(sending: asyncio.Future[Any]) -> None:
 
 def _awaited(method: Callable[Concatenate[Task[Any], P], T]) -> Callable[Concatenate[AsyncTask[Any], P], Awaitable[T]]:
     async def call(self: AsyncTask[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await aside(method, self.task, *args, **kwargs)
+        with self._at_work():
+            return await aside(method, self.task, *args, **kwargs)
 
     call.__doc__ = method.__doc__
     return call
@@ -44,7 +46,8 @@ def _kept(method: Callable[Concatenate[Task[Any], P], T]) -> Callable[Concatenat
     """What was learnt is written down to its end, though the handler was cancelled."""
 
     async def call(self: AsyncTask[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await surely(method, self.task, *args, **kwargs)
+        with self._at_work():
+            return await surely(method, self.task, *args, **kwargs)
 
     call.__doc__ = method.__doc__
     return call
@@ -57,6 +60,23 @@ class AsyncTask(Generic[D]):
         self.task = task
         self.id, self.machine, self.key, self.workspace = task.id, task.machine, task.key, task.workspace
         self.trace_id, self.fence, self.attempt = task.trace_id, task.fence, task.attempt
+        self._main = asyncio.current_task()
+        """The handler itself, in contrast to tasks that it starts."""
+        self._calls = 0
+        """Calls of this task that are under way."""
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether the handler does nothing but ask: it awaits the answer itself, with no call beside it."""
+        return asyncio.current_task() is self._main and self._calls == 0
 
     async def idempotency_key(self) -> str:
         """Equal for every attempt at this visit of the step, and new once it was done and comes again."""
@@ -108,7 +128,11 @@ class AsyncTask(Generic[D]):
         evidence: Mapping[str, Any] | None = None,
         title: str = "",
     ) -> Answer:
-        """Ask a person and await the answer, which takes neither a thread nor a slot; else as `Task.ask`."""
+        """Ask a person and await the answer, which takes neither a thread nor a slot; else as `Task.ask`.
+
+        A worker that stops does not wait for it: the handler is cancelled, and asks again where it runs next. Work
+        beside the question, as in `asyncio.gather(task.ask(…), other())`, is waited for.
+        """
         options = {
             "deadline": deadline,
             "default": default,
@@ -120,7 +144,7 @@ class AsyncTask(Generic[D]):
         if found.answer is not None:
             return found.answer
         for pause in asking.pauses():
-            answer = await self.answer_to(name, found.id)
+            answer = await self.answer_to(name, found.id, idle=self._is_idle)
             if answer is not None:
                 return answer
             await asyncio.sleep(pause)
@@ -137,6 +161,18 @@ class AsyncTask(Generic[D]):
         verify: Callable[[Effect], Awaitable[Mapping[str, Any] | None]] | None = None,
     ) -> T:
         """Send something at most once, and give its answer; `send` and `verify` are awaited here."""
+        with self._at_work():
+            return await self._once(kind, request, send, key, takes, verify)
+
+    async def _once(
+        self,
+        kind: str,
+        request: Any,
+        send: Callable[[Effect], Awaitable[T]],
+        key: str | None,
+        takes: tuple[str, ...],
+        verify: Callable[[Effect], Awaitable[Mapping[str, Any] | None]] | None,
+    ) -> T:
         try:
             effect = await self.intend(kind, request, key=key, takes=takes)
         except EffectUnknown:
@@ -186,3 +222,8 @@ class AsyncTask(Generic[D]):
             await self.failed(effect, "verified: it never arrived")
         else:
             await self.confirm(effect, arrived)
+
+
+async def run(handler: Callable[[AsyncTask[Any]], Awaitable[Any]], task: Task[Any]) -> Any:
+    """Await an `async def` handler."""
+    return await handler(AsyncTask(task))

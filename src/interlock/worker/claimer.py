@@ -192,9 +192,12 @@ class Claimer(Loop):
 
     def unfinished(self) -> list[Claim]:
         """Handlers still running at the end of a drain. They are cancelled, and their work is given back."""
-        claims = []
+        claims, late = [], 0
         for running in list(self.running):
             if running.report_once():
+                late += not running.only_waits
                 self.runner.give_up(running)
                 claims.append(running.claim)
+        if late:
+            log.warning("%d handlers did not end in time; their work is given back", late)
         return claims

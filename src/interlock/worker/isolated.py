@@ -23,7 +23,7 @@ from interlock.machine import (
     Outcome,
     WorkError,
 )
-from interlock.worker.awaiting import AsyncTask
+from interlock.worker import awaiting
 from interlock.worker.task import About, EnginePort, Task, about, make_task
 
 POLL_EVERY = 0.2
@@ -127,7 +127,7 @@ def _child(
         _bound_memory(memory_mb)
     task: Task[Any] = Task(which, data, fence=fence, attempt=attempt, port=PipePort(pipe, cancel))
     try:
-        result = asyncio.run(handler(AsyncTask(task))) if inspect.iscoroutinefunction(handler) else handler(task)
+        result = asyncio.run(awaiting.run(handler, task)) if inspect.iscoroutinefunction(handler) else handler(task)
     except MemoryError:
         result = Fail(HandlerOutOfMemory(f"the handler exceeded its memory limit of {memory_mb} MB"))
     except BaseException as error:

@@ -15,7 +15,7 @@ from interlock.engine import Claim, Engine
 from interlock.machine import Fail, InvalidOutcome, Outcome
 from interlock.watch import logs, tracing
 from interlock.watch.prometheus import observe_handler
-from interlock.worker.awaiting import AsyncTask
+from interlock.worker import awaiting
 from interlock.worker.event_loop import EventLoop, Started
 from interlock.worker.handler_threads import Threads, ThreadSlot
 from interlock.worker.isolated import run_isolated
@@ -54,7 +54,7 @@ def invoke(claim: Claim, port: EnginePort) -> Outcome:
             return checked(run_isolated(claim, port), claim)
         task = make_task(claim, port)
         if awaited(claim.work.handler):
-            return checked(asyncio.run(claim.work.handler(AsyncTask(task))), claim)
+            return checked(asyncio.run(awaiting.run(claim.work.handler, task)), claim)
         return checked(claim.work.handler(task), claim)
     except BaseException as error:
         return Fail(error)
@@ -127,8 +127,8 @@ class Running:
 
     @property
     def only_waits(self) -> bool:
-        """Whether it only waits; an `async def` may do other work beside its question."""
-        return self.waits and not awaited(self.claim.work.handler)
+        """Whether it only waits: an `async def` may do other work beside its question."""
+        return self.waits and all(self.port.waits_for.copy().values())
 
     def report_once(self) -> bool:
         """True for the first caller: either the handler or its time limit reports the outcome."""
@@ -179,8 +179,8 @@ class Runner:
     async def _awaited(self, running: Running) -> None:
         with Watch(running.claim) as watch:
             try:
-                task = AsyncTask(make_task(running.claim, running.port))
-                outcome = checked(await running.claim.work.handler(task), running.claim)
+                task = make_task(running.claim, running.port)
+                outcome = checked(await awaiting.run(running.claim.work.handler, task), running.claim)
             except BaseException as error:
                 outcome = Fail(error)
             watch.observed(outcome)

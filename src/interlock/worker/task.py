@@ -56,8 +56,8 @@ class EnginePort:
     def __init__(self, engine: Engine, claim: Claim) -> None:
         self.engine, self.claim = engine, claim
         self._cancelled = False
-        self.waits_for: set[UUID] = set()
-        """The open questions that the handler waits for."""
+        self.waits_for: dict[UUID, bool] = {}
+        """The open questions that the handler waits for, and whether it does nothing else meanwhile."""
         self.wrote = False
         """Whether the handler may have written something for its instance."""
         self.ends = engine.clock.steady() + claim.work.timeout.total_seconds()
@@ -148,18 +148,18 @@ class EnginePort:
         self._note(found)
         return found
 
-    def do_question(self, question_id: UUID) -> Question | None:
+    def do_question(self, question_id: UUID, idle: bool) -> Question | None:
         found = asking.looked_at(self.engine, question_id)
         if found is not None:
-            self._note(found)
+            self._note(found, idle)
         return found
 
-    def _note(self, found: Question) -> None:
+    def _note(self, found: Question, idle: bool = False) -> None:
         if found.is_open:
-            self.waits_for.add(found.id)
+            self.waits_for[found.id] = idle
             self.ends = asking.time_limit(self.engine, self.claim, found)
         else:
-            self.waits_for.discard(found.id)
+            self.waits_for.pop(found.id, None)
 
     def do_write(self, function: Callable[..., Any], args: tuple[Any, ...], patient: bool) -> Any:
         def job(unit: Unit) -> Any:
@@ -316,9 +316,12 @@ class Task(Generic[D]):
         found: Question = self._port.call("ask", name, review, options)
         return found
 
-    def answer_to(self, name: str, question_id: UUID) -> Answer | None:
-        """The second half of `ask`: the answer, if it is there by now."""
-        found: Question | None = self._port.call("question", question_id)
+    def answer_to(self, name: str, question_id: UUID, *, idle: bool = True) -> Answer | None:
+        """The second half of `ask`: the answer, if it is there by now.
+
+        `idle`: the handler does nothing else meanwhile, so a worker that stops need not wait for it.
+        """
+        found: Question | None = self._port.call("question", question_id, idle)
         if found is None or found.is_open:
             self.check()
             return None

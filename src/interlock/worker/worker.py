@@ -131,8 +131,6 @@ class Worker:
         self.claimer.join(5.0)
         left = self.claimer.unfinished()
         self._quietly(self.claimer.write_rest)
-        if left:
-            log.warning("%d handlers did not end in time; their work is given back", len(left))
         returned = not left or self._quietly(lambda: self.engine.give_back(left))
         self._leave()
         for loop in (self.sweeper, self.watcher, self.heartbeat):
