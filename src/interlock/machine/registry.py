@@ -104,6 +104,9 @@ class Registry:
         found = list(self._duties)
         for one in self.applications.values():
             found += [duty for duty in one.duties if duty not in found]
+        names = [duty.name for duty in found]
+        if doubled := sorted({name for name in names if names.count(name) > 1}):
+            raise InterlockError(f"two duties are named {doubled[0]!r}; name each after its application")
         return found
 
     def add(self, machine: Machine) -> Machine:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from interlock.config import Settings
 from interlock.engine import Engine
 from interlock.engine.outbox import OutboxMessage
-from interlock.machine import Duty
 from interlock.people import People
 from interlock.store import SystemClock
 from interlock.worker.alerter import Alerter
+from interlock.worker.application_duty import ApplicationDuty
 from interlock.worker.bulker import Bulker
 from interlock.worker.checkpointer import Checkpointer
 from interlock.worker.deliverer import Channel, Deliverer
@@ -70,18 +70,6 @@ class Reminders:
                 workspace=message.workspace,
             )
         return f"forwarded to {', '.join(self._notify)}"
-
-
-class OfApplication(Loop):
-    """A duty of an application."""
-
-    def __init__(self, engine: Engine, duty: Duty) -> None:
-        super().__init__()
-        self.name, self.pause = duty.name, duty.every.total_seconds()
-        self._engine, self._duty = engine, duty
-
-    def once(self) -> bool:
-        return self._duty.run(self._engine)
 
 
 class Duties:
@@ -157,7 +145,7 @@ def working(engine: Engine, settings: Settings) -> list[Loop]:
     out = channels(settings)
     if settings.alerts.notify:
         out["reminder"] = Reminders(engine, settings.alerts.notify)
-    brought = [OfApplication(engine, duty) for duty in engine.registry.duties]
+    brought = [ApplicationDuty(engine, duty) for duty in engine.registry.duties]
     delivering = [Deliverer(engine, out)] if out else []
     return [
         Scheduler(engine),

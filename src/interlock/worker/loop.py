@@ -37,6 +37,7 @@ class Loop(ABC):
         """Failed rounds since the last successful one."""
         self.rounds = 0
         """Successful rounds."""
+        self._trouble = ""
 
     @abstractmethod
     def once(self) -> bool:
@@ -62,6 +63,16 @@ class Loop(ABC):
     def stopping(self) -> bool:
         return self._stopping.is_set()
 
+    @property
+    def longest_wait(self) -> float:
+        """Seconds after which a failing round is tried again at the latest."""
+        return 5.0
+
+    def _is_new(self, error: BaseException) -> bool:
+        """Whether the last failed round failed otherwise: a lasting error has its traceback logged once."""
+        before, self._trouble = self._trouble, f"{type(error).__name__}: {error}"
+        return self.troubles == 1 or before != self._trouble
+
     def wait(self) -> float:
         """How long to wait for a wake-up. A loop may wait longer while idle."""
         return self.pause
@@ -82,7 +93,7 @@ class Loop(ABC):
                 return
             except BaseException as error:  # also SystemExit: guards and models of applications run in here
                 self.troubles += 1
-                expected = isinstance(error, InterlockError)
-                log.warning("%s failed, trying again: %s", self.name, error, exc_info=None if expected else error)
-                wait = min(0.05 * 2 ** min(self.troubles, 7), 5.0)
+                trace = error if not isinstance(error, InterlockError) and self._is_new(error) else None
+                log.warning("%s failed, trying again: %s", self.name, error, exc_info=trace)
+                wait = min(0.05 * 2 ** min(self.troubles, 30), self.longest_wait)
                 self._stopping.wait(wait * random.uniform(0.5, 1.0))  # noqa: S311
