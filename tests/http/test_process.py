@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.config import load
 from interlock.console.options import opened
 from interlock.engine import Engine
 from interlock.http.process import Process
-from interlock.machine import Registry, installed
+from interlock.machine import Application, InterlockError, Registry, Scope, installed
+from interlock.people import People
+from interlock.store import open_store
 from interlock.testing import Trial
 from tests.notes.application import application
 from tests.notes.settings import NotesSettings
@@ -47,3 +51,21 @@ def test_a_command_has_the_settings_of_the_file(tmp_path: Path, monkeypatch: pyt
     Engine("sqlite:///here.db", []).close()
     with opened("sqlite:///here.db", ["tests.notes:application"]) as engine:
         assert engine.setting("notes").greeting == "good day"
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    settings = load(overrides={"database": url, "data": tmp_path / "data"}, apps=["tests.notes:application"])
+    broken = replace(application, migrations="tests.notes")
+    with pytest.raises(InterlockError, match="has no revision of the application 'notes'"):
+        Process(settings, lambda _: Registry([broken]), applications=[broken], serve=False, work=False)
+    with open_store(url) as store:
+        assert store.read(lambda conn: sa.inspect(conn).get_table_names()) == []
+
+
+def test_a_scope_that_is_taken_is_refused_at_the_start(sqlite_url: str) -> None:
+    with (
+        Engine(sqlite_url, Registry([Application("shop", scopes=[Scope("read", "Read.")])])) as engine,
+        pytest.raises(InterlockError, match="the scope 'read', which is taken"),
+    ):
+        People(engine)

@@ -73,8 +73,9 @@ def up(
 
     serving = threading.Event()
 
+    registry = _registry(settings)
+
     def machines(store: Store) -> Registry:
-        registry = _registry(settings)
         if not no_demo:
             mark.claim_untouched(store, registry)
         return with_demo(store, registry)
@@ -82,7 +83,16 @@ def up(
     def beside(engine: Engine) -> list[Loop]:
         return [Demo(engine, after=serving)] if not no_demo and engine.read(mark.is_demo) else []
 
-    process = Process(settings, machines, serve=True, work=True, beside=beside, pages=dashboard(), demo=mark.is_demo)
+    process = Process(
+        settings,
+        machines,
+        applications=registry.applications.values(),
+        serve=True,
+        work=True,
+        beside=beside,
+        pages=dashboard(),
+        demo=mark.is_demo,
+    )
     owner = process.own()
     # Only to a terminal: others may read a log file, and it is kept for longer than the link.
     link = process.login_url(owner) if sys.stdout.isatty() else None
@@ -130,9 +140,11 @@ def server(
     from interlock.demo import mark
     from interlock.http.process import Process
 
+    registry = _registry(settings)
     process = Process(
         settings,
-        lambda store: with_demo(store, _registry(settings)),
+        lambda store: with_demo(store, registry),
+        applications=registry.applications.values(),
         serve=True,
         work=False,
         pages=dashboard(),
@@ -156,7 +168,14 @@ def worker(
     from interlock.http.process import Process
     from interlock.machine import InterlockError
 
-    process = Process(settings, lambda store: with_demo(store, _registry(settings)), serve=False, work=True)
+    registry = _registry(settings)
+    process = Process(
+        settings,
+        lambda store: with_demo(store, registry),
+        applications=registry.applications.values(),
+        serve=False,
+        work=True,
+    )
     made = process.worker
     if made is None:
         raise InterlockError("no machine here has code for its work; add yours with --app package.module:registry")

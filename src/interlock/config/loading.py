@@ -68,6 +68,8 @@ def load(file: Path | None = None, overrides: Mapping[str, Any] | None = None, *
         raise ConfigError(problems) from None
     except ValueError as error:  # a variable that should be JSON and is not
         raise ConfigError(f"{error}; write lists and tables in variables as JSON") from None
+    except Exception as error:  # a validator of an application
+        raise ConfigError(f"the settings cannot be checked: {type(error).__name__}: {error}") from error
 
 
 def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from interlock.engine.leases import Mirror
 from interlock.http.app import Pages, create_app
 from interlock.http.server import listen, make_server, run
 from interlock.http.service import Service, UseWriter
-from interlock.machine import InterlockError, Registry
+from interlock.machine import Application, InterlockError, Registry
 from interlock.people import People, Person, link_address
 from interlock.store import Store, migrate, open_store, private
 from interlock.store.database import file_of
@@ -35,13 +35,17 @@ log = logging.getLogger("interlock")
 
 
 class Process:
-    """Runs until it is asked to stop, then drains."""
+    """Runs until it is asked to stop, then drains.
+
+    `machines` is called with a database that has its schema, that of these `applications` included.
+    """
 
     def __init__(
         self,
         settings: Settings,
         machines: Callable[[Store], Registry],
         *,
+        applications: Iterable[Application] = (),
         serve: bool,
         work: bool,
         beside: Callable[[Engine], Iterable[Loop]] | None = None,
@@ -70,7 +74,7 @@ class Process:
             listen_url=settings.listen_url,
             wakeup=settings.wakeup,
         )
-        migrate.upgrade(store)
+        migrate.upgrade(store, applications)  # with the core in one transaction: all of it, or nothing
         self.engine = Engine(
             store,
             machines(store),
@@ -87,7 +91,8 @@ class Process:
         if self.service is not None:
             loops += [*serving(self.engine, settings), UseWriter(self.service)]
         if work:
-            loops += [loop for loop in working(self.engine, settings) if loop.name not in {b.name for b in loops}]
+            kinds = {type(loop) for loop in loops}
+            loops += [loop for loop in working(self.engine, settings) if type(loop) not in kinds]
         if beside is not None:
             loops += beside(self.engine)
         self.duties = Duties(loops)

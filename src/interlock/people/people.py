@@ -18,7 +18,7 @@ from interlock.people.accounts import Person
 from interlock.people.errors import NotAllowed, NotAuthenticated
 from interlock.people.passwords import Passwords
 from interlock.people.principal import OPERATORS, Kind, Principal
-from interlock.people.roles import Role
+from interlock.people.roles import Role, scopes_with
 from interlock.people.sessions import Login, LoginSession
 from interlock.people.tokens import TokenRow
 from interlock.people.workspaces import Workspace
@@ -32,6 +32,7 @@ class People:
     """The workspaces, people, tokens and sessions of an engine's database. Thread-safe."""
 
     def __init__(self, engine: Engine, *, hasher: PasswordHasher | None = None) -> None:
+        scopes_with(engine.registry.scopes)  # refused at the start, not when the first token is made
         self._engine = engine
         self._passwords = Passwords(hasher)
 
