@@ -16,7 +16,7 @@ import psycopg
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from tests.servers import Postgres
+from tests.support.servers import Postgres
 
 from bench import filling, pages, plots
 from interlock.engine import Engine, Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.servers import Postgres
+from tests.support.servers import Postgres
 
 TICK = os.sysconf("SC_CLK_TCK")
 

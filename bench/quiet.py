@@ -19,7 +19,7 @@ from psycopg import sql
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from tests.servers import Postgres, free_port
+from tests.support.servers import Postgres, free_port
 
 from bench import plots, processes
 from bench.peers import race

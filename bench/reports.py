@@ -9,7 +9,7 @@ import psycopg
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from tests.servers import Postgres, Redis
+from tests.support.servers import Postgres, Redis
 
 from bench import claims, pages, service
 

@@ -7,18 +7,20 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from interlock.engine import Engine
 from interlock.machine import installed
-from interlock.store import Store, migrate, open_store
+from interlock.store import Clock, Store, migrate, open_store
 from interlock.watch import logs
-from tests import routes, statements
-from tests.databases import Databases
-from tests.servers import Postgres, Redis
+from tests.support import routes, statements
+from tests.support.databases import Databases
+from tests.support.machines import INVOICE, PARCEL, job
+from tests.support.servers import Postgres, Redis
 
 # The same examples each time, and no limit on a busy machine's time; the long run looks elsewhere.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
@@ -30,7 +32,17 @@ statements.share()
 
 NOT_QUICK = {"postgres", "postgres_url", "databases", "redis", "chromium", "browser", "page"}
 """Fixtures that start a server or a browser."""
-NOT_QUICK_FOLDERS = ("acceptance", "agents", "ai", "apps/contracts", "attack", "cli", "dashboard", "docs", "examples")
+NOT_QUICK_FOLDERS = (
+    "acceptance",
+    "ai",
+    "apps/contracts",
+    "apps/jobs/agents",
+    "attack",
+    "cli",
+    "dashboard",
+    "docs",
+    "examples",
+)
 """Where nearly every test starts a process, reads files, or renders pages."""
 
 
@@ -149,3 +161,18 @@ def store(url: str) -> Iterator[Store]:
     """An open store; SQLite without waiting for the disk, for the same reason."""
     with open_store(url, durability="normal", wakeup="poll") as opened:
         yield opened
+
+
+@pytest.fixture
+def engines(url: str) -> Iterator[Callable[..., Engine]]:
+    """Opens engines on one database, each with a store of its own, as processes have."""
+    opened: list[Engine] = []
+
+    def make(clock: Clock | None = None) -> Engine:
+        store = open_store(url, durability="normal", wakeup="poll")
+        opened.append(Engine(store, [PARCEL, INVOICE, job()], clock=clock))
+        return opened[-1]
+
+    yield make
+    for engine in opened:
+        engine.close()

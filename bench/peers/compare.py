@@ -15,7 +15,7 @@ import psycopg
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from tests.servers import Postgres
+from tests.support.servers import Postgres
 
 from bench import plots
 from bench.peers import race

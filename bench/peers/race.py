@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.servers import Postgres
+from tests.support.servers import Postgres
 
 from bench import processes
 

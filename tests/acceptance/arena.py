@@ -14,7 +14,7 @@ from interlock.worker import Worker
 from tests.acceptance import victim
 from tests.acceptance.victim import Orders
 from tests.acceptance.world import BATCH, Ledger, People, all_is_well, machines, nothing_lost, unfinished
-from tests.worker.waiting import eventually
+from tests.support.waiting import eventually
 
 # Victims are forked from a server that has everything imported: a start takes milliseconds.
 PROCESSES = multiprocessing.get_context("forkserver")

@@ -20,7 +20,7 @@ from interlock.engine.versions import migrating
 from interlock.machine import FINAL, OWNER, USER, WAITING, Actor, KeyScope, Machine, State, Transition
 from interlock.store import Micros, failpoints, open_store, span
 from interlock.testing import VirtualClock
-from tests.conformance.machines import page
+from tests.support.machines import page
 
 CHIEF = Actor(OWNER, "chief")
 ANN = "ann@example.org"

@@ -14,10 +14,10 @@ import pytest
 
 from interlock.apps.jobs.claims import run
 from tests.acceptance.agents import BOARD, Connection
-from tests.acceptance.processes import TOKEN
 from tests.acceptance.town import Town
-from tests.servers import Redis
-from tests.worker.waiting import eventually
+from tests.support.processes import TOKEN
+from tests.support.servers import Redis
+from tests.support.waiting import eventually
 
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
 CLIENTS = 64 if SOAK else 12

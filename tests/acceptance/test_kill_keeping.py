@@ -30,8 +30,8 @@ from interlock.watch import rollups
 from tests.acceptance import keepers
 from tests.acceptance.arena import PROCESSES
 from tests.acceptance.keepers import AGE, ANN, CHIEF, DUTIES, NEW, OLD, PAGE, Orders
-from tests.conformance.machines import ask_a_model, do
-from tests.databases import all_tables
+from tests.support.databases import all_tables
+from tests.support.machines import ask_a_model, do
 
 H, I, P = t.history, t.instance, t.purge  # noqa: E741
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))

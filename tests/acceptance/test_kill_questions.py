@@ -18,7 +18,7 @@ from interlock.worker import Worker
 from tests.acceptance import askers
 from tests.acceptance.arena import PROCESSES
 from tests.acceptance.askers import Orders
-from tests.worker.waiting import eventually
+from tests.support.waiting import eventually
 
 ANN = Actor(USER, "ann")
 HOUR, SOON = timedelta(hours=1), timedelta(seconds=1)

@@ -17,8 +17,8 @@ from interlock.worker import Worker
 from interlock.worker.loop import Loop
 from tests.acceptance.arena import Arena
 from tests.acceptance.world import machines
-from tests.servers import Postgres
-from tests.worker.waiting import eventually
+from tests.support.servers import Postgres
+from tests.support.waiting import eventually
 
 ROUNDS = 300 if os.environ.get("INTERLOCK_SOAK") else 10
 

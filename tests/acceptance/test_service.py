@@ -12,10 +12,10 @@ import httpx2
 import pytest
 
 from interlock.engine import Engine
-from tests.acceptance.processes import TOKEN, Running, ready, run, wait
 from tests.acceptance.shop import registry
-from tests.cli.calling import command
-from tests.servers import free_port
+from tests.support.commands import command
+from tests.support.processes import TOKEN, Running, ready, run, wait
+from tests.support.servers import free_port
 
 APP = ("--app", "tests.acceptance.shop:registry")
 

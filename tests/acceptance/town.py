@@ -23,9 +23,9 @@ from interlock.store.tables import instance as I
 from interlock.store.tables import lease as L
 from interlock.testing import broken_laws
 from tests.acceptance.agents import BOARD, END, PATH, Crowd, Ledger, Line, Notices
-from tests.acceptance.processes import DEADLINE, ROOT, TOKEN, Running, ready
-from tests.servers import Redis, free_port
-from tests.worker.waiting import eventually
+from tests.support.processes import DEADLINE, ROOT, TOKEN, Running, ready
+from tests.support.servers import Redis, free_port
+from tests.support.waiting import eventually
 
 DEADLOCKS = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 FEW = 4

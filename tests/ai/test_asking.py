@@ -24,7 +24,7 @@ from interlock.worker import AsyncTask, Cancelled, Task
 from interlock.worker.runner import Runner, invoke
 from interlock.worker.task import EnginePort
 from tests.ai.lab import GIVEN, JUDGE, Lab, Verdict
-from tests.worker.waiting import eventually
+from tests.support.waiting import eventually
 
 PRICES = {"fake-small": {"input": 3, "output": 15}, "fake-big": {"input": 10, "output": 50}}
 COST = Decimal("0.0006")

@@ -13,7 +13,7 @@ from interlock.ai.calls import Ended, Question, note
 from interlock.testing.model import FakeModel
 from interlock.watch.prometheus import exposition
 from tests.ai.lab import JUDGE, Lab
-from tests.http.desk import Desk, opened
+from tests.support.api import Desk, opened
 
 
 @pytest.fixture

@@ -35,8 +35,8 @@ from interlock.people import OPERATORS, Principal
 from interlock.store import open_store
 from interlock.store import tables as t
 from interlock.watch import rollups
-from tests.apps.test_demo import World, filled
-from tests.http.desk import opened
+from tests.demo.test_demo import World, filled
+from tests.support.api import opened
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 from interlock.dashboard.app import dashboard
 from interlock.http.app import ROUTERS
-from tests.http.desk import EVERY
+from tests.support.api import EVERY
 
 
 def routes() -> Iterator[APIRoute]:

@@ -13,8 +13,8 @@ from uuid_utils.compat import uuid7
 from interlock.engine import Engine
 from interlock.engine.schedules import ScheduleSpec
 from interlock.store.tables import instance
-from tests.databases import all_tables
-from tests.http.desk import BY, Desk
+from tests.support.api import BY, Desk
+from tests.support.databases import all_tables
 
 JSON = {
     "data",

@@ -14,8 +14,8 @@ from interlock.apps.contracts.ingest import stored
 from interlock.engine import InvalidData, NotFound, artifacts
 from interlock.store import open_store
 from interlock.store.tables import artifact as A
-from tests.apps.contracts.house import CLEAR, House, close_reader, open_house
-from tests.apps.contracts.reading.files import pdf
+from tests.support.contracts import CLEAR, House, close_reader, open_house
+from tests.support.files import pdf
 
 SECRET = b"their secret offer"
 DIGEST = hashlib.sha256(SECRET).hexdigest()

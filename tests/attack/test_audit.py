@@ -28,7 +28,7 @@ from interlock.store.backup import write as back_up
 from interlock.store.restoring import restore
 from interlock.store.retention_tables import checkpoint as C
 from interlock.testing import Trial
-from tests.attack.forging import (
+from tests.support.forging import (
     ANN,
     CHIEF,
     KEYS,

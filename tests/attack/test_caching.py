@@ -14,8 +14,8 @@ from interlock.dashboard.app import dashboard
 from interlock.dashboard.site import static
 from interlock.http.app import ROUTERS
 from interlock.store import open_store
-from tests.dashboard.site import Site
-from tests.http.desk import EVERY, opened
+from tests.support.api import EVERY, opened
+from tests.support.site import Site
 
 STREAMS = {"/api/events/stream", "/ui/live"}
 WANTED = {

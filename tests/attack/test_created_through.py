@@ -34,7 +34,7 @@ from interlock.store import Store, open_store
 from interlock.store.service_tables import schedule as S
 from interlock.store.tables import instance as I
 from interlock.testing import Trial
-from tests.http.desk import BY, EVERY, Desk, opened
+from tests.support.api import BY, EVERY, Desk, opened
 
 INGEST = "POST /workflows/ingest"
 OURS = {

@@ -15,10 +15,10 @@ from interlock.engine import secrets
 from interlock.http import incoming
 from interlock.http.asgi import SMALL
 from interlock.store import open_store
-from tests.apps.contracts.house import close_reader
 from tests.attack.test_caching import every_path
-from tests.dashboard.site import Site
-from tests.http.desk import EVERY, Desk, opened
+from tests.support.api import EVERY, Desk, opened
+from tests.support.contracts import close_reader
+from tests.support.site import Site
 
 NOBODY = "01890000-0000-7000-8000-000000000000"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.testclient import TestClient
 
 from tests.attack.addresses import EACH, filled
-from tests.dashboard.site import Site
+from tests.support.site import Site
 
 OPEN = {
     "POST /api/login": 422,  # a name and a password are the question

@@ -18,8 +18,8 @@ from interlock.http.app import create_app
 from interlock.http.heavy import CallerGone, Heavy, Stop, TooBusy, TookTooLong
 from interlock.http.server import InThread
 from interlock.store import open_store
-from tests.apps.contracts.house import DOUBTFUL, House, close_reader, open_house
 from tests.attack.talking import connected
+from tests.support.contracts import DOUBTFUL, House, close_reader, open_house
 
 SHADED = 20_000
 

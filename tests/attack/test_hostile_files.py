@@ -13,7 +13,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from interlock.apps.contracts.reading import Box, Document, Limits, Page, Reader, Span, errors, read
-from tests.apps.contracts.reading.files import pdf, saved
+from tests.support.files import pdf, saved
 
 PAPER = pdf([["Governing Law. The laws of Ohio apply."]])
 DOCUMENT = Document("application/pdf", (Page(1, "Governing Law. The laws of Ohio apply.", 612, 792),))

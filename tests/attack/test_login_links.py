@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from interlock.store import open_store
 from interlock.store.service_tables import login_link
-from tests.acceptance.processes import ROOT, ready, run
-from tests.servers import free_port
+from tests.support.processes import ROOT, ready, run
+from tests.support.servers import free_port
 
 
 def links_made(home: Path) -> int:

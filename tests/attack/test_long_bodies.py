@@ -12,7 +12,7 @@ from interlock.http.app import create_app
 from interlock.http.asgi import SMALL
 from interlock.http.server import InThread
 from tests.attack.talking import connected, status_of
-from tests.http.desk import Desk
+from tests.support.api import Desk
 
 PLACES = ("POST /api/instances", "POST /workflows/ingest", "POST /api/crawler/jobs", "PUT /api/schedules/default/x")
 ABOUT = "Host: localhost\r\nContent-Type: application/json\r\n"

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from interlock.engine import values
 from interlock.store import Store
 from tests.attack.walking import NOTES, Operation, operations
-from tests.dashboard.site import Site
-from tests.databases import all_tables
-from tests.http.desk import EVERY, Desk, opened
+from tests.support.api import EVERY, Desk, opened
+from tests.support.databases import all_tables
+from tests.support.site import Site
 
 ODD = ("a%00b", "%ED%A0%80", "x" * 3000, "'\"%5c%25%0d%0a")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 
 from tests.attack.addresses import EACH, filled, routes
-from tests.dashboard.site import Site
-from tests.http.desk import Desk
+from tests.support.api import Desk
+from tests.support.site import Site
 
 
 def test_each_address_refuses_a_parameter_that_it_does_not_take(site: Site) -> None:

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from interlock.people import NameTaken, Role, WrongName
-from tests.dashboard.site import Site
-from tests.http.desk import BY, Desk
+from tests.support.api import BY, Desk
+from tests.support.site import Site
 
 LONG = "correct horse battery"
 

@@ -19,10 +19,10 @@ from interlock.http.server import InThread
 from interlock.http.waiting_slots import WaitingSlots, counted_for
 from interlock.people import Principal
 from interlock.store import open_store
-from tests.apps.contracts.house import DOUBTFUL, House, close_reader, open_house
 from tests.attack.talking import connected, everything, status_of
-from tests.http.desk import BY, Desk, opened
 from tests.http.test_live import listening
+from tests.support.api import BY, Desk, opened
+from tests.support.contracts import DOUBTFUL, House, close_reader, open_house
 
 
 def soon(true: Callable[[], Any]) -> None:

@@ -16,11 +16,11 @@ import pytest
 import interlock
 from interlock.engine import Engine
 from interlock.store import open_store, private
-from tests.acceptance.processes import ready, run
-from tests.cli.calling import command
 from tests.cli.test_operating import PROGRAM, letter
 from tests.cli.test_retention import fill
-from tests.servers import free_port
+from tests.support.commands import command
+from tests.support.processes import ready, run
+from tests.support.servers import free_port
 
 SOURCE = Path(interlock.__file__).parent
 

@@ -16,7 +16,7 @@ from interlock.people import Role
 from interlock.people.attempts import MOST_BY_ADDRESS as MOST
 from interlock.store import open_store
 from tests.attack.talking import ask
-from tests.http.desk import BY, Desk, opened
+from tests.support.api import BY, Desk, opened
 
 PASSWORD = "correct horse battery"
 

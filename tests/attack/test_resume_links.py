@@ -15,9 +15,9 @@ from interlock.engine import reviews
 from interlock.store import moment
 from interlock.store.tables import review as R
 from tests.apps.contracts.conftest import house, reader
-from tests.apps.contracts.house import House
-from tests.dashboard.site import Site
-from tests.http.desk import BY
+from tests.support.api import BY
+from tests.support.contracts import House
+from tests.support.site import Site
 
 __all__ = ["house", "reader"]
 PLACES = ("", "/pages/1", "/text")

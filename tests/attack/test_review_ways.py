@@ -30,8 +30,8 @@ from interlock.people import Role, person_actor
 from interlock.store import Store
 from interlock.store.tables import review as R
 from interlock.testing import Trial
-from tests.dashboard.site import Site
-from tests.http.desk import BY, Desk
+from tests.support.api import BY, Desk
+from tests.support.site import Site
 
 
 def for_role(desk: Desk, instance: UUID, role: str) -> None:

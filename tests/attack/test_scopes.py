@@ -11,7 +11,7 @@ import pytest
 from interlock.engine import listing
 from interlock.store import moment
 from interlock.store.tables import instance as I
-from tests.http.desk import BY, Desk
+from tests.support.api import BY, Desk
 
 NEEDLE = "wolframite"
 

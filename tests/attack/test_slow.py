@@ -16,7 +16,7 @@ from interlock.http.protocol import LONGEST_HEAD, LONGEST_TARGET, MOST_HEADERS
 from interlock.http.server import InThread
 from interlock.store import open_store
 from tests.attack.talking import connected, everything, status_of
-from tests.http.desk import TOKENS, opened
+from tests.support.api import TOKENS, opened
 
 SOON = {"head_seconds": 0.2, "body_seconds": 0.4, "idle_seconds": 0.2}
 HEAD = f"POST /api/instances HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['owner']}\r\n"

@@ -13,8 +13,8 @@ from interlock.machine import Registry
 from interlock.people import People, Principal, Role
 from tests.attack.addresses import EACH, filled
 from tests.attack.test_scopes import agent
-from tests.dashboard.site import Site
-from tests.http.desk import BY, Desk, order
+from tests.support.api import BY, Desk, order
+from tests.support.site import Site
 
 LONG = "correct horse battery"
 OPEN = {"/ui/login", "/ui/logout", "/ui/static/{digest}/{name:path}", "/ui/static/{tag}/{name:path}"}

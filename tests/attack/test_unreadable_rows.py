@@ -16,9 +16,9 @@ from interlock.store import Store, open_store
 from interlock.watch import rollups, rules
 from tests.attack.planting import Planted, plant, world
 from tests.attack.walking import NOTES, operations
-from tests.cli.calling import command
-from tests.dashboard.site import Site
-from tests.http.desk import EVERY, opened
+from tests.support.api import EVERY, opened
+from tests.support.commands import command
+from tests.support.site import Site
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ from interlock.http.process import Process
 from interlock.machine import Registry
 from interlock.store import open_store
 from interlock.worker.deliverer import DeliveryFailed
-from tests.cli.calling import command
 from tests.cli.test_operating import letter
-from tests.dashboard.site import Site
-from tests.http.desk import opened
-from tests.messages.receiver import Receiver, Reply
-from tests.messages.test_webhook import Hooks, hooks, message
+from tests.support.api import opened
+from tests.support.commands import command
+from tests.support.receiver import Receiver, Reply
+from tests.support.site import Site
+from tests.worker.test_webhook import Hooks, hooks, message
 
 __all__ = ["hooks"]
 KEY = "T0AAAAAAA-B0BBBBBBB-xyzxyzxyzxyz"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.calling import command, process
+from tests.support.commands import command, process
 
 SHOP = """'A shop.'
 from interlock import FINAL, Application, Machine, Registry, State, Transition

@@ -12,9 +12,9 @@ import pytest
 from interlock.engine import Engine
 from interlock.store import open_store
 from interlock.testing import Trial
-from tests.cli.calling import Done, command
 from tests.cli.test_operating import PROGRAM, letter
-from tests.conformance.test_backup import damage
+from tests.store.test_backup import damage
+from tests.support.commands import Done, command
 
 
 @pytest.fixture

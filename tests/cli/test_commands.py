@@ -13,7 +13,7 @@ import pytest
 from interlock.apps.sample import parcel
 from interlock.engine import Engine
 from interlock.store import migrate
-from tests.cli.calling import command, process
+from tests.support.commands import command, process
 
 NEWEST = migrate.revisions()[-1]
 MACHINES = ("company", "source", "listing", "job", "run", "application", "session", "loan", "contract")
@@ -127,10 +127,10 @@ def test_db_status_shows_what_each_application_lacks(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     with Engine(f"sqlite:///{tmp_path}/data/interlock.db", []):
         pass
-    done = interlock("db", "status", "--app", "tests.notes:application", cwd=tmp_path)
+    done = interlock("db", "status", "--app", "tests.support.notes:application", cwd=tmp_path)
     assert done.returncode == 1
     assert "notes      empty     0002  apply 0001, 0002: run: interlock db migrate" in done.stdout
-    done = interlock("db", "migrate", "--app", "tests.notes:application", cwd=tmp_path)
+    done = interlock("db", "migrate", "--app", "tests.support.notes:application", cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "migrated notes: empty → 0002"
     done = interlock("db", "status", cwd=tmp_path)
     assert (done.returncode, done.stdout.split()[-4:]) == (0, ["notes", "0002", "not", "loaded"])

@@ -11,8 +11,8 @@ import pytest
 from interlock.apps.sample import parcel
 from interlock.engine import Engine
 from interlock.store import migrate
-from tests.cli.calling import command, process
-from tests.servers import free_port
+from tests.support.commands import command, process
+from tests.support.servers import free_port
 
 NEWEST = migrate.revisions()[-1]
 HEAVY = {"sqlalchemy", "fastapi", "pydantic_settings", "starlette", "uvicorn", "alembic", "psycopg", "redis"}

@@ -12,8 +12,8 @@ import pytest
 
 from interlock.engine import Engine, Result
 from interlock.machine import Go
-from tests.cli.calling import command, process
 from tests.cli.test_operating import PROGRAM, letter
+from tests.support.commands import command, process
 
 ROOT = Path(__file__).parents[2]
 

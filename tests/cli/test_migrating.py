@@ -14,7 +14,7 @@ from interlock.console.printing import until_interrupted
 from interlock.engine import Engine, Result
 from interlock.engine.versions import migrating
 from interlock.machine import FINAL, USER, WAITING, Go, Machine, Review, State, Transition
-from tests.cli.calling import Done, command
+from tests.support.commands import Done, command
 
 PROGRAM = "tests.cli.test_migrating:letter"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.processes import ready, run
-from tests.cli.calling import command, process
-from tests.distributions import ROOT, browser_of, check_types, install, lint, run_tests, search_path
-from tests.servers import free_port
+from tests.support.commands import command, process
+from tests.support.distributions import ROOT, browser_of, check_types, install, lint, run_tests, search_path
+from tests.support.processes import ready, run
+from tests.support.servers import free_port
 
 
 @pytest.fixture(scope="module")

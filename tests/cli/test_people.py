@@ -10,7 +10,7 @@ import pytest
 
 from interlock.engine import Engine
 from interlock.people import NotAuthenticated, People
-from tests.cli.calling import command, process
+from tests.support.commands import command, process
 
 
 @pytest.fixture

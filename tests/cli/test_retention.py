@@ -14,8 +14,8 @@ import pytest
 from interlock.engine import Engine, Result
 from interlock.engine.retention import policies, removing
 from interlock.machine import USER, Actor, Go
-from tests.cli.calling import Done, command
 from tests.cli.test_operating import letter
+from tests.support.commands import Done, command
 
 ANN = "ann@example.org"
 

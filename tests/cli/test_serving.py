@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.processes import ready, run, wait
-from tests.cli.calling import command
-from tests.servers import free_port
+from tests.support.commands import command
+from tests.support.processes import ready, run, wait
+from tests.support.servers import free_port
 
 MINE = "from interlock import FINAL, Go, Machine, Registry, State, Transition\n" + "\n".join(
     f"{name} = Machine('{name}', initial='open', states=[State('open'), State('done', FINAL)],\n"

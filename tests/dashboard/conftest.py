@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import open_store
-from tests.dashboard.site import Site
-from tests.http.desk import opened
+from tests.support.api import opened
+from tests.support.site import Site
 
 
 @pytest.fixture

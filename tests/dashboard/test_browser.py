@@ -10,8 +10,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from interlock.apps.sample import parcel
-from tests.dashboard.browser import CHROMIUM, Town, needs_browser, town, window
-from tests.dashboard.site import EVIL
+from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.site import EVIL
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 import interlock.dashboard
 from interlock.people import Role
-from tests.dashboard.site import EVIL, Site
-from tests.http.desk import BY
+from tests.support.api import BY
+from tests.support.site import EVIL, Site
 
 PAGES = ("/ui", "/ui/reviews", "/ui/schedules", "/ui/outbox", "/ui/settings", "/ui/logout")
 OPERATORS = ("/ui/workers", "/ui/alerts")

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, async_playwright, expect
 from interlock.engine.listing import Where
 from interlock.machine import FINAL, USER, WAITING, Failures, Go, Machine, Outcome, Rule, State, Transition, WorkError
 from interlock.worker import Task
-from tests.dashboard.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 mended: set[str] = set()

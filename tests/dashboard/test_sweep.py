@@ -15,9 +15,9 @@ from interlock.apps.sample import parcel
 from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import FINAL, Machine, Outcome, State, Transition, WorkError
 from interlock.worker import Task
-from tests.dashboard.browser import CHROMIUM, Town, needs_browser, town, window
-from tests.dashboard.site import EVIL
-from tests.http.desk import BY
+from tests.support.api import BY
+from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.site import EVIL
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]

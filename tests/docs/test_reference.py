@@ -21,7 +21,7 @@ from interlock.http import problems
 from interlock.http.app import ROUTERS
 from interlock.http.description import OPEN
 from interlock.machine import installed
-from tests.databases import all_tables
+from tests.support.databases import all_tables
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -20,10 +20,10 @@ from interlock.engine import Engine
 from interlock.engine.listing import Where
 from interlock.machine import USER, Actor, attribute
 from interlock.testing import Trial, broken_laws
-from tests.acceptance.processes import Running, ready, run, wait
-from tests.cli.calling import Done, command
-from tests.distributions import ROOT, browser_of, check_types, install, lint, run_tests
-from tests.servers import free_port
+from tests.support.commands import Done, command
+from tests.support.distributions import ROOT, browser_of, check_types, install, lint, run_tests
+from tests.support.processes import Running, ready, run, wait
+from tests.support.servers import free_port
 
 EXAMPLE = ROOT / "examples" / "expenses"
 LUNCH: dict[str, Any] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interlock.store import Store, open_store
-from tests.http.desk import Desk, opened
+from tests.support.api import Desk, opened
 
 
 @pytest.fixture

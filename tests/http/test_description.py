@@ -19,8 +19,8 @@ from schemathesis.specs.openapi.checks import (
 
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.store import migrate, open_store
-from tests.http.desk import EVERY, TOKENS, Desk, opened
 from tests.http.test_who_may import TABLE
+from tests.support.api import EVERY, TOKENS, Desk, opened
 
 pytestmark = pytest.mark.slow
 

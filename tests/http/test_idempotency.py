@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from interlock.store import failpoints
 from interlock.store.service_tables import idempotency
-from tests.http.desk import BY, Desk
+from tests.support.api import BY, Desk
 
 NEW = {"machine": "order", "data": {"item": "seeds"}}
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from interlock.http.app import create_app
 from interlock.http.server import InThread
 from interlock.store import Store, open_store
-from tests.http.desk import Desk, opened
+from tests.support.api import Desk, opened
 
 DEADLINE = 20.0
 
@@ -145,7 +145,7 @@ def test_what_another_process_does_is_heard_too(postgres_url: str) -> None:
     """The hints of one process reach the other through the database."""
     with open_store(postgres_url) as here, open_store(postgres_url) as there, opened(here) as desk:
         from interlock.engine import Engine
-        from tests.http.desk import order
+        from tests.support.api import order
 
         other = Engine(there, [order], migrate_schema=False)
         with (

@@ -17,8 +17,8 @@ from interlock.machine import Application, InterlockError, Registry, Scope, inst
 from interlock.people import People
 from interlock.store import open_store
 from interlock.testing import Trial
-from tests.notes.application import application
-from tests.notes.settings import NotesSettings
+from tests.support.notes.application import application
+from tests.support.notes.settings import NotesSettings
 
 
 def test_a_process_gives_an_application_its_section_and_hides_its_secrets(
@@ -26,7 +26,7 @@ def test_a_process_gives_an_application_its_section_and_hides_its_secrets(
 ) -> None:
     file = tmp_path / "interlock.toml"
     file.write_text('[notes]\ngreeting = "good day"\npassword = "open-the-cupboard"\n', encoding="utf-8")
-    settings = load(file, {"database": sqlite_url, "data": tmp_path / "data"}, apps=["tests.notes:application"])
+    settings = load(file, {"database": sqlite_url, "data": tmp_path / "data"}, apps=["tests.support.notes:application"])
     process = Process(settings, lambda _: installed(settings.apps), serve=False, work=False)
     with process.engine as engine:
         assert engine.core.settings["notes"].greeting == "good day"
@@ -49,7 +49,7 @@ def test_a_command_has_the_settings_of_the_file(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "interlock.toml").write_text('[notes]\ngreeting = "good day"\n', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     Engine("sqlite:///here.db", []).close()
-    with opened("sqlite:///here.db", ["tests.notes:application"]) as engine:
+    with opened("sqlite:///here.db", ["tests.support.notes:application"]) as engine:
         assert engine.setting("notes").greeting == "good day"
 
 

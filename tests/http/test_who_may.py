@@ -13,7 +13,7 @@ from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import OWNER, Actor
 from interlock.people import Role
 from interlock.store import open_store
-from tests.http.desk import BY, EVERY, Desk, opened
+from tests.support.api import BY, EVERY, Desk, opened
 
 pytestmark = pytest.mark.slow
 

@@ -20,8 +20,8 @@ from interlock.people import (
     WrongName,
     accounts,
 )
-from tests.conformance.gates import together
-from tests.people.acting import BY, PASSWORD, enter, newest, whats
+from tests.support.effects_and_reviews import together
+from tests.support.people import BY, PASSWORD, enter, newest, whats
 
 NOBODY = UUID(int=7)
 SECRET = "sixteen-letters-"

@@ -14,8 +14,8 @@ from interlock.engine import Engine
 from interlock.people import NotAuthenticated, People, Person, Role, TooManyAttempts, attempts
 from interlock.store import Store
 from interlock.testing import VirtualClock
-from tests.conformance.gates import together
-from tests.people.acting import BY, PASSWORD, enter, whats
+from tests.support.effects_and_reviews import together
+from tests.support.people import BY, PASSWORD, enter, whats
 
 WRONG = "another password"
 MINUTE = 60

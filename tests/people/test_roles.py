@@ -13,7 +13,7 @@ from interlock.cli.users import RoleName
 from interlock.machine import AGENT, OWNER, USER, Actor, Application, InterlockError, Registry, Scope
 from interlock.people import PERMISSIONS, SCOPES, Principal, Role, WrongScope, parse_scopes
 from interlock.people.principal import Kind
-from tests.notes.application import SCRIBBLE
+from tests.support.notes.application import SCRIBBLE
 
 roles = st.sampled_from(Role)
 permissions = st.sampled_from(sorted(PERMISSIONS[Role.OWNER] | set(SCOPES)))

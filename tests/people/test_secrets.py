@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from interlock.engine import Engine, EngineError
 from interlock.people import People, Person, Role
 from interlock.testing import VirtualClock
-from tests.databases import all_tables
-from tests.people.acting import BY, PASSWORD, enter
+from tests.support.databases import all_tables
+from tests.support.people import BY, PASSWORD, enter
 
 NEW_PASSWORD = "four other unrelated words"
 AS_NAME = "correct-horse-battery"

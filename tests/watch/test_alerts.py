@@ -22,9 +22,9 @@ from interlock.testing import Trial
 from interlock.watch import alerts, rules
 from interlock.watch.alerts import Changes
 from interlock.watch.rules import Rule
-from tests.conformance.gates import DEADLINE
-from tests.conformance.machines import ANN, PARCEL, Unreachable, do, pass_time
-from tests.watch.adding import JOB, STUBBORN, roll_all
+from tests.support.effects_and_reviews import DEADLINE
+from tests.support.machines import ANN, PARCEL, Unreachable, do, pass_time
+from tests.support.rollups import JOB, STUBBORN, roll_all
 
 LAG = Rule(name="lag", metric="queue_lag", threshold=60, machine="each")
 MAIL = ("mail:ops@example.org",)

@@ -19,9 +19,9 @@ from interlock.store import service_tables as s
 from interlock.testing import START, Trial
 from interlock.watch import measures
 from interlock.watch.histogram import BUCKET_BOUNDS, DAY, HOUR, MILLI, MINUTE, Bucket, bucket_of, lower_bound, summarize
-from tests.conformance.gates import visit
-from tests.conformance.machines import ANN, BOSS, PARCEL, Unreachable, do, pass_time
-from tests.watch.adding import JOB, STUBBORN, STUCK, roll_all
+from tests.support.effects_and_reviews import visit
+from tests.support.machines import ANN, BOSS, PARCEL, Unreachable, do, pass_time
+from tests.support.rollups import JOB, STUBBORN, STUCK, roll_all
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from interlock.store import Store
 from interlock.testing import Trial
 from interlock.watch import alerts, prometheus
 from interlock.watch.rules import Rule
-from tests.conformance.machines import Unreachable, do
-from tests.watch.adding import STUBBORN, roll_all
+from tests.support.machines import Unreachable, do
+from tests.support.rollups import STUBBORN, roll_all
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from interlock.engine import Engine
 from interlock.store import Store, micros, open_store
 from interlock.testing import START, VirtualClock
 from interlock.watch import measures
-from tests.conformance.gates import shared_database
-from tests.conformance.test_query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
+from tests.engine.test_query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
+from tests.support.effects_and_reviews import shared_database
 
 NOW = micros(START)
 ALLOWED = {

@@ -16,8 +16,8 @@ from interlock.store import service_tables as s
 from interlock.testing import START, Trial, VirtualClock, random_walk
 from interlock.watch import rollups
 from interlock.watch.histogram import DAY, HOUR
-from tests.conformance.gates import DEADLINE
-from tests.conformance.machines import (
+from tests.support.effects_and_reviews import DEADLINE
+from tests.support.machines import (
     ANN,
     BOSS,
     LETTER,
@@ -28,9 +28,9 @@ from tests.conformance.machines import (
     do,
     pass_time,
 )
-from tests.watch.adding import JOB, STUBBORN, STUCK, engine_of, roll_all
-from tests.watch.recount import counted, present, recount, rolled
-from tests.worker.waiting import eventually
+from tests.support.recount import counted, present, recount, rolled
+from tests.support.rollups import JOB, STUBBORN, STUCK, engine_of, roll_all
+from tests.support.waiting import eventually
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])

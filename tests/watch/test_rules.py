@@ -16,7 +16,7 @@ from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
 from interlock.watch import rules
 from interlock.watch.rules import METRICS, Rule
-from tests.conformance.machines import ANN, PARCEL
+from tests.support.machines import ANN, PARCEL
 
 
 @pytest.fixture

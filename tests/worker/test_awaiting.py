@@ -8,8 +8,8 @@ from typing import Any
 
 from interlock.machine import USER, Actor, Go
 from interlock.worker import AsyncTask
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import errand
 
 ADA = Actor(USER, "ada")

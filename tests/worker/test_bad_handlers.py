@@ -13,8 +13,8 @@ import pytest
 
 from interlock.machine import Again, Fail, Go, Message, Outcome, Spawn, Stay, Work, WorkError
 from interlock.worker import AsyncTask, Task
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import errand
 
 pytestmark = pytest.mark.slow

@@ -28,8 +28,8 @@ from interlock.machine import (
     Window,
 )
 from interlock.worker import Task
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
 
 HOUR = timedelta(hours=1)

@@ -18,7 +18,7 @@ from interlock.store.service_tables import cursor
 from interlock.testing import Trial
 from interlock.watch import work_health
 from interlock.worker.checkpointer import Checkpointer
-from tests.attack.forging import KEYS, note, take_triggers_off
+from tests.support.forging import KEYS, note, take_triggers_off
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from interlock.testing import VirtualClock
 from interlock.worker import Task
 from interlock.worker.loop import Identity
 from interlock.worker.sweeper import Sweeper
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import Hiccup, errand
 
 HOUR = timedelta(hours=1)

@@ -14,8 +14,8 @@ from interlock.machine import Go
 from interlock.worker import AsyncTask, Task, Worker
 from interlock.worker.claimer import Claimer
 from interlock.worker.loop import Identity
+from tests.support.waiting import eventually, took
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually, took
 from tests.worker.workshop import Workshop, errand
 
 

@@ -18,8 +18,8 @@ from interlock.machine import USER, Actor, Fail, Failures, Go, Rule, Work, WorkE
 from interlock.store import Store, open_store
 from interlock.testing import VirtualClock
 from interlock.worker import Task
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from interlock.worker.event_loop import EventLoop
 from interlock.worker.handler_threads import Threads, ThreadSlot
 from interlock.worker.loop import Loop
 from interlock.worker.runner import awaited
-from tests.worker.waiting import eventually, took
+from tests.support.waiting import eventually, took
 
 
 class Beads(Loop):

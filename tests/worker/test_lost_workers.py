@@ -17,8 +17,8 @@ from interlock.machine import Go
 from interlock.store import Store, StoreGone, failpoints, open_store
 from interlock.testing import VirtualClock
 from interlock.worker import Task
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
 
 WORKER_LEASE = timedelta(seconds=20)

@@ -14,8 +14,8 @@ import pytest
 from interlock.engine import OpenReview
 from interlock.machine import USER, Actor, Go, Review, Work
 from interlock.worker import AsyncTask, Cancelled, Task
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
 
 ADA = Actor(USER, "ada")

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from interlock.engine import Effect
 from interlock.machine import Fail, Go, Message, NotSent, Work
 from interlock.worker import AsyncTask, Task
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import Hiccup, errand
 
 MINUTE = timedelta(minutes=1)

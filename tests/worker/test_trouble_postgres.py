@@ -14,8 +14,8 @@ import pytest
 from interlock.machine import Go
 from interlock.store import StoreGone, open_store
 from interlock.worker import Task
-from tests.servers import Postgres
-from tests.worker.waiting import eventually, took
+from tests.support.servers import Postgres
+from tests.support.waiting import eventually, took
 from tests.worker.workshop import Workshop, errand, shop_on
 
 pytestmark = pytest.mark.slow

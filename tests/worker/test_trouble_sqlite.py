@@ -19,7 +19,7 @@ from interlock.machine import Go
 from interlock.store import StoreBusy, StoreError, StoreFull, StoreGone, tables
 from interlock.store.sqlite import SqliteStore
 from interlock.worker import Task
-from tests.worker.waiting import eventually, took
+from tests.support.waiting import eventually, took
 from tests.worker.workshop import Workshop, errand, shop_on
 
 

@@ -28,8 +28,8 @@ from interlock.machine import (
 from interlock.store import Store
 from interlock.testing import VirtualClock
 from interlock.worker import Task, Worker
+from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.waiting import eventually
 from tests.worker.workshop import Workshop, errand
 
 ADA, BOSS = Actor(USER, "ada"), Actor(OWNER, "boss")

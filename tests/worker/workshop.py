@@ -32,7 +32,7 @@ from interlock.machine import (
 from interlock.store import Clock, Store
 from interlock.testing import broken_laws
 from interlock.worker import Task, Worker
-from tests.worker.waiting import PATIENCE, eventually
+from tests.support.waiting import PATIENCE, eventually
 
 HARDLY = fixed(timedelta(milliseconds=1))
 IN_THE_WAY = "in_the_way"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import Store, open_store
-from tests.apps.contracts.house import House, close_reader, open_house
+from tests.support.contracts import House, close_reader, open_house
 
 
 @pytest.fixture(scope="session")

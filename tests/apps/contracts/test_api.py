@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.store.tables import outbox
-from tests.apps.contracts.house import CLEAR, DOUBTFUL, ENERGY, House, served
-from tests.apps.contracts.reading.files import pdf, word
+from tests.support.contracts import CLEAR, DOUBTFUL, ENERGY, House, served
+from tests.support.files import pdf, word
 
 FIELD = {"value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals"}
 

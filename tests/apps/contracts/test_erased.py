@@ -9,8 +9,8 @@ import pytest
 
 from interlock.engine.retention.erasing import Erasing
 from interlock.machine import OWNER, Actor
-from tests.apps.contracts.house import CLEAR, DOUBTFUL, House
-from tests.apps.contracts.reading.files import pdf
+from tests.support.contracts import CLEAR, DOUBTFUL, House
+from tests.support.files import pdf
 
 NOTE = "by owner:chief: asked for in a letter"
 

@@ -11,8 +11,8 @@ from interlock.apps.contracts import steps as working
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.reading import Reader
 from interlock.machine import WorkError
-from tests.apps.contracts.house import CLEAR, DOUBTFUL, House
-from tests.apps.contracts.reading.files import pdf
+from tests.support.contracts import CLEAR, DOUBTFUL, House
+from tests.support.files import pdf
 
 
 class Outage(WorkError):

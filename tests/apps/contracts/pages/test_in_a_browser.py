@@ -15,9 +15,9 @@ from interlock.apps.contracts import registry
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.models import Contract
 from interlock.engine import Engine
-from tests.apps.contracts.house import DOUBTFUL, OPENING, Hand, close_reader
-from tests.apps.contracts.reading.files import pdf
-from tests.dashboard.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.contracts import DOUBTFUL, OPENING, Hand, close_reader
+from tests.support.files import pdf
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]

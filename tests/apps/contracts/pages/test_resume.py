@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 from starlette.testclient import TestClient
 
-from tests.apps.contracts.house import CLEAR, House
-from tests.apps.contracts.pages.paper import Form
-from tests.dashboard.site import Site
+from tests.support.contracts import CLEAR, House
+from tests.support.review_page import Form
+from tests.support.site import Site
 
 
 class Stranger:

@@ -8,9 +8,9 @@ from html import unescape
 
 import pytest
 
-from tests.apps.contracts.house import DOUBTFUL, OPENING, House
-from tests.apps.contracts.pages.paper import Paper
-from tests.dashboard.site import EVIL, Site
+from tests.support.contracts import DOUBTFUL, OPENING, House
+from tests.support.review_page import Paper
+from tests.support.site import EVIL, Site
 
 BLANK = (
     "SUPPLY AGREEMENT",

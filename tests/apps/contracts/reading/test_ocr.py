@@ -11,7 +11,7 @@ from PIL import Image
 from interlock.apps.contracts.reading import Box, Limits, boxes_of, errors, ground, read, render, span_at
 from interlock.apps.contracts.reading import ocr as ocr_room
 from interlock.apps.contracts.reading.ocr import Line, Recogniser
-from tests.apps.contracts.reading.files import image_pdf, pdf, scan
+from tests.support.files import image_pdf, pdf, scan
 
 LINES = ["Governing law: the State of Ohio", "Notice period: 90 days before the end", "Price: 1.234,56 EUR a year"]
 

@@ -26,7 +26,7 @@ from interlock.apps.contracts.reading import (
     render,
     span_at,
 )
-from tests.apps.contracts.reading.files import HEIGHT, WIDTH, long_pdf, pdf, raw_pdf, stream
+from tests.support.files import HEIGHT, WIDTH, long_pdf, pdf, raw_pdf, stream
 
 LINES = ["AGREEMENT of 1 March 2020", "between Alpha GmbH and Beta Inc.", "Price: 29,90 \u20ac"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.apps.contracts.reading import Limits, Reader, boxes_of, errors, ground, read, render, span_at
-from tests.apps.contracts.reading.files import pdf
+from tests.support.files import pdf
 
 DATA = pdf([["Alpha and Beta agree"], ["on page two"]])
 

@@ -12,7 +12,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
 from interlock.apps.contracts.reading import Limits, errors, read
-from tests.apps.contracts.reading.files import saved, word
+from tests.support.files import saved, word
 
 
 def test_paragraphs_and_tables_are_read_in_their_order_between_header_and_footer() -> None:

@@ -1,0 +1,131 @@
+"""A sample of what nobody looked at is read by a person who does not see what the machine read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import sqlalchemy as sa
+
+from interlock.apps.contracts.review import blind_sample
+from interlock.apps.contracts.tables import contract_label as L
+from interlock.engine import OpenReview
+from interlock.store import Store
+from tests.support.contracts import CLEAR, House, open_house
+from tests.support.site import Site
+
+ANSWERS = {
+    "parties": "Nordwind Tools Inc; Harbor Retail, LLC",
+    "agreement_date": "5 March 2024",
+    "governing_law": "Texas",
+}
+
+
+@pytest.fixture
+def sampled(store: Store, reader: None) -> Iterator[House]:
+    """A house on each database that takes every contract into the sample."""
+    with open_house(store, blind_share=1.0) as made:
+        yield made
+
+
+def sample(house: House, it: UUID) -> OpenReview:
+    (found,) = house.engine.reviews.waiting(instance_id=it)
+    return found
+
+
+def answered(house: House, it: UUID, decision: str = "done", **answer: str) -> Any:
+    body = {"decision": decision, "answer": answer}
+    return house.desk.post(f"/api/reviews/{sample(house, it).id}/decide", body, "reviewer")
+
+
+def labels(house: House, it: UUID) -> dict[str, int]:
+    query = sa.select(L.c.field, L.c.was_right).where(L.c.instance_id == it)
+    rows = house.engine.read(lambda conn: conn.execute(query).all())
+    assert len({row.field for row in rows}) == len(rows), "each field once"
+    return {row.field: row.was_right for row in rows}
+
+
+def test_the_contract_does_not_wait_for_its_sample(sampled: House) -> None:
+    it = sampled.taken(CLEAR)
+    assert sampled.state(it) == "completed"
+    told = sampled.look(it)
+    assert told["needsReview"] is False
+    assert "reviewTaskId" not in told
+    assert sample(sampled, it).name == "blind_sample"
+    assert sampled.engine.verify().problems == ()
+
+
+def test_what_goes_to_a_person_anyway_is_in_no_sample(sampled: House) -> None:
+    it = sampled.in_review()
+    assert [one.name for one in sampled.engine.reviews.waiting(instance_id=it)] == ["review_required"]
+
+
+def test_the_question_has_the_required_fields_and_nothing_that_was_read(sampled: House) -> None:
+    it = sampled.taken(CLEAR)
+    review = sample(sampled, it)
+    assert review.form is not None
+    assert set(review.form["properties"]) == {"parties", "agreement_date", "governing_law"}
+    told = repr(review)
+    page = Site(sampled.desk).get(f"/ui/reviews?review={review.id}", "reviewer").text
+    for value in ("Nordwind", "March 5", "New York"):
+        assert value not in told
+        assert value not in page
+    assert "Governing law" in page
+    answered(sampled, it, **ANSWERS)
+    assert "New York" in Site(sampled.desk).get(f"/ui/reviews?review={review.id}", "reviewer").text, "afterwards"
+
+
+def test_what_people_read_is_learnt_field_by_field(sampled: House) -> None:
+    it = sampled.taken(CLEAR)
+    assert answered(sampled, it, **ANSWERS).status_code == 200
+    assert sampled.state(it) == "completed"
+    assert blind_sample.learn(sampled.engine) == 1
+    assert labels(sampled, it) == {"parties": 1, "agreement_date": 1, "governing_law": 0}
+    assert blind_sample.learn(sampled.engine) == 0, "once"
+    assert sampled.look(it)["fields"]["governing_law"]["value"] == "New York", "a sample corrects nothing"
+
+
+def test_an_empty_answer_says_that_the_contract_does_not_say_it(sampled: House) -> None:
+    it = sampled.taken(CLEAR)
+    answered(sampled, it, **{**ANSWERS, "agreement_date": ""})
+    blind_sample.learn(sampled.engine)
+    assert labels(sampled, it)["agreement_date"] == 0
+
+
+def test_what_cannot_be_understood_is_not_counted(sampled: House) -> None:
+    it = sampled.taken(CLEAR)
+    answered(sampled, it, **{**ANSWERS, "agreement_date": "some day in spring"})
+    blind_sample.learn(sampled.engine)
+    assert labels(sampled, it) == {"parties": 1, "governing_law": 0}
+
+
+def test_a_sample_that_nobody_can_read_teaches_nothing(sampled: House) -> None:
+    it = sampled.taken(CLEAR)
+    assert answered(sampled, it, "unreadable").status_code == 200
+    assert blind_sample.learn(sampled.engine) == 0
+    assert labels(sampled, it) == {}
+
+
+def test_two_processes_that_learn_at_once_learn_it_once(sampled: House) -> None:
+    it = sampled.taken(CLEAR)
+    answered(sampled, it, **ANSWERS)
+    with ThreadPoolExecutor(2) as pool:
+        assert sum(pool.map(lambda _: blind_sample.learn(sampled.engine), range(2))) == 1
+    assert len(labels(sampled, it)) == 3
+
+
+def test_the_share_is_what_the_configuration_says_and_the_same_id_is_chosen_alike() -> None:
+    ids = [uuid4() for _ in range(4000)]
+    for share, least, most in ((0.0, 0, 0), (0.05, 120, 290), (1.0, 4000, 4000)):
+        found = [one for one in ids if blind_sample.chosen(one, share)]
+        assert least <= len(found) <= most
+        assert [one for one in ids if blind_sample.chosen(one, share)] == found
+
+
+def test_without_a_share_nobody_is_asked(house: House) -> None:
+    it = house.taken(CLEAR)
+    assert house.state(it) == "completed"
+    assert house.engine.reviews.waiting(instance_id=it) == []

@@ -1,0 +1,330 @@
+"""Plain moves: the short way writes what the long way writes, and takes nothing that needs the long one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from interlock.engine import Claim, Result, fast_finish, finishing, moves
+from interlock.engine.instance import COLUMNS, row_of
+from interlock.engine.unit import GUARDS, Unit
+from interlock.machine import (
+    FAILED,
+    FINAL,
+    WAITING,
+    WORK,
+    WORKER,
+    Again,
+    Ask,
+    By,
+    Edge,
+    Fail,
+    Failures,
+    Go,
+    KeyScope,
+    Machine,
+    Message,
+    Outcome,
+    Review,
+    Spawn,
+    State,
+    Stay,
+    Timer,
+    Transition,
+    Window,
+)
+from interlock.store import Store, moment
+from interlock.testing import Trial
+from tests.support.machines import Unreachable, by_hand, kinds, pass_time, trial_of
+
+YES = Review("Is it good?", decisions={"good": "go"})
+
+
+def route(name: str = "route", **options: Any) -> Machine:
+    """From one place to each kind of place, in one move."""
+    wait = timedelta(hours=1)
+    return by_hand(
+        Machine(
+            name,
+            initial="start",
+            states=[
+                State("start", WORK),
+                State("desk", WORK),
+                State("shelf", WAITING, waits_for="a person"),
+                State("clock", WAITING, waits_for="its time", timers=(Timer(wait, "late"),)),
+                State("asked", WAITING, waits_for="an answer", review=YES),
+                State("lost", FAILED),
+                State("end", FINAL),
+            ],
+            transitions=[
+                Transition("start", "desk", on="pass"),
+                Transition("start", "shelf", on="put"),
+                Transition("start", "clock", on="time"),
+                Transition("start", "asked", on="ask"),
+                Transition(("start", "desk"), "end", on="end"),
+                Transition(("shelf", "clock", "asked"), "end", on="late", by=(By.USER, By.SYSTEM)),
+                Transition("asked", "end", on="go", by=By.USER),
+                Transition("lost", "start", on="retry", by=(By.USER, By.SYSTEM)),
+                Transition("start", "lost", on="lose"),
+            ],
+            failures=Failures(state="lost"),
+            **options,
+        )
+    )
+
+
+def _written(trial: Trial, results: list[Result], way: Callable[[Unit, list[Result]], object]) -> tuple[Any, Any]:
+    """The rows and the history that a way would write; then all of it is undone."""
+
+    class Enough(Exception):
+        pass
+
+    got: list[tuple[Any, Any]] = []
+
+    def job(unit: Unit) -> None:
+        way(unit, results)
+        rows = {i.id: dict(zip(COLUMNS, row_of(i), strict=True)) for i in unit.changed.values()}
+        for sets, moved in unit.plain.items():
+            for values in moved:
+                claim = next(r.claim for r in results if r.claim.id == values[0])
+                as_claimed = dict(zip(COLUMNS, claim.row, strict=True))
+                assert values[len(sets) :] == tuple(as_claimed[name] for name in GUARDS)
+                rows[claim.id] = {**as_claimed, **dict(zip(sets, values, strict=False))}
+        unit.flush()  # the database takes it, too
+        got.append((rows, sorted(unit_history)))
+        raise Enough
+
+    unit_history: list[tuple[Any, ...]] = []
+    flush = Unit.flush
+
+    def listen(unit: Unit) -> None:
+        unit_history.extend(unit.history)
+        flush(unit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Unit, "flush", listen)
+        with pytest.raises(Enough):
+            trial.write(job)
+    return got[0]
+
+
+@pytest.mark.parametrize("to", ["desk", "shelf", "end"])
+@pytest.mark.parametrize("scope", KeyScope)
+@pytest.mark.parametrize("reason", ["", "weil es so ist: „gut“ \x01"])
+def test_both_ways_write_the_same(store: Store, to: str, scope: KeyScope, reason: str) -> None:
+    with trial_of(store, route(key=scope)) as trial:
+        for number in range(3):
+            trial.create("route", key=None if number == 0 else f"K-{number}", priority=number)
+            pass_time(trial, seconds=1)
+        results = [Result(claim, Go(to, reason=reason)) for claim in trial.claim(3)]
+        pass_time(trial, seconds=1)
+        short = _written(trial, results, fast_finish.finish)
+        assert short == _written(trial, results, finishing._one_by_one)
+        assert len(short[0]) == len(short[1]) == 3
+        assert trial.engine.finish(results) == [True] * 3
+        assert {trial.state(result.claim.id) for result in results} == {to}
+
+
+def test_both_ways_write_the_same_after_a_clock_was_put_back(store: Store) -> None:
+    with trial_of(store, route()) as trial:
+        trial.create("route")
+        results = [Result(trial.claim()[0], Go("shelf"))]
+        trial.clock.step_back(timedelta(hours=1))
+        assert _written(trial, results, fast_finish.finish) == _written(trial, results, finishing._one_by_one)
+
+
+# -- what needs the long way
+
+MACHINES: dict[str, Callable[[], Machine]] = {
+    "a limit": lambda: route(limits=[Window("many", "all", 5, timedelta(hours=1))]),
+    "a review that may be asked for": lambda: route(reviews=[YES]),
+    "stages": lambda: route(stage="stage"),
+}
+OUTCOMES: dict[str, Outcome] = {
+    "data": Go("shelf", data={"a": 1}),
+    "no data": Go("shelf", data={}),
+    "a child": Go("shelf", spawn=(Spawn("other"),)),
+    "a message": Go("shelf", messages=(Message("mail", "ann"),)),
+    "a question": Go("shelf", asks=(Ask("good", YES),)),
+    "a moment": Go("desk", at=moment(2_000_000_000_000_000)),
+    "work not started": Go("desk", unstarted=True),
+    "two moves": Go(("shelf", "end")),
+    "one move in a list": Go(("shelf",)),
+    "a timer": Go("clock"),
+    "a review": Go("asked"),
+    "where failures rest": Go("lost"),
+    "an unknown state": Go("nowhere"),
+    "no transition": Go("start"),
+    "a reason that is no text": Go("shelf", reason=7),  # type: ignore[arg-type]
+    "a place that is no text": Go(["shelf"]),  # type: ignore[arg-type]
+    "a reason with a NUL": Go("shelf", reason="a\x00b"),
+    "a reason with half of a pair": Go("shelf", reason="a\ud800b"),
+    "a reason too long": Go("shelf", reason="x" * 20_000),
+    "stay": Stay(),
+    "again": Again(timedelta(0)),
+    "failure": Fail(ValueError("no")),
+}
+
+
+@pytest.fixture
+def trial(store: Store) -> Iterator[Trial]:
+    with trial_of(store, route(), route("other")) as trial:
+        yield trial
+
+
+def _is_plain(trial: Trial, result: Result) -> bool:
+    def job(unit: Unit) -> bool:
+        others = fast_finish.finish(unit, [result])
+        unit._forget()
+        return not others
+
+    found: bool = trial.write(job)
+    return found
+
+
+@pytest.mark.parametrize("what", MACHINES)
+def test_machines_that_need_the_long_way(store: Store, what: str) -> None:
+    with trial_of(store, MACHINES[what]()) as trial:
+        trial.create("route")
+        claim = trial.claim()[0]
+        assert not _is_plain(trial, Result(claim, Go("shelf")))
+        assert trial.finish(claim, Go("shelf"))
+
+
+@pytest.mark.parametrize("what", OUTCOMES)
+def test_outcomes_that_need_the_long_way(trial: Trial, what: str) -> None:
+    trial.create("route")
+    claim = trial.claim()[0]
+    assert _is_plain(trial, Result(claim, Go("shelf")))
+    assert not _is_plain(trial, Result(claim, OUTCOMES[what]))
+
+
+def _short(name: str, **options: Any) -> Machine:
+    return by_hand(
+        Machine(
+            name,
+            initial="start",
+            states=[State("start"), State("end", FINAL)],
+            transitions=[Transition("start", "end", on="go", **options)],
+        )
+    )
+
+
+def test_a_guard_a_follower_and_what_a_move_sets_need_the_long_way(store: Store) -> None:
+    seen: list[Any] = []
+    followed = _short("followed")
+    followed.entering("end")(lambda *given: seen.append(given))
+    machines = [followed, _short("guarded", guard=lambda _: True), _short("set", sets={"a": 1})]
+    with trial_of(store, *machines) as trial:
+        for machine in machines:
+            trial.create(machine.name)
+        claims = trial.claim(3)
+        assert [_is_plain(trial, Result(claim, Go("end"))) for claim in claims] == [False] * 3
+        assert trial.engine.finish([Result(claim, Go("end")) for claim in claims]) == [True] * 3
+        assert len(seen) == 1
+
+
+PASSED_OVER = {
+    *("name", "title", "initial", "states", "transitions", "arms", "failures", "data", "key", "queue", "max_depth"),
+    *("cancel", "upgrades", "created_through"),
+}
+NEEDS_THE_LONG_WAY = {"limits", "reviews", "stage"}
+
+
+def test_each_part_of_a_machine_is_known_to_be_plain_or_not() -> None:
+    """Whoever adds one decides in `moves.is_plain` whether a plain move may pass it over."""
+    assert set(inspect.signature(Machine).parameters) == PASSED_OVER | NEEDS_THE_LONG_WAY
+
+
+PARTS: dict[str, Any] = {"guard": lambda _: True, "takes": ("many",), "sets": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    "part",
+    sorted(
+        {one.name for one in fields(Edge) if one.init} - {"source", "to", "on", "by", "accepts", "pick_up", "merges"}
+    ),
+)
+def test_whatever_else_is_declared_on_a_transition_needs_the_long_way(part: str) -> None:
+    machine = route()
+    [plain] = machine.automatic_edges("start", "shelf", WORKER)
+    assert moves.is_plain(machine, plain)
+    assert not moves.is_plain(machine, replace(plain, **{part: PARTS[part]}))
+
+
+def test_instances_that_need_the_long_way(trial: Trial) -> None:
+    trial.create("route")
+    claim = trial.claim()[0]
+    good = Result(claim, Go("shelf"))
+    assert _is_plain(trial, good)
+    assert not _is_plain(trial, Result(claim, Go("shelf"), as_claimed=False))
+    for change in (
+        {"wake": "work"},
+        {"due_event": "late"},
+        {"timer_at": 5},
+        {"timer_no": 1},
+        {"stored_failures": '{"start|E":1}'},
+        {"blocked_on": "x"},
+        {"paused_at": 5},
+        {"finished_at": 5},
+    ):
+        row = row_of(replace(claim.instance, **change))
+        assert not _is_plain(trial, Result(claim._replace(row=row), Go("shelf"))), change
+
+
+# -- together
+
+MIXED: list[Callable[[Claim], Outcome]] = [
+    lambda _: Go("shelf"),
+    lambda _: Go("end", data={"a": 1}),
+    lambda _: Fail(Unreachable("away")),
+    lambda _: Go("desk"),
+    lambda _: Again(timedelta(hours=1)),
+]
+
+
+def test_a_batch_of_both_is_written_whole(trial: Trial) -> None:
+    ids = [trial.create("route", key=f"K-{n}") for n in range(20)]
+    claims = {claim.id: claim for claim in trial.claim(20)}
+    results = [Result(claims[it], MIXED[n % 5](claims[it])) for n, it in enumerate(ids)]
+    assert trial.engine.finish(results) == [True] * 20
+    assert [trial.state(it) for it in ids[:5]] == ["shelf", "end", "lost", "desk", "start"]
+    assert kinds(trial, ids[0])[-1] == "moved"
+    assert {claim.id for claim in trial.claim(20)} == {it for n, it in enumerate(ids) if n % 5 == 3}
+    assert trial.engine.verify().problems == ()
+
+
+class Touchy:
+    """Raises whenever somebody looks at it."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("do not compare me")
+
+    def __bool__(self) -> bool:
+        raise ValueError("do not ask me")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("where", ["data", "spawn", "messages", "asks", "unstarted", "at", "reason", "to"])
+def test_what_cannot_be_looked_at_does_not_hurt_those_beside_it(trial: Trial, where: str) -> None:
+    ids = [trial.create("route") for _ in range(3)]
+    claims = {claim.id: claim for claim in trial.claim(3)}
+    given: dict[str, Any] = {"to": "shelf", where: Touchy()}
+    results = [Result(claims[it], Go(**given) if n == 1 else Go("shelf")) for n, it in enumerate(ids)]
+    assert trial.engine.finish(results) == [True] * 3
+    assert [trial.state(it) for it in ids] == ["shelf", "lost", "shelf"]
+
+
+def test_a_late_result_does_not_hurt_those_beside_it(trial: Trial) -> None:
+    ids = [trial.create("route") for _ in range(3)]
+    claims = {claim.id: claim for claim in trial.claim(3)}
+    trial.engine.finish([Result(claims[ids[1]], Go("end"))])
+    results = [Result(claims[it], Go("shelf")) for it in ids]
+    assert trial.engine.finish(results) == [True, False, True]
+    assert [trial.state(it) for it in ids] == ["shelf", "end", "shelf"]

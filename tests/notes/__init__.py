@@ -1,5 +1,0 @@
-"""A small application that brings settings, tables, a scope and personal data of its own: notes about visitors."""
-
-from tests.notes.application import application
-
-__all__ = ["application"]

@@ -1,0 +1,1 @@
+"""What tests in more than one folder use: servers, databases, services to call, machines to run."""

@@ -1,0 +1,233 @@
+"""The contracts application as its callers meet it: endpoints on one side, a worker on the other, time in our hands."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import uvicorn
+
+from interlock.apps.contracts import registry
+from interlock.apps.contracts.ingest import stored
+from interlock.apps.contracts.settings import ContractSettings
+from interlock.engine import Engine, Result, due, workers
+from interlock.store import Store
+from interlock.worker.runner import invoke
+from interlock.worker.task import EnginePort
+from tests.support.api import Desk, opened
+from tests.support.files import pdf
+
+OPENING = (
+    "SUPPLY AGREEMENT",
+    'This Supply Agreement (this "Agreement") is made and entered into as of March 5, 2024',
+    '(the "Effective Date"), by and between Nordwind Tools, Inc., a Delaware corporation ("Supplier"),',
+    'and Harbor Retail LLC, a New York limited liability company ("Buyer").',
+    "1. Term. This Agreement commences on the Effective Date and continues until March 5, 2027,",
+    "unless terminated earlier in accordance with its terms.",
+    "2. Renewal. This Agreement renews automatically for successive terms of one (1) year unless",
+    "either party gives ninety (90) days written notice of non-renewal.",
+    "3. Limitation of Liability. In no event shall either party's aggregate liability exceed $500,000.",
+)
+LAW = (
+    "4. Assignment. Neither party may assign this Agreement without the prior written consent of the",
+    "other party.",
+    "5. Governing Law. This Agreement shall be governed by and construed in accordance with the laws",
+    "of the State of New York, without regard to its conflict of laws principles.",
+    "6. Audit. Buyer may audit the books and records of Supplier upon ten (10) days notice.",
+)
+SIGNATURES = (
+    "IN WITNESS WHEREOF, the parties have executed this Agreement as of March 5, 2024.",
+    "NORDWIND TOOLS, INC.",
+    "By: /s/ Ann Miller",
+    "Name: Ann Miller",
+    "Title: President",
+    "HARBOR RETAIL LLC",
+    "By: /s/ Bob Stone",
+    "Name: Bob Stone",
+    "Title: Manager",
+)
+CLEAR = (OPENING, (*LAW, *SIGNATURES))
+"""A contract that the rules are sure enough of."""
+DOUBTFUL = ((*OPENING[:3], OPENING[3][:-1] + " and Harbor Stores Inc.", *OPENING[4:]), LAW)
+"""One rule reads two parties in it and another three, so that it goes to a person."""
+POWER = (
+    "Stromliefervertrag",
+    "Lieferant: Vattenfall",
+    "Tarif: Strom Fix 12",
+    "Arbeitspreis: 31,5 ct/kWh",
+    "Grundpreis: 12,50 EUR pro Monat",
+    "Jahresverbrauch: 3.500 kWh",
+    "Lieferbeginn: 01.03.2024",
+    "Laufzeit: 12 Monate",
+    "Kündigungsfrist: 6 Wochen",
+)
+ENERGY = (POWER,)
+
+
+class Hand:
+    """A worker of one hand that works when it is told to, or beside the test in a thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._turn, self.id = engine, 0, uuid4()
+        self._queues = sorted({machine.queue for machine in engine.registry})
+        engine.store.write(
+            lambda conn: workers.start(
+                conn,
+                engine.clock.now(),
+                self.id,
+                host="here",
+                pid=0,
+                queues=self._queues,
+                lock_file=None,
+                lives=timedelta(days=3650),
+            )
+        )
+
+    def step(self) -> int:
+        """One round of what is ready; the number of things done."""
+        self._turn += 1
+        claims = self._engine.claim(self.id, self._queues, 4, self._turn)
+        for claim in claims:
+            self._engine.finish([Result(claim, invoke(claim, EnginePort(self._engine, claim)))])
+        return len(claims) + self._engine.tick()
+
+    def settle(self) -> None:
+        for _ in range(1000):
+            if not self.step():
+                return
+        raise AssertionError("it does not come to rest")
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Whatever becomes ready is done at once, beside the test."""
+        over = threading.Event()
+        broken: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                while not over.wait(0.005):
+                    self.settle()
+            except BaseException as error:
+                broken.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+        assert broken == []
+
+
+@dataclass
+class House:
+    """The service and its worker."""
+
+    desk: Desk
+    hand: Hand
+
+    @property
+    def engine(self) -> Engine:
+        return self.desk.engine
+
+    def upload(
+        self, content: bytes, filename: str = "a.pdf", who: str = "owner", query: str = "", **fields: Any
+    ) -> Any:
+        return self.desk.call(
+            who,
+            "POST",
+            f"/workflows/ingest{query}",
+            files={"file": (filename, content)},
+            data={name: str(value).lower() if isinstance(value, bool) else value for name, value in fields.items()},
+        )
+
+    def send(self, content: bytes, who: str = "owner", query: str = "", **body: Any) -> Any:
+        told = {"pdfBase64": base64.b64encode(content).decode(), **body}
+        return self.desk.post(f"/workflows/ingest{query}", told, who)
+
+    def taken(self, pages: Sequence[Sequence[str]], *, read: bool = True, **body: Any) -> UUID:
+        """A workflow whose file was taken in and, unless told otherwise, read as far as it goes by itself."""
+        made = self.send(pdf(pages), query="?wait=0", **body)
+        assert made.status_code == 202, made.text
+        if read:
+            self.hand.settle()
+        return UUID(made.json()["data"]["workflowId"])
+
+    def in_review(self, **body: Any) -> UUID:
+        it = self.taken(DOUBTFUL, **body)
+        if body.get("drive") is False:
+            self.done(it, "extract")
+        assert self.state(it) == "review_required"
+        return it
+
+    def look(self, it: UUID, who: str = "owner") -> dict[str, Any]:
+        told = self.desk.get(f"/workflows/{it}", who).json()
+        assert (told["success"], told["error"]) == (True, None), told
+        data: dict[str, Any] = told["data"]
+        return data
+
+    def state(self, it: UUID) -> str:
+        return self.engine.get(it).state
+
+    def call(self, it: UUID, step: str, body: Any = None, who: str = "owner", query: str = "") -> Any:
+        return self.desk.post(f"/workflows/{it}/{step}{query}", body, who)
+
+    def done(self, it: UUID, step: str, body: Any = None, **options: Any) -> Any:
+        """Call the step, do the work, and call again for its answer."""
+        first = self.call(it, step, body, query="?wait=0", **options)
+        assert first.status_code == 202, first.text
+        self.hand.settle()
+        return self.call(it, step, **options)
+
+    def review(self, it: UUID, action: str, *fields: Mapping[str, Any], who: str = "reviewer", **more: Any) -> Any:
+        return self.call(it, "review", {"action": action, "fields": list(fields), **more}, who)
+
+    def path(self, it: UUID | str) -> list[str]:
+        return [row.to_state for row in self.engine.history(UUID(str(it))) if row.to_state is not None]
+
+    def wait(self, **length: float) -> None:
+        """Let time pass, with what becomes due on the way."""
+        clock = self.desk.clock
+        end = clock.now() + timedelta(**length) // timedelta(microseconds=1)
+        self.hand.settle()
+        while (coming := self.engine.read(due.next_due)) is not None and coming <= end:
+            clock.set(coming)
+            self.hand.settle()
+        clock.set(end)
+        self.hand.settle()
+
+
+@contextmanager
+def open_house(store: Store, **settings: Any) -> Iterator[House]:
+    with opened(store, applications=[registry]) as desk:
+        # Which contracts are in a sample is a matter of their ids, which are others in every run.
+        desk.engine.core.settings["contracts"] = ContractSettings(**{"blind_share": 0.0, **settings})
+        yield House(desk, Hand(desk.engine))
+
+
+@contextmanager
+def served(house: House) -> Iterator[str]:
+    """The address of the service on a real server."""
+    server = uvicorn.Server(uvicorn.Config(house.desk.client.app, port=0, lifespan="off", log_level="critical"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def close_reader() -> None:
+    stored.reader().close()
+    while stored._idle:
+        stored._idle.pop().close()

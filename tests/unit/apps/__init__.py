@@ -1,1 +1,0 @@
-"""The applications, against their specifications."""
