@@ -55,8 +55,8 @@ def test_a_command_has_the_settings_of_the_file(tmp_path: Path, monkeypatch: pyt
 
 def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new.db"
-    settings = load(overrides={"database": url, "data": tmp_path / "data"}, apps=["tests.notes:application"])
-    broken = replace(application, migrations="tests.notes")
+    settings = load(overrides={"database": url, "data": tmp_path / "data"}, apps=["tests.support.notes:application"])
+    broken = replace(application, migrations="tests.support.notes")
     with pytest.raises(InterlockError, match="has no revision of the application 'notes'"):
         Process(settings, lambda _: Registry([broken]), applications=[broken], serve=False, work=False)
     with open_store(url) as store:
