@@ -1,4 +1,4 @@
-"""A workshop for each test, on both databases."""
+"""Engines with real workers, on both databases."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import pytest
 
 from interlock.machine import Machine
 from interlock.store import Clock, Store
-from tests.worker.workshop import Workshop
+from tests.worker.live_engine import LiveEngine
 
-Opener = Callable[..., Workshop]
+Opener = Callable[..., LiveEngine]
 
 
 @pytest.fixture
-def workshop(store: Store) -> Iterator[Opener]:
-    """Opens workshops; at the end their workers stop, and the laws must hold."""
-    opened: list[Workshop] = []
+def live_engine(store: Store) -> Iterator[Opener]:
+    """Opens engines; at the end their workers stop, and the laws must hold."""
+    opened: list[LiveEngine] = []
 
-    def make(machines: Machine | Sequence[Machine], *, clock: Clock | None = None) -> Workshop:
-        opened.append(Workshop(store, machines, clock=clock))
+    def make(machines: Machine | Sequence[Machine], *, clock: Clock | None = None) -> LiveEngine:
+        opened.append(LiveEngine(store, machines, clock=clock))
         return opened[-1]
 
     yield make

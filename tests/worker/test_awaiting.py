@@ -10,14 +10,14 @@ from interlock.machine import USER, Actor, Go
 from interlock.worker import AsyncTask
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import errand
+from tests.worker.live_engine import errand
 
 ADA = Actor(USER, "ada")
 MANY = 48
 """More than the default pool of any event loop has threads."""
 
 
-def test_more_effects_than_a_pool_has_threads_can_be_on_their_way_and_still_use_that_pool(workshop: Opener) -> None:
+def test_more_effects_than_a_pool_has_threads_can_be_on_their_way_and_still_use_that_pool(live_engine: Opener) -> None:
     sending: list[str] = []
     all_there: list[asyncio.Event] = []
 
@@ -33,14 +33,14 @@ def test_more_effects_than_a_pool_has_threads_can_be_on_their_way_and_still_use_
     async def post(task: AsyncTask[Any]) -> Go:
         return Go("done", {"answer": await task.once("post", {}, send)})
 
-    shop = workshop(errand(todo=post))
-    ids = shop.engine.create_many("errand", [{} for _ in range(MANY)])
-    shop.open(concurrency=MANY)
-    eventually(lambda: all(shop.get(it).state == "done" for it in ids), what=lambda: f"{len(sending)} are on their way")
-    assert shop.get(ids[0]).data == {"answer": "ARRIVED"}
+    live = live_engine(errand(todo=post))
+    ids = live.engine.create_many("errand", [{} for _ in range(MANY)])
+    live.start_worker(concurrency=MANY)
+    eventually(lambda: all(live.get(it).state == "done" for it in ids), what=lambda: f"{len(sending)} are on their way")
+    assert live.get(ids[0]).data == {"answer": "ARRIVED"}
 
 
-def test_a_handler_that_is_cancelled_before_it_began_gives_its_hand_back(workshop: Opener) -> None:
+def test_a_handler_that_is_cancelled_before_it_began_gives_its_hand_back(live_engine: Opener) -> None:
     blocking, free = threading.Event(), threading.Event()
 
     async def post(task: AsyncTask[Any]) -> Go:
@@ -49,22 +49,22 @@ def test_a_handler_that_is_cancelled_before_it_began_gives_its_hand_back(worksho
             free.wait(20)
         return Go("done")
 
-    shop = workshop(errand(todo=post))
-    worker = shop.open(concurrency=4, loop_patience=60.0)
-    blocker = shop.create({"block": True})
+    live = live_engine(errand(todo=post))
+    worker = live.start_worker(concurrency=4, loop_patience=60.0)
+    blocker = live.create({"block": True})
     assert blocking.wait(10)
-    behind = [shop.create() for _ in range(3)]
+    behind = [live.create() for _ in range(3)]
     eventually(lambda: len(worker.claimer.running) == 4)
     for it in behind:
-        shop.engine.pause(it, actor=ADA)
+        live.engine.pause(it, actor=ADA)
     eventually(lambda: sum(one.port.cancelled() for one in list(worker.claimer.running)) == 3)
     free.set()
-    shop.reaches(blocker, "done")
+    live.reaches(blocker, "done")
     eventually(lambda: not worker.claimer.busy)
-    assert {shop.get(it).state for it in behind} == {"todo"}
+    assert {live.get(it).state for it in behind} == {"todo"}
 
 
-def test_what_a_cancelled_handler_was_sending_goes_on_and_its_answer_is_kept(workshop: Opener) -> None:
+def test_what_a_cancelled_handler_was_sending_goes_on_and_its_answer_is_kept(live_engine: Opener) -> None:
     sending, answer = threading.Event(), threading.Event()
     heard: list[type[BaseException]] = []
 
@@ -82,20 +82,20 @@ def test_what_a_cancelled_handler_was_sending_goes_on_and_its_answer_is_kept(wor
             raise
         return Go("done")
 
-    shop = workshop(errand(todo=post))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=post))
+    worker = live.start_worker()
+    it = live.create()
     assert sending.wait(10)
-    shop.engine.fire(it, "withdraw", actor=ADA)
+    live.engine.fire(it, "withdraw", actor=ADA)
     eventually(lambda: not worker.claimer.busy)
     assert heard == [asyncio.CancelledError]
     answer.set()
-    effect = eventually(lambda: next((e for e in shop.engine.effects(it) if e.status != "sent"), None))
+    effect = eventually(lambda: next((e for e in live.engine.effects(it) if e.status != "sent"), None))
     assert (effect.status, effect.answer) == ("confirmed", "it arrived")
-    assert [review.name for review in shop.engine.reviews.waiting(instance_id=it)] == ["late_answer"]
+    assert [review.name for review in live.engine.reviews.waiting(instance_id=it)] == ["late_answer"]
 
 
-def test_what_is_broken_off_with_its_event_loop_is_unknown(workshop: Opener) -> None:
+def test_what_is_broken_off_with_its_event_loop_is_unknown(live_engine: Opener) -> None:
     sending = threading.Event()
 
     async def send(_: Any) -> str:
@@ -107,11 +107,11 @@ def test_what_is_broken_off_with_its_event_loop_is_unknown(workshop: Opener) -> 
         await task.once("post", {}, send)
         return Go("done")
 
-    shop = workshop(errand(todo=post))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=post))
+    worker = live.start_worker()
+    it = live.create()
     assert sending.wait(10)
     worker.stop(timeout=0.0)
-    shop.workers.remove(worker)
-    (effect,) = shop.engine.effects(it)
+    live.workers.remove(worker)
+    (effect,) = live.engine.effects(it)
     assert (effect.status, effect.error) == ("unknown", "CancelledError: it was broken off while it was sent")

@@ -15,7 +15,7 @@ from interlock.machine import Again, Fail, Go, Message, Outcome, Spawn, Stay, Wo
 from interlock.worker import AsyncTask, Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import errand
+from tests.worker.live_engine import errand
 
 pytestmark = pytest.mark.slow
 
@@ -60,9 +60,9 @@ class Odd(Outcome):
     """An outcome that nobody declared."""
 
 
-def goes_on(shop: Any) -> None:
+def goes_on(live: Any) -> None:
     """The proof that nothing broke: the next piece of work is done as if nothing had been."""
-    shop.reaches(shop.create({"good": True}), "done", within=10)
+    live.reaches(live.create({"good": True}), "done", within=10)
 
 
 def handler(bad: Callable[[], Any]) -> Callable[[Task[Any]], Any]:
@@ -103,16 +103,16 @@ ERRORS: list[BaseException] = [
 @pytest.mark.parametrize("make", [handler, soon], ids=["plain", "async"])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_whatever_a_handler_raises_becomes_a_dead_letter_with_its_type(
-    workshop: Opener, make: Callable[..., Any], error: BaseException
+    live_engine: Opener, make: Callable[..., Any], error: BaseException
 ) -> None:
-    shop = workshop(errand(todo=make(raising(error))))
-    worker = shop.open()
-    it = shop.create()
-    letter = shop.fails(it)
+    live = live_engine(errand(todo=make(raising(error))))
+    worker = live.start_worker()
+    it = live.create()
+    letter = live.fails(it)
     # A coroutine cannot raise StopIteration: Python turns it into a RuntimeError.
     assert letter.error_type in {type(error).__name__, "RuntimeError"}
     assert letter.step == "todo"
-    goes_on(shop)
+    goes_on(live)
     assert worker.claimer.troubles == 0
 
 
@@ -153,34 +153,34 @@ NONSENSE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("value", NONSENSE.values(), ids=NONSENSE.keys())
-def test_nonsense_from_a_handler_fails_the_step_and_says_so(workshop: Opener, value: Any) -> None:
-    shop = workshop(errand(todo=handler(lambda: value)))
-    worker = shop.open()
-    it = shop.create()
-    letter = shop.fails(it)
+def test_nonsense_from_a_handler_fails_the_step_and_says_so(live_engine: Opener, value: Any) -> None:
+    live = live_engine(errand(todo=handler(lambda: value)))
+    worker = live.start_worker()
+    it = live.create()
+    letter = live.fails(it)
     assert letter.error_type in {"InvalidOutcome", "RuntimeError"}
-    assert shop.get(it).state == "todo"
-    assert shop.engine.children(it) == []
-    goes_on(shop)
+    assert live.get(it).state == "todo"
+    assert live.engine.children(it) == []
+    goes_on(live)
     assert worker.claimer.troubles == 0
 
 
-def test_a_plain_handler_that_never_returns_is_given_up_and_its_thread_replaced(workshop: Opener) -> None:
+def test_a_plain_handler_that_never_returns_is_given_up_and_its_thread_replaced(live_engine: Opener) -> None:
     never = threading.Event()
 
     def hang() -> None:
         never.wait(60)
 
-    shop = workshop(errand(todo=Work(handler(hang), BRIEF)))
-    worker = shop.open(concurrency=1)
-    it = shop.create()
-    assert shop.fails(it).error_type == "HandlerTimeout"
-    goes_on(shop)  # there is only one hand, so it was replaced
+    live = live_engine(errand(todo=Work(handler(hang), BRIEF)))
+    worker = live.start_worker(concurrency=1)
+    it = live.create()
+    assert live.fails(it).error_type == "HandlerTimeout"
+    goes_on(live)  # there is only one hand, so it was replaced
     assert worker.claimer.runner.threads.given_up == 1
     never.set()
 
 
-def test_a_coroutine_that_never_returns_is_cancelled_at_its_time_limit(workshop: Opener) -> None:
+def test_a_coroutine_that_never_returns_is_cancelled_at_its_time_limit(live_engine: Opener) -> None:
     cancelled = threading.Event()
 
     async def hang(task: AsyncTask[Any]) -> Go:
@@ -192,15 +192,15 @@ def test_a_coroutine_that_never_returns_is_cancelled_at_its_time_limit(workshop:
                 raise
         return Go("done")
 
-    shop = workshop(errand(todo=Work(hang, BRIEF)))
-    shop.open(concurrency=1)
-    it = shop.create()
-    assert shop.fails(it).error_type == "HandlerTimeout"
+    live = live_engine(errand(todo=Work(hang, BRIEF)))
+    live.start_worker(concurrency=1)
+    it = live.create()
+    assert live.fails(it).error_type == "HandlerTimeout"
     assert cancelled.wait(10)
-    goes_on(shop)
+    goes_on(live)
 
 
-def test_a_handler_that_says_it_is_alive_gets_its_time_limit_again(workshop: Opener) -> None:
+def test_a_handler_that_says_it_is_alive_gets_its_time_limit_again(live_engine: Opener) -> None:
     def slow(task: Task[Any]) -> Go:
         end = time.monotonic() + 4 * BRIEF.total_seconds()
         beat = threading.Event()
@@ -209,14 +209,14 @@ def test_a_handler_that_says_it_is_alive_gets_its_time_limit_again(workshop: Ope
             beat.wait(0.02)
         return Go("done")
 
-    shop = workshop(errand(todo=Work(slow, BRIEF)))
-    shop.open()
-    it = shop.create()
-    shop.reaches(it, "done")
-    assert shop.get(it).failures == {}
+    live = live_engine(errand(todo=Work(slow, BRIEF)))
+    live.start_worker()
+    it = live.create()
+    live.reaches(it, "done")
+    assert live.get(it).failures == {}
 
 
-def test_a_late_result_of_a_handler_that_was_given_up_changes_nothing(workshop: Opener) -> None:
+def test_a_late_result_of_a_handler_that_was_given_up_changes_nothing(live_engine: Opener) -> None:
     late = threading.Event()
     ended = threading.Event()
 
@@ -225,20 +225,20 @@ def test_a_late_result_of_a_handler_that_was_given_up_changes_nothing(workshop: 
         ended.set()
         return Go("done")
 
-    shop = workshop(errand(todo=Work(slow, BRIEF)))
-    shop.open()
-    it = shop.create()
-    shop.fails(it)
-    rows = len(shop.engine.history(it))
+    live = live_engine(errand(todo=Work(slow, BRIEF)))
+    live.start_worker()
+    it = live.create()
+    live.fails(it)
+    rows = len(live.engine.history(it))
     late.set()
     assert ended.wait(10)
-    goes_on_after = shop.create()
-    shop.reaches(goes_on_after, "done")
-    assert shop.get(it).state == "todo"
-    assert len(shop.engine.history(it)) == rows
+    goes_on_after = live.create()
+    live.reaches(goes_on_after, "done")
+    assert live.get(it).state == "todo"
+    assert len(live.engine.history(it)) == rows
 
 
-def test_a_handler_that_blocks_the_event_loop_stops_neither_the_others_nor_the_heartbeat(workshop: Opener) -> None:
+def test_a_handler_that_blocks_the_event_loop_stops_neither_the_others_nor_the_heartbeat(live_engine: Opener) -> None:
     free = threading.Event()
 
     async def block(task: AsyncTask[Any]) -> Go:
@@ -246,20 +246,20 @@ def test_a_handler_that_blocks_the_event_loop_stops_neither_the_others_nor_the_h
             free.wait(60)  # no await: nothing else runs on this loop
         return Go("done")
 
-    shop = workshop(errand(todo=block))
-    worker = shop.open(lives=timedelta(seconds=2), loop_patience=0.3)
-    blocker = shop.create({"block": True})
-    eventually(lambda: shop.get(blocker).holder is not None)
+    live = live_engine(errand(todo=block))
+    worker = live.start_worker(lives=timedelta(seconds=2), loop_patience=0.3)
+    blocker = live.create({"block": True})
+    eventually(lambda: live.get(blocker).holder is not None)
     eventually(lambda: worker.claimer.runner.events.replaced == 1, within=10)
-    beats = shop.beats(worker)
-    shop.reaches(shop.create(), "done", within=10)
-    eventually(lambda: shop.beats(worker) > beats, within=5)
+    beats = live.beats(worker)
+    live.reaches(live.create(), "done", within=10)
+    eventually(lambda: live.beats(worker) > beats, within=5)
     assert worker.heartbeat.trusted()
     free.set()
-    shop.reaches(blocker, "done")
+    live.reaches(blocker, "done")
 
 
-def test_a_task_that_ends_the_program_from_the_side_does_not_take_the_event_loop_with_it(workshop: Opener) -> None:
+def test_a_task_that_ends_the_program_from_the_side_does_not_take_the_event_loop_with_it(live_engine: Opener) -> None:
     async def handle(task: AsyncTask[Any]) -> Go:
         if not task.data.get("good"):
             asyncio.get_running_loop().call_soon(raising(SystemExit(9)))
@@ -267,7 +267,7 @@ def test_a_task_that_ends_the_program_from_the_side_does_not_take_the_event_loop
             await asyncio.sleep(0.01)
         return Go("done")
 
-    shop = workshop(errand(todo=handle))
-    shop.open()
-    shop.reaches(shop.create(), "done")
-    goes_on(shop)
+    live = live_engine(errand(todo=handle))
+    live.start_worker()
+    live.reaches(live.create(), "done")
+    goes_on(live)

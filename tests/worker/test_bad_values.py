@@ -30,7 +30,7 @@ from interlock.machine import (
 from interlock.worker import Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Workshop, errand
+from tests.worker.live_engine import LiveEngine, errand
 
 HOUR = timedelta(hours=1)
 
@@ -80,31 +80,31 @@ REFUSED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("value", KEPT.values(), ids=KEPT.keys())
-def test_a_strange_value_comes_back_as_it_was_given(workshop: Opener, value: Any) -> None:
-    shop = workshop(errand(todo=lambda task: Go("done", {"value": value})))
-    it = shop.create({"given": value})
-    shop.open()
-    assert shop.reaches(it, "done").data == {"given": value, "value": value}
-    assert shop.engine.verify(it).problems == ()
+def test_a_strange_value_comes_back_as_it_was_given(live_engine: Opener, value: Any) -> None:
+    live = live_engine(errand(todo=lambda task: Go("done", {"value": value})))
+    it = live.create({"given": value})
+    live.start_worker()
+    assert live.reaches(it, "done").data == {"given": value, "value": value}
+    assert live.engine.verify(it).problems == ()
 
 
 @pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED.keys())
-def test_a_value_that_cannot_be_kept_fails_its_step(workshop: Opener, value: Any) -> None:
-    shop = workshop(errand(todo=lambda task: Go("done", {"value": value})))
-    it = shop.create({"small": True})
-    shop.open()
-    letter = shop.fails(it)
+def test_a_value_that_cannot_be_kept_fails_its_step(live_engine: Opener, value: Any) -> None:
+    live = live_engine(errand(todo=lambda task: Go("done", {"value": value})))
+    it = live.create({"small": True})
+    live.start_worker()
+    letter = live.fails(it)
     assert letter.error_type in {"InvalidOutcome", "DataTooBig"}
-    assert shop.get(it).data == {"small": True}
-    assert shop.get(it).state == "todo"
+    assert live.get(it).data == {"small": True}
+    assert live.get(it).state == "todo"
 
 
 @pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED.keys())
-def test_a_value_that_cannot_be_kept_is_refused_at_the_door(workshop: Opener, value: Any) -> None:
-    shop = workshop(errand())
+def test_a_value_that_cannot_be_kept_is_refused_at_the_door(live_engine: Opener, value: Any) -> None:
+    live = live_engine(errand())
     with pytest.raises((InvalidData, DataTooBig)):
-        shop.create({"value": value})
-    assert shop.engine.verify().instances == 0
+        live.create({"value": value})
+    assert live.engine.verify().instances == 0
 
 
 def save(task: Task[Any], value: Any) -> None:
@@ -117,7 +117,7 @@ def move(task: Task[Any], value: Any) -> None:
 
 @pytest.mark.parametrize("write", [save, move])
 def test_data_too_big_is_told_to_the_handler_that_writes_it(
-    workshop: Opener, write: Callable[[Task[Any], Any], None]
+    live_engine: Opener, write: Callable[[Task[Any], Any], None]
 ) -> None:
     def work(task: Task[Any]) -> Go:
         with pytest.raises(DataTooBig, match="keep big values as artifacts"):
@@ -125,11 +125,11 @@ def test_data_too_big_is_told_to_the_handler_that_writes_it(
         task.keep("value", b"x" * 300_000)
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    it = shop.create()
-    shop.open()
-    assert shop.reaches(it, "done").data == {}
-    assert shop.engine.artifacts(it)[0].size == 300_000
+    live = live_engine(errand(todo=work))
+    it = live.create()
+    live.start_worker()
+    assert live.reaches(it, "done").data == {}
+    assert live.engine.artifacts(it)[0].size == 300_000
 
 
 class Watchful(BaseModel):
@@ -148,20 +148,20 @@ class Watchful(BaseModel):
 
 
 @pytest.mark.parametrize("value", ["exit", "crash"])
-def test_a_model_that_breaks_fails_the_step_and_not_the_worker(workshop: Opener, value: str) -> None:
-    shop = workshop(errand(todo=lambda task: Go("done", {"value": task.key or ""}), data=Watchful))
-    worker = shop.open()
-    it = shop.create(key=value)
-    assert shop.fails(it).error_type == "InvalidOutcome"
-    shop.reaches(shop.create(key="fine"), "done")
+def test_a_model_that_breaks_fails_the_step_and_not_the_worker(live_engine: Opener, value: str) -> None:
+    live = live_engine(errand(todo=lambda task: Go("done", {"value": task.key or ""}), data=Watchful))
+    worker = live.start_worker()
+    it = live.create(key=value)
+    assert live.fails(it).error_type == "InvalidOutcome"
+    live.reaches(live.create(key="fine"), "done")
     assert worker.claimer.troubles == 0
 
 
-def batch(shop: Workshop, count: int, release: threading.Event) -> list[Any]:
+def batch(live: LiveEngine, count: int, release: threading.Event) -> list[Any]:
     """Instances whose handlers all wait, so that their results come in together."""
-    ids = [shop.create({"poison": n == 1}) for n in range(count)]
-    shop.open(concurrency=count)
-    eventually(lambda: all(shop.get(it).holder for it in ids))
+    ids = [live.create({"poison": n == 1}) for n in range(count)]
+    live.start_worker(concurrency=count)
+    eventually(lambda: all(live.get(it).holder for it in ids))
     release.set()
     return ids
 
@@ -174,38 +174,38 @@ POISON: dict[str, Go] = {
 
 
 @pytest.mark.parametrize("outcome", POISON.values(), ids=POISON.keys())
-def test_a_lone_poisonous_result_does_not_sink_its_batch(workshop: Opener, outcome: Go) -> None:
+def test_a_lone_poisonous_result_does_not_sink_its_batch(live_engine: Opener, outcome: Go) -> None:
     release = threading.Event()
 
     def work(task: Task[dict[str, Any]]) -> Go:
         release.wait(20)
         return outcome if task.data["poison"] else Go("done")
 
-    shop = workshop(errand(todo=work))
-    shop.refuse("outbox", "NEW.recipient = 'nobody'")
-    good, bad, *rest = batch(shop, 6, release)
+    live = live_engine(errand(todo=work))
+    live.refuse("outbox", "NEW.recipient = 'nobody'")
+    good, bad, *rest = batch(live, 6, release)
     for it in (good, *rest):
-        shop.reaches(it, "done", within=10)
-    letter = shop.fails(bad)
+        live.reaches(it, "done", within=10)
+    letter = live.fails(bad)
     assert letter.error_type in {"InvalidOutcome", "DataTooBig"}
     assert letter.attempts == 1
-    assert shop.get(bad).state == "todo"
-    assert shop.engine.children(bad) == []
+    assert live.get(bad).state == "todo"
+    assert live.engine.children(bad) == []
 
 
-def test_nonsense_does_not_hold_up_what_is_finished_in_the_same_transaction(workshop: Opener) -> None:
-    shop = workshop(errand())
-    ids = shop.engine.create_many("errand", [None] * 3)
-    claims = {claim.id: claim for claim in shop.engine.claim(uuid4(), ["errand"], 3)}
+def test_nonsense_does_not_hold_up_what_is_finished_in_the_same_transaction(live_engine: Opener) -> None:
+    live = live_engine(errand())
+    ids = live.engine.create_many("errand", [None] * 3)
+    claims = {claim.id: claim for claim in live.engine.claim(uuid4(), ["errand"], 3)}
     nonsense = Go("done", spawn=("child",))  # type: ignore[arg-type]
     outcomes = [Go("done"), nonsense, Go("waiting")]
-    done = shop.engine.finish([Result(claims[it], outcome) for it, outcome in zip(ids, outcomes, strict=True)])
+    done = live.engine.finish([Result(claims[it], outcome) for it, outcome in zip(ids, outcomes, strict=True)])
     assert done == [True, True, True]
-    assert [shop.get(it).state for it in ids] == ["done", "todo", "waiting"]
-    assert shop.fails(ids[1]).error_type == "InvalidOutcome"
+    assert [live.get(it).state for it in ids] == ["done", "todo", "waiting"]
+    assert live.fails(ids[1]).error_type == "InvalidOutcome"
 
 
-def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(workshop: Opener) -> None:
+def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(live_engine: Opener) -> None:
     """It must neither be lost nor come round for ever."""
     runs: list[int] = []
 
@@ -213,13 +213,13 @@ def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(workshop
         runs.append(task.attempt)
         return Go("done", messages=(Message("mail", "nobody"),))
 
-    shop = workshop(errand(todo=work))
-    shop.refuse("outbox", "NEW.recipient = 'nobody'")
-    it = shop.create()
-    shop.open()
-    shop.fails(it)
+    live = live_engine(errand(todo=work))
+    live.refuse("outbox", "NEW.recipient = 'nobody'")
+    it = live.create()
+    live.start_worker()
+    live.fails(it)
     assert runs == [1]
-    assert shop.get(it).holder is None
+    assert live.get(it).holder is None
 
 
 def shared(*, pick_up: bool) -> Machine:
@@ -240,11 +240,11 @@ def shared(*, pick_up: bool) -> Machine:
 
 @pytest.mark.parametrize("pick_up", [False, True], ids=["a slot", "a window"])
 def test_an_instance_whose_limit_cannot_be_worked_out_does_not_hold_up_the_others(
-    workshop: Opener, pick_up: bool
+    live_engine: Opener, pick_up: bool
 ) -> None:
-    shop = workshop(shared(pick_up=pick_up))
-    bad = shop.create({"nobody": True})
-    good = shop.create({"user": "ada"})
-    shop.open(concurrency=2)
-    shop.reaches(good, "done", within=10)
-    assert shop.fails(bad).error_type == "LimitReached"
+    live = live_engine(shared(pick_up=pick_up))
+    bad = live.create({"nobody": True})
+    good = live.create({"user": "ada"})
+    live.start_worker(concurrency=2)
+    live.reaches(good, "done", within=10)
+    assert live.fails(bad).error_type == "LimitReached"

@@ -17,28 +17,28 @@ from interlock.machine import USER, Actor, Go, Work
 from interlock.worker import AsyncTask, Cancelled, Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Workshop, errand
+from tests.worker.live_engine import LiveEngine, errand
 
 ADA = Actor(USER, "ada")
 
 
-def pause(shop: Workshop, it: UUID) -> None:
-    shop.engine.pause(it, actor=ADA, reason="not now")
+def pause(live: LiveEngine, it: UUID) -> None:
+    live.engine.pause(it, actor=ADA, reason="not now")
 
 
-def withdraw(shop: Workshop, it: UUID) -> None:
-    shop.engine.fire(it, "withdraw", actor=ADA)
+def withdraw(live: LiveEngine, it: UUID) -> None:
+    live.engine.fire(it, "withdraw", actor=ADA)
 
 
-def cancel(shop: Workshop, it: UUID) -> None:
-    shop.engine.cancel(it, actor=ADA)
+def cancel(live: LiveEngine, it: UUID) -> None:
+    live.engine.cancel(it, actor=ADA)
 
 
-def take_away(shop: Workshop, it: UUID) -> None:
+def take_away(live: LiveEngine, it: UUID) -> None:
     """As if the others had given the worker up: another one works on it now."""
-    holder = shop.get(it).holder
+    holder = live.get(it).holder
     assert holder is not None
-    shop.engine.take_back([holder])
+    live.engine.take_back([holder])
 
 
 class Patient:
@@ -77,31 +77,31 @@ class Patient:
 @pytest.mark.parametrize("kind", ["plain", "awaited"])
 @pytest.mark.parametrize("act", [pause, withdraw, cancel])
 def test_a_running_handler_learns_within_a_second_that_a_person_stopped_it(
-    workshop: Opener, act: Callable[[Workshop, UUID], None], kind: str
+    live_engine: Opener, act: Callable[[LiveEngine, UUID], None], kind: str
 ) -> None:
     handler = Patient()
-    shop = workshop(errand(todo=getattr(handler, kind)))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=getattr(handler, kind)))
+    worker = live.start_worker()
+    it = live.create()
     assert handler.begun.wait(10)
-    act(shop, it)
+    act(live, it)
     acted = time.monotonic()
     assert handler.ended.wait(10)
     assert handler.told_at - acted < 1.0
     assert isinstance(handler.raised, Cancelled)
-    state, rows = shop.get(it).state, len(shop.engine.history(it))
+    state, rows = live.get(it).state, len(live.engine.history(it))
     eventually(lambda: not worker.claimer.busy)
-    assert (shop.get(it).state, len(shop.engine.history(it))) == (state, rows)
+    assert (live.get(it).state, len(live.engine.history(it))) == (state, rows)
 
 
 @pytest.mark.parametrize("kind", ["plain", "awaited"])
-def test_a_running_handler_learns_within_a_second_that_it_lost_its_fence(workshop: Opener, kind: str) -> None:
+def test_a_running_handler_learns_within_a_second_that_it_lost_its_fence(live_engine: Opener, kind: str) -> None:
     handler = Patient()
-    shop = workshop(errand(todo=getattr(handler, kind)))
-    shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=getattr(handler, kind)))
+    live.start_worker()
+    it = live.create()
     assert handler.begun.wait(10)
-    take_away(shop, it)
+    take_away(live, it)
     acted = time.monotonic()
     assert handler.ended.wait(10)
     assert handler.told_at - acted < 1.0
@@ -120,7 +120,7 @@ WRITES: dict[str, Callable[[Task[Any]], object]] = {
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 def test_a_handler_that_does_not_listen_can_write_nothing_more(
-    workshop: Opener, write: Callable[[Task[Any]], object]
+    live_engine: Opener, write: Callable[[Task[Any]], object]
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     box: list[BaseException] = []
@@ -134,21 +134,21 @@ def test_a_handler_that_does_not_listen_can_write_nothing_more(
             box.append(error)
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=work))
+    worker = live.start_worker()
+    it = live.create()
     assert begun.wait(10)
-    withdraw(shop, it)
-    before = shop.engine.history(it)
+    withdraw(live, it)
+    before = live.engine.history(it)
     go_on.set()
     eventually(lambda: not worker.claimer.busy)
     assert isinstance(box[0], Fenced)
-    assert shop.engine.history(it) == before
-    assert shop.engine.effects(it) == []
-    assert shop.engine.artifacts(it) == []
+    assert live.engine.history(it) == before
+    assert live.engine.effects(it) == []
+    assert live.engine.artifacts(it) == []
 
 
-def test_the_answer_of_what_was_sent_is_kept_although_the_handler_was_stopped(workshop: Opener) -> None:
+def test_the_answer_of_what_was_sent_is_kept_although_the_handler_was_stopped(live_engine: Opener) -> None:
     """What was learnt is never thrown away: the effect is confirmed, and somebody is asked to look at it."""
     sending, answer = threading.Event(), threading.Event()
 
@@ -157,20 +157,20 @@ def test_the_answer_of_what_was_sent_is_kept_although_the_handler_was_stopped(wo
         answer.wait(20)
         return "it arrived"
 
-    shop = workshop(errand(todo=lambda task: Go("done", {"answer": task.once("post", {}, send)})))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=lambda task: Go("done", {"answer": task.once("post", {}, send)})))
+    worker = live.start_worker()
+    it = live.create()
     assert sending.wait(10)
-    withdraw(shop, it)
+    withdraw(live, it)
     answer.set()
     eventually(lambda: not worker.claimer.busy)
-    effect = shop.engine.effects(it)[0]
+    effect = live.engine.effects(it)[0]
     assert (effect.status, effect.answer) == ("confirmed", "it arrived")
-    assert [review.name for review in shop.engine.reviews.waiting(instance_id=it)] == ["late_answer"]
-    assert shop.get(it).state == "withdrawn"
+    assert [review.name for review in live.engine.reviews.waiting(instance_id=it)] == ["late_answer"]
+    assert live.get(it).state == "withdrawn"
 
 
-def test_after_a_pause_the_work_is_done_anew_and_costs_no_attempt(workshop: Opener) -> None:
+def test_after_a_pause_the_work_is_done_anew_and_costs_no_attempt(live_engine: Opener) -> None:
     attempts: list[int] = []
     begun = threading.Event()
 
@@ -182,17 +182,17 @@ def test_after_a_pause_the_work_is_done_anew_and_costs_no_attempt(workshop: Open
                 time.sleep(0.005)
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=work))
+    live.start_worker()
+    it = live.create()
     assert begun.wait(10)
-    pause(shop, it)
-    shop.engine.resume(it, actor=ADA)
-    shop.reaches(it, "done")
+    pause(live, it)
+    live.engine.resume(it, actor=ADA)
+    live.reaches(it, "done")
     assert attempts == [1, 1]
 
 
-def test_a_handler_that_ignores_its_withdrawal_frees_its_hand_at_its_time_limit(workshop: Opener) -> None:
+def test_a_handler_that_ignores_its_withdrawal_frees_its_hand_at_its_time_limit(live_engine: Opener) -> None:
     begun, never = threading.Event(), threading.Event()
 
     def work(task: Task[dict[str, Any]]) -> Go:
@@ -201,12 +201,12 @@ def test_a_handler_that_ignores_its_withdrawal_frees_its_hand_at_its_time_limit(
             never.wait(60)
         return Go("done")
 
-    shop = workshop(errand(todo=Work(work, timedelta(seconds=1))))
-    shop.open(concurrency=1)
-    it = shop.create({"deaf": True})
+    live = live_engine(errand(todo=Work(work, timedelta(seconds=1))))
+    live.start_worker(concurrency=1)
+    it = live.create({"deaf": True})
     assert begun.wait(10)
-    withdraw(shop, it)
-    shop.reaches(shop.create(), "done", within=10)
-    assert shop.get(it).state == "withdrawn"
-    assert shop.letter(it) is None
+    withdraw(live, it)
+    live.reaches(live.create(), "done", within=10)
+    assert live.get(it).state == "withdrawn"
+    assert live.letter(it) is None
     never.set()

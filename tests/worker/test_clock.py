@@ -19,30 +19,30 @@ from interlock.worker.loop import Identity
 from interlock.worker.sweeper import Sweeper
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Hiccup, errand
+from tests.worker.live_engine import Hiccup, errand
 
 HOUR = timedelta(hours=1)
 
 
-def test_history_stays_in_order_when_the_clock_steps_back_between_two_steps(workshop: Opener) -> None:
+def test_history_stays_in_order_when_the_clock_steps_back_between_two_steps(live_engine: Opener) -> None:
     clock = VirtualClock()
 
     def step_back(task: Task[Any]) -> Go:
         clock.step_back(HOUR)
         return Go("doing")
 
-    shop = workshop(errand(todo=step_back), clock=clock)
-    it = shop.create()
-    shop.open(lives=timedelta(days=1))
+    live = live_engine(errand(todo=step_back), clock=clock)
+    it = live.create()
+    live.start_worker(lives=timedelta(days=1))
     clock.advance(timedelta(seconds=1))
-    shop.reaches(it, "done")
-    rows = shop.engine.history(it)
+    live.reaches(it, "done")
+    rows = live.engine.history(it)
     assert [row.at for row in rows] == sorted(row.at for row in rows)
     assert [row.seq for row in rows] == [1, 2, 3]
-    assert shop.engine.verify(it).problems == ()
+    assert live.engine.verify(it).problems == ()
 
 
-def test_nothing_runs_twice_when_the_clock_steps_back_while_a_handler_runs(workshop: Opener) -> None:
+def test_nothing_runs_twice_when_the_clock_steps_back_while_a_handler_runs(live_engine: Opener) -> None:
     clock = VirtualClock()
     begun, end = threading.Event(), threading.Event()
     runs: list[int] = []
@@ -53,9 +53,9 @@ def test_nothing_runs_twice_when_the_clock_steps_back_while_a_handler_runs(works
         end.wait(20)
         return Go("done")
 
-    shop = workshop(errand(todo=work), clock=clock)
-    one, two = shop.open(lives=timedelta(days=1)), shop.open(lives=timedelta(days=1))
-    it = shop.create()
+    live = live_engine(errand(todo=work), clock=clock)
+    one, two = live.start_worker(lives=timedelta(days=1)), live.start_worker(lives=timedelta(days=1))
+    it = live.create()
     assert begun.wait(10)
     clock.step_back(HOUR)
     seen = one.sweeper.rounds, two.sweeper.rounds, one.watcher.rounds
@@ -63,11 +63,11 @@ def test_nothing_runs_twice_when_the_clock_steps_back_while_a_handler_runs(works
     eventually(lambda: one.watcher.rounds > seen[2] + 1)
     end.set()
     clock.advance(timedelta(seconds=1))
-    shop.reaches(it, "done")
+    live.reaches(it, "done")
     assert runs == [1]
 
 
-def test_work_that_was_due_before_the_clock_stepped_back_is_done_when_it_is_due_again(workshop: Opener) -> None:
+def test_work_that_was_due_before_the_clock_stepped_back_is_done_when_it_is_due_again(live_engine: Opener) -> None:
     """Late, and not never."""
     clock = VirtualClock()
     runs: list[int] = []
@@ -76,17 +76,17 @@ def test_work_that_was_due_before_the_clock_stepped_back_is_done_when_it_is_due_
         runs.append(task.attempt)
         return Go("done") if len(runs) > 1 else Again(timedelta(minutes=1))
 
-    shop = workshop(errand(todo=work), clock=clock)
-    it = shop.create()
-    shop.open(lives=timedelta(days=1))
-    eventually(lambda: "again" in shop.kinds(it))
+    live = live_engine(errand(todo=work), clock=clock)
+    it = live.create()
+    live.start_worker(lives=timedelta(days=1))
+    eventually(lambda: "again" in live.kinds(it))
     clock.step_back(HOUR)
     clock.advance(HOUR + timedelta(minutes=1))
-    shop.reaches(it, "done")
+    live.reaches(it, "done")
     assert runs == [1, 1]
 
 
-def test_a_retry_waits_for_its_time_again_after_the_clock_stepped_back(workshop: Opener) -> None:
+def test_a_retry_waits_for_its_time_again_after_the_clock_stepped_back(live_engine: Opener) -> None:
     clock = VirtualClock()
     runs: list[int] = []
 
@@ -97,16 +97,16 @@ def test_a_retry_waits_for_its_time_again_after_the_clock_stepped_back(workshop:
             raise Hiccup("once")
         return Go("done")
 
-    shop = workshop(errand(todo=work), clock=clock)
-    it = shop.create()
-    shop.open(lives=timedelta(days=1))
-    eventually(lambda: "failed" in shop.kinds(it))
+    live = live_engine(errand(todo=work), clock=clock)
+    it = live.create()
+    live.start_worker(lives=timedelta(days=1))
+    eventually(lambda: "failed" in live.kinds(it))
     clock.advance(timedelta(seconds=1))
-    shop.reaches(it, "done")
+    live.reaches(it, "done")
     assert runs == [1, 2]
 
 
-def test_a_late_result_from_before_the_step_back_is_still_fenced_off(workshop: Opener) -> None:
+def test_a_late_result_from_before_the_step_back_is_still_fenced_off(live_engine: Opener) -> None:
     clock = VirtualClock()
     begun, end = threading.Event(), threading.Event()
     box: list[BaseException] = []
@@ -122,17 +122,17 @@ def test_a_late_result_from_before_the_step_back_is_still_fenced_off(workshop: O
             return Go("waiting")
         return Go("done")
 
-    shop = workshop(errand(todo=Work(work, timedelta(minutes=10))), clock=clock)
-    worker = shop.open(lives=timedelta(days=1))
-    it = shop.create()
+    live = live_engine(errand(todo=Work(work, timedelta(minutes=10))), clock=clock)
+    worker = live.start_worker(lives=timedelta(days=1))
+    it = live.create()
     assert begun.wait(10)
-    shop.engine.take_back([worker.id])
+    live.engine.take_back([worker.id])
     clock.step_back(HOUR)
     clock.advance(HOUR + timedelta(seconds=1))
     end.set()
-    shop.reaches(it, "done")
+    live.reaches(it, "done")
     assert isinstance(box[0], Fenced)
-    assert shop.get(it).data == {}
+    assert live.get(it).data == {}
 
 
 def test_within_a_process_time_never_goes_back() -> None:
@@ -155,7 +155,7 @@ def test_when_the_machines_clock_jumps_the_databases_stays_the_one_of_record(mon
     assert clock.now() - before >= hour
 
 
-def test_a_clock_that_steps_ahead_a_day_ends_no_handler_and_no_worker(workshop: Opener) -> None:
+def test_a_clock_that_steps_ahead_a_day_ends_no_handler_and_no_worker(live_engine: Opener) -> None:
     clock = VirtualClock()
     begun, end = threading.Event(), threading.Event()
 
@@ -164,19 +164,19 @@ def test_a_clock_that_steps_ahead_a_day_ends_no_handler_and_no_worker(workshop: 
         end.wait(20)
         return Go("done")
 
-    shop = workshop(errand(todo=Work(work, timedelta(hours=1))), clock=clock)
-    one, two = shop.open(), shop.open()
-    eventually(lambda: shop.beats(one) and shop.beats(two))
-    it = shop.create()
+    live = live_engine(errand(todo=Work(work, timedelta(hours=1))), clock=clock)
+    one, two = live.start_worker(), live.start_worker()
+    eventually(lambda: live.beats(one) and live.beats(two))
+    it = live.create()
     assert begun.wait(10)
     clock.step_ahead(timedelta(days=1))
     seen = one.sweeper.rounds, two.sweeper.rounds, one.watcher.rounds, two.watcher.rounds
     eventually(lambda: one.sweeper.rounds > seen[0] + 2 and two.sweeper.rounds > seen[1] + 2)
     eventually(lambda: one.watcher.rounds > seen[2] + 1 and two.watcher.rounds > seen[3] + 1)
     end.set()
-    shop.reaches(it, "done")
-    assert shop.kinds(it) == ["created", "moved"]
-    assert len(shop.engine.read(workers.alive)) == 2
+    live.reaches(it, "done")
+    assert live.kinds(it) == ["created", "moved"]
+    assert len(live.engine.read(workers.alive)) == 2
 
 
 class Times:
@@ -238,24 +238,24 @@ def test_a_process_that_starts_after_a_step_back_goes_on_from_where_the_record_i
     assert [claim.id for claim in again.claim(uuid4(), ["errand"], 5)] == [it]
 
 
-def test_the_moments_of_others_count_only_by_a_clock_that_was_not_just_set(workshop: Opener) -> None:
+def test_the_moments_of_others_count_only_by_a_clock_that_was_not_just_set(live_engine: Opener) -> None:
     clock = VirtualClock()
-    shop = workshop(errand(), clock=clock)
+    live = live_engine(errand(), clock=clock)
     other = uuid4()
-    shop.store.write(
+    live.store.write(
         lambda conn: workers.start(conn, clock.now(), other, host="h", pid=1, queues=["errand"], lock_file=None)
     )
-    shop.store.write(lambda conn: workers.beat(conn, clock.now(), other))
-    it = shop.create()
-    assert shop.engine.claim(other, ["errand"], 1)
-    sweeper = Sweeper(shop.engine, Identity(uuid4()))
+    live.store.write(lambda conn: workers.beat(conn, clock.now(), other))
+    it = live.create()
+    assert live.engine.claim(other, ["errand"], 1)
+    sweeper = Sweeper(live.engine, Identity(uuid4()))
     clock.step_ahead(timedelta(days=1))
     sweeper.once()
-    assert shop.get(it).holder == other
+    assert live.get(it).holder == other
     clock.advance(timedelta(seconds=20))  # by now it would have beaten, or has stopped
     sweeper.once()
-    assert shop.get(it).holder is None
-    assert shop.kinds(it)[-1] == "lost"
+    assert live.get(it).holder is None
+    assert live.kinds(it)[-1] == "lost"
 
 
 def test_a_process_on_a_machine_whose_clock_is_ahead_follows_the_database_from_its_first_look(

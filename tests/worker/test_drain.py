@@ -16,7 +16,7 @@ from interlock.worker.claimer import Claimer
 from interlock.worker.loop import Identity
 from tests.support.waiting import eventually, took
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Workshop, errand
+from tests.worker.live_engine import LiveEngine, errand
 
 
 class Gate:
@@ -40,154 +40,154 @@ class Gate:
         return Go("done")
 
 
-def status(shop: Workshop, worker: Any) -> str:
-    return next(row.status for row in shop.engine.read(workers.every) if row.id == worker)
+def status(live: LiveEngine, worker: Any) -> str:
+    return next(row.status for row in live.engine.read(workers.every) if row.id == worker)
 
 
 @pytest.mark.parametrize("kind", ["plain", "awaited"])
-def test_a_worker_that_stops_waits_for_its_handlers_and_writes_their_results(workshop: Opener, kind: str) -> None:
+def test_a_worker_that_stops_waits_for_its_handlers_and_writes_their_results(live_engine: Opener, kind: str) -> None:
     gate = Gate()
-    shop = workshop(errand(todo=getattr(gate, kind)))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=getattr(gate, kind)))
+    worker = live.start_worker()
+    it = live.create()
     assert gate.begun.wait(10)
     stopping = threading.Thread(target=worker.stop)
     stopping.start()
-    eventually(lambda: status(shop, worker.id) == "draining")
+    eventually(lambda: status(live, worker.id) == "draining")
     gate.open.set()
     stopping.join(10)
-    shop.workers.clear()
-    assert shop.get(it).state == "done"
-    assert status(shop, worker.id) == "stopped"
+    live.workers.clear()
+    assert live.get(it).state == "done"
+    assert status(live, worker.id) == "stopped"
 
 
-def test_a_worker_that_stops_claims_nothing_more(workshop: Opener) -> None:
+def test_a_worker_that_stops_claims_nothing_more(live_engine: Opener) -> None:
     gate = Gate()
-    shop = workshop(errand(todo=gate.plain))
-    worker = shop.open(concurrency=2)
-    shop.create()
+    live = live_engine(errand(todo=gate.plain))
+    worker = live.start_worker(concurrency=2)
+    live.create()
     assert gate.begun.wait(10)
     stopping = threading.Thread(target=worker.stop)
     stopping.start()
-    eventually(lambda: status(shop, worker.id) == "draining")
-    later = shop.create()
+    eventually(lambda: status(live, worker.id) == "draining")
+    later = live.create()
     gate.open.set()
     stopping.join(10)
-    shop.workers.clear()
-    assert shop.kinds(later) == ["created"]
+    live.workers.clear()
+    assert live.kinds(later) == ["created"]
     assert gate.attempts == [1]
 
 
 @pytest.mark.parametrize("kind", ["plain", "awaited"])
-def test_what_does_not_end_in_time_goes_back_without_a_lost_attempt(workshop: Opener, kind: str) -> None:
+def test_what_does_not_end_in_time_goes_back_without_a_lost_attempt(live_engine: Opener, kind: str) -> None:
     gate = Gate()
-    shop = workshop(errand(todo=getattr(gate, kind)))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=getattr(gate, kind)))
+    worker = live.start_worker()
+    it = live.create()
     assert gate.begun.wait(10)
     assert took(lambda: worker.stop(timeout=0.1)) < 5
-    shop.workers.clear()
-    back = shop.get(it)
+    live.workers.clear()
+    back = live.get(it)
     assert (back.wake, back.holder, back.failures) == ("work", None, {})
-    assert shop.kinds(it) == ["created", "given_back"]
+    assert live.kinds(it) == ["created", "given_back"]
     gate.open.set()
-    shop.open()
-    shop.reaches(it, "done")
+    live.start_worker()
+    live.reaches(it, "done")
     assert gate.attempts == [1, 1]
-    assert [row.payload.get("crash") for row in shop.rows(it, "lost")] == []
+    assert [row.payload.get("crash") for row in live.rows(it, "lost")] == []
 
 
-def test_a_handler_that_ends_after_its_work_was_given_back_changes_nothing(workshop: Opener) -> None:
+def test_a_handler_that_ends_after_its_work_was_given_back_changes_nothing(live_engine: Opener) -> None:
     gate = Gate()
-    shop = workshop(errand(todo=gate.plain))
-    worker = shop.open()
-    it = shop.create()
+    live = live_engine(errand(todo=gate.plain))
+    worker = live.start_worker()
+    it = live.create()
     assert gate.begun.wait(10)
     worker.stop(timeout=0.05)
-    shop.workers.clear()
-    before = shop.engine.history(it)
+    live.workers.clear()
+    before = live.engine.history(it)
     gate.open.set()
     eventually(lambda: not [t for t in threading.enumerate() if t.name == "interlock-handler" and t.is_alive()])
-    assert shop.engine.history(it) == before
+    assert live.engine.history(it) == before
 
 
-def test_a_result_that_came_in_after_the_last_round_is_still_written(workshop: Opener) -> None:
-    shop = workshop(errand())
-    worker = shop.open(queues=["nothing"])
-    claimer = Claimer(shop.engine, Identity(worker.id), ["errand"], 1, lambda: True)
-    it = shop.create()
+def test_a_result_that_came_in_after_the_last_round_is_still_written(live_engine: Opener) -> None:
+    live = live_engine(errand())
+    worker = live.start_worker(queues=["nothing"])
+    claimer = Claimer(live.engine, Identity(worker.id), ["errand"], 1, lambda: True)
+    it = live.create()
     claimer.once()
     eventually(lambda: claimer._results)
     assert claimer.unfinished() == []
     claimer.write_rest()
-    assert shop.get(it).state == "done"
+    assert live.get(it).state == "done"
     claimer.runner.close()
 
 
-def test_the_heart_beats_on_while_a_worker_drains(workshop: Opener) -> None:
+def test_the_heart_beats_on_while_a_worker_drains(live_engine: Opener) -> None:
     """Otherwise the others would take away what it is about to finish."""
     gate = Gate()
-    shop = workshop(errand(todo=gate.plain))
-    worker = shop.open(lives=timedelta(seconds=1))
-    it = shop.create()
+    live = live_engine(errand(todo=gate.plain))
+    worker = live.start_worker(lives=timedelta(seconds=1))
+    it = live.create()
     assert gate.begun.wait(10)
     stopping = threading.Thread(target=worker.stop)
     stopping.start()
-    eventually(lambda: status(shop, worker.id) == "draining")
-    watching = shop.open(queues=["nothing"])
+    eventually(lambda: status(live, worker.id) == "draining")
+    watching = live.start_worker(queues=["nothing"])
     beats = worker.heartbeat.rounds
     eventually(lambda: worker.heartbeat.rounds > beats + 6)
     assert watching.sweeper.rounds > 5
     gate.open.set()
     stopping.join(10)
-    assert shop.get(it).state == "done"
-    assert shop.rows(it, "lost") == []
-    shop.workers = [watching]
+    assert live.get(it).state == "done"
+    assert live.rows(it, "lost") == []
+    live.workers = [watching]
 
 
-def test_what_cannot_be_given_back_is_found_by_the_others(workshop: Opener) -> None:
+def test_what_cannot_be_given_back_is_found_by_the_others(live_engine: Opener) -> None:
     """The database refuses to hear of it, so the worker does not call itself stopped."""
     gate = Gate()
-    shop = workshop(errand(todo=gate.plain))
-    worker = shop.open(lives=timedelta(seconds=1))
-    it = shop.create()
+    live = live_engine(errand(todo=gate.plain))
+    worker = live.start_worker(lives=timedelta(seconds=1))
+    it = live.create()
     assert gate.begun.wait(10)
-    shop.refuse("history", "NEW.kind = 'given_back'")
+    live.refuse("history", "NEW.kind = 'given_back'")
     worker.stop(timeout=0.05)
-    assert status(shop, worker.id) == "draining"
-    shop.allow("history")
+    assert status(live, worker.id) == "draining"
+    live.allow("history")
     gate.open.set()
-    shop.workers.clear()
-    shop.open()
-    shop.reaches(it, "done")
+    live.workers.clear()
+    live.start_worker()
+    live.reaches(it, "done")
 
 
-def test_a_worker_used_in_a_with_block_is_stopped_at_its_end(workshop: Opener) -> None:
-    shop = workshop(errand())
-    it = shop.create()
-    with Worker(shop.engine) as worker:
-        shop.reaches(it, "done")
-    assert status(shop, worker.id) == "stopped"
+def test_a_worker_used_in_a_with_block_is_stopped_at_its_end(live_engine: Opener) -> None:
+    live = live_engine(errand())
+    it = live.create()
+    with Worker(live.engine) as worker:
+        live.reaches(it, "done")
+    assert status(live, worker.id) == "stopped"
 
 
-def test_nothing_of_a_worker_is_left_after_it_stopped(workshop: Opener) -> None:
-    shop = workshop(errand())
+def test_nothing_of_a_worker_is_left_after_it_stopped(live_engine: Opener) -> None:
+    live = live_engine(errand())
     before = {thread.name for thread in threading.enumerate()}
-    worker = shop.open()
-    shop.reaches(shop.create(), "done")
+    worker = live.start_worker()
+    live.reaches(live.create(), "done")
     worker.stop()
-    shop.workers.clear()
+    live.workers.clear()
     ours = {"interlock-claimer", "interlock-heartbeat", "interlock-sweeper", "interlock-watcher", "interlock-handler"}
     eventually(lambda: not ({t.name for t in threading.enumerate()} - before) & ours)
 
 
 def test_what_was_claimed_just_before_the_stop_is_seen_to_its_end(
-    workshop: Opener, monkeypatch: pytest.MonkeyPatch
+    live_engine: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim is committed and its handler not started yet: given back now, the step would run twice."""
     gate = Gate()
     gate.open.set()
-    shop = workshop(errand(todo=gate.plain))
+    live = live_engine(errand(todo=gate.plain))
     committed, go_on = threading.Event(), threading.Event()
     commit = Claimer._commit
 
@@ -199,15 +199,15 @@ def test_what_was_claimed_just_before_the_stop_is_seen_to_its_end(
         return done, claims
 
     monkeypatch.setattr(Claimer, "_commit", slowly)  # before the first claim: one under way would pass it by
-    worker = shop.open()
-    it = shop.create()
+    worker = live.start_worker()
+    it = live.create()
     assert committed.wait(10)
     stopping = threading.Thread(target=worker.stop)
     stopping.start()
-    eventually(lambda: status(shop, worker.id) == "draining")
+    eventually(lambda: status(live, worker.id) == "draining")
     assert worker.claimer.busy
     go_on.set()
     stopping.join(10)
-    shop.workers.clear()
-    assert (shop.get(it).state, len(gate.attempts)) == ("done", 1)
-    assert "given_back" not in shop.kinds(it)
+    live.workers.clear()
+    assert (live.get(it).state, len(gate.attempts)) == ("done", 1)
+    assert "given_back" not in live.kinds(it)

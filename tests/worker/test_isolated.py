@@ -20,7 +20,7 @@ from interlock.testing import VirtualClock
 from interlock.worker import Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Workshop, errand
+from tests.worker.live_engine import LiveEngine, errand
 
 pytestmark = pytest.mark.slow
 
@@ -121,33 +121,33 @@ BAD: dict[str, tuple[Callable[..., Any], set[str], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bounded_handler_cannot_hurt_the_worker(workshop: Opener, name: str) -> None:
+def test_a_bounded_handler_cannot_hurt_the_worker(live_engine: Opener, name: str) -> None:
     handler, types, message = BAD[name]
-    shop = workshop(errand(todo=Work(handler, MINUTE, memory_mb=64)))
-    shop.open()
-    it = shop.create()
-    letter = shop.fails(it)
+    live = live_engine(errand(todo=Work(handler, MINUTE, memory_mb=64)))
+    live.start_worker()
+    it = live.create()
+    letter = live.fails(it)
     assert letter.error_type in types
     assert message in letter.error["message"]
-    assert shop.get(it).state == "todo"
+    assert live.get(it).state == "todo"
 
 
-def test_a_bounded_handler_may_use_what_was_set_for_it(workshop: Opener) -> None:
-    shop = workshop(errand(todo=Work(enough, MINUTE, memory_mb=64)))
-    shop.open()
-    assert shop.reaches(shop.create(), "done").data == {"hoarded": 16 * MB}
+def test_a_bounded_handler_may_use_what_was_set_for_it(live_engine: Opener) -> None:
+    live = live_engine(errand(todo=Work(enough, MINUTE, memory_mb=64)))
+    live.start_worker()
+    assert live.reaches(live.create(), "done").data == {"hoarded": 16 * MB}
 
 
-def test_a_bounded_handler_learns_what_was_refused(workshop: Opener) -> None:
-    shop = workshop(errand(todo=Work(ask_nonsense, MINUTE, memory_mb=256)))
-    shop.open()
-    assert shop.reaches(shop.create(), "done").data["answers"] == ["InvalidData", "InvalidData", "InvalidData"]
+def test_a_bounded_handler_learns_what_was_refused(live_engine: Opener) -> None:
+    live = live_engine(errand(todo=Work(ask_nonsense, MINUTE, memory_mb=256)))
+    live.start_worker()
+    assert live.reaches(live.create(), "done").data["answers"] == ["InvalidData", "InvalidData", "InvalidData"]
 
 
-def test_a_bounded_handler_must_be_a_function_that_its_process_can_find(workshop: Opener) -> None:
-    shop = workshop(errand(todo=Work(lambda task: Go("done"), MINUTE, memory_mb=64)))
-    shop.open()
-    assert "module-level function" in shop.fails(shop.create()).error["message"]
+def test_a_bounded_handler_must_be_a_function_that_its_process_can_find(live_engine: Opener) -> None:
+    live = live_engine(errand(todo=Work(lambda task: Go("done"), MINUTE, memory_mb=64)))
+    live.start_worker()
+    assert "module-level function" in live.fails(live.create()).error["message"]
 
 
 def gone(process: int) -> bool:
@@ -158,13 +158,13 @@ def gone(process: int) -> bool:
         return True
 
 
-def test_a_rule_for_a_class_holds_for_an_error_from_another_process(workshop: Opener) -> None:
+def test_a_rule_for_a_class_holds_for_an_error_from_another_process(live_engine: Opener) -> None:
     rules = Failures(rules=(Rule((Picky,), then="done", dead_letter=False),), otherwise=Rule((Exception,), retries=0))
-    shop = workshop(errand(todo=Work(return_picky, MINUTE, memory_mb=64), failures=rules))
-    shop.open()
-    it = shop.create()
-    shop.reaches(it, "done")
-    assert shop.rows(it, "moved")[0].payload["error"]["message"] == "picky about 1 and 2"
+    live = live_engine(errand(todo=Work(return_picky, MINUTE, memory_mb=64), failures=rules))
+    live.start_worker()
+    it = live.create()
+    live.reaches(it, "done")
+    assert live.rows(it, "moved")[0].payload["error"]["message"] == "picky about 1 and 2"
 
 
 def process_in(started: Path) -> int:
@@ -172,33 +172,35 @@ def process_in(started: Path) -> int:
     return int(started.read_text())
 
 
-def test_a_bounded_handler_that_does_not_listen_is_ended_when_it_is_withdrawn(workshop: Opener, tmp_path: Path) -> None:
-    shop = workshop(errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)))
-    shop.open(concurrency=1)
-    it = shop.create({"file": str(tmp_path / "started")})
+def test_a_bounded_handler_that_does_not_listen_is_ended_when_it_is_withdrawn(
+    live_engine: Opener, tmp_path: Path
+) -> None:
+    live = live_engine(errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)))
+    live.start_worker(concurrency=1)
+    it = live.create({"file": str(tmp_path / "started")})
     process = process_in(tmp_path / "started")
-    shop.engine.fire(it, "withdraw", actor=ADA)
+    live.engine.fire(it, "withdraw", actor=ADA)
     eventually(lambda: gone(process), within=10)
-    assert shop.get(it).state == "withdrawn"
+    assert live.get(it).state == "withdrawn"
 
 
-def test_a_bounded_handler_is_ended_at_its_time_limit(workshop: Opener, tmp_path: Path) -> None:
+def test_a_bounded_handler_is_ended_at_its_time_limit(live_engine: Opener, tmp_path: Path) -> None:
     clock = VirtualClock()
-    shop = workshop(errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)), clock=clock)
-    shop.open(concurrency=1, lives=timedelta(hours=1))
-    it = shop.create({"file": str(tmp_path / "started")})
+    live = live_engine(errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)), clock=clock)
+    live.start_worker(concurrency=1, lives=timedelta(hours=1))
+    it = live.create({"file": str(tmp_path / "started")})
     process = process_in(tmp_path / "started")
     clock.advance(MINUTE)
-    assert shop.fails(it).error_type == "HandlerTimeout"
+    assert live.fails(it).error_type == "HandlerTimeout"
     eventually(lambda: gone(process), within=10)
 
 
 def test_a_bounded_handler_ends_with_the_worker_that_started_it(store: Store, tmp_path: Path) -> None:
     """A process that outlives its killed worker would go on working on what is others' by then."""
-    shop = Workshop(store, errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)))
+    live = LiveEngine(store, errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)))
     worker = subprocess.Popen([sys.executable, "-c", WORKER, store.url], cwd=Path(__file__).parents[2])
     try:
-        shop.create({"file": str(tmp_path / "started")})
+        live.create({"file": str(tmp_path / "started")})
         process = process_in(tmp_path / "started")
         assert not gone(process)
     finally:
@@ -218,7 +220,7 @@ from interlock.engine import Engine
 from interlock.machine import Work
 from interlock.worker import Worker
 from tests.worker.test_isolated import ignore_everything
-from tests.worker.workshop import errand
+from tests.worker.live_engine import errand
 if __name__ == "__main__":
     machine = errand(todo=Work(ignore_everything, timedelta(minutes=1), memory_mb=64))
     Worker(Engine(sys.argv[1], [machine])).start()

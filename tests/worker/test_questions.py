@@ -16,7 +16,7 @@ from interlock.machine import USER, Actor, Go, Review, Work
 from interlock.worker import AsyncTask, Cancelled, Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Workshop, errand
+from tests.worker.live_engine import LiveEngine, errand
 
 ADA = Actor(USER, "ada")
 TOOL = Review("May it?", decisions={"allow": "", "deny": ""})
@@ -43,47 +43,47 @@ def briefly(task: Task[Any]) -> Go:
     return Go("done", {"decision": answer.decision})
 
 
-def question(shop: Workshop, it: UUID) -> OpenReview:
+def question(live: LiveEngine, it: UUID) -> OpenReview:
     """Wait until it is asked."""
 
     def found() -> OpenReview | None:
-        return next(iter(shop.engine.reviews.waiting(instance_id=it)), None)
+        return next(iter(live.engine.reviews.waiting(instance_id=it)), None)
 
-    return eventually(found, within=60, what=lambda: str(shop.engine.explain(it)))
+    return eventually(found, within=60, what=lambda: str(live.engine.explain(it)))
 
 
-def answered(shop: Workshop, it: UUID, decision: str = "allow") -> None:
-    shop.engine.reviews.decide(question(shop, it).id, decision, actor=ADA)
+def answered(live: LiveEngine, it: UUID, decision: str = "allow") -> None:
+    live.engine.reviews.decide(question(live, it).id, decision, actor=ADA)
 
 
 KINDS = {"plain": plain, "awaited": awaited, "isolated": Work(plain, timedelta(minutes=1), memory_mb=512)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_answer_reaches_the_handler_past_its_time_limit(workshop: Opener, kind: str) -> None:
+def test_the_answer_reaches_the_handler_past_its_time_limit(live_engine: Opener, kind: str) -> None:
     work = KINDS[kind]
     limit = HARDLY_ANY if kind != "isolated" else timedelta(minutes=1)
     handler, memory = (work.handler, work.memory_mb) if isinstance(work, Work) else (work, None)
-    shop = workshop(errand(todo=Work(handler, limit, memory), reviews=[TOOL]))
-    shop.open()
-    it = shop.create()
-    question(shop, it)
+    live = live_engine(errand(todo=Work(handler, limit, memory), reviews=[TOOL]))
+    live.start_worker()
+    it = live.create()
+    question(live, it)
     asked = time.monotonic()
     eventually(lambda: time.monotonic() - asked > HARDLY_ANY.total_seconds() * 1.5)
-    answered(shop, it)
-    assert shop.reaches(it, "done").data == {"decision": "allow"}
+    answered(live, it)
+    assert live.reaches(it, "done").data == {"decision": "allow"}
 
 
-def test_the_default_comes_at_the_deadline(workshop: Opener) -> None:
-    shop = workshop(errand(todo=briefly, reviews=[TOOL]))
-    shop.open()
-    it = shop.create()
-    assert shop.reaches(it, "done").data == {"decision": "deny"}
-    assert shop.rows(it, "reviewed")[0].actor == "system"
+def test_the_default_comes_at_the_deadline(live_engine: Opener) -> None:
+    live = live_engine(errand(todo=briefly, reviews=[TOOL]))
+    live.start_worker()
+    it = live.create()
+    assert live.reaches(it, "done").data == {"decision": "deny"}
+    assert live.rows(it, "reviewed")[0].actor == "system"
 
 
 @pytest.mark.parametrize("how", ["pause", "withdraw", "lost fence"])
-def test_a_handler_that_waits_hears_of_its_cancellation_within_a_second(workshop: Opener, how: str) -> None:
+def test_a_handler_that_waits_hears_of_its_cancellation_within_a_second(live_engine: Opener, how: str) -> None:
     ended: list[BaseException] = []
     heard = threading.Event()
 
@@ -95,68 +95,68 @@ def test_a_handler_that_waits_hears_of_its_cancellation_within_a_second(workshop
             heard.set()
             raise
 
-    shop = workshop(errand(todo=notes, reviews=[TOOL]))
-    worker = shop.open()
-    it = shop.create()
-    question(shop, it)
+    live = live_engine(errand(todo=notes, reviews=[TOOL]))
+    worker = live.start_worker()
+    it = live.create()
+    question(live, it)
     if how == "pause":
-        shop.engine.pause(it, actor=ADA)
+        live.engine.pause(it, actor=ADA)
     elif how == "withdraw":
-        shop.engine.fire(it, "withdraw", actor=ADA)
+        live.engine.fire(it, "withdraw", actor=ADA)
     else:
         worker.drain()
-        shop.engine.take_back([worker.id])
+        live.engine.take_back([worker.id])
     assert heard.wait(1.5)
     assert isinstance(ended[0], Cancelled)
 
 
-def test_an_async_handler_that_waits_leaves_its_slot_to_others(workshop: Opener) -> None:
-    shop = workshop(errand(todo=awaited, reviews=[TOOL]))
-    shop.open(concurrency=2)
-    waiting = [shop.create() for _ in range(5)]
+def test_an_async_handler_that_waits_leaves_its_slot_to_others(live_engine: Opener) -> None:
+    live = live_engine(errand(todo=awaited, reviews=[TOOL]))
+    live.start_worker(concurrency=2)
+    waiting = [live.create() for _ in range(5)]
     for it in waiting:
-        question(shop, it)
-    shop.reaches(shop.create({"quick": True}), "done")
+        question(live, it)
+    live.reaches(live.create({"quick": True}), "done")
     for it in waiting:
-        answered(shop, it)
+        answered(live, it)
     for it in waiting:
-        shop.reaches(it, "done")
+        live.reaches(it, "done")
 
 
-def test_a_plain_handler_that_waits_costs_one_slot(workshop: Opener) -> None:
-    shop = workshop(errand(todo=plain, reviews=[TOOL]))
-    shop.open(concurrency=2)
-    first, second = shop.create(), shop.create()
-    question(shop, first)
-    question(shop, second)
-    third = shop.create({"quick": True})
-    answered(shop, first)
-    shop.reaches(first, "done")
-    shop.reaches(third, "done")
-    answered(shop, second)
-    shop.reaches(second, "done")
+def test_a_plain_handler_that_waits_costs_one_slot(live_engine: Opener) -> None:
+    live = live_engine(errand(todo=plain, reviews=[TOOL]))
+    live.start_worker(concurrency=2)
+    first, second = live.create(), live.create()
+    question(live, first)
+    question(live, second)
+    third = live.create({"quick": True})
+    answered(live, first)
+    live.reaches(first, "done")
+    live.reaches(third, "done")
+    answered(live, second)
+    live.reaches(second, "done")
 
 
 @pytest.mark.parametrize("handler", [plain, awaited])
-def test_a_worker_that_stops_does_not_wait_for_people(workshop: Opener, handler: Any) -> None:
-    shop = workshop(errand(todo=handler, reviews=[TOOL]))
-    worker = shop.open()
-    it = shop.create()
-    asked = question(shop, it)
+def test_a_worker_that_stops_does_not_wait_for_people(live_engine: Opener, handler: Any) -> None:
+    live = live_engine(errand(todo=handler, reviews=[TOOL]))
+    worker = live.start_worker()
+    it = live.create()
+    asked = question(live, it)
     begun = time.monotonic()
     worker.stop(timeout=20)
-    shop.workers.clear()
+    live.workers.clear()
     assert time.monotonic() - begun < 10
-    back = shop.get(it)
+    back = live.get(it)
     assert (back.wake, back.holder, back.failures) == ("work", None, {})
-    answered(shop, it)
-    shop.open()
-    assert shop.reaches(it, "done").data == {"decision": "allow"}
-    assert shop.engine.reviews.get(asked.id).decision == "allow"
-    assert shop.kinds(it).count("asked") == 1
+    answered(live, it)
+    live.start_worker()
+    assert live.reaches(it, "done").data == {"decision": "allow"}
+    assert live.engine.reviews.get(asked.id).decision == "allow"
+    assert live.kinds(it).count("asked") == 1
 
 
-def test_a_worker_that_stops_waits_for_what_is_done_beside_a_question(workshop: Opener) -> None:
+def test_a_worker_that_stops_waits_for_what_is_done_beside_a_question(live_engine: Opener) -> None:
     go_on, came = threading.Event(), threading.Event()
 
     async def beside() -> None:
@@ -167,15 +167,15 @@ def test_a_worker_that_stops_waits_for_what_is_done_beside_a_question(workshop: 
         _, answer = await asyncio.gather(beside(), task.ask("tool", TOOL, deadline=HOUR, default="deny"))
         return Go("done", {"decision": answer.decision})
 
-    shop = workshop(errand(todo=both, reviews=[TOOL]))
-    worker = shop.open()
-    it = shop.create()
-    question(shop, it)
+    live = live_engine(errand(todo=both, reviews=[TOOL]))
+    worker = live.start_worker()
+    it = live.create()
+    question(live, it)
     assert came.wait(20)
     stopping = threading.Thread(target=worker.stop, kwargs={"timeout": 20})
     stopping.start()
-    answered(shop, it)
+    answered(live, it)
     go_on.set()
     stopping.join(20)
-    shop.workers.clear()
-    assert shop.get(it).data == {"decision": "allow"}
+    live.workers.clear()
+    assert live.get(it).data == {"decision": "allow"}

@@ -17,7 +17,7 @@ from interlock.machine import Fail, Go, Message, NotSent, Work
 from interlock.worker import AsyncTask, Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Hiccup, errand
+from tests.worker.live_engine import Hiccup, errand
 
 MINUTE = timedelta(minutes=1)
 
@@ -74,36 +74,36 @@ KINDS = [
 
 
 @pytest.mark.parametrize("work", KINDS)
-def test_a_handler_of_any_kind_can_do_all_that_a_task_offers(workshop: Opener, work: Work) -> None:
-    shop = workshop(errand(todo=work, data=Letter))
-    shop.open()
-    it = shop.create({"to": "Ada"})
-    done = shop.reaches(it, "done")
+def test_a_handler_of_any_kind_can_do_all_that_a_task_offers(live_engine: Opener, work: Work) -> None:
+    live = live_engine(errand(todo=work, data=Letter))
+    live.start_worker()
+    it = live.create({"to": "Ada"})
+    done = live.reaches(it, "done")
     assert done.data == {"to": "Ada", "text": "dear Ada", "sent_by": "post"}
-    assert [(one.name, shop.engine.artifact(it, one.hash)) for one in shop.engine.artifacts(it)] == [
+    assert [(one.name, live.engine.artifact(it, one.hash)) for one in live.engine.artifacts(it)] == [
         ("draft", b"dear Ada")
     ]
-    assert [(one.kind, one.status, one.sends) for one in shop.engine.effects(it)] == [("post", "confirmed", 1)]
-    moves = [(row.from_state, row.to_state) for row in shop.rows(it, "moved")]
+    assert [(one.kind, one.status, one.sends) for one in live.engine.effects(it)] == [("post", "confirmed", 1)]
+    moves = [(row.from_state, row.to_state) for row in live.rows(it, "moved")]
     assert moves == [("todo", "doing"), ("doing", "done")]
-    assert shop.rows(it, "moved")[-1].payload["reason"] == "in doing"
+    assert live.rows(it, "moved")[-1].payload["reason"] == "in doing"
 
 
-def test_plain_handlers_run_side_by_side_on_as_many_threads_as_its_concurrency(workshop: Opener) -> None:
+def test_plain_handlers_run_side_by_side_on_as_many_threads_as_its_concurrency(live_engine: Opener) -> None:
     together = threading.Barrier(4)
 
     def meet(_: Task[Any]) -> Go:
         together.wait(20)  # passes only when all four are there at once
         return Go("done")
 
-    shop = workshop(errand(todo=meet))
-    ids = [shop.create() for _ in range(4)]
-    shop.open(concurrency=4)
+    live = live_engine(errand(todo=meet))
+    ids = [live.create() for _ in range(4)]
+    live.start_worker(concurrency=4)
     for it in ids:
-        shop.reaches(it, "done")
+        live.reaches(it, "done")
 
 
-def test_work_does_not_wait_behind_a_long_handler_while_a_hand_is_free(workshop: Opener) -> None:
+def test_work_does_not_wait_behind_a_long_handler_while_a_hand_is_free(live_engine: Opener) -> None:
     """One thread is idle when two pieces of work come at once: the second gets a thread of its own."""
     release, entered = threading.Event(), threading.Event()
 
@@ -113,19 +113,19 @@ def test_work_does_not_wait_behind_a_long_handler_while_a_hand_is_free(workshop:
             release.wait(20)
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    shop.open(concurrency=4)
-    shop.reaches(shop.create(), "done")  # leaves one thread idle
-    long, *short = shop.engine.create_many("errand", [{"long": True}, {}, {}])
+    live = live_engine(errand(todo=work))
+    live.start_worker(concurrency=4)
+    live.reaches(live.create(), "done")  # leaves one thread idle
+    long, *short = live.engine.create_many("errand", [{"long": True}, {}, {}])
     for it in short:
-        shop.reaches(it, "done", within=5)
+        live.reaches(it, "done", within=5)
     assert entered.is_set()
-    assert shop.get(long).state == "todo"
+    assert live.get(long).state == "todo"
     release.set()
-    shop.reaches(long, "done")
+    live.reaches(long, "done")
 
 
-def test_a_worker_claims_no_more_than_its_concurrency(workshop: Opener) -> None:
+def test_a_worker_claims_no_more_than_its_concurrency(live_engine: Opener) -> None:
     release = threading.Event()
     running: list[str] = []
 
@@ -134,18 +134,18 @@ def test_a_worker_claims_no_more_than_its_concurrency(workshop: Opener) -> None:
         release.wait(20)
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    ids = [shop.create() for _ in range(5)]
-    worker = shop.open(concurrency=2)
+    live = live_engine(errand(todo=work))
+    ids = [live.create() for _ in range(5)]
+    worker = live.start_worker(concurrency=2)
     eventually(lambda: len(running) == 2)
-    assert len([it for it in ids if shop.get(it).holder is not None]) == 2
+    assert len([it for it in ids if live.get(it).holder is not None]) == 2
     release.set()
     for it in ids:
-        shop.reaches(it, "done")
+        live.reaches(it, "done")
     eventually(lambda: worker.claimer.finished == 5)  # it counts after the commit
 
 
-def test_a_coroutine_does_not_hold_up_the_others_on_its_loop(workshop: Opener) -> None:
+def test_a_coroutine_does_not_hold_up_the_others_on_its_loop(live_engine: Opener) -> None:
     together = asyncio.Event()
     there = 0
 
@@ -157,14 +157,14 @@ def test_a_coroutine_does_not_hold_up_the_others_on_its_loop(workshop: Opener) -
         await asyncio.wait_for(together.wait(), 20)
         return Go("done")
 
-    shop = workshop(errand(todo=meet))
-    ids = [shop.create() for _ in range(3)]
-    shop.open(concurrency=3)
+    live = live_engine(errand(todo=meet))
+    ids = [live.create() for _ in range(3)]
+    live.start_worker(concurrency=3)
     for it in ids:
-        shop.reaches(it, "done")
+        live.reaches(it, "done")
 
 
-def test_an_attempt_is_counted_for_the_handler_and_the_fence_grows(workshop: Opener) -> None:
+def test_an_attempt_is_counted_for_the_handler_and_the_fence_grows(live_engine: Opener) -> None:
     seen: list[tuple[int, int]] = []
 
     def work(task: Task[Any]) -> Go:
@@ -173,29 +173,29 @@ def test_an_attempt_is_counted_for_the_handler_and_the_fence_grows(workshop: Ope
             raise Hiccup("not yet")
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    it = shop.create()
-    shop.open()
-    shop.reaches(it, "done")
+    live = live_engine(errand(todo=work))
+    it = live.create()
+    live.start_worker()
+    live.reaches(it, "done")
     assert seen == [(1, 1), (2, 2), (3, 3)]
 
 
-def test_returning_a_failure_is_the_same_as_raising_it(workshop: Opener) -> None:
+def test_returning_a_failure_is_the_same_as_raising_it(live_engine: Opener) -> None:
     tries: list[int] = []
 
     def work(task: Task[Any]) -> Go | Fail:
         tries.append(task.attempt)
         return Fail(Hiccup("no"))
 
-    shop = workshop(errand(todo=work))
-    it = shop.create()
-    shop.open()
-    assert shop.fails(it).error_type == "Hiccup"
+    live = live_engine(errand(todo=work))
+    it = live.create()
+    live.start_worker()
+    assert live.fails(it).error_type == "Hiccup"
     assert tries == [1, 2, 3]
 
 
 @pytest.mark.parametrize("kind", ["plain", "async"])
-def test_what_was_certainly_not_sent_is_sent_again_and_what_arrived_is_not(workshop: Opener, kind: str) -> None:
+def test_what_was_certainly_not_sent_is_sent_again_and_what_arrived_is_not(live_engine: Opener, kind: str) -> None:
     sends: list[str] = []
 
     def send(effect: Effect) -> str:
@@ -226,26 +226,26 @@ def test_what_was_certainly_not_sent_is_sent_again_and_what_arrived_is_not(works
         return Go("done", {"answer": answer})
 
     chosen: Callable[..., Any] = work if kind == "plain" else work_soon
-    shop = workshop(errand(todo=chosen))
-    it = shop.create()
-    shop.open()
-    assert shop.reaches(it, "done").data == {"answer": "thanks"}
+    live = live_engine(errand(todo=chosen))
+    it = live.create()
+    live.start_worker()
+    assert live.reaches(it, "done").data == {"answer": "thanks"}
     assert len(sends) == 2
-    assert shop.engine.effects(it)[0].sends == 2
+    assert live.engine.effects(it)[0].sends == 2
 
 
-def test_a_bounded_handler_runs_in_another_process(workshop: Opener) -> None:
-    shop = workshop(errand(todo=Work(tell_process, MINUTE, memory_mb=512)))
-    it = shop.create()
-    shop.open()
-    assert shop.reaches(it, "done").data["process"] != os.getpid()
+def test_a_bounded_handler_runs_in_another_process(live_engine: Opener) -> None:
+    live = live_engine(errand(todo=Work(tell_process, MINUTE, memory_mb=512)))
+    it = live.create()
+    live.start_worker()
+    assert live.reaches(it, "done").data["process"] != os.getpid()
 
 
 def tell_process(task: Task[Any]) -> Go:
     return Go("done", {"process": os.getpid()})
 
 
-def test_the_idempotency_key_is_equal_for_every_attempt_at_a_step(workshop: Opener) -> None:
+def test_the_idempotency_key_is_equal_for_every_attempt_at_a_step(live_engine: Opener) -> None:
     keys: list[str] = []
 
     def work(task: Task[Any]) -> Go:
@@ -254,8 +254,8 @@ def test_the_idempotency_key_is_equal_for_every_attempt_at_a_step(workshop: Open
             raise Hiccup("not yet")
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    it = shop.create()
-    shop.open()
-    shop.reaches(it, "done")
+    live = live_engine(errand(todo=work))
+    it = live.create()
+    live.start_worker()
+    live.reaches(it, "done")
     assert keys == [f"{it}:todo:1"] * 3

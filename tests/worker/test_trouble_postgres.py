@@ -16,7 +16,7 @@ from interlock.store import StoreGone, open_store
 from interlock.worker import Task
 from tests.support.servers import Postgres
 from tests.support.waiting import eventually, took
-from tests.worker.workshop import Workshop, errand, shop_on
+from tests.worker.live_engine import LiveEngine, errand, live_engine_on
 
 pytestmark = pytest.mark.slow
 
@@ -30,16 +30,16 @@ def own_postgres(server_folder: Path) -> Iterator[Postgres]:
 
 def test_without_its_server_everything_says_that_it_is_gone(own_postgres: Postgres) -> None:
     store = open_store(own_postgres.url(), wakeup="poll")
-    with shop_on(store, errand()) as shop:
-        it = shop.create()
+    with live_engine_on(store, errand()) as live:
+        it = live.create()
         own_postgres.stop("immediate")
         with pytest.raises(StoreGone) as error:
-            shop.create()
+            live.create()
         assert error.value.retryable
         with pytest.raises(StoreGone):
-            shop.get(it)
+            live.get(it)
         own_postgres.start()
-        assert shop.get(it).id == it
+        assert live.get(it).id == it
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
@@ -55,17 +55,17 @@ def test_a_worker_goes_on_after_its_server_was_restarted(own_postgres: Postgres,
         return Go("done")
 
     store = open_store(own_postgres.url())
-    with shop_on(store, errand(todo=work)) as shop:
-        worker = shop.open()
-        it = shop.create(key="before")
+    with live_engine_on(store, errand(todo=work)) as live:
+        worker = live.start_worker()
+        it = live.create(key="before")
         assert begun.wait(10)
         own_postgres.stop(mode)
         end.set()
         for loop in (worker.claimer, worker.sweeper, worker.watcher):
             eventually(lambda loop=loop: loop.troubles >= 1, what=loop.name)
         own_postgres.start()
-        shop.reaches(it, "done")
-        shop.reaches(shop.create(key="after"), "done")
+        live.reaches(it, "done")
+        live.reaches(live.create(key="after"), "done")
         assert runs == ["before", "after"]
         for loop in (worker.claimer, worker.sweeper, worker.watcher):
             eventually(lambda loop=loop: loop.troubles == 0, what=loop.name)
@@ -81,22 +81,22 @@ def test_the_answer_of_an_effect_outlives_a_restart_of_the_server(own_postgres: 
         return "it arrived"
 
     store = open_store(own_postgres.url())
-    with shop_on(store, errand(todo=lambda task: Go("done", {"answer": task.once("post", {}, send)}))) as shop:
-        shop.open()
-        it = shop.create()
+    with live_engine_on(store, errand(todo=lambda task: Go("done", {"answer": task.once("post", {}, send)}))) as live:
+        live.start_worker()
+        it = live.create()
         assert sending.wait(10)
         own_postgres.stop("immediate")
         answered.set()
-        eventually(lambda: shop.workers[0].claimer.troubles + shop.workers[0].watcher.troubles >= 2)
+        eventually(lambda: live.workers[0].claimer.troubles + live.workers[0].watcher.troubles >= 2)
         own_postgres.start()
-        assert shop.reaches(it, "done").data == {"answer": "it arrived"}
-        assert [(one.status, one.sends) for one in shop.engine.effects(it)] == [("confirmed", 1)]
+        assert live.reaches(it, "done").data == {"answer": "it arrived"}
+        assert [(one.status, one.sends) for one in live.engine.effects(it)] == [("confirmed", 1)]
 
 
 def test_a_worker_that_stops_while_its_server_is_away_ends_in_time(own_postgres: Postgres) -> None:
     store = open_store(own_postgres.url(), wakeup="poll")
-    shop = Workshop(store, errand())
-    worker = shop.open()
+    live = LiveEngine(store, errand())
+    worker = live.start_worker()
     own_postgres.stop("immediate")
     assert took(lambda: worker.stop(timeout=1)) < 15
     own_postgres.start()
@@ -111,12 +111,12 @@ def test_handlers_that_use_up_every_connection_do_not_make_the_worker_miss_a_bea
         release.wait(30)
 
     def work(task: Task[Any]) -> Go:
-        shop.engine.read(hog)
+        live.engine.read(hog)
         return Go("done")
 
-    with shop_on(open_store(postgres_url, wakeup="poll"), errand(todo=work)) as shop:
-        ids = shop.engine.create_many("errand", [None] * 32)
-        worker = shop.open(concurrency=32, lives=timedelta(seconds=2))
+    with live_engine_on(open_store(postgres_url, wakeup="poll"), errand(todo=work)) as live:
+        ids = live.engine.create_many("errand", [None] * 32)
+        worker = live.start_worker(concurrency=32, lives=timedelta(seconds=2))
         for _ in ids:
             assert held.acquire(timeout=20)
         beats = worker.heartbeat.rounds
@@ -124,4 +124,4 @@ def test_handlers_that_use_up_every_connection_do_not_make_the_worker_miss_a_bea
         assert worker.heartbeat.trusted()
         release.set()
         for it in ids:
-            shop.reaches(it, "done")
+            live.reaches(it, "done")

@@ -20,7 +20,7 @@ from interlock.store import StoreBusy, StoreError, StoreFull, StoreGone, tables
 from interlock.store.sqlite import SqliteStore
 from interlock.worker import Task
 from tests.support.waiting import eventually, took
-from tests.worker.workshop import Workshop, errand, shop_on
+from tests.worker.live_engine import LiveEngine, errand, live_engine_on
 
 
 @contextmanager
@@ -51,10 +51,10 @@ def count(path: Path, table: str = "instance") -> int:
 
 
 def test_a_short_lock_by_another_process_is_ridden_out(path: Path) -> None:
-    with shop_on(SqliteStore(path, patience=20), errand()) as shop:
+    with live_engine_on(SqliteStore(path, patience=20), errand()) as live:
         done = threading.Event()
         with locked(path):
-            thread = threading.Thread(target=lambda: (shop.create(), done.set()))
+            thread = threading.Thread(target=lambda: (live.create(), done.set()))
             thread.start()
             assert not done.wait(0.3)
         assert done.wait(10)
@@ -63,18 +63,18 @@ def test_a_short_lock_by_another_process_is_ridden_out(path: Path) -> None:
 
 
 def test_a_lock_that_lasts_too_long_is_an_error_that_says_to_try_again(path: Path) -> None:
-    with shop_on(SqliteStore(path, patience=0.2), errand()) as shop, locked(path):
+    with live_engine_on(SqliteStore(path, patience=0.2), errand()) as live, locked(path):
         with pytest.raises(StoreBusy) as error:
-            shop.create()
+            live.create()
         assert error.value.retryable
         assert count(path) == 0
 
 
 def test_reading_goes_on_while_another_process_writes(path: Path) -> None:
-    with shop_on(SqliteStore(path, patience=5), errand()) as shop:
-        it = shop.create()
+    with live_engine_on(SqliteStore(path, patience=5), errand()) as live:
+        it = live.create()
         with locked(path):
-            assert took(lambda: shop.get(it)) < 1
+            assert took(lambda: live.get(it)) < 1
 
 
 def test_a_worker_waits_out_a_long_lock_and_loses_no_result(path: Path) -> None:
@@ -87,15 +87,15 @@ def test_a_worker_waits_out_a_long_lock_and_loses_no_result(path: Path) -> None:
         end.wait(20)
         return Go("done")
 
-    with shop_on(SqliteStore(path, patience=0.1), errand(todo=work)) as shop:
-        worker = shop.open()
-        it = shop.create()
+    with live_engine_on(SqliteStore(path, patience=0.1), errand(todo=work)) as live:
+        worker = live.start_worker()
+        it = live.create()
         assert begun.wait(10)
         with locked(path):
             end.set()
             eventually(lambda: worker.claimer.troubles >= 2)
-            assert shop.get(it).state == "todo"
-        shop.reaches(it, "done")
+            assert live.get(it).state == "todo"
+        live.reaches(it, "done")
         assert runs == [1]
         eventually(lambda: worker.claimer.troubles == 0)
 
@@ -103,46 +103,46 @@ def test_a_worker_waits_out_a_long_lock_and_loses_no_result(path: Path) -> None:
 # -- full
 
 
-def fill(shop: Workshop, spare: int) -> None:
+def fill(live: LiveEngine, spare: int) -> None:
     """Leave only so many pages."""
 
     def limit(conn: sa.Connection) -> None:
         pages = conn.exec_driver_sql("PRAGMA page_count").scalar_one()
         conn.exec_driver_sql(f"PRAGMA max_page_count = {pages + spare}")
 
-    shop.store.write(limit)
+    live.store.write(limit)
 
 
-def make_room(shop: Workshop) -> None:
-    shop.store.write(lambda conn: conn.exec_driver_sql("PRAGMA max_page_count = 1000000"))
+def make_room(live: LiveEngine) -> None:
+    live.store.write(lambda conn: conn.exec_driver_sql("PRAGMA max_page_count = 1000000"))
 
 
 def test_when_the_disk_is_full_nothing_is_written_and_the_error_says_so(path: Path) -> None:
-    with shop_on(SqliteStore(path), errand()) as shop:
-        fill(shop, spare=2)
+    with live_engine_on(SqliteStore(path), errand()) as live:
+        fill(live, spare=2)
         with pytest.raises(StoreFull, match="free some space") as error:
-            shop.create({"much": "x" * 100_000})
+            live.create({"much": "x" * 100_000})
         assert error.value.retryable
         assert count(path) == count(path, "history") == 0
-        make_room(shop)
-        shop.create({"much": "x" * 100_000})
+        make_room(live)
+        live.create({"much": "x" * 100_000})
         assert count(path) == 1
 
 
 def test_what_fits_beside_what_does_not_is_still_written(path: Path) -> None:
     """Both are in one commit; only the one without room is undone."""
-    with shop_on(SqliteStore(path), errand()) as shop:
-        fill(shop, spare=3)
+    with live_engine_on(SqliteStore(path), errand()) as live:
+        fill(live, spare=3)
         gate = threading.Event()
-        shop.store.submit(lambda conn: gate.wait(20))  # the rest queues up behind it, and is committed as one group
-        big = shop.store.submit(lambda conn: conn.execute(sa.insert(tables.artifact).values(**artifact(200_000))))
-        small = shop.store.submit(lambda conn: conn.execute(sa.insert(tables.artifact).values(**artifact(10))))
+        live.store.submit(lambda conn: gate.wait(20))  # the rest queues up behind it, and is committed as one group
+        big = live.store.submit(lambda conn: conn.execute(sa.insert(tables.artifact).values(**artifact(200_000))))
+        small = live.store.submit(lambda conn: conn.execute(sa.insert(tables.artifact).values(**artifact(10))))
         gate.set()
         with pytest.raises(StoreFull):
             big.result(20)
         small.result(20)
         assert count(path, "artifact") == 1
-        make_room(shop)
+        make_room(live)
 
 
 def artifact(size: int) -> dict[str, Any]:
@@ -160,16 +160,16 @@ def test_a_worker_whose_disk_is_full_goes_on_when_there_is_room(path: Path) -> N
         end.wait(20)
         return Go("done", {"much": "x" * 100_000})
 
-    with shop_on(SqliteStore(path), errand(todo=work)) as shop:
-        worker = shop.open()
-        it = shop.create()
+    with live_engine_on(SqliteStore(path), errand(todo=work)) as live:
+        worker = live.start_worker()
+        it = live.create()
         assert begun.wait(10)
-        fill(shop, spare=2)
+        fill(live, spare=2)
         end.set()
         eventually(lambda: worker.claimer.troubles >= 2)
-        assert shop.get(it).state == "todo"
-        make_room(shop)
-        shop.reaches(it, "done")
+        assert live.get(it).state == "todo"
+        make_room(live)
+        live.reaches(it, "done")
         assert runs == [1]
 
 
@@ -189,28 +189,28 @@ def moved_away(path: Path) -> Iterator[None]:
 
 
 def test_a_file_that_is_gone_is_an_error_and_never_an_empty_new_file(path: Path) -> None:
-    with shop_on(SqliteStore(path), errand()) as shop:
-        it = shop.create()
+    with live_engine_on(SqliteStore(path), errand()) as live:
+        it = live.create()
         with moved_away(path):
             with pytest.raises(StoreGone, match="gone") as error:
-                shop.create()
+                live.create()
             assert error.value.retryable
             with pytest.raises(StoreGone, match="gone"):
-                shop.get(it)
+                live.get(it)
             assert not path.exists()
-        assert shop.get(it).id == it
-        shop.create()
+        assert live.get(it).id == it
+        live.create()
         assert count(path) == 2
 
 
 def test_a_worker_whose_file_was_gone_comes_back_by_itself(path: Path) -> None:
-    with shop_on(SqliteStore(path), errand()) as shop:
-        worker = shop.open(lives=timedelta(seconds=1))
-        shop.reaches(shop.create(), "done")
+    with live_engine_on(SqliteStore(path), errand()) as live:
+        worker = live.start_worker(lives=timedelta(seconds=1))
+        live.reaches(live.create(), "done")
         with moved_away(path):
             for loop in (worker.claimer, worker.sweeper, worker.watcher, worker.heartbeat):
                 eventually(lambda loop=loop: loop.troubles >= 1, what=loop.name)
-        shop.reaches(shop.create(), "done")
+        live.reaches(live.create(), "done")
         for loop in (worker.claimer, worker.sweeper, worker.watcher, worker.heartbeat):
             eventually(lambda loop=loop: loop.troubles == 0, what=loop.name)
 

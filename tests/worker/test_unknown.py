@@ -30,42 +30,42 @@ from interlock.testing import VirtualClock
 from interlock.worker import Task, Worker
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.workshop import Workshop, errand
+from tests.worker.live_engine import LiveEngine, errand
 
 ADA, BOSS = Actor(USER, "ada"), Actor(OWNER, "boss")
 HOUR = timedelta(hours=1)
 
 
-def test_an_unknown_machine_is_refused_with_those_there_are(workshop: Opener) -> None:
+def test_an_unknown_machine_is_refused_with_those_there_are(live_engine: Opener) -> None:
     with pytest.raises(UnknownMachine, match="there are: errand"):
-        workshop(errand()).engine.create("erand")
+        live_engine(errand()).engine.create("erand")
 
 
-def test_an_unknown_instance_is_not_found(workshop: Opener) -> None:
-    shop = workshop(errand())
-    for ask in (shop.engine.get, shop.engine.explain, lambda i: shop.engine.fire(i, "finish"), shop.engine.verify):
+def test_an_unknown_instance_is_not_found(live_engine: Opener) -> None:
+    live = live_engine(errand())
+    for ask in (live.engine.get, live.engine.explain, lambda i: live.engine.fire(i, "finish"), live.engine.verify):
         with pytest.raises(NotFound):
             ask(uuid4())
 
 
-def test_an_unknown_event_is_refused_with_what_is_allowed(workshop: Opener) -> None:
-    shop = workshop(errand())
-    it = shop.create()
+def test_an_unknown_event_is_refused_with_what_is_allowed(live_engine: Opener) -> None:
+    live = live_engine(errand())
+    it = live.create()
     with pytest.raises(Refused, match="'fly' means nothing") as refusal:
-        shop.engine.fire(it, "fly", actor=ADA)
+        live.engine.fire(it, "fly", actor=ADA)
     assert [one.event for one in refusal.value.allowed] == ["begin", "wait", "finish", "withdraw"]
-    assert len(shop.engine.history(it)) == 1
+    assert len(live.engine.history(it)) == 1
 
 
-def test_an_unknown_state_is_refused(workshop: Opener) -> None:
-    shop = workshop(errand())
-    it = shop.create()
+def test_an_unknown_state_is_refused(live_engine: Opener) -> None:
+    live = live_engine(errand())
+    it = live.create()
     with pytest.raises(InvalidData, match="has no state 'nowhere'; it has todo"):
-        shop.engine.force(it, "nowhere", actor=BOSS, reason="a typing mistake")
-    assert shop.get(it).state == "todo"
+        live.engine.force(it, "nowhere", actor=BOSS, reason="a typing mistake")
+    assert live.get(it).state == "todo"
 
 
-def test_a_handler_that_moves_to_an_unknown_state_is_told_where_it_may_go(workshop: Opener) -> None:
+def test_a_handler_that_moves_to_an_unknown_state_is_told_where_it_may_go(live_engine: Opener) -> None:
     box: list[BaseException] = []
 
     def work(task: Task[Any]) -> Go:
@@ -75,10 +75,10 @@ def test_a_handler_that_moves_to_an_unknown_state_is_told_where_it_may_go(worksh
             box.append(error)
         return Go("done")
 
-    shop = workshop(errand(todo=work))
-    it = shop.create()
-    shop.open()
-    shop.reaches(it, "done")
+    live = live_engine(errand(todo=work))
+    it = live.create()
+    live.start_worker()
+    live.reaches(it, "done")
     assert "from here lead: doing, waiting, done, withdrawn" in str(box[0])
 
 
@@ -131,19 +131,19 @@ def test_a_worker_leaves_the_machines_of_other_processes_alone(store: Store) -> 
     assert [claim.id for claim in theirs.claim(holder, ["meeting"], 1)] == [late]
     paused = theirs.create("meeting").id
     theirs.pause(paused, actor=ADA, resume_at=clock.time + timedelta(minutes=1))
-    shop = Workshop(store, errand(), clock=clock)
-    worker = shop.open(lives=timedelta(days=9), queues=["errand", "meeting"])
+    live = LiveEngine(store, errand(), clock=clock)
+    worker = live.start_worker(lives=timedelta(days=9), queues=["errand", "meeting"])
     clock.advance(2 * HOUR)
     settled(worker)
     assert [theirs.get(one).state for one in (timed, late, paused)] == ["invited", "held", "invited"]
-    shop.reaches(shop.create(), "done")
+    live.reaches(live.create(), "done")
     clock.advance(10 * HOUR)  # past the word of the process that held one of them
     settled(worker)
-    other = Workshop(store, [meeting(), errand()], clock=clock)
-    other.open(lives=timedelta(days=9))
+    other = LiveEngine(store, [meeting(), errand()], clock=clock)
+    other.start_worker(lives=timedelta(days=9))
     for one in (timed, late, paused):
         other.reaches(one, "over")
-    shop.stop()
+    live.stop()
     other.stop()
     other.laws_hold()
 

@@ -1,4 +1,4 @@
-"""A workshop: a machine with the test's handler, an engine, and a real worker that runs it."""
+"""An engine with real workers, in real time; `interlock.testing.Trial` runs handlers itself, on a virtual clock."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def finish(_: Task[Any]) -> Go:
     return Go("done")
 
 
-class Workshop:
+class LiveEngine:
     """An engine on the test's database, and workers that are stopped at its end."""
 
     def __init__(self, store: Store, machines: Machine | Sequence[Machine], *, clock: Clock | None = None) -> None:
@@ -95,7 +95,7 @@ class Workshop:
         self.engine = Engine(store, declared, clock=clock, seed=1)
         self.workers: list[Worker] = []
 
-    def open(self, **options: Any) -> Worker:
+    def start_worker(self, **options: Any) -> Worker:
         """Start a worker; it looks for lost ones more often than in real life."""
         chosen = {"concurrency": 4, "sweep_every": 0.05, "lives": timedelta(seconds=20), **options}
         worker = Worker(self.engine, **chosen).start()
@@ -152,15 +152,15 @@ class Workshop:
 
 
 @contextmanager
-def shop_on(store: Store, machine: Machine) -> Iterator[Workshop]:
-    """A workshop on a store of the test's own, which is closed at the end."""
-    shop = Workshop(store, machine)
+def live_engine_on(store: Store, machine: Machine) -> Iterator[LiveEngine]:
+    """On a store of the test's own, which is closed at the end."""
+    live = LiveEngine(store, machine)
     try:
-        yield shop
-        shop.stop()
-        shop.laws_hold()
+        yield live
+        live.stop()
+        live.laws_hold()
     finally:
-        shop.stop()
+        live.stop()
         store.close()
 
 
