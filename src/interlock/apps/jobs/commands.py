@@ -1,12 +1,15 @@
-"""`interlock jobs`: tools for agents that a model drives (`mcp`)."""
+"""`interlock jobs`: tools for agents that a model drives (`mcp`), and how well postings are read (`evaluate`)."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(rich_markup_mode=None, help="Jobs: tools for agents.", no_args_is_help=True)
+from interlock.console.printing import Json, as_json, bars, table
+
+app = typer.Typer(rich_markup_mode=None, help="Jobs: tools for agents, reading postings.", no_args_is_help=True)
 Url = Annotated[
     str,
     typer.Option(
@@ -52,3 +55,29 @@ def mcp(
         over_http(url, token, workspace, port, ready=lambda where: typer.echo(f"tools on {where}", err=True))
     else:
         over_stdio(url, token, workspace)
+
+
+@app.command()
+def evaluate(
+    postings: Annotated[
+        Path, typer.Option("--postings", help="The postings, a JSON object a line.", show_default=False)
+    ],
+    answers: Annotated[
+        Path, typer.Option("--answers", help="The known answers, by the postings' ids.", show_default=False)
+    ],
+    in_json: Json = False,
+) -> None:
+    """Measure how well rules read postings where the answers are known, value by value."""
+    from interlock.apps.jobs.finder.reading.evaluate import evaluate as measure
+
+    with bars(in_json) as progress:
+        bar = progress.add_task("reading", total=None)
+        report = measure(postings, answers, lambda done, of: progress.update(bar, completed=done, total=of))
+    if in_json:
+        as_json(report.json())
+        return
+    table(("value", "score"), [(name, f"{value:.3f}") for name, value in report.fields.items()])
+    typer.echo(
+        f"overall {report.overall:.3f} over {report.postings} postings, {report.ms_per_posting:.2f} ms a posting; "
+        "where a text is silent, the likeliest value was taken"
+    )

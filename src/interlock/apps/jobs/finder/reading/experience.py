@@ -1,0 +1,98 @@
+"""Years of experience that a posting asks for."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from interlock.apps.jobs.finder.reading.document import Document
+from interlock.apps.jobs.finder.reading.values import Value
+
+_WORDS = {
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twelve": 12,
+    "fifteen": 15,
+    "ein": 1,
+    "zwei": 2,
+    "drei": 3,
+    "vier": 4,
+    "f\u00fcnf": 5,
+    "deux": 2,
+    "trois": 3,
+    "quatre": 4,
+    "cinq": 5,
+    "dos": 2,
+    "tres": 3,
+    "cuatro": 4,
+    "cinco": 5,
+    "twee": 2,
+    "drie": 3,
+    "vijf": 5,
+}
+_NUMBER = r"(?:\d{1,2}|" + "|".join(_WORDS) + r")"
+_YEARS = re.compile(
+    rf"(?<![\w.,$-])(?P<low>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?"
+    rf"(?: ?(?:-|to|bis|\u00e0|a|or|tot|y|und|et) ?(?P<high>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?)?"
+    r"(?: or more| plus| full| solid| mehr)? ?$"
+)
+_MOST = 30
+
+
+class Asked(NamedTuple):
+    low: int
+    high: int | None
+    at: int
+
+
+def experience_of(document: Document) -> tuple[Value, Value]:
+    """Least and most years: the highest demand of all sentences; in a sentence the first number counts."""
+    asked: list[Asked] = []
+    preferred: list[Asked] = []
+    sentences: set[int] = set()
+    for hit in document.cues.get("years", ()):
+        found = _YEARS.search(document.low, max(0, hit.start - 40), hit.start)
+        if found is None:
+            continue
+        section = document.section(hit.start)
+        if section in {"benefits", "legal", "pay"}:
+            continue
+        begin, end = document.sentence(hit.start)
+        if begin in sentences:
+            continue
+        low = _value(found["low"])
+        high = _value(found["high"]) if found["high"] else None
+        if not 0 < low <= _MOST or (high is not None and not low < high <= _MOST):
+            continue
+        near = min(end, hit.end + 160)
+        if document.has("age", max(begin, found.start() - 25), near) and not document.has(
+            "experience", hit.start, near
+        ):
+            continue
+        if not document.has("experience", begin, end) and section not in {"requirements", "preferred"}:
+            continue
+        if section == "company" and not document.has("experience", hit.start, hit.end + 40):
+            continue
+        sentences.add(begin)
+        one = Asked(low, high, hit.start)
+        comma = document.low.find(",", hit.end, end)
+        likes = section == "preferred" or document.has("prefers", hit.start, end if comma < 0 else comma)
+        (preferred if likes else asked).append(one)
+    if not asked and not preferred:
+        return Value(None, "not stated"), Value(None, "not stated")
+    best = max(asked or preferred, key=lambda one: (one.low, one.high or 0))
+    quote = document.quote(best.at, best.at)
+    least = Value(best.low, "years in the text" if asked else "years that are preferred", quote)
+    return least, Value(best.high, "range in the text", quote) if best.high is not None else Value(None, "not stated")
+
+
+def _value(text: str) -> int:
+    return int(text) if text.isdigit() else _WORDS[text]

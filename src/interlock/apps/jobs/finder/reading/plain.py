@@ -1,0 +1,131 @@
+"""HTML to lines of plain text, by tags alone, so that deep nesting and unclosed tags cost nothing.
+
+A posting of 9 kB takes 0.15 ms. It is no sanitiser: its result is read by rules and never shown as HTML.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+MOST = 200_000
+"""Characters of a posting that are read; the longest honest ones have a tenth of it."""
+MOST_MARKUP = 2_000_000
+
+_BLOCK = re.compile(
+    r"</?(?:p|div|ul|ol|br|h[1-6]|tr|table|tbody|section|article|header|footer|main|dl|dd|dt|hr|blockquote|pre|td|th)"
+    r"(?:[\s/][^<>]*)?>|</li>",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"<li(?:[\s/][^<>]*)?>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z!][^<>]*>")
+_MARKUP = re.compile(
+    r"</?(?:p|div|ul|ol|li|br|h[1-6]|strong|b|em|span|table|a|section)(?:[\s/][^<>]*)?>", re.IGNORECASE
+)
+_HIDDEN = ("script", "style", "template", "noscript", "iframe", "svg", "head")
+_GLUED = re.compile(r"[.!?;:](?=[A-Z0-9])")
+"""Where a board dropped the markup between two paragraphs: "needed.What you bring"."""
+_NEXT = re.compile(r"[A-Z][a-z]{2}|[0-9]{1,2}\+ ")
+_GLUED_HEADING = re.compile(
+    r"(?:What (?:You|We)|Who You|Your (?:Role|Opportunity|Impact|Profile)|And Ideally|Nice to|Bonus"
+    r"|Requirements|Qualifications"
+    r"|Responsibilities|Preferred|Minimum|Required|About (?:the|You|Us)|Benefits)[A-Za-z' ]{0,30}:"
+)
+_SAME = {
+    "\r": "\n",
+    "\u2028": "\n",
+    "\u2029": "\n",
+    **dict.fromkeys("\u2018\u2019\u201b\u2032\u0060\u00b4", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d", "-"),
+    **dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+    **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad", ""),
+    **dict.fromkeys("\u00b7\u25cf\u25aa\u25e6\u2023\u2043\u25a0\u25cb\u2219", "\u2022"),
+    **dict.fromkeys(map(chr, (*range(9), 11, 12, *range(14, 32), 127)), ""),
+}
+_VARIANT = re.compile("[" + "".join(map(re.escape, _SAME)) + "\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """Lines without markup: one space between words, no empty lines, typographic variants made one."""
+    text = text[:MOST_MARKUP]
+    if "<" in text and _MARKUP.search(text):
+        text = _stripped(text)
+        if "&" in text:
+            text = html.unescape(text)
+    elif "&" in text:
+        text = html.unescape(text)
+        if "<" in text and _MARKUP.search(text):  # some boards escape their HTML once more
+            text = html.unescape(_stripped(text))
+    text = text[:MOST]
+    text = _VARIANT.sub(_same, text)
+    text = _GLUED_HEADING.sub(_heading_apart, _GLUED.sub(_apart, text))
+    return "\n".join(joined for line in text.split("\n") if (joined := " ".join(line.split())))
+
+
+def _same(variant: re.Match[str]) -> str:
+    return _SAME.get(variant.group(), "")
+
+
+def _apart(mark: re.Match[str]) -> str:
+    text, at = mark.string, mark.start()
+    if at < 3 or not (text[at - 1].islower() and text[at - 2].islower()):
+        return mark.group()
+    if mark.group() == ":":
+        return ":\n" if text[at - 3].islower() and text[at + 1].isupper() else ":"
+    if _NEXT.match(text, at + 1) and not text.startswith("Net", at + 1):
+        return mark.group() + "\n"
+    return mark.group()
+
+
+def _heading_apart(heading: re.Match[str]) -> str:
+    at = heading.start()
+    before = heading.string[at - 1] if at else " "
+    return f"\n{heading.group()}" if before.islower() or before in '.!?)]"' else heading.group()
+
+
+def folded(text: str) -> str:
+    """In lower case, each character where it was."""
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(one if len(one) == 1 else c for c in text for one in (c.lower(),))
+    return low
+
+
+def _stripped(text: str) -> str:
+    text = _without_hidden(text)
+    text = _ITEM.sub("\n\u2022 ", text)
+    text = _BLOCK.sub("\n", text)
+    return _TAG.sub("", text)
+
+
+def _without_hidden(text: str) -> str:
+    """Without comments, scripts and styles, found by their ends, each character looked at once."""
+    if "<!--" in text:
+        text = _cut(text, text, "<!--", "-->")
+    low = folded(text)
+    for name in _HIDDEN:
+        if f"<{name}" in low:
+            text = _cut(text, low, f"<{name}", f"</{name}")
+            low = folded(text)
+    return text
+
+
+def _cut(text: str, searched: str, begin: str, end: str) -> str:
+    kept, at = [], 0
+    while (start := searched.find(begin, at)) >= 0:
+        after = searched[start + len(begin) : start + len(begin) + 1]
+        if begin[-1].isalpha() and after.isalnum():  # <header> is not <head>
+            kept.append(text[at : start + len(begin)])
+            at = start + len(begin)
+            continue
+        kept.append(text[at:start])
+        stop = searched.find(end, start)
+        if stop < 0:
+            return "".join(kept)
+        at = stop + len(end)
+        if begin[-1].isalpha():
+            close = searched.find(">", at)
+            at = len(text) if close < 0 else close + 1
+    kept.append(text[at:])
+    return "".join(kept)

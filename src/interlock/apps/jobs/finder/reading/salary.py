@@ -1,0 +1,227 @@
+"""Salary: which amounts of a posting are pay, for which period, and which are stipends, revenue or funding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from interlock.apps.jobs.finder.reading.document import Document
+from interlock.apps.jobs.finder.reading.money import Amount, amounts
+from interlock.apps.jobs.finder.reading.plain import folded
+from interlock.apps.jobs.finder.reading.values import Salary
+
+Period = Literal["hour", "day", "week", "month", "year"]
+
+_PAY = re.compile(
+    r"\b(?:salar|pay\b|paid\b|compensation|remunerat|wage|base\b|earn|ote\b|on[- ]target|hourly"
+    r"|rate\b|annual|per annum|stipulated range"
+    r"|gehalt|jahresgehalt|verg\u00fctung|lohn|brutto|salaire|r\u00e9mun\u00e9ration|salario|sueldo"
+    r"|remuneraci\u00f3n|bruto|sal\u00e1rio|remunera\u00e7\u00e3o"
+    r"|salaris|beloning|stundensatz|tagessatz|tjm\b|dagtarief|uurtarief|ctc\b)"
+)
+_NOT_PAY = re.compile(
+    r"\b(?:stipend|allowance|reimburs|budget|sign[- ]?(?:on|ing)|referral|revenue|raised|funding"
+    r"|funded|valuation|valued|series [a-h]\b|investment|investors"
+    r"|customers?|users\b|arr\b|aum\b|assets|match|tuition|deductible|donat|fine\b|penalt|costs?\b"
+    r"|quota|deals|worth|portfolio|transactions"
+    r"|volume|loans?|mortgage|savings|grants?\b|credit|insurance|coverage|gift|learning|wellness"
+    r"|wellbeing|equipment|home office|internet"
+    r"|phone|coworking|co-working|commut|relocation|professional development|education|sponsor"
+    r"|market|opportunity|sales of|sold|saved|spend"
+    r"|weiterbildung|zuschuss|umsatz|prime\b|budget|bono\b|ayuda|employees|people|companies|members"
+    r"|patients|contracts?)"
+)
+_AFTER = re.compile(
+    r"[ )]{0,2}(?:,? ?\(?(?:usd|cad|eur|gbp|gross|brutto|bruto|bruts?|base|b2b|net)\)?,? ?){0,2}"
+    r"(?:/ ?|per |an |a |p\.? ?|pro |par |por |al |je |im |ao |each )?"
+    r"(?P<word>hourly|hour|hr|h\b|stunde|heure|hora|uur|daily|day|tag\b|jour|d\u00eda|dia|dag\b"
+    r"|weekly|week|woche|semaine|semana"
+    r"|monthly|month|mo\b|monat|mois|mes\b|m\u00eas|maand|yearly|year|yr|y\b|annually|annual|annum"
+    r"|a\.|jahr|an\b|ann\u00e9e|a\u00f1o|ano\b|jaar|anual)"
+)
+_BEFORE = re.compile(
+    r"(?P<hour>hourly|per hour|stundenlohn|stundensatz|horaire|uurtarief|por hora)"
+    r"|(?P<day>daily rate|day rate|tagessatz|tjm\b|dagtarief|per day)"
+    r"|(?P<week>weekly|per week)|(?P<month>monthly|per month|monatlich|monatsgehalt|mensuel|mensual"
+    r"|mensal|maandsalaris|per maand|pro monat)"
+    r"|(?P<year>annual|yearly|per year|per annum|a year|jahresgehalt|j\u00e4hrlich|pro jahr|annuel"
+    r"|anual|al a\u00f1o|jaarsalaris|per jaar|ctc\b|lpa\b|ote\b)"
+)
+_STATED = re.compile(
+    r"\b(?:salar|base pay|pay range|pay scale|compensation|base range|base\b|gehalt\b|sal\u00e1rio\b"
+    r"|sueldo\b|salaire\b)"
+)
+"""Words that mean a year's pay where nothing else is said."""
+_UP_TO = re.compile(r"(?:up to|bis zu|jusqu'\u00e0|hasta|at\u00e9|tot|max\.?|maximum(?: of)?)[ :]{0,2}$")
+_FROM = re.compile(
+    r"(?:from|starting (?:at|from)|starts at|at least|minimum(?: of)?|min\.?|ab|\u00e0 partir de"
+    r"|desde|a partir de|vanaf)[ :]{0,2}$"
+)
+_WORDS: dict[Period, tuple[str, ...]] = {
+    "hour": ("hourly", "hour", "hr", "h", "stunde", "heure", "hora", "uur"),
+    "day": ("daily", "day", "tag", "jour", "d\u00eda", "dia", "dag"),
+    "week": ("weekly", "week", "woche", "semaine", "semana"),
+    "month": ("monthly", "month", "mo", "monat", "mois", "mes", "m\u00eas", "maand"),
+}
+_PERIODS: dict[str, Period] = {word: period for period, words in _WORDS.items() for word in words}
+_LIKELY: dict[Period, tuple[float, float]] = {
+    "hour": (4, 600),
+    "day": (40, 6_000),
+    "week": (150, 25_000),
+    "month": (200, 400_000),
+    "year": (3_000, 3_000_000),
+}
+"""What one person can be paid; an amount outside is not pay for this period."""
+_SMALL_UNITS = frozenset({"INR", "JPY", "HUF"})
+_ON_TARGET = re.compile(r"\b(?:ote|on[- ]target)\b")
+_LEAST_STATED = 10_000
+_WINDOW = 130
+_NEXT = 250
+"""How far apart the ranges of a table are."""
+
+
+class _Pay(NamedTuple):
+    amount: Amount
+    low: float | None
+    high: float | None
+    period: Period | None
+    rule: str
+    on_target: bool
+
+
+def salary_of(document: Document) -> Salary | None:
+    """The pay that the board states, else what the text does; the hull of several ranges (zones, levels)."""
+    if document.salary:
+        board = folded(document.salary)
+        found = _hull(_pays(board, always=True), "board", lambda amount: document.salary)
+        if found is not None:
+            return found
+    begin = document.begin
+    low = document.low
+    pays = _pays(low, begin=begin, pay_sections=[(a, b) for kind, a, b in document.sections() if kind == "pay"])
+    return _hull(pays, "text", lambda amount: document.quote(amount.start, amount.end))
+
+
+def _pays(
+    low: str, *, begin: int = 0, always: bool = False, pay_sections: list[tuple[int, int]] | None = None
+) -> list[_Pay]:
+    found: list[_Pay] = []
+    previous = 0
+    for amount in amounts(low[begin:]) if begin else amounts(low):
+        if begin:
+            amount = amount._replace(start=amount.start + begin, end=amount.end + begin)
+        line_begin = max(low.rfind("\n", 0, amount.start) + 1, amount.start - _WINDOW)
+        line_end = low.find("\n", amount.end, amount.end + _WINDOW)
+        line_end = min(len(low), amount.end + _WINDOW) if line_end < 0 else line_end
+        before = low[max(line_begin, previous) : amount.start]
+        if amount.plain and not always and (amount.low < 1000 or not _PAY.search(before)):
+            continue
+        in_pay = always or any(a <= amount.start < b for a, b in pay_sections or ())
+        last = found[-1] if found and amount.start - found[-1].amount.end < _NEXT else None
+        pay = _judged(amount, before, low[line_begin : amount.start], low[amount.end : line_end], in_pay, always, last)
+        if pay is not None:
+            found.append(pay)
+            previous = amount.end
+    return found
+
+
+def _judged(
+    amount: Amount, before: str, line_before: str, after: str, in_pay: bool, always: bool, last: _Pay | None
+) -> _Pay | None:
+    top = amount.high if amount.high is not None else amount.low
+    if top < 4 or (amount.high is not None and (amount.high < amount.low or amount.high > 6 * amount.low)):
+        return None
+    period = _period(before, line_before, after)
+    about = _PAY.search(line_before) is not None or in_pay
+    near = before[-70:] + " " + after[:40]
+    against = _NOT_PAY.search(near)
+    is_range = amount.high is not None
+    if last is not None and is_range and last.amount.high is not None and last.amount.currency == amount.currency:
+        about = True  # the next line of a table of zones
+        period = period or last.period
+    if not always:
+        if against and not (is_range and top >= _LEAST_STATED and (about or amount.currency)):
+            return None
+        if not is_range and not about and period is None:
+            return None
+        if not is_range and not about and not (amount.currency and _AFTER.match(after)):
+            return None
+        if is_range and amount.plain and not about:
+            return None
+    rule = "stated period"
+    if period is None:
+        if top < _LEAST_STATED:
+            return None if not always else _Pay(amount, *_bounds(amount, before), None, "period not stated", False)
+        if always or _STATED.search(line_before) or in_pay or _PAY.search(line_before):
+            period, rule = "year", "salary without a period"
+        else:
+            rule = "period not stated"
+    if period is not None and not _is_likely(amount, period):
+        return None
+    on_target = _ON_TARGET.search(before[-40:]) is not None or _ON_TARGET.match(after.lstrip(" (")) is not None
+    return _Pay(amount, *_bounds(amount, before), period, rule, on_target)
+
+
+def _is_likely(amount: Amount, period: Period) -> bool:
+    least, most = _LIKELY[period]
+    if amount.currency in _SMALL_UNITS:
+        most *= 100
+    return least <= amount.low and (amount.high if amount.high is not None else amount.low) <= most
+
+
+def _bounds(amount: Amount, before: str) -> tuple[float | None, float | None]:
+    if amount.high is not None:
+        return amount.low, amount.high
+    if _UP_TO.search(before[-16:]):
+        return None, amount.low
+    if amount.open_ended or _FROM.search(before[-16:]):
+        return amount.low, None
+    return amount.low, amount.low
+
+
+def _period(before: str, line_before: str, after: str) -> Period | None:
+    found = _AFTER.match(after)
+    if found is not None:
+        return _PERIODS.get(found["word"], "year")
+    for text in (before[-80:], line_before):
+        stated = [one.lastgroup for one in _BEFORE.finditer(text)]
+        if stated:
+            period: Period = stated[-1]  # type: ignore[assignment]
+            return period
+    later = _BEFORE.search(after[:40])
+    if later is not None:
+        period = later.lastgroup  # type: ignore[assignment]
+        return period
+    return None
+
+
+def _hull(pays: list[_Pay], origin: Literal["board", "text"], quote: Callable[[Amount], str]) -> Salary | None:
+    if not pays:
+        return None
+    base = [pay for pay in pays if not pay.on_target] or pays
+    groups: dict[tuple[str | None, Period | None], list[_Pay]] = {}
+    for pay in base:
+        groups.setdefault((pay.amount.currency, pay.period), []).append(pay)
+    if len(groups) > 1:
+        groups = {key: group for key, group in groups.items() if key[0] is not None} or groups
+
+    def worth(key: tuple[str | None, Period | None]) -> tuple[bool, bool, int]:
+        group = groups[key]
+        return any(pay.low != pay.high for pay in group), key[1] == "year", len(group)
+
+    chosen = groups[max(groups, key=worth)]
+    ranges = [pay for pay in chosen if pay.amount.high is not None] or chosen
+    lows = [pay.low for pay in ranges if pay.low is not None]
+    highs = [pay.high for pay in ranges if pay.high is not None]
+    first = ranges[0]
+    return Salary(
+        min(lows, default=None),
+        max(highs, default=None),
+        first.amount.currency,
+        first.period,
+        origin,
+        first.rule if len(ranges) == 1 else f"{first.rule}, {len(ranges)} ranges",
+        quote(first.amount),
+        first.on_target,
+    )

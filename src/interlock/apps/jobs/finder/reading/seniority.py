@@ -1,0 +1,91 @@
+"""Seniority, and whether somebody leads or manages: by the title, then by the years that are asked for."""
+
+from __future__ import annotations
+
+import re
+
+from interlock.apps.jobs.finder.reading.document import Document
+from interlock.apps.jobs.finder.reading.plain import folded
+from interlock.apps.jobs.finder.reading.values import Value
+
+_TITLES = (
+    (
+        "intern",
+        r"intern(?:ship)?|trainee|working student|werkstudent(?:in)?|praktik\w*|co-op"
+        r"|apprentice(?:ship)?|stagiaire|becari[oa]|stage",
+    ),
+    ("director", r"director|vp|vice president|head of|chief|cto|cio|ciso|avp|directeur|leiter(?:in)?"),
+    ("principal", r"principal|distinguished|fellow"),
+    ("staff", r"(?<!technical )(?<!of )staff(?! augmentation| accountant| nurse)"),
+    ("lead", r"lead|team lead|tech lead|teamlead|leader|l\u00edder"),
+    ("senior", r"senior|sr|snr|s\u00eanior|s\u00e9nior|senioren|ssr?|expert|architect|iii|iv"),
+    ("mid", r"mid|mid-level|mid level|midlevel|intermediate|medior|pleno|semi[- ]senior|ii"),
+    (
+        "junior",
+        r"junior|jr|entry[- ]level|entry|graduate|new grad|j\u00fanior|berufseinsteiger|d\u00e9butant|associate|i",
+    ),
+)
+_TITLE = re.compile("|".join(rf"(?P<{name}>(?<![\w&])(?:{words})(?![\w&]))" for name, words in _TITLES))
+_ORDER = ("intern", "principal", "director", "staff", "lead", "semi", "senior", "mid", "junior")
+_SEMI = re.compile(r"\bsemi[- ]senior\b|\bssr\b")
+_MANAGER = re.compile(
+    r"(?:engineering|software|development|team|qa|data science|data engineering|security"
+    r"|infrastructure|platform|it|technical|r&d|people|delivery) manager"
+    r"|manager,? (?:of )?(?:software|engineering|data|platform|infrastructure|security|it|qa)"
+    r"|teamleiter|\bvp\b|vice president|head of|\bdirector\b|\bcto\b"
+)
+_BODY = re.compile(
+    r"\b(?P<senior>senior|sr\.)|\b(?P<junior>junior|jr\.|entry[- ]level)|\b(?P<mid>mid[- ]level)"
+    r"|\b(?P<staff>staff)|\b(?P<principal>principal)|\b(?P<lead>lead)\b"
+)
+_ROLE = re.compile(
+    r"(?:looking for|seeking|hiring|searching for|need|join us as|as|recherchons|suchen"
+    r"|buscamos) (?:an?|our|eine?n?|une?|the)? ?(?:[\w-]+ ){0,3}$"
+)
+
+
+def seniority_of(document: Document, years: int | None, *, guess: bool) -> Value:
+    low = folded(document.title)
+    found = {one.lastgroup: one.group() for one in _TITLE.finditer(low)}
+    if _SEMI.search(low):
+        return Value("mid", "title", document.title)
+    for name in _ORDER:
+        if name in found:
+            return Value(name, "title", document.title)
+    stated = _stated(document)
+    if stated is not None:
+        return stated
+    if years is not None:
+        name = "junior" if years < 2 else "mid" if years < 5 else "senior"
+        return Value(name, "years of experience", f"{years} years")
+    if guess and len(document.text) > 700:
+        return Value("mid", "guess: the title names none")
+    return Value("unknown", "not stated")
+
+
+def _stated(document: Document) -> Value | None:
+    """ "We are looking for a senior engineer" in the first part of the text."""
+    low = document.low
+    for one in _BODY.finditer(low, document.begin, min(len(low), document.begin + 3000)):
+        if _ROLE.search(low, max(0, one.start() - 60), one.start()):
+            return Value(one.lastgroup, "text says so", document.quote(one.start(), one.end()))
+    return None
+
+
+def leads(document: Document, seniority: str) -> Value:
+    """Staff, principal and lead titles lead; otherwise the text must say so."""
+    if seniority in {"lead", "staff", "principal"}:
+        return Value(True, "seniority", document.title)
+    hit = document.first("leads", without=frozenset({"benefits", "legal", "company"}))
+    if hit is not None:
+        return Value(True, "text says so", document.quote(hit.start, hit.end))
+    return Value(False, "not stated")
+
+
+def manages(document: Document) -> Value:
+    if _MANAGER.search(folded(document.title)):
+        return Value(True, "title", document.title)
+    hit = document.first("manages", without=frozenset({"benefits", "legal", "company", "preferred"}))
+    if hit is not None:
+        return Value(True, "text says so", document.quote(hit.start, hit.end))
+    return Value(False, "not stated")

@@ -1,0 +1,176 @@
+"""Where work is done: remote, hybrid or on site; the city; the hours from UTC that are asked for; relocation."""
+
+from __future__ import annotations
+
+import re
+
+from interlock.apps.jobs.finder.reading.document import Document
+from interlock.apps.jobs.finder.reading.places import city_of, country_of, known_city
+from interlock.apps.jobs.finder.reading.plain import folded
+from interlock.apps.jobs.finder.reading.values import Value
+from interlock.apps.jobs.finder.reading.vocabulary import Hit
+
+_REMOTE = re.compile(
+    r"\b(?:remote|anywhere|worldwide|work from home|wfh|telecommute|distributed|home office"
+    r"|home-based|remoto|remota|t\u00e9l\u00e9travail|teletrabajo|thuiswerk\w*)\b"
+)
+_HYBRID = re.compile(r"\b(?:hybrid|hybride|h\u00edbrid[oa])\b")
+_ONSITE = re.compile(r"\b(?:on-?site|in[- ]office|in[- ]person|office[- ]based|presencial|vor ort)\b")
+_NO_REMOTE = re.compile(r"\b(?:no|not|non)[- ]remote\b")
+_WORLD = re.compile(r"\b(?:anywhere in the world|anywhere|worldwide|global|globally)\b")
+_LIMITED = re.compile(
+    r"\b(?:emea|apac|latam|americas?|europe(?:an)?|eu|asia|africa|us|u\.s\.|usa|uk|canada|north america|only)\b"
+)
+_BARE = re.compile(r"[\s-]*(?:fully |100% )?remote[\s-]*")
+_ZONES = (
+    (
+        r"pst|pdt|pacific(?: standard| daylight)? time(?: zone)?|pacific (?:business |working )?hours|us pacific|pt",
+        -8.0,
+    ),
+    (r"mst|mdt|mountain(?: standard| daylight)? time(?: zone)?|mt", -7.0),
+    (r"cst|cdt|central(?: standard| daylight)? time(?: zone)?|us central", -6.0),
+    (
+        r"est|edt|eastern(?: standard| daylight)? time(?: zone)?|eastern (?:business |working )?hours"
+        r"|us eastern|us east coast hours",
+        -5.0,
+    ),
+    (r"brt|brasilia time|argentina time", -3.0),
+    (r"gmt|bst|utc|uk time|wet", 0.0),
+    (r"cet|cest|central european(?: summer)? time|mez|berlin time", 1.0),
+    (r"eet|eest|eastern european time|israel time", 2.0),
+    (r"ist|india standard time|indian standard time", 5.5),
+    (r"sgt|singapore time", 8.0),
+    (r"jst|japan time", 9.0),
+    (r"aest|aedt|australian eastern(?: standard)? time|sydney time", 10.0),
+)
+_NAMED = re.compile(
+    r"\b(?:(?P<base>utc|gmt) ?(?P<sign>[+-]) ?(?P<hours>\d{1,2})(?::?(?P<minutes>30|45))?|"
+    + "|".join(f"(?P<z{index}>{words})" for index, (words, _) in enumerate(_ZONES))
+    + r")\b"
+)
+
+
+def arrangement_of(document: Document, *, guess: bool) -> Value:
+    """Remote, hybrid or on site: by the location and the title first, then by what the text says."""
+    for name, text in (("location", " | ".join(document.locations)), ("title", document.title)):
+        low = folded(text)
+        if _NO_REMOTE.search(low):
+            return Value("onsite", f"{name} says so", text)
+        if _HYBRID.search(low):
+            return Value("hybrid", f"{name} says so", text)
+        if _REMOTE.search(low):
+            strict = _days_in_office(document)
+            return strict or Value("remote", f"{name} says so", text)
+        if _ONSITE.search(low):
+            return Value("onsite", f"{name} says so", text)
+    for cue, value in (("hybrid", "hybrid"), ("remote", "remote"), ("onsite", "onsite")):
+        hit = _stated(document, cue)
+        if hit is not None:
+            return Value(value, "text says so", document.quote(hit.start, hit.end))
+    if guess:
+        return _likeliest(document)
+    return Value("unknown", "not stated")
+
+
+def _stated(document: Document, cue: str) -> Hit | None:
+    """The first hit outside legal text. A sentence that names both ends ("from in-office to remote") says neither."""
+    for hit in document.cues.get(cue, ()):
+        if document.section(hit.start) == "legal":
+            continue
+        begin, end = document.sentence(hit.start)
+        if cue == "hybrid" or not (document.has("onsite", begin, end) and document.has("remote", begin, end)):
+            return hit
+    return None
+
+
+def _days_in_office(document: Document) -> Value | None:
+    """A number of days in the office makes a remote location hybrid."""
+    for hit in document.cues.get("hybrid", ()):
+        phrase = document.low[hit.start : hit.end]
+        if "day" in phrase or "commut" in phrase or "structured" in document.low[max(0, hit.start - 12) : hit.start]:
+            return Value("hybrid", "days in the office", document.quote(hit.start, hit.end))
+    return None
+
+
+def _likeliest(document: Document) -> Value:
+    place, field = city_of(document.locations)
+    if place is not None:
+        return Value("onsite", "guess: a city and no word about it", field)
+    if not document.locations and len(document.text) < 700:
+        return Value("unknown", "not stated")
+    return Value("remote", "guess: no city", "")
+
+
+def city_value(document: Document) -> Value:
+    """The city of the location field, else of the office that the text names."""
+    place, field = city_of(document.locations)
+    if place is not None:
+        return Value(place.name, "location field", field)
+    for hit in document.cues.get("office", ()):
+        before = document.low[max(0, hit.start - 30) : hit.start].split()
+        for size in (3, 2, 1):
+            office = known_city(" ".join(before[-size:])) if len(before) >= size else None
+            if office is not None and document.section(hit.start) not in {"company", "legal", "benefits"}:
+                return Value(office.name, "office in the text", document.quote(hit.start, hit.end))
+    return Value(None, "not stated")
+
+
+def timezone_of(document: Document, arrangement: str) -> Value:
+    """Hours from UTC: a zone that the text asks for, else the office's where one has to be there."""
+    place, field = city_of(document.locations)
+    there = arrangement in {"hybrid", "onsite"}
+    if there and place is not None and place.offset is not None:
+        return Value(_plain(place.offset), "the office's city", field)
+    for cue in document.cues.get("zone", ()):
+        begin, end = document.sentence(cue.start)
+        stretch = document.low[max(begin, cue.start - 150) : min(end, cue.end + 150)]
+        found = _NAMED.search(stretch)
+        if found is not None:
+            return Value(_offset(found), "text asks for it", document.quote(cue.start, cue.end))
+    if there:
+        country = country_of(document.locations)
+        if country is not None and country.offset is not None:
+            return Value(_plain(country.offset), "the office's country", country.name)
+    return Value(None, "not stated")
+
+
+def _offset(found: re.Match[str]) -> float | int:
+    if found["hours"]:
+        hours = int(found["hours"]) + int(found["minutes"] or 0) / 60
+        return _plain(-hours if found["sign"] == "-" else hours)
+    for index, (_, offset) in enumerate(_ZONES):
+        if found[f"z{index}"]:
+            return _plain(offset)
+    return 0
+
+
+def _plain(offset: float) -> float | int:
+    return int(offset) if offset == int(offset) else offset
+
+
+def timezone_flexible(document: Document, arrangement: str, *, guess: bool) -> Value:
+    for location in document.locations:
+        if _WORLD.search(folded(location)):
+            return Value(True, "location field", location)
+    hit = document.first("anywhere")
+    if hit is not None:
+        return Value(True, "text says so", document.quote(hit.start, hit.end))
+    if guess and arrangement == "remote" and not _region(document):
+        return Value(True, "guess: remote without a country", "")
+    return Value(False, "not stated")
+
+
+def _region(document: Document) -> bool:
+    """Whether the location or the title limits a remote job to a part of the world."""
+    places = [*document.locations, *re.split(r" [-|(,]+ ?|, ", document.title)]
+    if country_of(places) is not None or city_of(places)[0] is not None:
+        return True
+    low = folded(" | ".join(places))
+    return _LIMITED.search(low) is not None or any(_BARE.fullmatch(folded(one)) is None for one in document.locations)
+
+
+def relocation_of(document: Document) -> Value:
+    hit = document.first("relocate", without=frozenset({"benefits", "legal"}))
+    if hit is not None:
+        return Value(True, "text says so", document.quote(hit.start, hit.end))
+    return Value(False, "not stated")

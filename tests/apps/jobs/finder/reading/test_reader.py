@@ -1,0 +1,250 @@
+"""A posting is read value by value, with the words each came from."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlock.apps.jobs.finder.reading import FIELDS, Source, read
+from tests.apps.jobs.finder.reading.written import DUTCH, ENGINEER, FRENCH, GERMAN, MARKUP, SPANISH
+
+
+def test_a_posting_has_every_value_and_its_evidence() -> None:
+    reading = read(ENGINEER)
+    assert set(reading.values) == set(FIELDS)
+    expected = {
+        "seniority": "senior",
+        "workArrangement": "remote",
+        "salaryMin": 150_000,
+        "salaryMax": 185_000,
+        "experienceMin": 6,
+        "experienceMax": None,
+        "roleTypes": ["backend"],
+        "includesEquity": True,
+        "isLead": False,
+        "isManagement": False,
+        "relocationRequired": False,
+        "timezone": None,
+        "city": None,
+    }
+    assert {name: reading[name] for name in expected} == expected
+    assert reading.values["salaryMin"].quote == "Pay range: $150,000 - $185,000 per year."
+    assert reading.values["experienceMin"].quote.startswith("6+ years of professional")
+    assert (reading.language, reading.understood) == ("en", True)
+
+
+def test_skills_have_levels_by_heading_and_wording() -> None:
+    levels = {skill.name: skill.level for skill in read(ENGINEER).skills}
+    assert levels["PostgreSQL"] == levels["Python"] == levels["Redis"] == levels["gRPC"] == "required"
+    assert levels["Rust"] == levels["Elixir"] == levels["Terraform"] == "preferred"
+    assert levels["Kubernetes"] == "mentioned"
+    assert "Java" not in levels, "it is not needed"
+    assert "Excel" not in levels, "benefits feed no skills"
+    assert set(read(ENGINEER)["technologies"]) == {
+        "python",
+        "go",
+        "postgresql",
+        "kafka",
+        "kubernetes",
+        "aws",
+        "redis",
+        "grpc",
+        "rust",
+        "elixir",
+        "terraform",
+    }
+
+
+def test_markup_is_read_and_what_it_hides_is_not() -> None:
+    reading = read(MARKUP)
+    assert set(reading["technologies"]) == {"sql", "dbt", "snowflake", "spark", "flink", "tableau"}
+    assert (reading["workArrangement"], reading["timezone"], reading["city"]) == ("hybrid", -7, "Denver")
+    assert (reading["salaryMin"], reading["salaryMax"]) == (140_000, 170_000)
+    assert (reading["seniority"], reading["isLead"], reading["experienceMin"]) == ("lead", True, 8)
+    assert "8+ years of experience with data pipelines" in reading.sections["requirements"]
+
+
+@pytest.mark.parametrize(
+    ("source", "language", "salary", "years", "technologies", "arrangement", "seniority"),
+    [
+        (
+            GERMAN,
+            "de",
+            (60_000, 75_000),
+            3,
+            {"java", "spring boot", "postgresql", "docker", "kubernetes"},
+            "hybrid",
+            "mid",
+        ),
+        (FRENCH, "fr", (42_000, 50_000), 5, {"vue.js", "symfony", "php", "mysql", "docker"}, "unknown", "senior"),
+        (SPANISH, "es", (45_000, 55_000), 4, {"python", "django", "aws", "postgresql", "kafka"}, "remote", "senior"),
+        (
+            DUTCH,
+            "nl",
+            (45_600, 58_800),
+            3,
+            {"react", "typescript", "javascript", "css", "html", "cypress"},
+            "hybrid",
+            "mid",
+        ),
+    ],
+)
+def test_other_languages_are_read_as_far_as_rules_go(
+    source: Source,
+    language: str,
+    salary: tuple[int, int],
+    years: int,
+    technologies: set[str],
+    arrangement: str,
+    seniority: str,
+) -> None:
+    reading = read(source)
+    assert (reading.language, reading.understood) == (language, True)
+    assert (reading["salaryMin"], reading["salaryMax"]) == salary
+    assert reading["experienceMin"] == years
+    assert set(reading["technologies"]) == technologies
+    assert reading["workArrangement"] == arrangement
+    assert reading["seniority"] == seniority
+    assert any(skill.level == "preferred" for skill in reading.skills)
+
+
+def test_a_language_without_rules_is_said() -> None:
+    text = "Etsimme kehittäjää tiimiimme Helsinkiin. Työskentelet Pythonilla ja rakennat palveluja satamille, Docker."
+    reading = read(Source("Ohjelmistokehittäjä", text))
+    assert reading.understood is False
+    assert reading["technologies"] == ["docker"]
+
+
+def test_silence_is_unknown_and_only_a_measurement_guesses() -> None:
+    source = Source("Software Engineer", "We build software for ports. " * 40)
+    reading, guessed = read(source), read(source, guess=True)
+    assert (reading["seniority"], reading["workArrangement"], reading["employmentType"]) == ("unknown",) * 3
+    assert reading["salaryMin"] is reading["experienceMin"] is reading["timezone"] is None
+    assert (guessed["seniority"], guessed["workArrangement"], guessed["employmentType"]) == (
+        "mid",
+        "remote",
+        "full-time",
+    )
+    assert guessed.values["seniority"].rule.startswith("guess")
+
+
+@pytest.mark.parametrize(
+    ("title", "seniority"),
+    [
+        ("Software Engineering Intern", "intern"),
+        ("Jr. Web Developer", "junior"),
+        ("Software Engineer II", "mid"),
+        ("Software Engineer III", "senior"),
+        ("Sr Software Engineer", "senior"),
+        ("Desarrollador Semi-Senior", "mid"),
+        ("Senior Staff Engineer", "staff"),
+        ("Member of Technical Staff", "unknown"),
+        ("Senior Principal Engineer", "principal"),
+        ("Tech Lead, Payments", "lead"),
+        ("Director of Engineering", "director"),
+        ("Engineer", "unknown"),
+    ],
+)
+def test_seniority_by_title(title: str, seniority: str) -> None:
+    assert read(Source(title))["seniority"] == seniority
+
+
+@pytest.mark.parametrize(
+    ("location", "text", "arrangement"),
+    [
+        ("Remote", "", "remote"),
+        ("Berlin (Hybrid)", "", "hybrid"),
+        ("Austin, TX", "This is a fully remote position.", "remote"),
+        ("Austin, TX", "You spend three days a week in our office.", "hybrid"),
+        ("Austin, TX", "This role is on-site in Austin.", "onsite"),
+        ("Austin, TX", "This is not a remote role.", "onsite"),
+        ("Austin, TX", "You run hybrid cloud environments.", "unknown"),
+        ("Austin, TX", "People work from in-office, to fully remote, as their role requires.", "unknown"),
+        ("Remote, US", "Come in 3 days a week in New York.", "hybrid"),
+        ("", "You will support remote sites.", "unknown"),
+    ],
+)
+def test_work_arrangement(location: str, text: str, arrangement: str) -> None:
+    assert read(Source("Engineer", text, locations=[location]))["workArrangement"] == arrangement
+
+
+@pytest.mark.parametrize(
+    ("location", "text", "offset"),
+    [
+        ("Bangalore, India", "This role is on-site in Bangalore.", 5.5),
+        ("Portland, OR", "A hybrid role.", -8),
+        ("Portland, ME", "A hybrid role.", -5),
+        ("Remote", "You keep core hours in Eastern Time.", -5),
+        ("Remote", "Four hours of overlap with CET are needed.", 1),
+        ("Remote", "Working hours follow UTC-3.", -3),
+        ("Remote", "We are a friendly team.", None),
+        ("Denver, CO", "Fully remote position.", None),
+    ],
+)
+def test_time_zone(location: str, text: str, offset: float | None) -> None:
+    assert read(Source("Engineer", text, locations=[location]))["timezone"] == offset
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("5+ years of experience with Python", 5, None),
+        ("3-5 years of experience", 3, 5),
+        ("three to five years of experience", 3, 5),
+        ("At least two (2) years of experience in QA", 2, None),
+        ("8 years of experience, with 2 years of leadership experience", 8, None),
+        ("3 years of experience with Go.\n7+ years of engineering experience.", 7, None),
+        ("For over 20 years we have built ships.", None, None),
+        ("Our company has 30 years of history.", None, None),
+        ("Options vest over 4 years.", None, None),
+    ],
+)
+def test_years_of_experience(text: str, least: int | None, most: int | None) -> None:
+    reading = read(Source("Engineer", text))
+    assert (reading["experienceMin"], reading["experienceMax"]) == (least, most)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "roles"),
+    [
+        ("Full Stack Developer", "", ["fullstack"]),
+        ("Frontend/Backend Engineer", "", ["fullstack"]),
+        ("Site Reliability Engineer", "", ["devops"]),
+        ("MLOps Engineer", "", ["ml-ai", "devops"]),
+        ("Senior QA Engineer", "", ["qa"]),
+        ("iOS Engineer", "", ["mobile"]),
+        ("Firmware Engineer", "", ["embedded"]),
+        ("Security Engineer", "An active Secret clearance is needed.", ["security", "clearance-required"]),
+        ("Data Engineer", "We are a consulting firm.", ["data", "consulting"]),
+        ("Mechanical Engineer", "", ["non-software"]),
+        ("Account Executive", "", ["non-software"]),
+        (
+            "Software Engineer",
+            "You build React components and Node.js services in frontend and backend.",
+            ["fullstack"],
+        ),
+    ],
+)
+def test_role_types(title: str, text: str, roles: list[str]) -> None:
+    assert read(Source(title, text))["roleTypes"] == roles
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("You will receive stock options.", "includesEquity", True),
+        ("We care about diversity, equity and inclusion.", "includesEquity", False),
+        ("We improve health equity for all.", "includesEquity", False),
+        ("You must relocate to Oslo.", "relocationRequired", True),
+        ("We offer relocation assistance.", "relocationRequired", False),
+        ("This is a 6-month contract.", "isContract", True),
+        ("You negotiate contracts with ports.", "isContract", False),
+        ("This is a repost of an earlier opening.", "isRepost", True),
+        ("You will have six direct reports.", "isManagement", True),
+        ("Direct reports: none", "isManagement", False),
+        ("Apply from anywhere in the world.", "timezoneFlexible", True),
+        ("This is a part-time position.", "employmentType", "part-time"),
+        ("Employment type: full-time", "employmentType", "full-time"),
+    ],
+)
+def test_flags(text: str, name: str, value: object) -> None:
+    assert read(Source("Engineer", text))[name] == value

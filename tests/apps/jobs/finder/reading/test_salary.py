@@ -1,0 +1,101 @@
+"""Pay is found among the amounts of a posting, with its currency and period."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlock.apps.jobs.finder.reading import Source, read
+from interlock.apps.jobs.finder.reading.money import amounts, number
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "currency", "period"),
+    [
+        ("Salary: $120,000 - $150,000 per year", 120_000, 150_000, "USD", "year"),
+        ("The base salary range is $120K\u2013$150K.", 120_000, 150_000, "USD", "year"),
+        ("Compensation: 120-150k USD", 120_000, 150_000, "USD", "year"),
+        ("Pay range $159,000 to $211,666.67 USD", 159_000, 211_666.67, "USD", "year"),
+        ("Pay: $55.50 - $70/hour", 55.5, 70, "USD", "hour"),
+        ("The day rate is £450 to £500.", 450, 500, "GBP", "day"),
+        ("Salary €4.200 \u2013 €5.100 per month", 4_200, 5_100, "EUR", "month"),
+        ("Gehalt: 65.000 - 80.000 EUR brutto im Jahr", 65_000, 80_000, "EUR", "year"),
+        ("Salaire : 45 000 € à 55 000 € par an", 45_000, 55_000, "EUR", "year"),
+        ("Lohn CHF 110'000 bis CHF 130'000 pro Jahr", 110_000, 130_000, "CHF", "year"),
+        ("Salary: CAD $90,000 - $120,000", 90_000, 120_000, "CAD", "year"),
+        ("Salary: $90,000 - $120,000 CAD", 90_000, 120_000, "CAD", "year"),
+        ("CTC: 25 - 40 LPA", 2_500_000, 4_000_000, "INR", "year"),
+        ("Base pay ranges: Zone 1$162,000-$219,000 USDZone 2$144,000-$195,000 USD", 144_000, 219_000, "USD", "year"),
+        ("Salary up to $150,000 a year", None, 150_000, "USD", "year"),
+        ("Salary from $100,000 a year", 100_000, None, "USD", "year"),
+        ("You will earn $30 per hour.", 30, 30, "USD", "hour"),
+        ("Base salary $100,000 - $120,000, OTE $180,000 - $200,000", 100_000, 120_000, "USD", "year"),
+        (
+            "To comply with the pay transparency act: the annual salary is $90,000-$99,000.",
+            90_000,
+            99_000,
+            "USD",
+            "year",
+        ),
+    ],
+)
+def test_pay(text: str, low: float | None, high: float | None, currency: str, period: str) -> None:
+    salary = read(Source("Engineer", text)).salary
+    assert salary is not None
+    assert (salary.low, salary.high, salary.currency, salary.period) == (low, high, currency, period)
+    assert salary.quote in text.replace("\u2013", "-")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We raised $40 million from investors.",
+        "Our revenue is $100,000,000 a year.",
+        "A $1,500 home office stipend and $200 per month for internet.",
+        "A learning budget of $2,000 per year.",
+        "We offer a 401k with a 4% match.",
+        "A sign-on bonus of $10,000.",
+        "Referral bonus: $5,000",
+        "We serve 20,000 - 30,000 customers.",
+        "Once a bug wasted $20K in AWS costs.",
+        "Life insurance of $50,000 per employee.",
+        "Teams of 10-15 people, 40 hours per week.",
+        "Founded in 2015 - 2016, now in 30 countries.",
+    ],
+)
+def test_other_amounts_are_no_pay(text: str) -> None:
+    assert read(Source("Engineer", text)).salary is None
+
+
+def test_the_board_goes_before_the_text() -> None:
+    reading = read(Source("Engineer", "Salary: $1,000 - $2,000 per month", salary="USD 90000-110000"))
+    assert reading.salary is not None
+    assert (reading["salaryMin"], reading["salaryMax"], reading.salary.origin) == (90_000, 110_000, "board")
+
+
+def test_a_year_is_counted_only_from_a_stated_period() -> None:
+    hourly = read(Source("Engineer", "Pay: $50 - $60 per hour"))
+    assert (hourly["salaryMin"], hourly["salaryMax"]) == (104_000, 124_800)
+    silent = read(Source("Engineer", salary="EUR 4000 - 5000"))
+    assert silent.salary is not None
+    assert (silent.salary.period, silent["salaryMin"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("digits", "value"),
+    [
+        ("120,000", 120_000),
+        ("120.000", 120_000),
+        ("1.234,56", 1234.56),
+        ("1,234.56", 1234.56),
+        ("45.5", 45.5),
+        ("60 000", 60_000),
+        ("110'000", 110_000),
+        ("1,234,567", 1_234_567),
+    ],
+)
+def test_numbers_of_several_locales(digits: str, value: float) -> None:
+    assert number(digits) == value
+
+
+def test_amounts_of_millions_are_left_out() -> None:
+    assert amounts("$5m, $3 billion, $2 trillion and 4mm") == []
