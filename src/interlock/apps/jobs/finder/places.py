@@ -120,6 +120,8 @@ def place(
     if not city and not region:
         city, region, read = _parts(text, code)
         code = code or read
+    if region and (fold(region) in BROAD or (code and country_code(region) == code and len(region) > 2)):
+        region = None
     state = REGIONS.get(fold(region)) if region else None
     if state and code is None and fold(region) not in AMBIGUOUS:
         code = state[1]
@@ -147,7 +149,7 @@ def _coordinates(lat: float | None, lon: float | None) -> bool:
 def _parts(text: str, country: str | None) -> tuple[str | None, str | None, str | None]:
     """City, region and country of "Portland, OR, USA". What may be two things is left open."""
     bare = WORK_MODEL.sub(" ", text)
-    pieces = [one.strip(" -–—()/:·.") for one in re.split(r",|\(|\)| [-–—] ", bare)]  # noqa: RUF001
+    pieces = [one.strip(" -–—()/:·") for one in re.split(r",|\(|\)| [-–—] ", bare)]  # noqa: RUF001
     pieces = [piece for piece in pieces if piece and fold(piece) not in ("in", "within", "based", "the")]
     if not pieces:
         return None, None, None
@@ -161,7 +163,13 @@ def _parts(text: str, country: str | None) -> tuple[str | None, str | None, str 
         for inner in (piece for piece in pieces[:-1] if len(piece) > 2 and country_code(piece)):
             # As in "Remote-India (PEO)": what follows the country is a remark.
             return _city(pieces[: pieces.index(inner)]), None, country_code(inner)
+        first = REGIONS.get(fold(pieces[0])) if len(pieces) > 1 and len(pieces[0]) > 2 else None
+        if first:
+            # The other order, as in "Illinois, Chicago".
+            return pieces[1], pieces[0], first[1]
         return _city(pieces), pieces[1] if len(pieces) > 1 else None, None
+    if len(pieces) > 2 and (state := REGIONS.get(fold(pieces[0]))) and len(pieces[0]) > 2 and state[1] == code:
+        return pieces[1], pieces[0], code
     # Singapore is a city as well.
     city = _city(pieces[:-1]) or ("Singapore" if code == "SG" else None)
     return city, pieces[-2] if len(pieces) > 2 else None, code

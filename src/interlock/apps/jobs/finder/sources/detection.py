@@ -1,0 +1,66 @@
+"""The boards that a careers page links to, embeds or names. Every name found is checked before it is used."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import urlsplit
+
+from interlock.apps.jobs.finder.addresses import Address, address_of, slug
+
+MOST_CHARACTERS = 2_000_000
+LINK = re.compile(r"(?:https?:)?//[A-Za-z0-9.-]+\.[a-z]{2,}(?::\d+)?(?:/[^\s\"'<>\\^`{|}]*)?")
+KNOWN_HOST = re.compile(
+    r"greenhouse\.io|lever\.co|ashbyhq\.com|myworkdayjobs\.com|smartrecruiters\.com|workable\.com|recruitee\.com|personio\.|"
+    r"teamtailor\.com|bamboohr\.com|jobvite\.com"
+)
+NAMED = (
+    ("lever", r"leverJobsOptions\s*=\s*\{[^}]{0,500}accountName['\"]?\s*:\s*['\"]([\w-]{1,100})"),
+    ("smartrecruiters", r"company_code['\"]?\s*:\s*['\"]([\w.-]{1,100})"),
+    ("smartrecruiters", r"dcr_ci=([\w.-]{1,100})"),
+    ("greenhouse", r"(?:boardToken|urlToken)['\"]?\s*:\s*['\"]([\w-]{1,100})"),
+    ("ashby", r"organizationHostedJobsPageName['\"]?\s*:\s*['\"]([\w. -]{1,100})"),
+    ("bamboohr", r"data-domain=['\"]([a-z0-9-]{1,100})\.bamboohr\.com"),
+    ("jobvite", r"careersiteName['\"]?\s*:\s*['\"]([A-Za-z0-9_-]{1,100})"),
+)
+"""What a page's scripts name where it has no link."""
+COMPANY_ID = re.compile(r"companyEId['\"]?\s*[:=]\s*['\"]([A-Za-z0-9_-]{4,40})")
+OWN_HOST = {"teamtailor": r"teamtailor-cdn\.com", "recruitee": r"recruiteecdn\.com|window\.recruitee\b"}
+"""Systems that run on an employer's own host, and what shows it."""
+
+
+def boards_in(html: str, url: str | None = None) -> list[Address]:
+    """The boards of a page, the likeliest first: those it links to most, then those its scripts name."""
+    page = unescape(html[:MOST_CHARACTERS]).replace("\\/", "/").replace("\\u002F", "/").replace("\\u002f", "/")
+    counted: dict[tuple[str, str], tuple[int, Address]] = {}
+    for found in LINK.finditer(page):
+        text = found[0]
+        if not KNOWN_HOST.search(text[:300]):
+            continue
+        one = address_of(("https:" + text if text.startswith("//") else text)[:1000])
+        if one is None or not one.board:
+            continue
+        key = (one.ats, one.board)
+        before = counted.get(key, (0, one))
+        counted[key] = (before[0] + 1, before[1])
+    boards = [
+        Address(one.ats, one.board, None, one.options) for _, one in sorted(counted.values(), key=lambda x: -x[0])
+    ]
+    seen = {one.ats for one in boards}
+    for ats, pattern in NAMED:
+        named = re.search(pattern, page)
+        board = slug(named[1], ats) if named else None
+        if board and ats not in seen:
+            boards.append(Address(ats, board))
+            seen.add(ats)
+    host = urlsplit(url).hostname if url else None
+    for ats, pattern in OWN_HOST.items():
+        if host and ats not in seen and re.search(pattern, page):
+            boards.append(Address(ats, host, None, {"host": host}))
+    return [_with_company(one, page) for one in boards]
+
+
+def _with_company(board: Address, page: str) -> Address:
+    """Jobvite's feed wants the company's own id, which only a page names."""
+    found = COMPANY_ID.search(page) if board.ats == "jobvite" else None
+    return Address(board.ats, board.board, None, {**board.options, "company": found[1]}) if found else board

@@ -1,0 +1,104 @@
+"""Workable: the whole account in one answer, with one row for each place of a posting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interlock.apps.jobs.finder.addresses import Address, address_of
+from interlock.apps.jobs.finder.places import place
+from interlock.apps.jobs.finder.posting import Location, Posting
+from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
+from interlock.apps.jobs.finder.sources.answer import Request
+from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
+from interlock.apps.jobs.finder.sources.row import Row
+from interlock.apps.jobs.finder.sources.vocabulary import employment_type, seniority, workplace
+
+
+class Workable(Adapter):
+    kind = "workable"
+
+    def first(self, board: Address) -> Request:
+        origin = board.options.get("origin", "https://apply.workable.com")
+        return Request(f"{origin}/api/v1/widget/accounts/{board.board}?details=true")
+
+    def detect(self, url: str) -> Address | None:
+        found = super().detect(url)
+        # The short address of a posting names no account.
+        return found if found and found.board else None
+
+    def listing(self, document: Any, page: Page) -> Listing | None:
+        if not isinstance(document, dict):
+            return None
+        top = Row(document)
+        if isinstance(document.get("results"), list):
+            # The other list of Workable, in pages by a token.
+            token, before = top.text("nextPage", 1000), page.note.get("before", 0)
+            total = page.note.get("total") or top.count("total")
+            after = before + len(document["results"])
+            follow = (self._more(page.board, token, after, total),) if token and page.board else ()
+            return Listing(document["results"], total, follow=follow)
+        jobs = document.get("jobs")
+        return Listing(jobs, company=top.text("name")) if isinstance(jobs, list) else None
+
+    def _more(self, board: Address, token: str, before: int, total: int | None) -> Request:
+        origin = board.options.get("origin", "https://apply.workable.com")
+        body = {"query": "", "location": [], "department": [], "worktype": [], "token": token}
+        note = {"before": before, "total": total}
+        return Request(f"{origin}/api/v3/accounts/{board.board}/jobs", "POST", body=body, note=note)
+
+    def read(self, row: Row, page: Page) -> Posting | None:
+        code = row.ident("shortcode")
+        url = row.url("url") or row.url("shortlink")
+        found = address_of(url) if url else None
+        board = page.board.board if page.board else (found.board or None if found else None)
+        if url is None and code and code.isalnum():
+            url = f"https://apply.workable.com/j/{code}"
+        model, field = row.text("workplace"), "workplace"
+        if model is None and row.flag("telecommuting"):
+            model, field = "telecommuting", "telecommuting"
+        kind, level = row.text("employment_type") or row.text("type"), row.text("experience")
+        posted, precision = row.date("published_on")
+        if posted is None:
+            posted, precision = row.date("published")
+        duties, wanted, benefits = row.html("description"), row.html("requirements"), row.html("benefits")
+        where = self._locations(row)
+        return self.posting(
+            page,
+            board=board,
+            external_id=code,
+            requisition_id=row.ident("code"),
+            url=url,
+            apply_url=row.url("application_url"),
+            company_name_raw=row.text("company"),
+            title=row.text("title"),
+            department=next(iter(row.lines("department")), None),
+            locations=where,
+            workplace=workplace(model),
+            employment_type=employment_type(kind),
+            seniority=seniority(level),
+            posted_at=posted,
+            posted_precision=precision,
+            description=sanitised("\n".join(part for part in (duties, wanted, benefits) if part)),
+            evidence={
+                "workplace": given(field, model),
+                "employment_type": given("employment_type", kind),
+                "seniority": given("experience", level),
+                "locations": given("locations", "; ".join(one.raw for one in where)),
+            },
+            **({"sections": {"requirements": text_of(wanted), "duties": text_of(duties)}} if wanted else {}),
+        )
+
+    def _locations(self, row: Row) -> tuple[Location, ...]:
+        found = []
+        for one in row.rows("locations"):
+            if one.flag("hidden"):
+                continue
+            spot = place(None, one.text("city"), one.text("region"), one.text("countryCode") or one.text("country"))
+            named = ", ".join(part for part in (one.text("city"), one.text("region"), one.text("country")) if part)
+            if spot:
+                found.append(spot.model_copy(update={"raw": named or spot.raw}))
+        if not found:
+            # `state` is a region here and not a status.
+            alone = place(None, row.text("city"), row.text("state"), row.text("country"))
+            found = [alone] if alone else []
+        return union(found, ())
