@@ -1,4 +1,4 @@
-"""`interlock jobs`: tools for agents that a model drives (`mcp`), and how well postings are read (`evaluate`)."""
+"""`interlock jobs`: tools for agents (`mcp`), postings of an answer (`parse`), how well they are read (`evaluate`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from interlock.apps.jobs.parse_command import parse
 from interlock.console.printing import Json, as_json, bars, table
 
 app = typer.Typer(rich_markup_mode=None, help="Jobs: tools for agents, reading postings.", no_args_is_help=True)
+app.command()(parse)
 Url = Annotated[
     str,
     typer.Option(

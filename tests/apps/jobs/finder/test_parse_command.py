@@ -1,0 +1,68 @@
+"""`interlock jobs parse`: the canonical postings of a recorded answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from interlock.apps.jobs.commands import app
+from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.sources import SYSTEMS
+from interlock.machine import InterlockError
+
+from .answers import BOARDS, LISTS, body
+
+
+def run(*args: str) -> str:
+    result = CliRunner().invoke(app, ["parse", *args])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    path = tmp_path / "answer"
+    path.write_bytes(body(LISTS["workday"]))
+    return path
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_postings_come_as_json(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    path.write_bytes(body(LISTS[kind]))
+    told = json.loads(run(kind, str(path), "--url", BOARDS[kind], "--json"))
+    assert (told["kind"], told["verdict"], told["reasons"]) == (kind, "complete", [])
+    postings = [Posting.model_validate(one) for one in told["postings"]]
+    assert len(postings) == told["counts"]["parsed"] > 0
+    assert all(one.title and one.url and one.external_id for one in postings)
+
+
+def test_relative_dates_count_from_when_it_was_recorded(recorded: Path) -> None:
+    told = json.loads(run("workday", str(recorded), "--at", "2026-03-08T09:00:00Z", "--json"))
+    assert told["postings"][0]["posted_at"] == "2026-03-03T00:00:00Z"
+
+
+def test_without_json_it_is_a_table(recorded: Path) -> None:
+    told = run("workday", str(recorded))
+    assert told.startswith("complete: 2 postings from 2 rows\n")
+    assert "Deck Hand" in told
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["pigeon"], "no kind of source"),
+        (["workday", "--url", "https://example.com"], "no address of workday"),
+        (["workday", "--at", "soon"], "no moment"),
+    ],
+)
+def test_what_is_wrong_is_said(recorded: Path, args: list[str], message: str) -> None:
+    with pytest.raises(InterlockError, match=message):
+        run(args[0], str(recorded), *args[1:])
+    with pytest.raises(InterlockError, match="cannot be read"):
+        run("workday", str(recorded) + ".gone")
