@@ -13,18 +13,18 @@ from interlock.ai.calls import Ended, Question, note
 from interlock.testing.model import FakeModel
 from interlock.watch.prometheus import exposition
 from tests.ai.lab import JUDGE, Lab
-from tests.support.api import Desk, opened
+from tests.support.api import Api, open_api
 
 
 @pytest.fixture
-def desk(store: Any) -> Any:
-    with opened(store) as made:
+def api(store: Any) -> Any:
+    with open_api(store) as made:
         yield made
 
 
-def asked(desk: Desk, *told: Ended, task: str = "judge", workspace: str = "default", it: Any = None) -> None:
+def asked(api: Api, *told: Ended, task: str = "judge", workspace: str = "default", it: Any = None) -> None:
     question = Question(it, workspace, "ann", "t1", task, "v1", "cheap", "openai", "m", 1, "h", None)
-    desk.engine.write(lambda unit: [note(unit, None, question, one) for one in told])
+    api.engine.write(lambda unit: [note(unit, None, question, one) for one in told])
 
 
 ANSWERED = Ended("m", input_tokens=100, output_tokens=20, cost=600_001, took=1_500_000)
@@ -32,11 +32,11 @@ FAILED = Ended("m", attempt=2, error_type="ModelTimeout", error="no answer", too
 KEPT = Ended("m", input_tokens=0, output_tokens=0, cost=0, cached=True)
 
 
-def test_the_calls_of_an_instance_are_told_in_order(desk: Desk) -> None:
-    it = desk.new()
-    asked(desk, ANSWERED, FAILED, KEPT, it=it)
-    asked(desk, ANSWERED, it=desk.new())
-    first, second, third = desk.get(f"/api/instances/{it}/ai-calls", "viewer").json()["calls"]
+def test_the_calls_of_an_instance_are_told_in_order(api: Api) -> None:
+    it = api.new()
+    asked(api, ANSWERED, FAILED, KEPT, it=it)
+    asked(api, ANSWERED, it=api.new())
+    first, second, third = api.get(f"/api/instances/{it}/ai-calls", "viewer").json()["calls"]
     assert {name: first[name] for name in ("task", "model", "tier", "user", "trace_id", "prompt_version")} == {
         "task": "judge",
         "model": "m",
@@ -60,13 +60,13 @@ def test_the_calls_of_an_instance_are_told_in_order(desk: Desk) -> None:
     assert (first["cached"], third["cached"]) == (False, True)
 
 
-def test_what_was_spent_is_told_by_day_task_and_model(desk: Desk) -> None:
-    asked(desk, ANSWERED)
-    desk.clock.advance(timedelta(days=1))
-    asked(desk, ANSWERED, FAILED, KEPT)
-    asked(desk, ANSWERED, task="weigh")
-    asked(desk, ANSWERED, workspace="north")
-    told = desk.get("/api/ai-spend?workspace=default", "viewer").json()
+def test_what_was_spent_is_told_by_day_task_and_model(api: Api) -> None:
+    asked(api, ANSWERED)
+    api.clock.advance(timedelta(days=1))
+    asked(api, ANSWERED, FAILED, KEPT)
+    asked(api, ANSWERED, task="weigh")
+    asked(api, ANSWERED, workspace="north")
+    told = api.get("/api/ai-spend?workspace=default", "viewer").json()
     assert [(s["task"], s["calls"], s["cached"], s["failed"], s["unpriced"]) for s in told["spend"]] == [
         ("judge", 3, 1, 1, 1),
         ("weigh", 1, 0, 0, 0),
@@ -76,7 +76,7 @@ def test_what_was_spent_is_told_by_day_task_and_model(desk: Desk) -> None:
     assert (today["input_tokens"], today["output_tokens"], today["cost"]) == (100, 20, "0.000600001")
     assert today["day"] > told["spend"][2]["day"]
     assert today["day"].endswith("T00:00:00Z")
-    assert len(desk.get("/api/ai-spend?workspace=default&days=1", "viewer").json()["spend"]) == 2
+    assert len(api.get("/api/ai-spend?workspace=default&days=1", "viewer").json()["spend"]) == 2
 
 
 def test_calls_tokens_and_cost_are_metrics(lab: Lab) -> None:

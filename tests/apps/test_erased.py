@@ -36,7 +36,7 @@ from interlock.store import open_store
 from interlock.store import tables as t
 from interlock.watch import rollups
 from tests.demo.test_demo import World, filled
-from tests.support.api import opened
+from tests.support.api import open_api
 
 pytestmark = pytest.mark.slow
 
@@ -262,17 +262,17 @@ def test_nothing_that_shows_what_was_erased_fails(erased: Erased, path: str) -> 
 
 
 def test_whoever_meets_an_erased_job_or_run_again_changes_nothing(sqlite_url: str) -> None:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=[jobs.registry]) as desk:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=[jobs.registry]) as api:
         known, place = {"board": "ramp", "job_id": "1"}, "/api/crawler/jobs"
-        desk.post(place, {"action": "add", "jobs": [{**known, "title": "A job"}]})
-        desk.post(place, {"action": "run", "run_id": "r1", **known})
+        api.post(place, {"action": "add", "jobs": [{**known, "title": "A job"}]})
+        api.post(place, {"action": "run", "run_id": "r1", **known})
         for status in ("submitted", "success"):
-            assert desk.call("owner", "PATCH", place, {"run_id": "r1", "status": status}).status_code == 200
-        for it in desk.engine.page(limit=10).instances:
-            Erasing(desk.engine, CHIEF, WHY).one(it.id)
-        seen = desk.post(place, {"action": "add", "jobs": [{**known, "title": "Another"}, {**known, "job_id": "2"}]})
+            assert api.call("owner", "PATCH", place, {"run_id": "r1", "status": status}).status_code == 200
+        for it in api.engine.page(limit=10).instances:
+            Erasing(api.engine, CHIEF, WHY).one(it.id)
+        seen = api.post(place, {"action": "add", "jobs": [{**known, "title": "Another"}, {**known, "job_id": "2"}]})
         assert seen.json() == {"added": 1, "updated": 0, "unchanged": 1}
         for body in ({"action": "heartbeat", "run_id": "r1"}, {"action": "run", "run_id": "r1", **known}):
-            assert desk.post(place, body).status_code in {400, 409}
-        assert desk.call("owner", "PATCH", place, {"run_id": "r1", "status": "failed"}).status_code == 409
-        assert [one["erased"] is None for one in desk.get(place).json()["jobs"]] == [False, True]
+            assert api.post(place, body).status_code in {400, 409}
+        assert api.call("owner", "PATCH", place, {"run_id": "r1", "status": "failed"}).status_code == 409
+        assert [one["erased"] is None for one in api.get(place).json()["jobs"]] == [False, True]

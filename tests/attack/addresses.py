@@ -10,12 +10,12 @@ from fastapi.routing import APIRoute
 
 from interlock.dashboard.app import dashboard
 from interlock.http.app import ROUTERS
-from tests.support.api import EVERY
+from tests.support.api import APPLICATIONS
 
 
 def routes() -> Iterator[APIRoute]:
     """Each route, ours and the applications'."""
-    brought = [router for registry in EVERY for router in registry.routers]
+    brought = [router for registry in APPLICATIONS for router in registry.routers]
     for router in (*ROUTERS, *dashboard().routers, *brought):
         for route in router.routes:
             assert isinstance(route, APIRoute), route

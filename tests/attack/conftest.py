@@ -7,23 +7,23 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import Store, open_store
-from tests.support.api import EVERY, Desk, opened
+from tests.support.api import APPLICATIONS, Api, open_api
 from tests.support.site import Site
 
 
 @pytest.fixture
-def desk(sqlite_url: str) -> Iterator[Desk]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=EVERY) as made:
+def api(sqlite_url: str) -> Iterator[Api]:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=APPLICATIONS) as made:
         yield made
 
 
 @pytest.fixture
-def both(store: Store) -> Iterator[Desk]:
-    """A desk on each of the two databases."""
-    with opened(store) as made:
+def both(store: Store) -> Iterator[Api]:
+    """An API on each of the two databases."""
+    with open_api(store) as made:
         yield made
 
 
 @pytest.fixture
-def site(desk: Desk) -> Site:
-    return Site(desk)
+def site(api: Api) -> Site:
+    return Site(api)

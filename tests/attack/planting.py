@@ -13,7 +13,7 @@ from uuid_utils.compat import uuid7
 from interlock.engine import Engine
 from interlock.engine.schedules import ScheduleSpec
 from interlock.store.tables import instance
-from tests.support.api import BY, Desk
+from tests.support.api import BY, Api
 from tests.support.databases import all_tables
 
 JSON = {
@@ -71,11 +71,11 @@ class Planted(NamedTuple):
     json: bool
 
 
-def world(desk: Desk) -> dict[str, UUID]:
+def world(api: Api) -> dict[str, UUID]:
     """Something in every table that a list or a page shows."""
-    engine = desk.engine
-    letter = desk.dead()
-    it = desk.asked({"note": "neighbour"}, key="neighbour", labels={"shop": "north"})
+    engine = api.engine
+    letter = api.dead()
+    it = api.asked({"note": "neighbour"}, key="neighbour", labels={"shop": "north"})
     engine.keep_artifact(it.id, "note.txt", b"text", media_type="text/plain")
     engine.schedules.put(ScheduleSpec("nightly", "order", "0 2 * * *", data={"note": "x"}), actor=BY)
     message = engine.outbox.put("mail", "a@b.c", "hello", {"text": "x"}, workspace="default")

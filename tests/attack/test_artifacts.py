@@ -29,14 +29,14 @@ def house(sqlite_url: str) -> Iterator[House]:
 
 
 def put(house: House, it: UUID, name: str, content: bytes, who: str = "owner") -> Any:
-    return house.desk.call(
+    return house.api.call(
         who, "PUT", f"/api/instances/{it}/artifacts/{name}", content=content, headers={"Content-Type": "text/plain"}
     )
 
 
 def theirs(house: House) -> UUID:
     """An instance of the other workspace that keeps the secret."""
-    it = house.desk.new(workspace="north")
+    it = house.api.new(workspace="north")
     assert put(house, it, "offer", SECRET, "north-owner").status_code == 200
     return it
 
@@ -45,16 +45,16 @@ def test_nobody_reads_through_an_instance_that_is_not_theirs(house: House) -> No
     it = theirs(house)
     for who in ("owner", "member", "reviewer", "viewer", "agent"):
         for path in (f"/api/instances/{it}/artifacts/offer", f"/api/instances/{it}/artifacts"):
-            assert house.desk.get(path, who).status_code == 404
-    assert house.desk.get(f"/api/instances/{it}/artifacts/offer", "north-viewer").content == SECRET
+            assert house.api.get(path, who).status_code == 404
+    assert house.api.get(f"/api/instances/{it}/artifacts/offer", "north-viewer").content == SECRET
 
 
 def test_a_hash_is_no_name_of_an_artifact(house: House) -> None:
     theirs(house)
-    mine = house.desk.new()
-    assert house.desk.get(f"/api/instances/{mine}/artifacts/{DIGEST}").status_code == 404
-    house.desk.client.cookies.set("interlock_session", "none")
-    assert house.desk.get(f"/ui/instances/{mine}/artifacts/{DIGEST}").status_code in {401, 403, 404}
+    mine = house.api.new()
+    assert house.api.get(f"/api/instances/{mine}/artifacts/{DIGEST}").status_code == 404
+    house.api.client.cookies.set("interlock_session", "none")
+    assert house.api.get(f"/ui/instances/{mine}/artifacts/{DIGEST}").status_code in {401, 403, 404}
     with pytest.raises(NotFound):
         house.engine.artifact(mine, DIGEST)
 
@@ -62,7 +62,7 @@ def test_a_hash_is_no_name_of_an_artifact(house: House) -> None:
 def test_data_that_names_a_hash_does_not_open_it(house: House) -> None:
     """As a workflow that came in by a door that is closed now, or by an older release: nothing of it is shown."""
     theirs(house)
-    other = house.desk.post("/workflows/ingest?wait=0", {"pdfBase64": "aGVsbG8="}, "north-owner").json()["data"]
+    other = house.api.post("/workflows/ingest?wait=0", {"pdfBase64": "aGVsbG8="}, "north-owner").json()["data"]
     house.hand.settle()
     text = house.engine.get(UUID(other["workflowId"])).data["text"]
     named = {"pdf": DIGEST, "text": text, "fields": DIGEST, "comparison": DIGEST, "pages": 1, "filename": "mine"}
@@ -72,7 +72,7 @@ def test_data_that_names_a_hash_does_not_open_it(house: House) -> None:
         f"/workflows/{it}/pages/1",
         f"/workflows/{it}/pages/1/text",
     ):
-        told = house.desk.get(path)
+        told = house.api.get(path)
         assert told.status_code == 404, path
         assert SECRET.decode() not in told.text
     with pytest.raises(NotFound):
@@ -99,11 +99,11 @@ def test_a_comparison_with_a_workflow_of_another_workspace_reads_nothing(house: 
 
 def test_whoever_has_the_content_keeps_it_too_and_learns_nothing_of_others(house: House) -> None:
     theirs(house)
-    mine, new = house.desk.new(), b"never seen before"
+    mine, new = house.api.new(), b"never seen before"
     known, unknown = put(house, mine, "a", SECRET), put(house, mine, "b", new)
     assert (known.status_code, unknown.status_code) == (200, 200)
     assert known.json().keys() == unknown.json().keys()
-    assert house.desk.get(f"/api/instances/{mine}/artifacts/a").content == SECRET
+    assert house.api.get(f"/api/instances/{mine}/artifacts/a").content == SECRET
     contents = house.engine.read(lambda conn: conn.execute(sa.select(sa.func.count()).select_from(A)).scalar_one())
     assert contents == 2, "stored once, referred to twice"
 
@@ -111,19 +111,19 @@ def test_whoever_has_the_content_keeps_it_too_and_learns_nothing_of_others(house
 def test_a_caller_does_not_put_his_own_in_the_place_of_what_a_step_kept(house: House) -> None:
     it = house.taken(CLEAR)
     for name in ("original", "document", "extraction.json", "fields.json", "comparison.json", "comparison.html"):
-        before = house.desk.get(f"/api/instances/{it}/artifacts/{name}").content
+        before = house.api.get(f"/api/instances/{it}/artifacts/{name}").content
         told = put(house, it, name, b"forged")
         assert (told.status_code, told.json()["type"]) == (409, "name-taken"), name
-        assert house.desk.get(f"/api/instances/{it}/artifacts/{name}").content == before != b"forged"
+        assert house.api.get(f"/api/instances/{it}/artifacts/{name}").content == before != b"forged"
     assert put(house, it, "note", b"mine").status_code == 200
     assert put(house, it, "note", b"mine, again").status_code == 200
 
 
 def test_what_is_taken_over_stays_in_the_workspace(house: House) -> None:
     """The only way to a reference without the content is to take an instance over; it never leaves its workspace."""
-    first, second = theirs(house), house.desk.new()
+    first, second = theirs(house), house.api.new()
     with pytest.raises(InvalidData, match="another workspace"):
         house.engine.write(lambda unit: artifacts.link_all(unit, first, second))
-    again = house.desk.new(workspace="north")
+    again = house.api.new(workspace="north")
     house.engine.write(lambda unit: artifacts.link_all(unit, first, again))
     assert house.engine.artifact(again, DIGEST) == SECRET

@@ -14,7 +14,7 @@ from interlock.dashboard.app import dashboard
 from interlock.dashboard.site import static
 from interlock.http.app import ROUTERS
 from interlock.store import open_store
-from tests.support.api import EVERY, opened
+from tests.support.api import APPLICATIONS, open_api
 from tests.support.site import Site
 
 STREAMS = {"/api/events/stream", "/ui/live"}
@@ -28,8 +28,8 @@ WANTED = {
 
 @pytest.fixture
 def site(sqlite_url: str) -> Iterator[Site]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=EVERY) as desk:
-        yield Site(desk)
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=APPLICATIONS) as api:
+        yield Site(api)
 
 
 def every_path() -> list[str]:
@@ -52,19 +52,19 @@ def test_no_answer_may_be_kept_and_each_has_the_headers_that_protect_it(site: Si
     paths = every_path()
     assert len(paths) > 60
     for path in paths:
-        for answer in (site.get(path), site.desk.get(path), TestClient(site.app).get(path)):
+        for answer in (site.get(path), site.api.get(path), TestClient(site.app).get(path)):
             assert answer.headers["cache-control"] == "no-store", (path, answer.status_code)
             assert "frame-ancestors" in answer.headers["content-security-policy"], path
             assert {name: answer.headers[name] for name in WANTED} == WANTED, path
 
 
 def test_secrets_that_are_shown_once_are_not_kept(site: Site) -> None:
-    made = site.desk.post("/api/tokens", {"name": "t", "kind": "agent", "workspace": "default", "scopes": ["read"]})
+    made = site.api.post("/api/tokens", {"name": "t", "kind": "agent", "workspace": "default", "scopes": ["read"]})
     assert made.status_code == 201, made.text
     assert made.headers["cache-control"] == "no-store"
-    person = site.desk.people.find("viewer")
+    person = site.api.people.find("viewer")
     link = site.send("/ui/settings", f"/ui/people/{person.id}/link", headers={"Host": "localhost"})
-    assert f"{site.desk.service.address}/login?link=" in link.text, "by the configuration, whatever the request says"
+    assert f"{site.api.service.address}/login?link=" in link.text, "by the configuration, whatever the request says"
     assert link.headers["cache-control"] == "no-store"
 
 

@@ -34,7 +34,7 @@ from interlock.store import Store, open_store
 from interlock.store.service_tables import schedule as S
 from interlock.store.tables import instance as I
 from interlock.testing import Trial
-from tests.support.api import BY, EVERY, Desk, opened
+from tests.support.api import APPLICATIONS, BY, Api, open_api
 
 INGEST = "POST /workflows/ingest"
 OURS = {
@@ -46,8 +46,8 @@ OURS = {
 
 
 @pytest.fixture
-def desk(sqlite_url: str) -> Iterator[Desk]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=EVERY) as made:
+def api(sqlite_url: str) -> Iterator[Api]:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=APPLICATIONS) as made:
         yield made
 
 
@@ -58,38 +58,38 @@ def count(engine: Engine, machine: str) -> int:
 
 @pytest.mark.parametrize("machine", OURS)
 @pytest.mark.parametrize("who", ["owner", "member", "agent"])
-def test_the_generic_endpoint_creates_none_and_names_the_one_that_does(desk: Desk, machine: str, who: str) -> None:
+def test_the_generic_endpoint_creates_none_and_names_the_one_that_does(api: Api, machine: str, who: str) -> None:
     for more in ({}, {"key": "k", "on_taken": "return"}, {"unstarted": True}):
-        told = desk.post("/api/instances", {"machine": machine, "data": OURS[machine], **more}, who)
+        told = api.post("/api/instances", {"machine": machine, "data": OURS[machine], **more}, who)
         assert (told.status_code, told.json()["type"]) == (403, "created-elsewhere"), told.text
-        through = desk.engine.registry[machine].created_through
+        through = api.engine.registry[machine].created_through
         assert through is not None
         assert through in told.json()["detail"]
-        assert desk.get(f"/api/machines/{machine}", who).json()["created_through"] == through
-    assert count(desk.engine, machine) == 0
+        assert api.get(f"/api/machines/{machine}", who).json()["created_through"] == through
+    assert count(api.engine, machine) == 0
 
 
 @pytest.mark.parametrize("machine", OURS)
-def test_nor_does_a_schedule(desk: Desk, machine: str) -> None:
+def test_nor_does_a_schedule(api: Api, machine: str) -> None:
     body = {"machine": machine, "cron": "* * * * *", "data": OURS[machine]}
-    told = desk.call("owner", "PUT", "/api/schedules/default/mine", body)
+    told = api.call("owner", "PUT", "/api/schedules/default/mine", body)
     assert (told.status_code, told.json()["type"]) == (403, "created-elsewhere")
-    assert desk.get("/api/schedules").json()["schedules"] == []
+    assert api.get("/api/schedules").json()["schedules"] == []
 
 
-def test_a_schedule_from_before_starts_nothing_and_says_why(desk: Desk) -> None:
-    desk.engine.schedules.put(ScheduleSpec("old", "order", "* * * * *"), actor=BY)
-    desk.engine.store.write(lambda conn: conn.execute(sa.update(S).values(machine="contract")))
-    told = desk.post("/api/schedules/default/old/run")
+def test_a_schedule_from_before_starts_nothing_and_says_why(api: Api) -> None:
+    api.engine.schedules.put(ScheduleSpec("old", "order", "* * * * *"), actor=BY)
+    api.engine.store.write(lambda conn: conn.execute(sa.update(S).values(machine="contract")))
+    told = api.post("/api/schedules/default/old/run")
     assert (told.status_code, told.json()["type"]) == (403, "created-elsewhere")
-    desk.clock.advance(timedelta(minutes=2))
-    desk.engine.schedules.due()
-    assert INGEST in str(desk.engine.schedules.get("old").last_error)
-    assert count(desk.engine, "contract") == 0
+    api.clock.advance(timedelta(minutes=2))
+    api.engine.schedules.due()
+    assert INGEST in str(api.engine.schedules.get("old").last_error)
+    assert count(api.engine, "contract") == 0
 
 
-def test_what_callers_send_to_the_application_is_derived_by_it(desk: Desk) -> None:
-    told = desk.post("/workflows/ingest", {"pdfBase64": "aGVsbG8=", "text": "0" * 64, "pdf": "0" * 64})
+def test_what_callers_send_to_the_application_is_derived_by_it(api: Api) -> None:
+    told = api.post("/workflows/ingest", {"pdfBase64": "aGVsbG8=", "text": "0" * 64, "pdf": "0" * 64})
     assert told.status_code == 422, "no field of the body is one that is worked out"
 
 

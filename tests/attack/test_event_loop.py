@@ -16,7 +16,7 @@ from interlock.http import incoming
 from interlock.http.asgi import SMALL
 from interlock.store import open_store
 from tests.attack.test_caching import every_path
-from tests.support.api import EVERY, Desk, opened
+from tests.support.api import APPLICATIONS, Api, open_api
 from tests.support.contracts import close_reader
 from tests.support.site import Site
 
@@ -56,44 +56,47 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def site(sqlite_url: str) -> Iterator[Site]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, opened(store, applications=EVERY) as desk:
-        yield Site(desk)
+    with (
+        open_store(sqlite_url, durability="normal", wakeup="poll") as store,
+        open_api(store, applications=APPLICATIONS) as api,
+    ):
+        yield Site(api)
     close_reader()
 
 
-def things(desk: Desk) -> list[str]:
+def things(api: Api) -> list[str]:
     """One of each, so that the pages about it have something to show."""
-    asked = desk.asked({"item": "tea", "note": "a note"})
-    desk.dead()
+    asked = api.asked({"item": "tea", "note": "a note"})
+    api.dead()
     return [str(asked.id)]
 
 
 def test_looking_at_everything_blocks_nobody(site: Site, found: list[str]) -> None:
-    [one] = things(site.desk)
+    [one] = things(site.api)
     bad = {}
     for path in every_path():
         for wanted in {path, path.replace(NOBODY, one)}:
             found.clear()
-            (site.get if wanted.startswith("/ui") else site.desk.get)(wanted)
+            (site.get if wanted.startswith("/ui") else site.api.get)(wanted)
             if found:
                 bad[wanted] = sorted(set(found))
     assert bad == {}
 
 
 def test_neither_does_logging_in_nor_writing(site: Site, found: list[str]) -> None:
-    desk = site.desk
-    desk.post("/api/login", {"name": "ann", "password": "wrong password"}, who=None)
+    api = site.api
+    api.post("/api/login", {"name": "ann", "password": "wrong password"}, who=None)
     site.browser().post("/ui/login", data={"name": "ann", "password": "wrong password"})
-    made = desk.post("/api/instances", {"machine": "order", "data": {"item": "tea"}})
+    made = api.post("/api/instances", {"machine": "order", "data": {"item": "tea"}})
     assert made.status_code == 201
-    desk.post("/api/instances", {"machine": "order", "data": {"note": "a" * 500_000, "item": "[{" * 1000}})
-    it = desk.asked()
-    desk.post(f"/api/instances/{it.id}/events", {"event": "approve", "data": {"note": "n"}})
-    desk.post("/api/instances", {"machine": "order", "data": {"item": "tea"}}, headers={"Idempotency-Key": "k"})
+    api.post("/api/instances", {"machine": "order", "data": {"note": "a" * 500_000, "item": "[{" * 1000}})
+    it = api.asked()
+    api.post(f"/api/instances/{it.id}/events", {"event": "approve", "data": {"note": "n"}})
+    api.post("/api/instances", {"machine": "order", "data": {"item": "tea"}}, headers={"Idempotency-Key": "k"})
     assert found == []
 
 
 def test_a_stranger_may_not_send_much_to_the_login(site: Site) -> None:
     long = {"name": "a" * 20_000, "password": "b"}
-    assert site.desk.post("/api/login", long, who=None).status_code == 413
+    assert site.api.post("/api/login", long, who=None).status_code == 413
     assert site.browser().post("/ui/login", data=long).status_code == 413

@@ -71,8 +71,8 @@ def taken(house: House, content: bytes) -> str:
 
 def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile(house: House) -> None:
     good, bad = house.taken(DOUBTFUL), taken(house, hostile())
-    service = house.desk.service
-    assert house.desk.get(f"/workflows/{good}/pages/1", "owner").status_code == 200
+    service = house.api.service
+    assert house.api.get(f"/workflows/{good}/pages/1", "owner").status_code == 200
     service.heavy = Heavy(seconds=4.0, concurrency=2, waiting=0)
     answers: list[httpx2.Response] = []
 
@@ -80,7 +80,7 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
         answers.append(client.get(f"/workflows/{bad}/pages/1", headers=who("member")))
 
     def who(name: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {house.desk.tokens[name]}"}
+        return {"Authorization": f"Bearer {house.api.tokens[name]}"}
 
     app = create_app(service, routers=house.engine.registry.routers)
     with InThread(app, service) as server, httpx2.Client(base_url=server.url, timeout=60) as client:
@@ -103,12 +103,12 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
 
 def test_who_goes_away_takes_the_work_along(house: House) -> None:
     bad = taken(house, hostile())
-    service = house.desk.service
+    service = house.api.service
     service.heavy = Heavy(seconds=3600)
     app = create_app(service, routers=house.engine.registry.routers)
     with InThread(app, service) as server:
         with connected(server.url) as sock:
-            token = house.desk.tokens["owner"]
+            token = house.api.tokens["owner"]
             head = f"GET /workflows/{bad}/pages/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
             sock.sendall(head.encode())
             soon(lambda: service.heavy._running)

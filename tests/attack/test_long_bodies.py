@@ -12,16 +12,16 @@ from interlock.http.app import create_app
 from interlock.http.asgi import SMALL
 from interlock.http.server import InThread
 from tests.attack.talking import connected, status_of
-from tests.support.api import Desk
+from tests.support.api import Api
 
 PLACES = ("POST /api/instances", "POST /workflows/ingest", "POST /api/crawler/jobs", "PUT /api/schedules/default/x")
 ABOUT = "Host: localhost\r\nContent-Type: application/json\r\n"
 
 
 @pytest.fixture
-def url(desk: Desk) -> Iterator[str]:
-    app = create_app(desk.service, routers=desk.engine.registry.routers)
-    with InThread(app, desk.service) as server:
+def url(api: Api) -> Iterator[str]:
+    app = create_app(api.service, routers=api.engine.registry.routers)
+    with InThread(app, api.service) as server:
         yield server.url
 
 
@@ -49,19 +49,19 @@ def test_also_when_they_do_not_say_how_long_it_is(url: str, where: str) -> None:
     assert b"www-authenticate: bearer" in answer.lower()
 
 
-def test_who_is_known_may_send_much(desk: Desk) -> None:
-    made = desk.post("/api/instances", {"machine": "order", "data": {"note": "n" * 100_000}})
+def test_who_is_known_may_send_much(api: Api) -> None:
+    made = api.post("/api/instances", {"machine": "order", "data": {"note": "n" * 100_000}})
     assert made.status_code == 201
 
 
 @pytest.mark.parametrize("where", PLACES)
 @pytest.mark.parametrize("sent", ["", "{"])
 def test_who_goes_while_they_send_is_no_error_of_ours(
-    desk: Desk, where: str, sent: str, caplog: pytest.LogCaptureFixture
+    api: Api, where: str, sent: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    shown = f"Authorization: Bearer {desk.tokens['owner']}\r\n"
-    app = create_app(desk.service, routers=desk.engine.registry.routers)
-    with InThread(app, desk.service) as server:  # which ends when its requests have
+    shown = f"Authorization: Bearer {api.tokens['owner']}\r\n"
+    app = create_app(api.service, routers=api.engine.registry.routers)
+    with InThread(app, api.service) as server:  # which ends when its requests have
         with connected(server.url) as sock:
             sock.sendall(f"{where} HTTP/1.1\r\n{ABOUT}{shown}Content-Length: 500\r\n\r\n{sent}".encode())
         assert status_of(said(server.url, "GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")) > 0

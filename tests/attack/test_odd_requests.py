@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from interlock.engine import values
 from interlock.store import Store
 from tests.attack.walking import NOTES, Operation, operations
-from tests.support.api import EVERY, Desk, opened
+from tests.support.api import APPLICATIONS, Api, open_api
 from tests.support.databases import all_tables
 from tests.support.site import Site
 
@@ -24,14 +24,14 @@ BODILESS = {"/api/logout"}
 
 @pytest.fixture
 def site(store: Store) -> Iterator[Site]:
-    with opened(store, applications=(*EVERY, NOTES)) as desk:
-        yield Site(desk)
+    with open_api(store, applications=(*APPLICATIONS, NOTES)) as api:
+        yield Site(api)
 
 
-def counts(desk: Desk) -> dict[str, int]:
+def counts(api: Api) -> dict[str, int]:
     """How many rows each table has."""
     tables = [table for table in all_tables() if table.name not in {"login_attempt", "token", "login_session"}]
-    return desk.engine.read(
+    return api.engine.read(
         lambda conn: {
             table.name: conn.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in tables
         }
@@ -90,36 +90,36 @@ UNFIT: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("what", UNFIT)
 def test_unfit_data_is_refused_with_its_place_and_nothing_is_kept(site: Site, what: str) -> None:
     data, told = UNFIT[what]
-    before = counts(site.desk)
-    headers = {"Authorization": f"Bearer {site.desk.tokens['owner']}", "Content-Type": "application/json"}
+    before = counts(site.api)
+    headers = {"Authorization": f"Bearer {site.api.tokens['owner']}", "Content-Type": "application/json"}
     body = f'{{"machine": "note", "data": {data}}}'
-    answer = site.desk.client.post("/api/instances", content=body.encode(), headers=headers)
+    answer = site.api.client.post("/api/instances", content=body.encode(), headers=headers)
     assert answer.status_code == 422
     assert told in answer.json()["detail"]
-    assert counts(site.desk) == before
+    assert counts(site.api) == before
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
 def test_json_in_another_encoding_is_no_way_around(site: Site, encoding: str) -> None:
-    headers = {"Authorization": f"Bearer {site.desk.tokens['owner']}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {site.api.tokens['owner']}", "Content-Type": "application/json"}
     body = json.dumps({"machine": "order", "data": {"note": "a\x00b"}})
-    answer = site.desk.client.post("/api/instances", content=body.encode(encoding), headers=headers)
+    answer = site.api.client.post("/api/instances", content=body.encode(encoding), headers=headers)
     assert 400 <= answer.status_code < 500
-    assert site.desk.engine.count().n == 0
+    assert site.api.engine.count().n == 0
 
 
 def test_half_of_a_pair_as_raw_bytes_is_no_way_around(site: Site) -> None:
-    headers = {"Authorization": f"Bearer {site.desk.tokens['owner']}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {site.api.tokens['owner']}", "Content-Type": "application/json"}
     body = b'{"machine": "order", "data": {"note": "a\xed\xa0\x80b"}}'
-    answer = site.desk.client.post("/api/instances", content=body, headers=headers)
+    answer = site.api.client.post("/api/instances", content=body, headers=headers)
     assert 400 <= answer.status_code < 500
-    assert site.desk.engine.count().n == 0
+    assert site.api.engine.count().n == 0
 
 
 def test_a_whole_pair_and_an_escaped_backslash_are_fine(site: Site) -> None:
-    headers = {"Authorization": f"Bearer {site.desk.tokens['owner']}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {site.api.tokens['owner']}", "Content-Type": "application/json"}
     body = '{"machine": "order", "data": {"note": "\\ud83e\\udd9c \\\\u0000 \\\\ud800"}}'
-    answer = site.desk.client.post("/api/instances", content=body.encode(), headers=headers)
+    answer = site.api.client.post("/api/instances", content=body.encode(), headers=headers)
     assert answer.status_code == 201
     assert answer.json()["data"]["note"] == "🦜 \\u0000 \\ud800"
 
@@ -169,12 +169,12 @@ def bodies(odd: str) -> list[Any]:
 
 def test_no_odd_body_is_an_error_of_ours(site: Site) -> None:
     bad: list[str] = []
-    it = site.desk.asked()
-    review = site.desk.engine.reviews.waiting(instance_id=it.id)[0]
-    letter = site.desk.dead()
+    it = site.api.asked()
+    review = site.api.engine.reviews.waiting(instance_id=it.id)[0]
+    letter = site.api.dead()
     known = {"instances": it.id, "reviews": review.id, "dead-letters": letter}
     browser = site.browser()
-    before = counts(site.desk)
+    before = counts(site.api)
     for operation in operations(site.app):
         if operation.method == "GET":
             continue
@@ -182,7 +182,7 @@ def test_no_odd_body_is_an_error_of_ours(site: Site) -> None:
         where = {name: ids if ids and "id" in name else value for name, value in plain(operation).items()}
         for odd in ("a\x00b", "a\ud800b"):
             for body in bodies(odd):
-                answer = site.desk.call(
+                answer = site.api.call(
                     "owner",
                     operation.method,
                     operation.at(where),
@@ -196,4 +196,4 @@ def test_no_odd_body_is_an_error_of_ours(site: Site) -> None:
         if not 400 <= answer.status_code < 500:
             bad.append(f"{operation.method} {operation.path} as a form: {answer.status_code}")
     assert bad == []
-    assert {name: n for name, n in counts(site.desk).items() if n != before[name]} == {}
+    assert {name: n for name, n in counts(site.api).items() if n != before[name]} == {}

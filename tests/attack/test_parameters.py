@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 
 from tests.attack.addresses import EACH, filled, routes
-from tests.support.api import Desk
+from tests.support.api import Api
 from tests.support.site import Site
 
 
@@ -21,27 +21,27 @@ def test_each_address_refuses_a_parameter_that_it_does_not_take(site: Site) -> N
     assert len(EACH) > 150
 
 
-def test_the_refusal_names_it_the_nearest_one_and_all_that_there_are(desk: Desk) -> None:
-    refused = desk.get("/api/instances?stat=new")
+def test_the_refusal_names_it_the_nearest_one_and_all_that_there_are(api: Api) -> None:
+    refused = api.get("/api/instances?stat=new")
     told = refused.json()
     assert (refused.status_code, told["type"], told["errors"][0]["place"]) == (422, "invalid", "query.stat")
     assert (
         "no query parameter 'stat' here; did you mean 'state'? it takes after, count, error, finished" in told["detail"]
     )
-    none = desk.get("/healthz?x=1").json()
+    none = api.get("/healthz?x=1").json()
     assert none["detail"] == "there is no query parameter 'x' here; it takes none"
 
 
-def test_the_quick_way_of_claims_refuses_it_as_well(desk: Desk) -> None:
+def test_the_quick_way_of_claims_refuses_it_as_well(api: Api) -> None:
     body = {"action": "add", "jobs": [{"board": "b", "job_id": "1"}]}
-    assert desk.post("/api/crawler/jobs?workspce=north", body, "agent").status_code == 422
-    assert desk.post("/api/crawler/jobs", body, "agent").status_code == 200
+    assert api.post("/api/crawler/jobs?workspce=north", body, "agent").status_code == 422
+    assert api.post("/api/crawler/jobs", body, "agent").status_code == 200
 
 
-def test_a_parameter_that_is_only_spelt_otherwise_is_another(desk: Desk) -> None:
+def test_a_parameter_that_is_only_spelt_otherwise_is_another(api: Api) -> None:
     for query in ("State=new", "state%20=new", "%73tat=new", "machine[]=order", "=x", "machine=order&&oops"):
-        assert desk.get(f"/api/instances?{query}").status_code == 422, query
-    assert desk.get("/api/instances?%73tate=new").status_code == 200
+        assert api.get(f"/api/instances?{query}").status_code == 422, query
+    assert api.get("/api/instances?%73tate=new").status_code == 200
 
 
 def test_a_page_says_it_on_a_page(site: Site) -> None:
@@ -52,8 +52,8 @@ def test_a_page_says_it_on_a_page(site: Site) -> None:
     assert site.get("/ui/instances?machine=order&said=Done").status_code == 200
 
 
-def test_a_thousand_parameters_are_refused_at_once(desk: Desk) -> None:
-    assert desk.get("/api/instances?" + "&".join(f"a{n}=1" for n in range(1000))).status_code == 422
+def test_a_thousand_parameters_are_refused_at_once(api: Api) -> None:
+    assert api.get("/api/instances?" + "&".join(f"a{n}=1" for n in range(1000))).status_code == 422
 
 
 def bodies() -> Iterator[tuple[str, type[BaseModel]]]:

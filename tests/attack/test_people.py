@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from interlock.people import NameTaken, Role, WrongName
-from tests.support.api import BY, Desk
+from tests.support.api import BY, Api
 from tests.support.site import Site
 
 LONG = "correct horse battery"
@@ -20,7 +20,7 @@ LONG = "correct horse battery"
 
 def ways(site: Site, who: str, person: str, role: str | None, workspace: str) -> list[Any]:
     """A role change as the API and as the page take it."""
-    me, id_ = site.browser(who), site.desk.people.find(person).id
+    me, id_ = site.browser(who), site.api.people.find(person).id
     csrf = me.get("/api/me").json()["csrf"]
     body = {"role": role, "workspace": workspace}
     return [
@@ -32,16 +32,16 @@ def ways(site: Site, who: str, person: str, role: str | None, workspace: str) ->
 @pytest.mark.parametrize("role", ["owner", "viewer", None])
 @pytest.mark.parametrize("workspace", ["north", "default"])
 def test_an_owner_of_one_workspace_changes_nobody_of_another(site: Site, role: str | None, workspace: str) -> None:
-    before = site.desk.people.find("member").roles
+    before = site.api.people.find("member").roles
     for answer in ways(site, "north-owner", "member", role, workspace):
         assert answer.status_code == 404
         assert "member" not in answer.text.replace("/member", "")
-    assert site.desk.people.find("member").roles == before
+    assert site.api.people.find("member").roles == before
 
 
 def test_who_only_sees_somebody_does_not_pull_them_into_a_workspace_of_theirs(site: Site) -> None:
-    person = site.desk.people.add("both", role=Role.VIEWER, by=BY)
-    site.desk.people.set_role(person.id, Role.OWNER, by=BY, workspace="north")
+    person = site.api.people.add("both", role=Role.VIEWER, by=BY)
+    site.api.people.set_role(person.id, Role.OWNER, by=BY, workspace="north")
     for answer in ways(site, "both", "owner", "viewer", "north"):
         assert answer.status_code == 403
     for answer in ways(site, "both", "north-viewer", "member", "north"):
@@ -54,20 +54,20 @@ def test_nobody_raises_themselves(site: Site) -> None:
             assert answer.status_code == 403
     for answer in ways(site, "north-owner", "north-owner", "owner", "default"):
         assert answer.status_code == 404
-    assert site.desk.people.find("north-owner").roles == {"north": Role.OWNER}
+    assert site.api.people.find("north-owner").roles == {"north": Role.OWNER}
 
 
 @pytest.mark.parametrize("role", ["member", None])
 def test_the_last_owner_stays(site: Site, role: str | None) -> None:
     for answer in ways(site, "owner", "owner", role, "default"):
         assert answer.status_code == 403
-    assert site.desk.people.find("owner").roles == {"default": Role.OWNER}
+    assert site.api.people.find("owner").roles == {"default": Role.OWNER}
 
 
 # -- who they seem to be
 
 
-def test_an_agent_is_not_called_like_a_person_nor_a_person_like_an_agent(both: Desk) -> None:
+def test_an_agent_is_not_called_like_a_person_nor_a_person_like_an_agent(both: Api) -> None:
     for name in ("owner", "OWNER", "north-viewer"):
         refused = both.post("/api/tokens", {"name": name, "scopes": ["read"]})
         assert (refused.status_code, refused.json()["type"]) == (409, "name-taken")
@@ -102,21 +102,21 @@ def test_an_agent_is_not_called_like_a_person_nor_a_person_like_an_agent(both: D
     ],
     ids=ascii,
 )
-def test_a_name_that_looks_like_anothers_is_no_name(desk: Desk, name: str) -> None:
-    assert desk.post("/api/tokens", {"name": name, "scopes": ["read"]}).status_code == 422
-    assert desk.post("/api/users", {"name": name}).status_code == 422
+def test_a_name_that_looks_like_anothers_is_no_name(api: Api, name: str) -> None:
+    assert api.post("/api/tokens", {"name": name, "scopes": ["read"]}).status_code == 422
+    assert api.post("/api/users", {"name": name}).status_code == 422
     with pytest.raises(WrongName):
-        desk.people.create_token("default", name, kind="agent", scopes=["read"], by=BY)
+        api.people.create_token("default", name, kind="agent", scopes=["read"], by=BY)
 
 
-def test_histories_tell_a_person_their_tokens_and_agents_apart(desk: Desk) -> None:
-    site = Site(desk)
+def test_histories_tell_a_person_their_tokens_and_agents_apart(api: Api) -> None:
+    site = Site(api)
     me = site.browser("member")
     csrf = {"X-CSRF-Token": me.get("/api/me").json()["csrf"]}
     made = me.post("/api/instances", json={"machine": "order"}, headers=csrf).json()["id"]
-    by_token = desk.post("/api/instances", {"machine": "order"}, "member").json()["id"]
-    by_agent = desk.post("/api/instances", {"machine": "order"}, "agent").json()["id"]
-    actors = [desk.engine.history(UUID(one))[0].actor for one in (made, by_token, by_agent)]
+    by_token = api.post("/api/instances", {"machine": "order"}, "member").json()["id"]
+    by_agent = api.post("/api/instances", {"machine": "order"}, "agent").json()["id"]
+    actors = [api.engine.history(UUID(one))[0].actor for one in (made, by_token, by_agent)]
     assert actors == ["user:member", "user:member/t", "agent:agent"]
 
 
@@ -124,9 +124,9 @@ def test_histories_tell_a_person_their_tokens_and_agents_apart(desk: Desk) -> No
 
 
 def test_old_passwords_are_guessed_no_more_often_than_at_the_login(site: Site) -> None:
-    desk = site.desk
-    person = desk.people.find("viewer")
-    desk.people.set_password(person.id, LONG, by=BY)
+    api = site.api
+    person = api.people.find("viewer")
+    api.people.set_password(person.id, LONG, by=BY)
     me = site.browser("viewer")
     csrf = me.get("/api/me").json()["csrf"]
 
@@ -140,7 +140,7 @@ def test_old_passwords_are_guessed_no_more_often_than_at_the_login(site: Site) -
 
     assert [guess(f"wrong {n}", n) for n in range(5)] == [403] * 5
     assert [guess(LONG, n) for n in range(2)] == [429, 429], "not even looked at"
-    login = desk.client.post("/api/login", json={"name": "viewer", "password": LONG})
+    login = api.client.post("/api/login", json={"name": "viewer", "password": LONG})
     assert login.status_code == 429, "both count together"
-    desk.clock.advance(timedelta(minutes=15))
+    api.clock.advance(timedelta(minutes=15))
     assert guess(LONG, 0) == 200

@@ -21,7 +21,7 @@ from interlock.people import Principal
 from interlock.store import open_store
 from tests.attack.talking import connected, everything, status_of
 from tests.http.test_live import listening
-from tests.support.api import BY, Desk, opened
+from tests.support.api import BY, Api, open_api
 from tests.support.contracts import DOUBTFUL, House, close_reader, open_house
 
 
@@ -45,7 +45,7 @@ def house(sqlite_url: str) -> Iterator[House]:
 
 @pytest.fixture
 def url(house: House) -> Iterator[str]:
-    service = house.desk.service
+    service = house.api.service
     with InThread(create_app(service, routers=house.engine.registry.routers), service) as server:
         yield server.url
 
@@ -53,12 +53,12 @@ def url(house: House) -> Iterator[str]:
 def extract(house: House, it: object, who: str = "agent") -> bytes:
     return (
         f"POST /workflows/{it}/extract?wait=3600 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
-        f"Authorization: Bearer {house.desk.tokens[who]}\r\n\r\n"
+        f"Authorization: Bearer {house.api.tokens[who]}\r\n\r\n"
     ).encode()
 
 
 def test_nobody_is_waited_for_who_has_gone(house: House, url: str) -> None:
-    it, waits = house.taken(DOUBTFUL, drive=False), house.desk.service.waits
+    it, waits = house.taken(DOUBTFUL, drive=False), house.api.service.waits
     with connected(url) as sock:
         sock.sendall(extract(house, it))
         soon(lambda: waits.taken == 1)
@@ -66,18 +66,18 @@ def test_nobody_is_waited_for_who_has_gone(house: House, url: str) -> None:
 
 
 def test_a_wait_ends_with_the_token(house: House, url: str) -> None:
-    it, desk = house.taken(DOUBTFUL, drive=False), house.desk
+    it, api = house.taken(DOUBTFUL, drive=False), house.api
     with connected(url) as sock:
         sock.sendall(extract(house, it))
-        soon(lambda: desk.service.waits.taken == 1)
-        [token] = [t for t in desk.people.tokens() if t.name == "agent"]
-        assert desk.post(f"/api/tokens/{token.id}/revoke").status_code == 200
+        soon(lambda: api.service.waits.taken == 1)
+        [token] = [t for t in api.people.tokens() if t.name == "agent"]
+        assert api.post(f"/api/tokens/{token.id}/revoke").status_code == 200
         assert status_of(sock.recv(65536)) == 401
-    assert desk.service.waits.taken == 0
+    assert api.service.waits.taken == 0
 
 
 def test_who_finds_no_place_to_wait_is_told_at_once_that_it_is_under_way(house: House, url: str) -> None:
-    it, service = house.taken(DOUBTFUL, drive=False), house.desk.service
+    it, service = house.taken(DOUBTFUL, drive=False), house.api.service
     service.waits = WaitingSlots("requests that wait", each=1, of_all=2, kind="too-busy")
     with connected(url) as first, connected(url) as second:
         first.sendall(extract(house, it))
@@ -92,35 +92,35 @@ def test_who_finds_no_place_to_wait_is_told_at_once_that_it_is_under_way(house: 
 
 
 @pytest.fixture
-def desk(sqlite_url: str) -> Iterator[Desk]:
+def api(sqlite_url: str) -> Iterator[Api]:
     http = {"stream_limit": 3, "streams_per_caller": 2}
-    with open_store(sqlite_url, durability="normal") as store, opened(store, http=http) as made:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, http=http) as made:
         yield made
 
 
-def test_one_caller_does_not_take_all_streams(desk: Desk) -> None:
-    owner = desk.people.find("member")
-    again = desk.people.create_token("default", "second", kind="person", person_id=owner.id, by=BY)[1]
-    with InThread(create_app(desk.service), desk.service) as server, ExitStack() as open_:
+def test_one_caller_does_not_take_all_streams(api: Api) -> None:
+    owner = api.people.find("member")
+    again = api.people.create_token("default", "second", kind="person", person_id=owner.id, by=BY)[1]
+    with InThread(create_app(api.service), api.service) as server, ExitStack() as open_:
         for _ in range(2):
-            open_.enter_context(listening(server.url, desk, "member"))
-        for token in (desk.tokens["member"], again):
+            open_.enter_context(listening(server.url, api, "member"))
+        for token in (api.tokens["member"], again):
             refused = httpx2.get(f"{server.url}/api/events/stream", headers={"Authorization": f"Bearer {token}"})
             assert (refused.status_code, refused.json()["type"]) == (429, "streams")
             assert int(refused.headers["retry-after"]) > 0
-        assert open_.enter_context(listening(server.url, desk, "owner")).status == 200
+        assert open_.enter_context(listening(server.url, api, "owner")).status == 200
         full = httpx2.get(
-            f"{server.url}/api/events/stream", headers={"Authorization": f"Bearer {desk.tokens['viewer']}"}
+            f"{server.url}/api/events/stream", headers={"Authorization": f"Bearer {api.tokens['viewer']}"}
         )
         assert (full.status_code, full.json()["type"]) == (503, "streams")
         open_.close()
-        soon(lambda: desk.service.streams.taken == 0)
+        soon(lambda: api.service.streams.taken == 0)
 
 
-def test_who_may_read_nothing_has_nothing_to_listen_to(desk: Desk) -> None:
-    token = desk.people.create_token("default", "maker", kind="agent", scopes=["create"], by=BY)[1]
+def test_who_may_read_nothing_has_nothing_to_listen_to(api: Api) -> None:
+    token = api.people.create_token("default", "maker", kind="agent", scopes=["create"], by=BY)[1]
     head = f"Host: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
-    with InThread(create_app(desk.service), desk.service) as server, connected(server.url) as sock:
+    with InThread(create_app(api.service), api.service) as server, connected(server.url) as sock:
         sock.sendall(f"GET /api/events/stream HTTP/1.1\r\n{head}".encode())
         assert status_of(everything(sock)) == 403
 
@@ -142,19 +142,19 @@ def test_all_addresses_of_one_ipv6_network_count_together() -> None:
 # -- the machinery
 
 
-def test_a_person_is_one_caller_through_all_their_tokens(desk: Desk) -> None:
-    member = desk.people.find("member")
+def test_a_person_is_one_caller_through_all_their_tokens(api: Api) -> None:
+    member = api.people.find("member")
     secrets = [
-        desk.people.create_token("default", name, kind="person", person_id=member.id, by=BY)[1] for name in ("a", "b")
+        api.people.create_token("default", name, kind="person", person_id=member.id, by=BY)[1] for name in ("a", "b")
     ]
-    people = [desk.people.by_token(secret) for secret in (*secrets, desk.tokens["member"])]
+    people = [api.people.by_token(secret) for secret in (*secrets, api.tokens["member"])]
     assert {counted_for(who) for who in people} == {f"person:{member.id}"}
-    agents = [desk.people.by_token(desk.tokens[name]) for name in ("agent", "north-agent")]
+    agents = [api.people.by_token(api.tokens[name]) for name in ("agent", "north-agent")]
     assert len({counted_for(who) for who in agents}) == 2
 
 
-def test_a_place_is_free_again_whatever_happens(desk: Desk) -> None:
-    places, who = WaitingSlots("things", each=1, of_all=1, kind="too-busy"), desk.people.by_token(desk.tokens["agent"])
+def test_a_place_is_free_again_whatever_happens(api: Api) -> None:
+    places, who = WaitingSlots("things", each=1, of_all=1, kind="too-busy"), api.people.by_token(api.tokens["agent"])
 
     def fail(one: Principal) -> None:
         with places.occupy(one):

@@ -16,14 +16,14 @@ from interlock.people import Role
 from interlock.people.attempts import MOST_BY_ADDRESS as MOST
 from interlock.store import open_store
 from tests.attack.talking import ask
-from tests.support.api import BY, Desk, opened
+from tests.support.api import BY, Api, open_api
 
 PASSWORD = "correct horse battery"
 
 
 @pytest.fixture
-def desk(sqlite_url: str) -> Iterator[Desk]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store) as made:
+def api(sqlite_url: str) -> Iterator[Api]:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store) as made:
         yield made
 
 
@@ -33,9 +33,9 @@ def desk(sqlite_url: str) -> Iterator[Desk]:
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "a b", "", "10.0.0.7"]
 )
-def test_a_name_of_a_strangers_is_not_answered(desk: Desk, host: str) -> None:
+def test_a_name_of_a_strangers_is_not_answered(api: Api, host: str) -> None:
     for path in ("/api/me", "/login?link=x", "/healthz", "/nothing"):
-        answer = desk.get(path, headers={"Host": host})
+        answer = api.get(path, headers={"Host": host})
         assert answer.status_code == 421, path
         assert answer.json()["type"] == "wrong-host"
         assert "http.hosts" in answer.json()["detail"]
@@ -44,8 +44,8 @@ def test_a_name_of_a_strangers_is_not_answered(desk: Desk, host: str) -> None:
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST:8420", "127.0.0.1:1", "[::1]:8420", "testserver", "localhost."]
 )
-def test_loopback_and_configured_names_are_answered_on_every_port(desk: Desk, host: str) -> None:
-    assert desk.get("/api/me", headers={"Host": host}).status_code == 200
+def test_loopback_and_configured_names_are_answered_on_every_port(api: Api, host: str) -> None:
+    assert api.get("/api/me", headers={"Host": host}).status_code == 200
 
 
 def test_the_address_it_listens_on_and_the_host_of_its_url_count() -> None:
@@ -63,21 +63,21 @@ def test_listening_everywhere_any_bare_address_is_ours_and_still_no_name() -> No
     assert not reach.knows(b"evil.example")
 
 
-def test_two_names_at_once_are_refused_and_so_is_none(desk: Desk) -> None:
-    with InThread(create_app(desk.service), desk.service) as server:
+def test_two_names_at_once_are_refused_and_so_is_none(api: Api) -> None:
+    with InThread(create_app(api.service), api.service) as server:
         for head in ("Host: localhost\r\nHost: evil.example\r\n", ""):
             status, _, body = ask(server.url, f"GET /healthz HTTP/1.1\r\n{head}\r\n")
             assert status in {400, 421}
             assert b"localhost" not in body
 
 
-def test_links_are_made_from_the_configuration_and_never_from_a_request(desk: Desk) -> None:
-    desk.service.settings = desk.service.settings.model_copy(
+def test_links_are_made_from_the_configuration_and_never_from_a_request(api: Api) -> None:
+    api.service.settings = api.service.settings.model_copy(
         update={"http": HttpSettings(url="https://interlock.example.org", hosts=["testserver"])}
     )
-    assert desk.service.address == "https://interlock.example.org"
-    desk.service.settings = desk.service.settings.model_copy(update={"http": HttpSettings(host="::1", port=99)})
-    assert desk.service.address == "http://[::1]:99"
+    assert api.service.address == "https://interlock.example.org"
+    api.service.settings = api.service.settings.model_copy(update={"http": HttpSettings(host="::1", port=99)})
+    assert api.service.address == "http://[::1]:99"
 
 
 # -- forwarded headers
@@ -106,9 +106,9 @@ def test_without_configured_proxies_nobody_is_believed_and_nothing_is_left_to_be
         assert made["headers"] == [(b"host", b"localhost")]
 
 
-def test_uvicorn_does_not_believe_them_either(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uvicorn_does_not_believe_them_either(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
-    config = make_server(create_app(desk.service), desk.service).config
+    config = make_server(create_app(api.service), api.service).config
     assert config.proxy_headers is False
 
 
@@ -130,8 +130,8 @@ def test_a_configured_proxy_says_the_client_the_scheme_and_the_name() -> None:
     assert (nonsense["client"], nonsense["scheme"]) == (("10.2.2.2", 0), "http")
 
 
-def test_guesses_are_counted_by_the_address_that_is_there_not_by_the_one_that_is_told(desk: Desk) -> None:
-    with InThread(create_app(desk.service), desk.service) as server, httpx2.Client(base_url=server.url) as client:
+def test_guesses_are_counted_by_the_address_that_is_there_not_by_the_one_that_is_told(api: Api) -> None:
+    with InThread(create_app(api.service), api.service) as server, httpx2.Client(base_url=server.url) as client:
         seen = []
         for n in range(MOST + 1):
             told = {"name": f"nobody{n}", "password": "guess"}
@@ -140,9 +140,9 @@ def test_guesses_are_counted_by_the_address_that_is_there_not_by_the_one_that_is
     assert seen == [401] * MOST + [429]
 
 
-def test_a_cookie_is_secure_by_the_url_and_not_by_a_header_of_anybodys(desk: Desk) -> None:
-    desk.people.add("ann", password=PASSWORD, role=Role.MEMBER, by=BY)
-    with InThread(create_app(desk.service), desk.service) as server, httpx2.Client(base_url=server.url) as client:
+def test_a_cookie_is_secure_by_the_url_and_not_by_a_header_of_anybodys(api: Api) -> None:
+    api.people.add("ann", password=PASSWORD, role=Role.MEMBER, by=BY)
+    with InThread(create_app(api.service), api.service) as server, httpx2.Client(base_url=server.url) as client:
         told = {"name": "ann", "password": PASSWORD}
         answer = client.post("/api/login", json=told, headers={"X-Forwarded-Proto": "https"})
     assert answer.status_code == 200

@@ -28,9 +28,9 @@ class Stranger:
 
     def __init__(self, house: House, it: UUID, who: str = "reviewer", *, client: TestClient | None = None) -> None:
         self.house, self.it = house, it
-        self.client = TestClient(Site(house.desk).app, raise_server_exceptions=False)
+        self.client = TestClient(Site(house.api).app, raise_server_exceptions=False)
         path = f"/workflows/{it}/resume-link"
-        told = client.get(path) if client is not None else house.desk.get(path, who)
+        told = client.get(path) if client is not None else house.api.get(path, who)
         url = urlsplit(told.json()["data"]["url"])
         self.path, self.query = url.path, url.query
 
@@ -56,7 +56,7 @@ def test_a_link_is_dead_once_its_review_is_decided_by_whomever(stranger: Strange
 
 
 def test_a_link_decides_no_other_review_of_the_same_contract(stranger: Stranger) -> None:
-    desk = stranger.house.desk
+    api = stranger.house.api
 
     def ask_anew(unit: Any) -> None:
         [old] = reviews.waiting(unit.conn, reviews.Wanted(instance_id=stranger.it))
@@ -64,41 +64,41 @@ def test_a_link_decides_no_other_review_of_the_same_contract(stranger: Stranger)
         again = dict(unit.conn.execute(R.select().where(R.c.id == old.id)).mappings().one())
         unit.insert(R, **{**again, "id": UUID(int=old.id.int + 1), "status": "open", "decided_at": None})
 
-    desk.engine.write(ask_anew)
+    api.engine.write(ask_anew)
     assert stranger.decides().status_code == 409
     assert stranger.looks() == {409}
     assert stranger.house.state(stranger.it) == "review_required"
 
 
 def test_a_link_is_dead_with_the_token_that_made_it(stranger: Stranger) -> None:
-    desk = stranger.house.desk
-    [mine] = [t for t in desk.people.tokens("default") if t.created_by and _owner(desk, t.person_id) == "reviewer"]
-    assert desk.post(f"/api/tokens/{mine.id}/revoke").status_code == 200
+    api = stranger.house.api
+    [mine] = [t for t in api.people.tokens("default") if t.created_by and _owner(api, t.person_id) == "reviewer"]
+    assert api.post(f"/api/tokens/{mine.id}/revoke").status_code == 200
     assert stranger.looks() == {403}
     assert stranger.decides().status_code == 403
     assert stranger.house.state(stranger.it) == "review_required"
 
 
-def _owner(desk: Any, person_id: UUID | None) -> str:
-    return next((p.name for p in desk.people.everyone() if p.id == person_id), "")
+def _owner(api: Any, person_id: UUID | None) -> str:
+    return next((p.name for p in api.people.everyone() if p.id == person_id), "")
 
 
 def test_a_link_is_dead_when_the_token_that_made_it_is_out_of_date(house: House) -> None:
-    desk = house.desk
-    person = desk.people.find("reviewer")
-    end = moment(desk.clock.now()) + timedelta(hours=1)
-    _, desk.tokens["brief"] = desk.people.create_token(
+    api = house.api
+    person = api.people.find("reviewer")
+    end = moment(api.clock.now()) + timedelta(hours=1)
+    _, api.tokens["brief"] = api.people.create_token(
         "default", "brief", kind="person", person_id=person.id, until=end, by=BY
     )
     stranger = Stranger(house, house.in_review(), "brief")
     assert stranger.looks() == {200}
-    desk.clock.advance(timedelta(hours=1))
+    api.clock.advance(timedelta(hours=1))
     assert stranger.looks() == {403}
     assert stranger.decides().status_code == 403
 
 
 def test_a_link_is_dead_with_the_login_that_made_it(house: House) -> None:
-    me = Site(house.desk).browser("reviewer")
+    me = Site(house.api).browser("reviewer")
     stranger = Stranger(house, house.in_review(), client=me)
     assert stranger.looks() == {200}
     csrf = me.get("/api/me").json()["csrf"]
@@ -126,6 +126,6 @@ def test_no_part_of_a_link_can_be_left_out_or_changed(stranger: Stranger, part: 
 
 def test_a_claim_holds_for_links_too(stranger: Stranger) -> None:
     [task] = stranger.house.engine.reviews.waiting(instance_id=stranger.it)
-    assert stranger.house.desk.post(f"/api/reviews/{task.id}/claim", {}, "member").status_code == 200
+    assert stranger.house.api.post(f"/api/reviews/{task.id}/claim", {}, "member").status_code == 200
     assert stranger.decides().status_code == 409
     assert stranger.house.state(stranger.it) == "review_required"

@@ -30,27 +30,27 @@ from interlock.people import Role, person_actor
 from interlock.store import Store
 from interlock.store.tables import review as R
 from interlock.testing import Trial
-from tests.support.api import BY, Desk
+from tests.support.api import BY, Api
 from tests.support.site import Site
 
 
-def for_role(desk: Desk, instance: UUID, role: str) -> None:
+def for_role(api: Api, instance: UUID, role: str) -> None:
     """Only people with this role may decide its review from now on."""
-    desk.engine.write(lambda unit: unit.conn.execute(sa.update(R).where(R.c.instance_id == instance).values(role=role)))
+    api.engine.write(lambda unit: unit.conn.execute(sa.update(R).where(R.c.instance_id == instance).values(role=role)))
 
 
-def hold(desk: Desk, instance: UUID) -> None:
+def hold(api: Api, instance: UUID) -> None:
     """Somebody is at its review."""
-    [found] = desk.engine.reviews.waiting(instance_id=instance)
-    assert desk.post(f"/api/reviews/{found.id}/claim", {}, "reviewer").status_code == 200
+    [found] = api.engine.reviews.waiting(instance_id=instance)
+    assert api.post(f"/api/reviews/{found.id}/claim", {}, "reviewer").status_code == 200
 
 
-def assert_untouched(desk: Desk, instance: UUID) -> None:
-    assert desk.engine.get(instance).state == "asked"
-    assert len(desk.engine.reviews.waiting(instance_id=instance)) == 1
+def assert_untouched(api: Api, instance: UUID) -> None:
+    assert api.engine.get(instance).state == "asked"
+    assert len(api.engine.reviews.waiting(instance_id=instance)) == 1
 
 
-def test_an_event_over_http_is_for_the_role_of_the_review_that_it_answers(both: Desk) -> None:
+def test_an_event_over_http_is_for_the_role_of_the_review_that_it_answers(both: Api) -> None:
     it = both.asked().id
     for_role(both, it, "owner")
     refused = both.post(f"/api/instances/{it}/events", {"event": "approve"}, "member")
@@ -60,7 +60,7 @@ def test_an_event_over_http_is_for_the_role_of_the_review_that_it_answers(both: 
     assert both.post(f"/api/instances/{it}/events", {"event": "approve"}).status_code == 200
 
 
-def test_an_event_over_http_waits_for_whoever_is_at_the_review(both: Desk) -> None:
+def test_an_event_over_http_waits_for_whoever_is_at_the_review(both: Api) -> None:
     it = both.asked().id
     hold(both, it)
     refused = both.post(f"/api/instances/{it}/events", {"event": "refuse"}, "member")
@@ -68,7 +68,7 @@ def test_an_event_over_http_waits_for_whoever_is_at_the_review(both: Desk) -> No
     assert_untouched(both, it)
 
 
-def test_a_bulk_action_is_refused_where_the_review_is_not_its_starters(both: Desk) -> None:
+def test_a_bulk_action_is_refused_where_the_review_is_not_its_starters(both: Api) -> None:
     higher, held, free = both.asked().id, both.asked().id, both.asked().id
     for_role(both, higher, "owner")
     hold(both, held)
@@ -82,7 +82,7 @@ def test_a_bulk_action_is_refused_where_the_review_is_not_its_starters(both: Des
     assert_untouched(both, held)
 
 
-def test_a_bulk_action_over_workspaces_has_the_least_role_of_its_starter(both: Desk) -> None:
+def test_a_bulk_action_over_workspaces_has_the_least_role_of_its_starter(both: Api) -> None:
     person = both.people.add("both", role=Role.MEMBER, by=BY)
     both.people.set_role(person.id, Role.OWNER, by=BY, workspace="north")
     site = Site(both)
@@ -99,17 +99,17 @@ def test_a_bulk_action_over_workspaces_has_the_least_role_of_its_starter(both: D
 @pytest.mark.parametrize("way", ["/ui/instances/{it}/fire", "/ui/bulk", "/ui/reviews/undo"])
 @pytest.mark.parametrize("why", ["role", "claim"])
 def test_pages_are_no_way_around_it(site: Site, way: str, why: str) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     if why == "role":
-        for_role(site.desk, it, "owner")
+        for_role(site.api, it, "owner")
     else:
-        hold(site.desk, it)
+        hold(site.api, it)
     me = site.browser("member")
     csrf = me.get("/api/me").json()["csrf"]
     fields = {"csrf": csrf, "event": "refuse", "action": "fire", "id": str(it), "instance": str(it)}
     answer = me.post(way.format(it=it), data=fields)
     assert answer.status_code in ({200, 403} if why == "role" else {200, 409}), answer.text
-    assert_untouched(site.desk, it)
+    assert_untouched(site.api, it)
 
 
 gate = Machine(
@@ -170,7 +170,7 @@ def test_a_review_for_a_role_that_nobody_can_have_is_not_declared() -> None:
         )
 
 
-def test_one_of_two_reviews_that_lead_the_same_way_is_enough(both: Desk) -> None:
+def test_one_of_two_reviews_that_lead_the_same_way_is_enough(both: Api) -> None:
     it = both.asked().id
     hold(both, it)
 
@@ -182,7 +182,7 @@ def test_one_of_two_reviews_that_lead_the_same_way_is_enough(both: Desk) -> None
     assert both.engine.get(it).state == "refused"
 
 
-def test_a_claim_holds_in_the_engine_whoever_asks(both: Desk) -> None:
+def test_a_claim_holds_in_the_engine_whoever_asks(both: Api) -> None:
     it = both.asked().id
     hold(both, it)
     with pytest.raises(ReviewClaimed):
@@ -190,7 +190,7 @@ def test_a_claim_holds_in_the_engine_whoever_asks(both: Desk) -> None:
     assert_untouched(both, it)
 
 
-def test_the_clock_is_still_free_to_answer_by_its_timer(both: Desk) -> None:
+def test_the_clock_is_still_free_to_answer_by_its_timer(both: Api) -> None:
     it = both.asked().id
     for_role(both, it, "owner")
     both.clock.advance(timedelta(hours=24))

@@ -11,18 +11,18 @@ import pytest
 from interlock.engine import listing
 from interlock.store import moment
 from interlock.store.tables import instance as I
-from tests.support.api import BY, Desk
+from tests.support.api import BY, Api
 
 NEEDLE = "wolframite"
 
 
-def agent(desk: Desk, *scopes: str) -> str:
+def agent(api: Api, *scopes: str) -> str:
     name = "a-" + "-".join(scopes).replace(":", ".")
-    _, desk.tokens[name] = desk.people.create_token("default", name, kind="agent", scopes=list(scopes), by=BY)
+    _, api.tokens[name] = api.people.create_token("default", name, kind="agent", scopes=list(scopes), by=BY)
     return name
 
 
-def test_who_may_only_create_learns_the_id_and_nothing_else(both: Desk) -> None:
+def test_who_may_only_create_learns_the_id_and_nothing_else(both: Api) -> None:
     maker = agent(both, "create")
     body = {"machine": "order", "data": {"item": NEEDLE}, "key": "k", "on_taken": "return"}
     made = both.post("/api/instances", body, maker)
@@ -36,7 +36,7 @@ def test_who_may_only_create_learns_the_id_and_nothing_else(both: Desk) -> None:
     )
 
 
-def test_who_may_only_fire_learns_nothing_of_what_it_moved(both: Desk) -> None:
+def test_who_may_only_fire_learns_nothing_of_what_it_moved(both: Api) -> None:
     firer = agent(both, "fire")
     it = both.asked({"note": NEEDLE})
     moved = both.post(f"/api/instances/{it.id}/events", {"event": "report"}, firer)
@@ -52,24 +52,24 @@ def test_who_may_only_fire_learns_nothing_of_what_it_moved(both: Desk) -> None:
         ({"event": "report", "data": {"note": "n"}}, 422),
     ],
 )
-def test_who_may_only_fire_is_not_told_why_it_was_refused(desk: Desk, body: dict[str, Any], status: int) -> None:
-    it = desk.asked({"note": NEEDLE})
-    refused = desk.post(f"/api/instances/{it.id}/events", body, agent(desk, "fire"))
+def test_who_may_only_fire_is_not_told_why_it_was_refused(api: Api, body: dict[str, Any], status: int) -> None:
+    it = api.asked({"note": NEEDLE})
+    refused = api.post(f"/api/instances/{it.id}/events", body, agent(api, "fire"))
     assert refused.status_code == status
     told = refused.json()
     assert "asked" not in refused.text
     assert not {"allowed", "found_seq", "expected_seq"} & set(told)
 
 
-def test_a_repeated_request_shows_no_more_than_the_first(desk: Desk) -> None:
-    maker = agent(desk, "create")
+def test_a_repeated_request_shows_no_more_than_the_first(api: Api) -> None:
+    maker = agent(api, "create")
     for _ in range(2):
-        made = desk.post("/api/instances", {"machine": "order"}, maker, headers={"Idempotency-Key": "one"})
+        made = api.post("/api/instances", {"machine": "order"}, maker, headers={"Idempotency-Key": "one"})
         assert set(made.json()) == {"id", "machine", "workspace"}
 
 
 @pytest.mark.parametrize("scope", ["read:contract", "create", "fire"])
-def test_a_search_finds_and_counts_only_what_the_token_may_read(both: Desk, scope: str) -> None:
+def test_a_search_finds_and_counts_only_what_the_token_may_read(both: Api, scope: str) -> None:
     for _ in range(3):
         both.new({"note": NEEDLE})
     who = agent(both, scope)
@@ -79,7 +79,7 @@ def test_a_search_finds_and_counts_only_what_the_token_may_read(both: Desk, scop
 
 
 @pytest.mark.parametrize("scope", ["read:contract", "create"])
-def test_lists_beside_it_have_neither_rows_nor_cursors_of_what_it_may_not_read(both: Desk, scope: str) -> None:
+def test_lists_beside_it_have_neither_rows_nor_cursors_of_what_it_may_not_read(both: Api, scope: str) -> None:
     for _ in range(3):
         both.asked()
         both.dead()
@@ -95,7 +95,7 @@ def test_lists_beside_it_have_neither_rows_nor_cursors_of_what_it_may_not_read(b
     assert both.get("/api/events?limit=1000", who).json().get("events", []) == []
 
 
-def test_relatives_of_other_machines_are_not_shown(both: Desk) -> None:
+def test_relatives_of_other_machines_are_not_shown(both: Api) -> None:
     it, second = both.asked().id, both.new()
     reader = agent(both, "read:order")
     both.engine.write(
@@ -111,7 +111,7 @@ def test_relatives_of_other_machines_are_not_shown(both: Desk) -> None:
 # -- what is not theirs to know of
 
 
-def test_to_an_agent_of_another_machine_an_instance_is_not_there(both: Desk) -> None:
+def test_to_an_agent_of_another_machine_an_instance_is_not_there(both: Api) -> None:
     it = both.asked()
     for who in (agent(both, "read:contract"), agent(both, "fire:contract", "create:contract")):
         for path in ("", "/history", "/explain"):
@@ -121,13 +121,13 @@ def test_to_an_agent_of_another_machine_an_instance_is_not_there(both: Desk) -> 
         assert (fired.status_code, "order" in fired.text) == (404, False)
 
 
-def test_who_may_not_read_an_instance_is_not_told_its_machine(both: Desk) -> None:
+def test_who_may_not_read_an_instance_is_not_told_its_machine(both: Api) -> None:
     it = both.asked()
     refused = both.get(f"/api/instances/{it.id}", agent(both, "create"))
     assert (refused.status_code, "order" in refused.text) == (403, False)
 
 
-def test_a_key_that_is_taken_is_all_that_a_creator_learns(both: Desk) -> None:
+def test_a_key_that_is_taken_is_all_that_a_creator_learns(both: Api) -> None:
     it = both.asked(key=NEEDLE)
     body = {"machine": "order", "key": NEEDLE}
     refused = both.post("/api/instances", body, agent(both, "create"))
@@ -137,7 +137,7 @@ def test_a_key_that_is_taken_is_all_that_a_creator_learns(both: Desk) -> None:
     assert both.post("/api/instances", body).json()["existing"] == str(it.id)
 
 
-def test_who_may_read_nothing_has_no_feed(both: Desk) -> None:
+def test_who_may_read_nothing_has_no_feed(both: Api) -> None:
     both.asked()
     who = agent(both, "create", "fire")
     for path in ("/api/events", "/api/events?after=0-0", "/api/events/stream"):
@@ -145,7 +145,7 @@ def test_who_may_read_nothing_has_no_feed(both: Desk) -> None:
     assert both.get("/api/events", agent(both, "read:order")).status_code == 200
 
 
-def test_a_cursor_names_no_instance_that_they_may_not_read(both: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cursor_names_no_instance_that_they_may_not_read(both: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "LONGEST_LOOK", 3)
     ids = {str(both.new()) for _ in range(7)}
     who, after, looks = agent(both, "read:job", "read:contract"), "", 0
@@ -170,18 +170,18 @@ def test_a_cursor_names_no_instance_that_they_may_not_read(both: Desk, monkeypat
 # -- tokens that make tokens
 
 
-def short(desk: Desk, hours: int = 1) -> str:
+def short(api: Api, hours: int = 1) -> str:
     """A token of the owner that ends soon."""
-    end = moment(desk.clock.now()) + timedelta(hours=hours)
-    owner = desk.people.find("owner")
-    _, desk.tokens["short"] = desk.people.create_token(
+    end = moment(api.clock.now()) + timedelta(hours=hours)
+    owner = api.people.find("owner")
+    _, api.tokens["short"] = api.people.create_token(
         "default", "short", kind="person", person_id=owner.id, until=end, by=BY
     )
     return "short"
 
 
 @pytest.mark.parametrize("body", [{"name": "x", "kind": "person"}, {"name": "x", "scopes": ["read"]}])
-def test_a_token_makes_none_that_outlives_it(both: Desk, body: dict[str, Any]) -> None:
+def test_a_token_makes_none_that_outlives_it(both: Api, body: dict[str, Any]) -> None:
     who = short(both)
     later = (moment(both.clock.now()) + timedelta(hours=2)).isoformat()
     refused = both.post("/api/tokens", {**body, "until": later}, who)
@@ -195,7 +195,7 @@ def test_a_token_makes_none_that_outlives_it(both: Desk, body: dict[str, Any]) -
     assert both.post("/api/tokens", {**body, "name": "y", "until": sooner}, who).status_code == 201
 
 
-def test_what_a_token_made_is_revoked_with_it_and_what_that_made_too(both: Desk) -> None:
+def test_what_a_token_made_is_revoked_with_it_and_what_that_made_too(both: Api) -> None:
     first = both.post("/api/tokens", {"name": "first", "kind": "person"}).json()
     both.tokens["first"] = first["secret"]
     second = both.post("/api/tokens", {"name": "second", "kind": "person"}, "first").json()
@@ -209,15 +209,15 @@ def test_what_a_token_made_is_revoked_with_it_and_what_that_made_too(both: Desk)
     assert both.get("/api/me", "second").status_code == 401
 
 
-def test_a_token_makes_no_token_in_another_persons_name(desk: Desk) -> None:
-    refused = desk.post("/api/tokens", {"name": "x", "kind": "person", "person": "member"})
+def test_a_token_makes_no_token_in_another_persons_name(api: Api) -> None:
+    refused = api.post("/api/tokens", {"name": "x", "kind": "person", "person": "member"})
     assert (refused.status_code, "for another person" in refused.json()["detail"]) == (403, True)
 
 
-def test_a_token_makes_none_for_another_workspace_or_role(desk: Desk) -> None:
+def test_a_token_makes_none_for_another_workspace_or_role(api: Api) -> None:
     for who in ("member", "reviewer", "viewer", "agent", "north-owner"):
         body = {"name": "x", "scopes": ["read"], "workspace": "default"}
-        assert desk.post("/api/tokens", body, who).status_code in {403, 404}, who
-    mine = desk.post("/api/tokens", {"name": "mine", "kind": "person"}, "viewer").json()
-    desk.tokens["mine"] = mine["secret"]
-    assert desk.get("/api/me", "mine").json()["workspaces"] == {"default": "viewer"}
+        assert api.post("/api/tokens", body, who).status_code in {403, 404}, who
+    mine = api.post("/api/tokens", {"name": "mine", "kind": "person"}, "viewer").json()
+    api.tokens["mine"] = mine["secret"]
+    assert api.get("/api/me", "mine").json()["workspaces"] == {"default": "viewer"}

@@ -16,7 +16,7 @@ from interlock.http.protocol import LONGEST_HEAD, LONGEST_TARGET, MOST_HEADERS
 from interlock.http.server import InThread
 from interlock.store import open_store
 from tests.attack.talking import connected, everything, status_of
-from tests.support.api import TOKENS, opened
+from tests.support.api import TOKENS, open_api
 
 SOON = {"head_seconds": 0.2, "body_seconds": 0.4, "idle_seconds": 0.2}
 HEAD = f"POST /api/instances HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKENS['owner']}\r\n"
@@ -26,8 +26,8 @@ HEAD = f"POST /api/instances HTTP/1.1\r\nHost: localhost\r\nAuthorization: Beare
 def serving(sqlite_url: str, **http: Any) -> Iterator[str]:
     with (
         open_store(sqlite_url, durability="normal") as store,
-        opened(store, http=http) as desk,
-        InThread(create_app(desk.service), desk.service) as server,
+        open_api(store, http=http) as api,
+        InThread(create_app(api.service), api.service) as server,
     ):
         yield server.url
 

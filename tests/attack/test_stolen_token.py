@@ -13,7 +13,7 @@ from interlock.machine import Registry
 from interlock.people import People, Principal, Role
 from tests.attack.addresses import EACH, filled
 from tests.attack.test_scopes import agent
-from tests.support.api import BY, Desk, order
+from tests.support.api import BY, Api, order
 from tests.support.site import Site
 
 LONG = "correct horse battery"
@@ -30,8 +30,8 @@ def pages() -> list[str]:
 
 def test_no_page_answers_to_a_token(site: Site) -> None:
     assert len(pages()) > 20
-    for who in (agent(site.desk, "create"), agent(site.desk, "read"), "owner", "north-owner"):
-        headers = {"Authorization": f"Bearer {site.desk.tokens[who]}"}
+    for who in (agent(site.api, "create"), agent(site.api, "read"), "owner", "north-owner"):
+        headers = {"Authorization": f"Bearer {site.api.tokens[who]}"}
         stranger = TestClient(site.app, raise_server_exceptions=False, follow_redirects=False)
         wrong = {path: stranger.get(filled(path), headers=headers).status_code for path in pages()}
         assert {path: status for path, status in wrong.items() if status not in {403, 404, 422}} == {}
@@ -39,12 +39,12 @@ def test_no_page_answers_to_a_token(site: Site) -> None:
 
 
 def test_a_token_beside_a_login_opens_no_page_either(site: Site) -> None:
-    headers = {"Authorization": f"Bearer {site.desk.tokens['owner']}"}
+    headers = {"Authorization": f"Bearer {site.api.tokens['owner']}"}
     assert site.browser("viewer").get("/ui", headers=headers).status_code == 403
 
 
 def test_settings_show_nobody_the_tokens_of_others(site: Site) -> None:
-    agent(site.desk, "read:order")
+    agent(site.api, "read:order")
     assert "a-read.order" in site.get("/ui/settings", "owner").text
     for who in ("viewer", "member", "north-owner"):
         assert "a-read.order" not in site.get("/ui/settings", who).text
@@ -61,7 +61,7 @@ def test_settings_show_nobody_the_tokens_of_others(site: Site) -> None:
         ("/api/users/{id}/enable", {}),
     ],
 )
-def test_a_token_gives_nobody_a_way_to_log_in(both: Desk, path: str, body: dict[str, str]) -> None:
+def test_a_token_gives_nobody_a_way_to_log_in(both: Api, path: str, body: dict[str, str]) -> None:
     person = both.people.add("ann", role=Role.OWNER, by=BY, password=LONG + LONG)
     where = path.format(id=person.id)
     if path.endswith("enable"):
@@ -77,11 +77,11 @@ def test_a_token_gives_nobody_a_way_to_log_in(both: Desk, path: str, body: dict[
 # -- a write that was begun with rights that are gone
 
 
-def elsewhere(desk: Desk) -> People:
+def elsewhere(api: Api) -> People:
     """The people of another process: this one hears of a change only later."""
-    desk.service._leave()
-    desk.service._leave = lambda: None
-    return People(Engine(desk.engine.store, Registry([order]), clock=desk.clock))
+    api.service._leave()
+    api.service._leave = lambda: None
+    return People(Engine(api.engine.store, Registry([order]), clock=api.clock))
 
 
 WRITES = [
@@ -97,7 +97,7 @@ WRITES = [
 
 @pytest.mark.parametrize(("method", "path", "body", "key"), [*((*one, None) for one in WRITES), (*WRITES[0], "once")])
 def test_a_token_that_is_revoked_elsewhere_writes_nothing(
-    both: Desk, method: str, path: str, body: dict[str, object], key: str | None
+    both: Api, method: str, path: str, body: dict[str, object], key: str | None
 ) -> None:
     ann = both.people.add("ann", role=Role.OWNER, by=BY)
     made, both.tokens["ann"] = both.people.create_token("default", "laptop", kind="person", person_id=ann.id, by=BY)
@@ -114,7 +114,7 @@ def test_a_token_that_is_revoked_elsewhere_writes_nothing(
     assert not {"survivor", "mal"} & names
 
 
-def test_a_login_that_ended_elsewhere_writes_nothing(both: Desk) -> None:
+def test_a_login_that_ended_elsewhere_writes_nothing(both: Api) -> None:
     me = both.logged_in("owner")
     other, owner = elsewhere(both), both.people.find("owner")
     assert both.get("/api/me", None, headers=me).status_code == 200
@@ -123,29 +123,29 @@ def test_a_login_that_ended_elsewhere_writes_nothing(both: Desk) -> None:
     assert both.post("/api/tokens", body, None, headers=me).status_code == 401
 
 
-def test_who_was_read_before_a_change_is_not_remembered_past_it(desk: Desk) -> None:
+def test_who_was_read_before_a_change_is_not_remembered_past_it(api: Api) -> None:
     class Slow(People):
         def by_token(self, secret: str) -> Principal:
             found = super().by_token(secret)
             callers.forget()  # the change comes just now
             return found
 
-    callers = Callers(Slow(desk.engine))
-    callers.find("token", desk.tokens["owner"])
-    assert callers.recall("token", desk.tokens["owner"]) is None
+    callers = Callers(Slow(api.engine))
+    callers.find("token", api.tokens["owner"])
+    assert callers.recall("token", api.tokens["owner"]) is None
 
 
 # -- what goes on after its maker
 
 
-def owned(desk: Desk) -> UUID:
+def owned(api: Api) -> UUID:
     """Another owner, with a token."""
-    ann = desk.people.add("ann", role=Role.OWNER, by=BY)
-    _, desk.tokens["ann"] = desk.people.create_token("default", "laptop", kind="person", person_id=ann.id, by=BY)
+    ann = api.people.add("ann", role=Role.OWNER, by=BY)
+    _, api.tokens["ann"] = api.people.create_token("default", "laptop", kind="person", person_id=ann.id, by=BY)
     return ann.id
 
 
-def test_an_agent_that_was_made_with_a_token_ends_with_its_makers_right_to_manage(both: Desk) -> None:
+def test_an_agent_that_was_made_with_a_token_ends_with_its_makers_right_to_manage(both: Api) -> None:
     ann = owned(both)
     names = ("first", "second")
     made = both.post("/api/tokens", {"name": "own", "kind": "person"}, "ann").json()
@@ -161,7 +161,7 @@ def test_an_agent_that_was_made_with_a_token_ends_with_its_makers_right_to_manag
 
 
 @pytest.mark.parametrize("how", ["disabled", "demoted", "left", "revoked"])
-def test_a_bulk_action_stops_with_the_rights_of_whoever_started_it(both: Desk, how: str) -> None:
+def test_a_bulk_action_stops_with_the_rights_of_whoever_started_it(both: Api, how: str) -> None:
     ann = owned(both)
     waiting = [both.asked().id for _ in range(3)]
     body = {"action": "pause", "filter": {"machine": "order", "state": "asked"}, "reason": "x"}
@@ -184,7 +184,7 @@ def test_a_bulk_action_stops_with_the_rights_of_whoever_started_it(both: Desk, h
     assert [one["id"] for one in paused] == [str(waiting[0])]
 
 
-def test_a_bulk_action_goes_on_when_its_starter_logs_out_or_rises(both: Desk) -> None:
+def test_a_bulk_action_goes_on_when_its_starter_logs_out_or_rises(both: Api) -> None:
     for _ in range(2):
         both.asked()
     body = {"action": "pause", "filter": {"machine": "order", "state": "asked"}, "reason": "x"}
@@ -196,7 +196,7 @@ def test_a_bulk_action_goes_on_when_its_starter_logs_out_or_rises(both: Desk) ->
     assert both.get(f"/api/bulk/{begun}").json()["done"] == 2
 
 
-def test_an_answer_is_not_repeated_to_who_has_lost_the_right_to_it(both: Desk) -> None:
+def test_an_answer_is_not_repeated_to_who_has_lost_the_right_to_it(both: Api) -> None:
     ann = owned(both)
     both.people.set_role(ann, Role.VIEWER, by=BY, workspace="north")
     me, body = both.logged_in("ann"), {"machine": "order", "data": {"note": "wolframite"}, "workspace": "default"}

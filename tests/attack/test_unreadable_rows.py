@@ -16,15 +16,15 @@ from interlock.store import Store, open_store
 from interlock.watch import rollups, rules
 from tests.attack.planting import Planted, plant, world
 from tests.attack.walking import NOTES, operations
-from tests.support.api import EVERY, opened
+from tests.support.api import APPLICATIONS, open_api
 from tests.support.commands import command
 from tests.support.site import Site
 
 
 @pytest.fixture
 def site(store: Store) -> Iterator[Site]:
-    with opened(store, applications=(*EVERY, NOTES)) as desk:
-        yield Site(desk)
+    with open_api(store, applications=(*APPLICATIONS, NOTES)) as api:
+        yield Site(api)
 
 
 LISTS = {
@@ -38,10 +38,10 @@ LISTS = {
 
 @pytest.mark.soak("postgresql")
 def test_every_list_export_and_page_survives_rows_that_it_cannot_show(site: Site) -> None:
-    known = world(site.desk)
-    planted = plant(site.desk.engine)
+    known = world(site.api)
+    planted = plant(site.api.engine)
     assert len(planted) > 150
-    site.desk.service.callers.forget()
+    site.api.service.callers.forget()
     bad: list[str] = []
     browser = site.browser()
     browser.follow_redirects = False
@@ -85,7 +85,7 @@ TABLES = {
 def _neighbours(site: Site, known: dict[str, UUID], planted: list[Planted]) -> None:
     """In each list the sound row is there, and so are the others, with their ids and why they are not whole."""
     for table, address in LISTS.items():
-        text = site.desk.get(address).text
+        text = site.api.get(address).text
         assert str(known.get(table, "")) in text, table
         for one in planted:
             if one.table == table and one.json:
@@ -109,13 +109,13 @@ WRITES = (
 
 @pytest.mark.soak("postgresql")
 def test_nothing_that_is_done_to_such_a_row_is_an_error_of_ours(site: Site) -> None:
-    world(site.desk)
-    planted = plant(site.desk.engine)
+    world(site.api)
+    planted = plant(site.api.engine)
     bad: list[str] = []
     for table, path, body in WRITES:
         for one in planted:
             if one.table == table:
-                answer = site.desk.post(path.format(id=one.id), body)
+                answer = site.api.post(path.format(id=one.id), body)
                 if answer.status_code >= 500:
                     bad.append(f"{path} {one.column} {one.id}: {answer.status_code}")
                 assert answer.status_code != 404 or "there is no" in answer.text, path
@@ -123,11 +123,11 @@ def test_nothing_that_is_done_to_such_a_row_is_an_error_of_ours(site: Site) -> N
 
 
 def test_what_is_done_in_the_background_is_not_held_up_by_such_rows(site: Site) -> None:
-    engine = site.desk.engine
-    world(site.desk)
+    engine = site.api.engine
+    world(site.api)
     plant(engine)
     fine = engine.outbox.put("mail", "fine@b.c", "hello", {"text": "x"}, workspace="default")
-    site.desk.clock.advance(timedelta(days=2))
+    site.api.clock.advance(timedelta(days=2))
     while engine.write(rollups.roll):
         pass
     engine.schedules.due(limit=500)
@@ -137,15 +137,15 @@ def test_what_is_done_in_the_background_is_not_held_up_by_such_rows(site: Site) 
     assert not any(isinstance(message.body, Unreadable) for message in taken)
     while (left := engine.bulk.step()) is not None:
         assert left.status != "running" or left.done
-    with site.desk.service.engine.store.read(lambda conn: nullcontext(rules.own(conn))) as own:
+    with site.api.service.engine.store.read(lambda conn: nullcontext(rules.own(conn))) as own:
         assert own == []
     assert engine.verify().problems
 
 
 def test_every_export_of_the_command_line_survives_them(sqlite_url: str, tmp_path: Path) -> None:
-    with open_store(sqlite_url) as store, opened(store) as desk:
-        known = world(desk)
-        planted = [one for one in plant(desk.engine) if one.table == "instance"]
+    with open_store(sqlite_url) as store, open_api(store) as api:
+        known = world(api)
+        planted = [one for one in plant(api.engine) if one.table == "instance"]
     for arguments in (
         ["export"],
         ["export", "--format", "csv"],

@@ -16,7 +16,7 @@ from interlock.machine import Registry
 from interlock.store import open_store
 from interlock.worker.deliverer import DeliveryFailed
 from tests.cli.test_operating import letter
-from tests.support.api import opened
+from tests.support.api import open_api
 from tests.support.commands import command
 from tests.support.receiver import Receiver, Reply
 from tests.support.site import Site
@@ -57,8 +57,8 @@ def test_a_wrong_address_is_refused_without_repeating_it(tmp_path: Path) -> None
 
 
 def test_the_settings_page_shows_its_name_alone(sqlite_url: str) -> None:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, webhooks=HOOK) as desk:
-        page = Site(desk).get("/ui/settings").text
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, webhooks=HOOK) as api:
+        page = Site(api).get("/ui/settings").text
         assert "chat" in page
         assert KEY not in page
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import open_store
-from tests.support.api import opened
+from tests.support.api import open_api
 from tests.support.site import Site
 
 
 @pytest.fixture
 def site(sqlite_url: str) -> Iterator[Site]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store) as desk:
-        yield Site(desk)
+    with open_store(sqlite_url, durability="normal") as store, open_api(store) as api:
+        yield Site(api)

@@ -21,7 +21,7 @@ def test_whoever_is_not_logged_in_is_asked_to_and_sent_back(site: Site) -> None:
     stranger = TestClient(site.app, follow_redirects=False)
     asked = stranger.get("/ui/reviews?machine=order")
     assert (asked.status_code, asked.headers["location"]) == (303, "/ui/login?after=/ui/reviews%3Fmachine%3Dorder")
-    site.desk.people.add("ann", role=Role.REVIEWER, password="correct horse battery", by=BY)
+    site.api.people.add("ann", role=Role.REVIEWER, password="correct horse battery", by=BY)
     form = {"name": "ann", "password": "correct horse battery", "after": "/ui/reviews?machine=order"}
     done = stranger.post("/ui/login", data=form)
     assert (done.status_code, done.headers["location"]) == (303, "/ui/reviews?machine=order")
@@ -30,7 +30,7 @@ def test_whoever_is_not_logged_in_is_asked_to_and_sent_back(site: Site) -> None:
 
 @pytest.mark.parametrize("after", ["https://evil.example", "//evil.example", "/ui//evil", "/ui\\evil", "javascript:x"])
 def test_a_login_leads_to_no_other_site(site: Site, after: str) -> None:
-    site.desk.people.add("ann", role=Role.REVIEWER, password="correct horse battery", by=BY)
+    site.api.people.add("ann", role=Role.REVIEWER, password="correct horse battery", by=BY)
     form = {"name": "ann", "password": "correct horse battery", "after": after}
     done = TestClient(site.app, follow_redirects=False).post("/ui/login", data=form)
     assert done.headers["location"] == "/ui"

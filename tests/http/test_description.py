@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.store import migrate, open_store
 from tests.http.test_who_may import TABLE
-from tests.support.api import EVERY, TOKENS, Desk, opened
+from tests.support.api import APPLICATIONS, TOKENS, Api, open_api
 
 pytestmark = pytest.mark.slow
 
@@ -30,12 +30,12 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """One for the module: whatever the requests leave behind is met by those that follow."""
     path: Path = tmp_path_factory.mktemp("description") / "interlock.db"
     with open_store(f"sqlite:///{path}", durability="normal") as store:
         migrate.upgrade(store)
-        with opened(store, applications=EVERY) as made:
+        with open_api(store, applications=APPLICATIONS) as made:
             made.engine.core.settings["contracts"] = ContractSettings(wait=0)  # nobody works here
             made.asked()
             made.dead()
@@ -44,15 +44,15 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 @pytest.fixture(scope="module")
-def api(desk: Desk) -> Any:
-    return schemathesis.openapi.from_asgi("/openapi.json", desk.client.app)
+def schema(api: Api) -> Any:
+    return schemathesis.openapi.from_asgi("/openapi.json", api.client.app)
 
 
 @pytest.mark.parametrize("operation", [operation for operation, *_ in TABLE])
-def test_no_request_that_the_description_allows_meets_an_error_of_ours(api: Any, operation: str) -> None:
+def test_no_request_that_the_description_allows_meets_an_error_of_ours(schema: Any, operation: str) -> None:
     method, _, path = operation.partition(" ")
 
-    @given(case=api[path][method].as_strategy())
+    @given(case=schema[path][method].as_strategy())
     @settings(
         max_examples=EXAMPLES,
         deadline=None,
@@ -70,8 +70,8 @@ def test_no_request_that_the_description_allows_meets_an_error_of_ours(api: Any,
     fits()
 
 
-def test_every_operation_says_what_it_does_what_it_takes_and_who_may_ask(desk: Desk) -> None:
-    told = desk.client.get("/openapi.json").json()
+def test_every_operation_says_what_it_does_what_it_takes_and_who_may_ask(api: Api) -> None:
+    told = api.client.get("/openapi.json").json()
     for path, methods in told["paths"].items():
         for method, operation in methods.items():
             assert operation.get("summary"), (method, path)
@@ -87,8 +87,8 @@ def test_every_operation_says_what_it_does_what_it_takes_and_who_may_ask(desk: D
             assert ("Idempotency-Key" in keys) == writes, (method, path)
 
 
-def test_every_body_has_an_example_that_is_valid(desk: Desk) -> None:
-    told = desk.client.get("/openapi.json").json()
+def test_every_body_has_an_example_that_is_valid(api: Api) -> None:
+    told = api.client.get("/openapi.json").json()
     bodies = [
         (path, option)
         for path, methods in told["paths"].items()
@@ -105,6 +105,6 @@ def test_every_body_has_an_example_that_is_valid(desk: Desk) -> None:
         assert shape.get("examples") or any("examples" in field for field in fields), path
 
 
-def test_the_description_needs_no_other_host(desk: Desk) -> None:
-    assert desk.client.get("/docs").status_code == 404
-    assert "https://" not in desk.client.get("/").text
+def test_the_description_needs_no_other_host(api: Api) -> None:
+    assert api.client.get("/docs").status_code == 404
+    assert "https://" not in api.client.get("/").text

@@ -15,16 +15,16 @@ import sqlalchemy as sa
 from interlock.http.app import create_app
 from interlock.http.server import InThread
 from interlock.store import Store, open_store
-from tests.support.api import Desk, opened
+from tests.support.api import Api, open_api
 
 DEADLINE = 20.0
 
 
 @pytest.fixture
-def served(store: Store) -> Iterator[tuple[Desk, str]]:
-    """A desk behind a real server: the test client would wait for the end of a stream that has none."""
-    with opened(store) as desk, InThread(create_app(desk.service), desk.service) as server:
-        yield desk, server.url
+def served(store: Store) -> Iterator[tuple[Api, str]]:
+    """An API behind a real server: the test client would wait for the end of a stream that has none."""
+    with open_api(store) as api, InThread(create_app(api.service), api.service) as server:
+        yield api, server.url
 
 
 class Listener:
@@ -66,8 +66,8 @@ class Listener:
 
 
 @contextmanager
-def listening(url: str, desk: Desk, who: str = "owner", query: str = "", **headers: str) -> Iterator[Listener]:
-    made = Listener(url, desk.tokens[who], query, headers)
+def listening(url: str, api: Api, who: str = "owner", query: str = "", **headers: str) -> Iterator[Listener]:
+    made = Listener(url, api.tokens[who], query, headers)
     assert made.listening.wait(DEADLINE)
     try:
         yield made
@@ -79,116 +79,116 @@ def heard(events: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return [(event["instance_id"], event["seq"]) for event in events]
 
 
-def test_what_happens_is_told_as_it_happens(served: tuple[Desk, str]) -> None:
-    desk, url = served
-    with listening(url, desk, query="?after=0-0") as ears:
-        it = desk.asked()
+def test_what_happens_is_told_as_it_happens(served: tuple[Api, str]) -> None:
+    api, url = served
+    with listening(url, api, query="?after=0-0") as ears:
+        it = api.asked()
         told = ears.wait_for(2)
         assert heard(told) == [(str(it.id), 1), (str(it.id), 2)]
         assert (told[1]["kind"], told[1]["from_state"], told[1]["to_state"]) == ("moved", "new", "asked")
 
 
-def test_a_listener_that_was_away_goes_on_where_it_was(served: tuple[Desk, str]) -> None:
-    desk, url = served
-    first = desk.new()
-    with listening(url, desk, query="?after=0-0") as ears:
+def test_a_listener_that_was_away_goes_on_where_it_was(served: tuple[Api, str]) -> None:
+    api, url = served
+    first = api.new()
+    with listening(url, api, query="?after=0-0") as ears:
         [seen] = ears.wait_for(1)
     assert seen["instance_id"] == str(first)
-    missed = [str(desk.new()) for _ in range(3)]
+    missed = [str(api.new()) for _ in range(3)]
     headers = {"Last-Event-ID": seen["position"]}
-    ears = Listener(url, desk.tokens["owner"], headers=headers)
+    ears = Listener(url, api.tokens["owner"], headers=headers)
     assert [i for i, _ in heard(ears.wait_for(3))] == missed
     ears.close()
 
 
-def test_without_a_position_it_begins_now(served: tuple[Desk, str]) -> None:
-    desk, url = served
-    desk.new()
-    with listening(url, desk) as ears:
+def test_without_a_position_it_begins_now(served: tuple[Api, str]) -> None:
+    api, url = served
+    api.new()
+    with listening(url, api) as ears:
         while not ears.events:  # until the stream has begun, what is made may still lie before it
-            made = str(desk.new())
+            made = str(api.new())
             if ears.ended.wait(0.05):
                 break
         assert ears.wait_for(1)[0]["seq"] == 1
         assert made
 
 
-def test_only_what_the_listener_may_see_is_told(served: tuple[Desk, str]) -> None:
-    desk, url = served
-    with listening(url, desk, "north-viewer", "?after=0-0") as ears:
-        desk.new()
-        north = desk.new(workspace="north")
+def test_only_what_the_listener_may_see_is_told(served: tuple[Api, str]) -> None:
+    api, url = served
+    with listening(url, api, "north-viewer", "?after=0-0") as ears:
+        api.new()
+        north = api.new(workspace="north")
         assert [i for i, _ in heard(ears.wait_for(1))] == [str(north)]
 
 
-def test_only_the_machine_and_the_instance_that_were_asked_for_are_told(served: tuple[Desk, str]) -> None:
-    desk, url = served
-    desk.new()
-    wanted = desk.new()
-    with listening(url, desk, query=f"?after=0-0&instance={wanted}&machine=order") as ears:
+def test_only_the_machine_and_the_instance_that_were_asked_for_are_told(served: tuple[Api, str]) -> None:
+    api, url = served
+    api.new()
+    wanted = api.new()
+    with listening(url, api, query=f"?after=0-0&instance={wanted}&machine=order") as ears:
         assert [i for i, _ in heard(ears.wait_for(1))] == [str(wanted)]
 
 
-def test_nobody_listens_without_a_token(served: tuple[Desk, str]) -> None:
+def test_nobody_listens_without_a_token(served: tuple[Api, str]) -> None:
     _, url = served
     answer = httpx2.get(f"{url}/api/events/stream")
     assert (answer.status_code, answer.json()["type"]) == (401, "not-authenticated")
 
 
-def test_a_position_that_is_none_is_refused(served: tuple[Desk, str]) -> None:
-    desk, url = served
-    headers = {"Authorization": f"Bearer {desk.tokens['owner']}"}
+def test_a_position_that_is_none_is_refused(served: tuple[Api, str]) -> None:
+    api, url = served
+    headers = {"Authorization": f"Bearer {api.tokens['owner']}"}
     assert httpx2.get(f"{url}/api/events/stream?after=yesterday", headers=headers).status_code == 422
 
 
 def test_what_another_process_does_is_heard_too(postgres_url: str) -> None:
     """The hints of one process reach the other through the database."""
-    with open_store(postgres_url) as here, open_store(postgres_url) as there, opened(here) as desk:
+    with open_store(postgres_url) as here, open_store(postgres_url) as there, open_api(here) as api:
         from interlock.engine import Engine
         from tests.support.api import order
 
         other = Engine(there, [order], migrate_schema=False)
         with (
-            InThread(create_app(desk.service), desk.service) as server,
-            listening(server.url, desk, query="?after=0-0") as ears,
+            InThread(create_app(api.service), api.service) as server,
+            listening(server.url, api, query="?after=0-0") as ears,
         ):
             it = other.create("order")
             assert heard(ears.wait_for(1)) == [(str(it.id), 1)]
 
 
 def test_a_transaction_that_commits_late_is_told_late_and_not_missed(postgres_url: str) -> None:
-    with open_store(postgres_url) as store, opened(store) as desk:
+    with open_store(postgres_url) as store, open_api(store) as api:
         inside, go_on = threading.Event(), threading.Event()
         slow: list[str] = []
 
         def late(conn: sa.Connection) -> None:
-            slow.append(str(desk.engine.within(conn).create("order").id))
+            slow.append(str(api.engine.within(conn).create("order").id))
             inside.set()
             assert go_on.wait(DEADLINE)
 
         with (
-            InThread(create_app(desk.service), desk.service) as server,
-            listening(server.url, desk, query="?after=0-0") as ears,
+            InThread(create_app(api.service), api.service) as server,
+            listening(server.url, api, query="?after=0-0") as ears,
         ):
             thread = threading.Thread(target=store.write, args=(late,))
             thread.start()
             assert inside.wait(DEADLINE)
-            quick = [str(desk.new()) for _ in range(3)]
+            quick = [str(api.new()) for _ in range(3)]
             go_on.set()
             thread.join(DEADLINE)
             told = [i for i, _ in heard(ears.wait_for(4))]
             assert sorted(told) == sorted([*slow, *quick])
 
 
-def test_a_thousand_happenings_from_eight_writers_are_all_told_once(served: tuple[Desk, str]) -> None:
-    desk, url = served
-    with listening(url, desk, query="?after=0-0") as early, listening(url, desk, query="?after=0-0") as late:
+def test_a_thousand_happenings_from_eight_writers_are_all_told_once(served: tuple[Api, str]) -> None:
+    api, url = served
+    with listening(url, api, query="?after=0-0") as early, listening(url, api, query="?after=0-0") as late:
         made: list[str] = []
         lock = threading.Lock()
 
         def write() -> None:
             for _ in range(5):
-                ids = [str(i) for i in desk.engine.create_many("order", [{} for _ in range(25)])]
+                ids = [str(i) for i in api.engine.create_many("order", [{} for _ in range(25)])]
                 with lock:
                     made.extend(ids)
 
@@ -204,9 +204,9 @@ def test_a_thousand_happenings_from_eight_writers_are_all_told_once(served: tupl
 
 
 def test_the_server_stops_although_somebody_listens(sqlite_url: str) -> None:
-    with open_store(sqlite_url, durability="normal") as store, opened(store) as desk:
-        with InThread(create_app(desk.service), desk.service) as server:
-            ears = Listener(server.url, desk.tokens["owner"], "?after=0-0")
+    with open_store(sqlite_url, durability="normal") as store, open_api(store) as api:
+        with InThread(create_app(api.service), api.service) as server:
+            ears = Listener(server.url, api.tokens["owner"], "?after=0-0")
             assert ears.listening.wait(DEADLINE)
         assert ears.ended.wait(DEADLINE)
         ears.close()
@@ -215,21 +215,21 @@ def test_the_server_stops_although_somebody_listens(sqlite_url: str) -> None:
 def test_no_more_streams_than_are_allowed_are_open_at_once(sqlite_url: str) -> None:
     with (
         open_store(sqlite_url) as store,
-        opened(store, http={"stream_limit": 1}) as desk,
-        InThread(create_app(desk.service), desk.service) as server,
-        listening(server.url, desk, query="?after=0-0") as ears,
+        open_api(store, http={"stream_limit": 1}) as api,
+        InThread(create_app(api.service), api.service) as server,
+        listening(server.url, api, query="?after=0-0") as ears,
     ):
-        desk.new()
+        api.new()
         ears.wait_for(1)
-        headers = {"Authorization": f"Bearer {desk.tokens['owner']}"}
+        headers = {"Authorization": f"Bearer {api.tokens['owner']}"}
         refused = httpx2.get(f"{server.url}/api/events/stream", headers=headers)
         assert (refused.status_code, refused.json()["type"]) == (503, "streams")
 
 
-def test_pages_of_events_can_be_read_without_a_stream(desk: Desk) -> None:
-    made = [str(desk.new()) for _ in range(5)]
-    page = desk.get("/api/events?limit=3").json()
-    rest = desk.get(f"/api/events?limit=3&after={page['next']}").json()
+def test_pages_of_events_can_be_read_without_a_stream(api: Api) -> None:
+    made = [str(api.new()) for _ in range(5)]
+    page = api.get("/api/events?limit=3").json()
+    rest = api.get(f"/api/events?limit=3&after={page['next']}").json()
     assert [e["instance_id"] for e in page["events"] + rest["events"]] == made
-    again = desk.get(f"/api/events?after={rest['next']}").json()
+    again = api.get(f"/api/events?after={rest['next']}").json()
     assert (again["events"], again["next"]) == ([], rest["next"])

@@ -13,11 +13,11 @@ from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import OWNER, Actor
 from interlock.people import Role
 from interlock.store import open_store
-from tests.support.api import BY, EVERY, Desk, opened
+from tests.support.api import APPLICATIONS, BY, Api, open_api
 
 pytestmark = pytest.mark.slow
 
-Place = Callable[[Desk], str]
+Place = Callable[[Api], str]
 
 
 def row(
@@ -52,34 +52,34 @@ def row(
 
 
 def instance(rest: str = "") -> Place:
-    return lambda desk: f"/api/instances/{desk.asked().id}{rest}"
+    return lambda api: f"/api/instances/{api.asked().id}{rest}"
 
 
 def review(rest: str = "") -> Place:
-    def place(desk: Desk) -> str:
-        it = desk.asked()
-        return f"/api/reviews/{desk.engine.reviews.waiting(instance_id=it.id)[0].id}{rest}"
+    def place(api: Api) -> str:
+        it = api.asked()
+        return f"/api/reviews/{api.engine.reviews.waiting(instance_id=it.id)[0].id}{rest}"
 
     return place
 
 
 def letter(rest: str = "") -> Place:
-    return lambda desk: f"/api/dead-letters/{desk.dead()}{rest}"
+    return lambda api: f"/api/dead-letters/{api.dead()}{rest}"
 
 
 def schedule(rest: str = "") -> Place:
-    def place(desk: Desk) -> str:
-        desk.engine.schedules.put(ScheduleSpec("nightly", "order", "0 2 * * *"), actor=BY)
+    def place(api: Api) -> str:
+        api.engine.schedules.put(ScheduleSpec("nightly", "order", "0 2 * * *"), actor=BY)
         return f"/api/schedules/default/nightly{rest}"
 
     return place
 
 
 def message(rest: str = "") -> Place:
-    def place(desk: Desk) -> str:
-        made = desk.engine.outbox.put("mail", "a@b.c", "s", {}, workspace="default")
+    def place(api: Api) -> str:
+        made = api.engine.outbox.put("mail", "a@b.c", "s", {}, workspace="default")
         if rest in {"/retry", "/discard"}:
-            desk.engine.store.write(
+            api.engine.store.write(
                 lambda conn: conn.execute(outbox.O.update().where(outbox.O.c.id == made).values(status="dead"))
             )
         return f"/api/outbox/{made}{rest}"
@@ -87,24 +87,24 @@ def message(rest: str = "") -> Place:
     return place
 
 
-def token(desk: Desk) -> str:
-    made, _ = desk.people.create_token("default", f"t{uuid4()}"[:30], kind="agent", scopes=["read"], by=BY)
+def token(api: Api) -> str:
+    made, _ = api.people.create_token("default", f"t{uuid4()}"[:30], kind="agent", scopes=["read"], by=BY)
     return f"/api/tokens/{made.id}/revoke"
 
 
 def person(rest: str) -> Place:
-    def place(desk: Desk) -> str:
-        found = next((p for p in desk.people.everyone() if p.name == "zoe"), None)
-        found = found or desk.people.add("zoe", role=Role.VIEWER, by=BY)
+    def place(api: Api) -> str:
+        found = next((p for p in api.people.everyone() if p.name == "zoe"), None)
+        found = found or api.people.add("zoe", role=Role.VIEWER, by=BY)
         return f"/api/users/{found.id}{rest}"
 
     return place
 
 
 def bulk(rest: str) -> Place:
-    def place(desk: Desk) -> str:
-        desk.new()
-        made = desk.engine.bulk.start(
+    def place(api: Api) -> str:
+        api.new()
+        made = api.engine.bulk.start(
             "instances", "pause", {"machine": "order"}, actor=Actor(OWNER, "o"), workspaces={"default"}
         )
         return f"/api/bulk/{made.id}{rest}"
@@ -112,23 +112,23 @@ def bulk(rest: str) -> Place:
     return place
 
 
-def halted(desk: Desk) -> str:
-    desk.engine.halts.halt("order", actor=BY)
+def halted(api: Api) -> str:
+    api.engine.halts.halt("order", actor=BY)
     return "/api/halts/order"
 
 
 def workflow(state: str, rest: str = "") -> Place:
     """A contract, put where it is needed."""
 
-    def place(desk: Desk) -> str:
-        made = desk.engine.create("contract", {"filename": "a.pdf"}, by_application=True)
-        desk.engine.force(made.id, state, actor=BY, reason="a test needs it there")
+    def place(api: Api) -> str:
+        made = api.engine.create("contract", {"filename": "a.pdf"}, by_application=True)
+        api.engine.force(made.id, state, actor=BY, reason="a test needs it there")
         return f"/workflows/{made.id}{rest}"
 
     return place
 
 
-def alert(desk: Desk) -> str:
+def alert(api: Api) -> str:
     return f"/api/alerts/{uuid4()}/acknowledge"
 
 
@@ -446,13 +446,13 @@ STREAM = "GET /api/events/stream"
 
 
 @pytest.fixture
-def fresh(sqlite_url: str) -> Iterator[Desk]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=EVERY) as made:
+def fresh(sqlite_url: str) -> Iterator[Api]:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=APPLICATIONS) as made:
         yield made
 
 
-def operations(desk: Desk) -> set[str]:
-    found = desk.client.get("/openapi.json").json()["paths"]
+def operations(api: Api) -> set[str]:
+    found = api.client.get("/openapi.json").json()["paths"]
     return {f"{method.upper()} {path}" for path, methods in found.items() for method in methods}
 
 
@@ -467,13 +467,13 @@ def assert_refused(path: str, answer: Any) -> None:
     assert told["detail"]
 
 
-def test_every_operation_has_a_row_here(fresh: Desk) -> None:
+def test_every_operation_has_a_row_here(fresh: Api) -> None:
     assert operations(fresh) == {operation for operation, *_ in TABLE} | {STREAM}
 
 
 @pytest.mark.parametrize(("operation", "place", "body", "wanted"), TABLE, ids=[entry[0] for entry in TABLE])
 def test_each_is_answered_as_their_role_says(
-    fresh: Desk, operation: str, place: Place | str, body: Any, wanted: dict[str, int]
+    fresh: Api, operation: str, place: Place | str, body: Any, wanted: dict[str, int]
 ) -> None:
     method = operation.partition(" ")[0]
     found = {}
@@ -488,7 +488,7 @@ def test_each_is_answered_as_their_role_says(
     assert found == wanted
 
 
-def test_lists_have_only_what_is_in_the_callers_workspaces(fresh: Desk) -> None:
+def test_lists_have_only_what_is_in_the_callers_workspaces(fresh: Api) -> None:
     fresh.dead()
     fresh.dead(workspace="north")
     mine, theirs = fresh.asked(), fresh.asked(workspace="north")
@@ -513,7 +513,7 @@ def test_lists_have_only_what_is_in_the_callers_workspaces(fresh: Desk) -> None:
     assert counts["totals"]["reviews"]["open"] == 1
 
 
-def test_a_scope_for_one_machine_opens_only_that(fresh: Desk) -> None:
+def test_a_scope_for_one_machine_opens_only_that(fresh: Api) -> None:
     _, secret = fresh.people.create_token("default", "narrow", kind="agent", scopes=["read:other", "fire:other"], by=BY)
     fresh.tokens["narrow"] = secret
     it = fresh.asked()
@@ -522,7 +522,7 @@ def test_a_scope_for_one_machine_opens_only_that(fresh: Desk) -> None:
     assert fresh.post(f"/api/instances/{it.id}/events", {"event": "report"}, "narrow").status_code == 404
 
 
-def test_a_revoked_token_opens_nothing(fresh: Desk) -> None:
+def test_a_revoked_token_opens_nothing(fresh: Api) -> None:
     assert fresh.get("/api/me", "agent").status_code == 200
     [made] = [t for t in fresh.people.tokens("default") if t.name == "agent"]
     assert fresh.post(f"/api/tokens/{made.id}/revoke").status_code == 200
@@ -530,6 +530,6 @@ def test_a_revoked_token_opens_nothing(fresh: Desk) -> None:
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Basic abc", "Bearer il_wrong", "Bearer " + "x" * 10_000])
-def test_what_is_no_token_is_answered_401_and_how_to_show_one(fresh: Desk, header: str) -> None:
+def test_what_is_no_token_is_answered_401_and_how_to_show_one(fresh: Api, header: str) -> None:
     refused = fresh.client.get("/api/me", headers={"Authorization": header})
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")

@@ -1,4 +1,4 @@
-"""A service to try the API on: people of every kind, two workspaces, and machines that do a little of everything."""
+"""The API of a service with people of every role, two workspaces, and a machine that does a little of everything."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """The tests are not about how long a password takes to guess."""
 
 
-EVERY = (jobs.registry, contracts.registry)
+APPLICATIONS = (jobs.registry, contracts.registry)
 """The applications with endpoints of their own."""
 
 
@@ -112,8 +112,8 @@ class Broken(WorkError):
 
 
 @dataclass
-class Desk:
-    """The service, and a client for whoever asks."""
+class Api:
+    """The API, and a client for each of its callers."""
 
     engine: Engine
     service: Service
@@ -176,11 +176,11 @@ class Desk:
 
 TABLES = (tables.workspace, tables.person, tables.membership, tables.token, tables.action)
 _settled: dict[tuple[Micros, tuple[str, ...]], tuple[dict[str, str], dict[str, list[dict[str, Any]]]]] = {}
-"""By the time at which they came and the scopes: the tokens of the first desk's people, and their rows."""
+"""By the time at which they came and the scopes: the tokens of the first people, and their rows."""
 
 
-def settle(engine: Engine, people: People) -> dict[str, str]:
-    """The people and agents of a desk; their tokens. Many tests have a desk of their own: after the first, rows do."""
+def add_people(engine: Engine, people: People) -> dict[str, str]:
+    """Add people and agents; returns their tokens. It takes long: after the first time, their rows are copied."""
     now, scopes = engine.clock.now(), scopes_with(engine.registry.scopes)
     if (now, scopes) in _settled:
         tokens, rows = _settled[now, scopes]
@@ -212,7 +212,7 @@ def _come(people: People, scopes: Sequence[str]) -> dict[str, str]:
 
 
 @contextmanager
-def opened(
+def open_api(
     store: Store,
     *,
     clock: VirtualClock | None = None,
@@ -220,8 +220,8 @@ def opened(
     mirror: Mirror | None = None,
     tracing: Tracing | None = None,
     **settings: Any,
-) -> Iterator[Desk]:
-    """A desk with an owner, and in each of two workspaces an owner, a member, a reviewer, a viewer and an agent."""
+) -> Iterator[Api]:
+    """An API with an owner, and in each of two workspaces an owner, a member, a reviewer, a viewer and an agent."""
     time = clock or VirtualClock()
     registry = Registry([order])
     for application in applications:
@@ -231,12 +231,12 @@ def opened(
     service = Service(engine, Settings(http=http, **settings))
     service.people = People(engine, hasher=QUICK)
     service.callers._people = service.people
-    tokens = settle(engine, service.people)
+    tokens = add_people(engine, service.people)
     client = TestClient(
         create_app(service, routers=registry.routers, tracing=tracing),
         raise_server_exceptions=False,
         base_url="http://testserver",
     )
     with client:
-        yield Desk(engine, service, client, time, tokens)
+        yield Api(engine, service, client, time, tokens)
     service.close()

@@ -20,7 +20,7 @@ from interlock.engine import Engine, Result, due, workers
 from interlock.store import Store
 from interlock.worker.runner import invoke
 from interlock.worker.task import EnginePort
-from tests.support.api import Desk, opened
+from tests.support.api import Api, open_api
 from tests.support.files import pdf
 
 OPENING = (
@@ -130,17 +130,17 @@ class Hand:
 class House:
     """The service and its worker."""
 
-    desk: Desk
+    api: Api
     hand: Hand
 
     @property
     def engine(self) -> Engine:
-        return self.desk.engine
+        return self.api.engine
 
     def upload(
         self, content: bytes, filename: str = "a.pdf", who: str = "owner", query: str = "", **fields: Any
     ) -> Any:
-        return self.desk.call(
+        return self.api.call(
             who,
             "POST",
             f"/workflows/ingest{query}",
@@ -150,7 +150,7 @@ class House:
 
     def send(self, content: bytes, who: str = "owner", query: str = "", **body: Any) -> Any:
         told = {"pdfBase64": base64.b64encode(content).decode(), **body}
-        return self.desk.post(f"/workflows/ingest{query}", told, who)
+        return self.api.post(f"/workflows/ingest{query}", told, who)
 
     def taken(self, pages: Sequence[Sequence[str]], *, read: bool = True, **body: Any) -> UUID:
         """A workflow whose file was taken in and, unless told otherwise, read as far as it goes by itself."""
@@ -168,7 +168,7 @@ class House:
         return it
 
     def look(self, it: UUID, who: str = "owner") -> dict[str, Any]:
-        told = self.desk.get(f"/workflows/{it}", who).json()
+        told = self.api.get(f"/workflows/{it}", who).json()
         assert (told["success"], told["error"]) == (True, None), told
         data: dict[str, Any] = told["data"]
         return data
@@ -177,7 +177,7 @@ class House:
         return self.engine.get(it).state
 
     def call(self, it: UUID, step: str, body: Any = None, who: str = "owner", query: str = "") -> Any:
-        return self.desk.post(f"/workflows/{it}/{step}{query}", body, who)
+        return self.api.post(f"/workflows/{it}/{step}{query}", body, who)
 
     def done(self, it: UUID, step: str, body: Any = None, **options: Any) -> Any:
         """Call the step, do the work, and call again for its answer."""
@@ -194,7 +194,7 @@ class House:
 
     def wait(self, **length: float) -> None:
         """Let time pass, with what becomes due on the way."""
-        clock = self.desk.clock
+        clock = self.api.clock
         end = clock.now() + timedelta(**length) // timedelta(microseconds=1)
         self.hand.settle()
         while (coming := self.engine.read(due.next_due)) is not None and coming <= end:
@@ -206,16 +206,16 @@ class House:
 
 @contextmanager
 def open_house(store: Store, **settings: Any) -> Iterator[House]:
-    with opened(store, applications=[registry]) as desk:
+    with open_api(store, applications=[registry]) as api:
         # Which contracts are in a sample is a matter of their ids, which are others in every run.
-        desk.engine.core.settings["contracts"] = ContractSettings(**{"blind_share": 0.0, **settings})
-        yield House(desk, Hand(desk.engine))
+        api.engine.core.settings["contracts"] = ContractSettings(**{"blind_share": 0.0, **settings})
+        yield House(api, Hand(api.engine))
 
 
 @contextmanager
 def served(house: House) -> Iterator[str]:
     """The address of the service on a real server."""
-    server = uvicorn.Server(uvicorn.Config(house.desk.client.app, port=0, lifespan="off", log_level="critical"))
+    server = uvicorn.Server(uvicorn.Config(house.api.client.app, port=0, lifespan="off", log_level="critical"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

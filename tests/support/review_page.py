@@ -62,7 +62,7 @@ class Paper:
     page: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.site = Site(self.house.desk)
+        self.site = Site(self.house.api)
         self.open()
 
     @property

@@ -12,7 +12,7 @@ from interlock.dashboard.app import dashboard
 from interlock.dashboard.site import forget_frames
 from interlock.http.app import create_app
 from interlock.http.caller import COOKIE
-from tests.support.api import Desk
+from tests.support.api import Api
 
 EVIL = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>'\u202e{{7*7}}"
 """Text that would do something if a page let it."""
@@ -20,20 +20,20 @@ EVIL = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>'\u202e{{7*7}}"
 
 @dataclass
 class Site:
-    """A desk with pages, and a browser without a script for each person."""
+    """The pages, and a browser without a script for each person."""
 
-    desk: Desk
+    api: Api
     browsers: dict[str, TestClient] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.app = create_app(self.desk.service, routers=self.desk.engine.registry.routers, pages=dashboard())
+        self.app = create_app(self.api.service, routers=self.api.engine.registry.routers, pages=dashboard())
 
     def browser(self, who: str = "owner") -> TestClient:
-        """Logged in by a link; the names are those of the desk's people: owner, member, viewer, north-owner, …"""
+        """Logged in by a link; the names are those of the API's people: owner, member, viewer, north-owner, …"""
         if who not in self.browsers:
-            person = self.desk.people.find(who)
+            person = self.api.people.find(who)
             made = TestClient(self.app, raise_server_exceptions=False, follow_redirects=True)
-            made.get(f"/login?link={self.desk.people.login_link(person.id)}")
+            made.get(f"/login?link={self.api.people.login_link(person.id)}")
             assert COOKIE in made.cookies
             self.browsers[who] = made
         return self.browsers[who]

@@ -62,7 +62,7 @@ def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(house: House) -> 
     law = told["fields"]["governing_law"]
     assert set(law) >= FIELD
     assert (law["value"], law["normalised"], law["page"]) == ("New York", "New York", 2)
-    text = house.desk.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
+    text = house.api.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
     assert text[law["start"] : law["end"]] == law["quote"]
     assert "New York" in law["quote"]
     assert 0 < law["confidence"] <= 1
@@ -101,7 +101,7 @@ def test_a_workflow_shows_only_what_exists_by_then(house: House) -> None:
 def test_the_log_has_each_move_with_who_and_when(house: House) -> None:
     it = house.in_review()
     house.review(it, "reject", notes="not ours")
-    log = house.desk.get(f"/workflows/{it}/log").json()["data"]["log"]
+    log = house.api.get(f"/workflows/{it}/log").json()["data"]["log"]
     assert [row["seq"] for row in log] == list(range(1, len(log) + 1))
     last = next(row for row in log if row["to"] == "rejected")
     assert (last["from"], last["event"], last["actor"]) == ("review_required", "reject", "user:reviewer/t")
@@ -132,7 +132,7 @@ def test_the_same_file_in_another_workspace_is_another_workflow(house: House) ->
     mine = house.taken(CLEAR)
     theirs = house.send(pdf(CLEAR), who="north-owner", query="?wait=0").json()["data"]["workflowId"]
     assert str(mine) != theirs
-    assert house.desk.get(f"/workflows/{mine}", "north-owner").status_code == 404
+    assert house.api.get(f"/workflows/{mine}", "north-owner").status_code == 404
 
 
 def test_the_same_file_twice_at_once_is_one_workflow(both: House) -> None:
@@ -156,7 +156,7 @@ def test_word_and_plain_text_are_read_too(house: House, content: bytes, filename
     house.hand.settle()
     law = house.look(it)["fields"]["governing_law"]
     assert (law["normalised"], law["page"], law["boxes"]) == ("New York", 1, [])
-    assert house.desk.get(f"/workflows/{it}/pages/1").status_code == 404, "no picture of it"
+    assert house.api.get(f"/workflows/{it}/pages/1").status_code == 404, "no picture of it"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_what_can_be_no_contract_is_refused_at_once(house: House, content: bytes
     refused = house.upload(content)
     error = error_of(refused)
     assert (refused.status_code, error["code"], error["retryable"]) == (422, code, False)
-    assert house.desk.get("/api/instances?machine=contract").json()["instances"] == []
+    assert house.api.get("/api/instances?machine=contract").json()["instances"] == []
 
 
 @pytest.mark.parametrize(
@@ -215,21 +215,21 @@ def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(both: Hous
     ids=["not base64", "empty", "no file", "extra", "drive", "vertical", "no id", "unknown", "outside"],
 )
 def test_a_wrong_request_is_refused_and_the_error_names_what_is_wrong(house: House, body: Any, said: str) -> None:
-    refused = house.desk.post("/workflows/ingest", body)
+    refused = house.api.post("/workflows/ingest", body)
     error = error_of(refused)
     assert (refused.status_code, error["retryable"]) == (422, False)
     assert said in error["message"]
-    assert house.desk.get("/api/instances?machine=contract").json()["instances"] == []
+    assert house.api.get("/api/instances?machine=contract").json()["instances"] == []
 
 
 def test_a_form_without_a_file_is_refused(house: House) -> None:
-    refused = house.desk.call("owner", "POST", "/workflows/ingest", files={"paper": ("a.pdf", b"x")})
+    refused = house.api.call("owner", "POST", "/workflows/ingest", files={"paper": ("a.pdf", b"x")})
     assert (refused.status_code, "no file" in error_of(refused)["message"]) == (422, True)
 
 
 def test_a_form_that_is_none_is_refused_in_the_envelope(house: House) -> None:
     kind = {"content-type": "multipart/form-data; boundary=x"}
-    refused = house.desk.call("owner", "POST", "/workflows/ingest", content=b"nothing of the kind", headers=kind)
+    refused = house.api.call("owner", "POST", "/workflows/ingest", content=b"nothing of the kind", headers=kind)
     assert (refused.status_code, error_of(refused)["retryable"]) == (400, False)
 
 
@@ -331,7 +331,7 @@ def test_a_caller_who_hangs_up_cancels_nothing(house: House) -> None:
     it = house.taken(CLEAR, drive=False)
     with served(house) as base:
         asked = Request(
-            f"{base}/workflows/{it}/extract", b"{}", {"Authorization": f"Bearer {house.desk.tokens['owner']}"}
+            f"{base}/workflows/{it}/extract", b"{}", {"Authorization": f"Bearer {house.api.tokens['owner']}"}
         )
         with pytest.raises(TimeoutError):
             urlopen(asked, timeout=1)
@@ -343,10 +343,10 @@ def test_a_caller_who_hangs_up_cancels_nothing(house: House) -> None:
 @pytest.mark.parametrize("scopes", [["fire", "create"], ["read"]], ids=["cannot see it", "can only look"])
 def test_a_token_needs_both_to_see_the_workflow_and_to_do_the_step(house: House, scopes: list[str]) -> None:
     it = house.taken(CLEAR, drive=False)
-    made = house.desk.post("/api/tokens", {"name": "half", "scopes": scopes}).json()
+    made = house.api.post("/api/tokens", {"name": "half", "scopes": scopes}).json()
     headers = {"Authorization": f"Bearer {made['secret']}"}
     for path, body in ((f"/workflows/{it}/extract?wait=0", {}), ("/workflows/ingest?wait=0", {"pdfBase64": "YQ=="})):
-        refused = house.desk.client.post(path, json=body, headers=headers)
+        refused = house.api.client.post(path, json=body, headers=headers)
         assert refused.status_code == 403, (path, refused.text)
     assert house.state(it) == "extracting"
 
@@ -355,14 +355,14 @@ def test_an_agent_drives_it_all_but_the_review(both: House) -> None:
     it = both.taken(DOUBTFUL, drive=False, who="agent")
     assert both.done(it, "extract", who="agent").json()["data"]["needsReview"] is True
     assert both.call(it, "review", {"action": "approve"}, "agent").status_code == 403
-    assert both.desk.get(f"/workflows/{it}/resume-link", "agent").status_code == 403
+    assert both.api.get(f"/workflows/{it}/resume-link", "agent").status_code == 403
     both.review(it, "approve")
     assert both.done(it, "compare", who="agent").json()["data"]["state"] == "completed"
 
 
 @pytest.mark.parametrize("step", ["extract", "compare", "retry", "reprocess", "review"])
 def test_what_is_no_workflow_is_404(house: House, step: str) -> None:
-    order = house.desk.asked().id
+    order = house.api.asked().id
     for it in (uuid4(), order):
         refused = house.call(it, step, {"action": "approve"} if step == "review" else {})
         error = error_of(refused)
@@ -375,7 +375,7 @@ def test_an_error_of_ours_comes_in_the_envelope_too(house: House) -> None:
     def written(data: str) -> Any:
         told = f"UPDATE instance SET data = '{data}' WHERE machine = 'contract'"
         house.engine.store.write(lambda conn: conn.exec_driver_sql(told))
-        return house.desk.get(f"/workflows/{it}")
+        return house.api.get(f"/workflows/{it}")
 
     broken = written('{"vertical": 1}')
     error = error_of(broken)
@@ -390,11 +390,11 @@ def test_an_error_of_ours_comes_in_the_envelope_too(house: House) -> None:
 
 def test_a_page_is_shown_as_an_image(house: House) -> None:
     it = house.taken(ENERGY, vertical="energy")
-    image = house.desk.get(f"/workflows/{it}/pages/1?scale=1")
+    image = house.api.get(f"/workflows/{it}/pages/1?scale=1")
     assert (image.headers["content-type"], image.content[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")
-    assert house.desk.get(f"/workflows/{it}/pages/2").status_code == 404
-    assert house.desk.get(f"/workflows/{it}/pages/2/text").status_code == 404
-    assert house.desk.get(f"/workflows/{it}/pages/1", "north-owner").status_code == 404
+    assert house.api.get(f"/workflows/{it}/pages/2").status_code == 404
+    assert house.api.get(f"/workflows/{it}/pages/2/text").status_code == 404
+    assert house.api.get(f"/workflows/{it}/pages/1", "north-owner").status_code == 404
 
 
 # -- the same request again
@@ -404,13 +404,13 @@ def test_under_one_key_a_request_is_done_once(both: House) -> None:
     it = both.in_review()
 
     def approve(key: str) -> Any:
-        return both.desk.call(
+        return both.api.call(
             "reviewer", "POST", f"/workflows/{it}/review", {"action": "approve"}, headers={"Idempotency-Key": key}
         )
 
     assert [approve(key).status_code for key in ("k1", "k1", "k2")] == [200, 200, 409]
     assert both.path(it).count("validated") == 1
-    refused = both.desk.call(
+    refused = both.api.call(
         "reviewer", "POST", f"/workflows/{it}/review", {"action": "reject"}, headers={"Idempotency-Key": "k1"}
     )
     assert (refused.status_code, error_of(refused)["code"]) == (422, "KEY_REUSED")

@@ -21,7 +21,7 @@ AGREED = next(t for t in map(agreements.terms, range(100)) if t.vertical == "com
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     """A folder with a contract, its next version, its amendment, one with a blank, and one that is locked."""
     made = {
         "first.pdf": papers.pdf(agreements.written(AGREED)),
@@ -35,12 +35,12 @@ def desk(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def contracts(desk: Path, *arguments: str) -> Done:
-    return command("contracts", *arguments, cwd=desk)
+def contracts(folder: Path, *arguments: str) -> Done:
+    return command("contracts", *arguments, cwd=folder)
 
 
-def told(desk: Path, *arguments: str, code: int = 0) -> Any:
-    done = contracts(desk, *arguments, "--json")
+def told(folder: Path, *arguments: str, code: int = 0) -> Any:
+    done = contracts(folder, *arguments, "--json")
     assert done.code == code, done.err
     return json.loads(done.out)
 
@@ -48,8 +48,8 @@ def told(desk: Path, *arguments: str, code: int = 0) -> Any:
 # -- process
 
 
-def test_files_are_processed_to_their_end_where_nobody_else_works(desk: Path) -> None:
-    done = process("contracts", "process", "first.pdf", "blank.pdf", "--wait", cwd=desk)
+def test_files_are_processed_to_their_end_where_nobody_else_works(folder: Path) -> None:
+    done = process("contracts", "process", "first.pdf", "blank.pdf", "--wait", cwd=folder)
     assert (done.code, done.err) == (0, "")
     first, blank = done.out.splitlines()[2:]
     assert first.split()[0] == "first.pdf"
@@ -59,8 +59,8 @@ def test_files_are_processed_to_their_end_where_nobody_else_works(desk: Path) ->
     assert "agreement_date: ____________" in blank
 
 
-def test_one_that_is_rejected_is_told_in_one_line_and_by_the_exit_code(desk: Path) -> None:
-    done = contracts(desk, "process", "first.pdf", "locked.pdf", "--wait")
+def test_one_that_is_rejected_is_told_in_one_line_and_by_the_exit_code(folder: Path) -> None:
+    done = contracts(folder, "process", "first.pdf", "locked.pdf", "--wait")
     assert done.code == 1
     assert done.err == (
         "error: locked.pdf: ENCRYPTED_PDF: the PDF asks for a password; save it without one and send it again\n"
@@ -68,28 +68,28 @@ def test_one_that_is_rejected_is_told_in_one_line_and_by_the_exit_code(desk: Pat
     assert [line.split()[2] for line in done.out.splitlines()[2:]] == ["completed", "rejected"]
 
 
-def test_without_wait_they_are_only_taken_in_and_the_same_file_is_the_same_workflow(desk: Path) -> None:
-    [once] = told(desk, "process", "first.pdf")
+def test_without_wait_they_are_only_taken_in_and_the_same_file_is_the_same_workflow(folder: Path) -> None:
+    [once] = told(folder, "process", "first.pdf")
     assert once["state"] == "pending"
-    again, other = told(desk, "process", "first.pdf", "blank.pdf", "--as", "cleo")
+    again, other = told(folder, "process", "first.pdf", "blank.pdf", "--as", "cleo")
     assert again["workflowId"] == once["workflowId"] != other["workflowId"]
-    assert "nobody works on this database now" in contracts(desk, "process", "first.pdf").out
+    assert "nobody works on this database now" in contracts(folder, "process", "first.pdf").out
 
 
-def test_a_worker_that_is_there_does_the_work(desk: Path) -> None:
-    url = f"sqlite:///{desk}/shared.db"
+def test_a_worker_that_is_there_does_the_work(folder: Path) -> None:
+    url = f"sqlite:///{folder}/shared.db"
     with Engine(url, registry) as engine, Worker(engine, queues=[contract.queue]) as worker:
-        [done] = told(desk, "process", "first.pdf", "--wait", "--database", url)
+        [done] = told(folder, "process", "first.pdf", "--wait", "--database", url)
         found = engine.history(UUID(done["workflowId"]))
     assert done["state"] == "completed"
     assert {row.actor for row in found if row.actor.startswith("worker:")} == {f"worker:{worker.id}"}
 
 
-def test_it_is_compared_with_what_was_asked_for(desk: Path) -> None:
-    [first] = told(desk, "process", "first.pdf", "--wait")
-    [second] = told(desk, "process", "second.pdf", "--wait", "--compare-with", first["workflowId"])
+def test_it_is_compared_with_what_was_asked_for(folder: Path) -> None:
+    [first] = told(folder, "process", "first.pdf", "--wait")
+    [second] = told(folder, "process", "second.pdf", "--wait", "--compare-with", first["workflowId"])
     assert (second["comparisonKind"], second["comparison"]["summary"]["counts"]["changed"]) == ("versions", 4)
-    done = contracts(desk, "compare", first["workflowId"], "second.pdf")
+    done = contracts(folder, "compare", first["workflowId"], "second.pdf")
     assert "first.pdf → second.pdf" in done.out
 
 
@@ -103,48 +103,48 @@ def test_it_is_compared_with_what_was_asked_for(desk: Path) -> None:
     ],
 )
 def test_what_cannot_be_taken_in_is_one_line_and_nothing_is_begun(
-    desk: Path, arguments: tuple[str, ...], error: str
+    folder: Path, arguments: tuple[str, ...], error: str
 ) -> None:
-    (desk / "photo.pdf").write_bytes(b"\x89PNG\r\n\x1a\nxxxx")
-    done = contracts(desk, "process", "blank.pdf", *arguments)
+    (folder / "photo.pdf").write_bytes(b"\x89PNG\r\n\x1a\nxxxx")
+    done = contracts(folder, "process", "blank.pdf", *arguments)
     assert (done.code, done.err) == (1, f"error: {error}\n")
-    [only] = told(desk, "process", "second.pdf")
-    counted = command("instance", "list", "--json", cwd=desk)
+    [only] = told(folder, "process", "second.pdf")
+    counted = command("instance", "list", "--json", cwd=folder)
     assert [one["id"] for one in json.loads(counted.out)["instances"]] == [only["workflowId"]]
 
 
 # -- compare
 
 
-def test_two_files_are_compared_without_a_database(desk: Path) -> None:
-    done = contracts(desk, "compare", "first.pdf", "second.pdf", "--html", "out.html")
+def test_two_files_are_compared_without_a_database(folder: Path) -> None:
+    done = contracts(folder, "compare", "first.pdf", "second.pdf", "--html", "out.html")
     assert done.code == 0, done.err
     assert "Clauses: 4 changed, " in done.out
     fees = next(line for line in done.out.splitlines() if "3 Fees" in line)
     assert fees.split()[-3:] == [f"{AGREED.fee:,}", "→", f"{AGREED.fee + 5000:,}"]
     assert any(line.startswith("notice_period") and "→" in line for line in done.out.splitlines())
-    page = (desk / "out.html").read_text("utf-8")
+    page = (folder / "out.html").read_text("utf-8")
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
-    assert not (desk / "data").exists()
+    assert not (folder / "data").exists()
 
 
-def test_an_amendment_is_compared_with_its_base_on_whichever_side_it_stands(desk: Path) -> None:
+def test_an_amendment_is_compared_with_its_base_on_whichever_side_it_stands(folder: Path) -> None:
     for sides in (("first.pdf", "amendment-1.pdf"), ("amendment-1.pdf", "first.pdf")):
-        found = told(desk, "compare", *sides)
+        found = told(folder, "compare", *sides)
         assert found["kind"] == "amendment"
         assert [(one["section"], one["action"]) for one in found["sections"]] == [("3", "replaced")]
-    assert "replaced" in contracts(desk, "compare", "first.pdf", "amendment-1.pdf").out
+    assert "replaced" in contracts(folder, "compare", "first.pdf", "amendment-1.pdf").out
 
 
-def test_what_is_no_file_and_no_workflow_is_told(desk: Path) -> None:
-    done = contracts(desk, "compare", "first.pdf", "seconds.pdf")
+def test_what_is_no_file_and_no_workflow_is_told(folder: Path) -> None:
+    done = contracts(folder, "compare", "first.pdf", "seconds.pdf")
     assert (done.code, done.err) == (1, "error: seconds.pdf is neither a file that is there nor a workflow's id\n")
-    done = contracts(desk, "compare", "first.pdf", "01a1dfcb-1861-7310-9a8d-23fbf3cea2cb")
+    done = contracts(folder, "compare", "first.pdf", "01a1dfcb-1861-7310-9a8d-23fbf3cea2cb")
     assert done.code == 1
     assert "there is no database" in done.err
     assert "ENCRYPTED" not in done.err
-    done = contracts(desk, "compare", "first.pdf", "locked.pdf")
+    done = contracts(folder, "compare", "first.pdf", "locked.pdf")
     assert (done.code, done.err.count("\n")) == (1, 1)
 
 
@@ -152,16 +152,16 @@ def test_what_is_no_file_and_no_workflow_is_told(desk: Path) -> None:
 
 
 @pytest.fixture
-def labelled(desk: Path) -> Path:
+def labelled(folder: Path) -> Path:
     """Known answers for the two versions: one of the laws is not what the paper says."""
-    with (desk / "labels.csv").open("w", newline="") as file:
+    with (folder / "labels.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["Filename", "Parties-Answer", "Agreement Date-Answer", "Governing Law-Answer"])
         day = f"{AGREED.dated.month}/{AGREED.dated.day}/{AGREED.dated:%y}"
         rows.writerow(["first.pdf", "; ".join(AGREED.parties), day, AGREED.law])
         rows.writerow(["gone.pdf", "", "", ""])
         rows.writerow(["second.pdf", "; ".join(AGREED.parties), day, "Kansas"])
-    return desk
+    return folder
 
 
 def test_an_evaluation_prints_every_field_and_every_threshold(labelled: Path) -> None:
@@ -186,33 +186,35 @@ def test_an_evaluation_as_json_of_only_so_many(labelled: Path) -> None:
     assert {"precision", "coverage", "threshold"} <= set(report["thresholds"][0])
 
 
-def test_labels_that_are_none_and_a_folder_that_is_not_there_are_told(desk: Path) -> None:
-    (desk / "labels.csv").write_text("a,b\n1,2\n")
-    done = contracts(desk, "evaluate", "--pdfs", ".", "--labels", "labels.csv")
+def test_labels_that_are_none_and_a_folder_that_is_not_there_are_told(folder: Path) -> None:
+    (folder / "labels.csv").write_text("a,b\n1,2\n")
+    done = contracts(folder, "evaluate", "--pdfs", ".", "--labels", "labels.csv")
     assert (done.code, "has no column Filename" in done.err) == (1, True)
-    done = contracts(desk, "evaluate", "--pdfs", "nowhere", "--labels", "labels.csv")
+    done = contracts(folder, "evaluate", "--pdfs", "nowhere", "--labels", "labels.csv")
     assert (done.code, done.err) == (1, "error: there is no folder nowhere; --pdfs names the one with the PDFs\n")
 
 
 # -- verticals
 
 
-def test_the_kinds_of_contract_are_listed(desk: Path) -> None:
-    done = contracts(desk, "verticals")
+def test_the_kinds_of_contract_are_listed(folder: Path) -> None:
+    done = contracts(folder, "verticals")
     rows = {line.split()[0]: line for line in done.out.splitlines()[2:]}
     assert set(rows) == {"commercial", "energy"}
     assert "parties, agreement_date, governing_law" in rows["commercial"]
-    assert [one["name"] for one in told(desk, "verticals")] == ["commercial", "energy"]
+    assert [one["name"] for one in told(folder, "verticals")] == ["commercial", "energy"]
 
 
-def test_a_file_that_describes_a_kind_is_checked(desk: Path) -> None:
-    (desk / "lease.yaml").write_text(
+def test_a_file_that_describes_a_kind_is_checked(folder: Path) -> None:
+    (folder / "lease.yaml").write_text(
         "name: lease\nlabel: Lease\nfields:\n"
         "  - {name: rent, label: Rent, type: money, extractors: [label], labels: [Rent], required: true}\n"
     )
-    done = contracts(desk, "verticals", "--check", "lease.yaml")
+    done = contracts(folder, "verticals", "--check", "lease.yaml")
     assert (done.code, done.out.splitlines()[-1]) == (0, "lease.yaml is sound")
-    (desk / "lease.yaml").write_text("name: lease\nlabel: Lease\nfields:\n  - {name: rent, label: Rent, type: cash}\n")
-    done = contracts(desk, "verticals", "--check", "lease.yaml")
+    (folder / "lease.yaml").write_text(
+        "name: lease\nlabel: Lease\nfields:\n  - {name: rent, label: Rent, type: cash}\n"
+    )
+    done = contracts(folder, "verticals", "--check", "lease.yaml")
     assert done.code == 1
     assert "lease.yaml: fields[rent].type: " in done.err

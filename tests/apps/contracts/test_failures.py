@@ -83,7 +83,7 @@ def test_after_three_retries_it_is_rejected_and_says_why(both: House, faults: Fa
 def test_the_log_names_the_step_that_failed(house: House, faults: Faults) -> None:
     faults.left["extracting"] = 1
     it = house.taken(CLEAR)
-    log = house.desk.get(f"/workflows/{it}/log").json()["data"]["log"]
+    log = house.api.get(f"/workflows/{it}/log").json()["data"]["log"]
     (row,) = (row for row in log if row["to"] == "failed")
     assert (row["metadata"]["failed_at_step"], row["metadata"]["error"]["type"]) == ("extracting", "Outage")
 
@@ -101,7 +101,7 @@ def test_to_call_the_step_of_one_that_failed_tries_it_again_now(
     with house.hand.working():
         told = house.call(it, endpoint, who=who)
     assert (told.status_code, told.json()["success"]) == (200, True), told.text
-    assert house.desk.clock.time.isoformat() == "2026-01-05T09:00:00+00:00", "nobody waited for the retry"
+    assert house.api.clock.time.isoformat() == "2026-01-05T09:00:00+00:00", "nobody waited for the retry"
     assert house.state(it) == "completed"
 
 
@@ -145,7 +145,7 @@ def test_a_person_tries_it_again_or_gives_it_up(house: House, faults: Faults) ->
     assert house.call(it, "retry").json()["data"]["state"] == "extracting"
     assert house.call(it, "retry").status_code == 409
     house.hand.settle()
-    assert house.desk.post(f"/api/instances/{it}/events", {"event": "give_up"}).status_code == 200
+    assert house.api.post(f"/api/instances/{it}/events", {"event": "give_up"}).status_code == 200
     assert house.look(it)["rejectReason"] == "given_up"
 
 
@@ -210,7 +210,7 @@ def test_it_is_done_again_once(both: House) -> None:
 def test_under_one_key_it_is_done_again_once(house: House) -> None:
     old = rejected(house)
     made = [
-        house.desk.call("owner", "POST", f"/workflows/{old}/reprocess", {}, headers={"Idempotency-Key": "again"})
+        house.api.call("owner", "POST", f"/workflows/{old}/reprocess", {}, headers={"Idempotency-Key": "again"})
         for _ in range(2)
     ]
     assert [one.status_code for one in made] == [201, 201]

@@ -15,7 +15,7 @@ from tests.support.site import EVIL, Site
 
 
 def letter(site: Site, id: UUID) -> DeadLetter:
-    return site.desk.engine.dead_letters.get(id)
+    return site.api.engine.dead_letters.get(id)
 
 
 def group(site: Site, id: UUID) -> str:
@@ -27,7 +27,7 @@ def test_an_empty_page_says_what_would_fill_it(site: Site) -> None:
 
 
 def test_equal_failures_are_one_group_with_count_and_example(site: Site) -> None:
-    first, second = site.desk.dead(), site.desk.dead()
+    first, second = site.api.dead(), site.api.dead()
     page = site.get("/ui/dead-letters").text
     assert page.count('data-key="' + letter(site, first).fingerprint) == 1
     assert "<b>2</b>" in page
@@ -38,7 +38,7 @@ def test_equal_failures_are_one_group_with_count_and_example(site: Site) -> None
 
 
 def test_each_sees_those_of_their_own_workspaces(site: Site) -> None:
-    mine, theirs = site.desk.dead(), site.desk.dead(workspace="north")
+    mine, theirs = site.api.dead(), site.api.dead(workspace="north")
     assert str(letter(site, theirs).instance_id) not in site.get(group(site, theirs)).text
     assert str(letter(site, mine).instance_id) not in site.get(group(site, mine), "north-owner").text
     page = site.get("/ui/dead-letters", "viewer")
@@ -55,7 +55,7 @@ def test_each_sees_those_of_their_own_workspaces(site: Site) -> None:
     ],
 )
 def test_one_is_acted_on_with_a_note(site: Site, action: str, status: str, said: str) -> None:
-    dead, left = site.desk.dead(), site.desk.dead()
+    dead, left = site.api.dead(), site.api.dead()
     answer = site.send(group(site, dead), f"/ui/dead-letters/{dead}/{action}", {"reason": "the scale is mended"})
     assert said in answer.text
     closed = letter(site, dead)
@@ -66,14 +66,14 @@ def test_one_is_acted_on_with_a_note(site: Site, action: str, status: str, said:
 
 
 def test_a_retry_begins_at_the_failed_step(site: Site) -> None:
-    dead = site.desk.dead()
+    dead = site.api.dead()
     site.send(group(site, dead), f"/ui/dead-letters/{dead}/retry")
-    it = site.desk.engine.get(letter(site, dead).instance_id)
+    it = site.api.engine.get(letter(site, dead).instance_id)
     assert (it.state, it.wake) == ("new", "work")
 
 
 def test_what_somebody_else_closed_meanwhile_is_left_alone(site: Site) -> None:
-    dead = site.desk.dead()
+    dead = site.api.dead()
     fields = site.form(group(site, dead), f"/ui/dead-letters/{dead}/discard")
     site.send(group(site, dead), f"/ui/dead-letters/{dead}/resolve", who="member")
     answer = site.browser().post(f"/ui/dead-letters/{dead}/discard", data=fields)
@@ -82,18 +82,18 @@ def test_what_somebody_else_closed_meanwhile_is_left_alone(site: Site) -> None:
 
 
 def test_all_of_a_group_are_retried_in_a_bulk_action(site: Site) -> None:
-    dead = [site.desk.dead() for _ in range(3)]
-    elsewhere = site.desk.dead(workspace="north")
+    dead = [site.api.dead() for _ in range(3)]
+    elsewhere = site.api.dead(workspace="north")
     page = site.send(group(site, dead[0]), "/ui/bulk", {"action": "retry", "reason": "mended"})
     assert page.url.path.startswith("/ui/bulk/")
-    site.desk.engine.bulk.step()
+    site.api.engine.bulk.step()
     assert {letter(site, one).status for one in dead} == {"retried"}
     assert letter(site, elsewhere).status == "open"
     assert "<b>3</b><span>retried</span>" in site.get(page.url.path).text
 
 
 def test_who_may_only_look_has_no_buttons_and_is_refused(site: Site) -> None:
-    dead = site.desk.dead()
+    dead = site.api.dead()
     for who in ("viewer", "reviewer"):
         page = site.get(group(site, dead), who).text
         assert "/retry" not in page
@@ -105,7 +105,7 @@ def test_who_may_only_look_has_no_buttons_and_is_refused(site: Site) -> None:
 
 
 def test_another_workspaces_letter_is_not_there(site: Site) -> None:
-    dead = site.desk.dead()
+    dead = site.api.dead()
     token = site.form("/ui/logout", "/ui/logout", "north-owner")["csrf"]
     for id in (dead, uuid4()):
         answer = site.browser("north-owner").post(f"/ui/dead-letters/{id}/discard", data={"csrf": token})
@@ -114,7 +114,7 @@ def test_another_workspaces_letter_is_not_there(site: Site) -> None:
 
 
 def test_a_form_without_its_token_or_for_something_else_is_refused(site: Site) -> None:
-    dead = site.desk.dead()
+    dead = site.api.dead()
     assert site.browser().post(f"/ui/dead-letters/{dead}/discard", data={}).status_code == 403
     token = site.form("/ui/logout", "/ui/logout")["csrf"]
     assert site.browser().post(f"/ui/dead-letters/{dead}/explode", data={"csrf": token}).status_code == 404
@@ -122,14 +122,14 @@ def test_a_form_without_its_token_or_for_something_else_is_refused(site: Site) -
 
 
 def test_hostile_errors_data_and_notes_are_shown_as_text(site: Site) -> None:
-    desk = site.desk
-    made = desk.new({"item": EVIL, "note": EVIL})
-    while not desk.engine.dead_letters.find():
-        for claim in desk.engine.claim(uuid4(), ["order"], 10):
-            desk.engine.finish([Result(claim, Fail(Broken(EVIL)))])
-        desk.clock.advance(timedelta(hours=24))
-        desk.engine.tick()
-    dead = desk.engine.dead_letters.find()[0].id
+    api = site.api
+    made = api.new({"item": EVIL, "note": EVIL})
+    while not api.engine.dead_letters.find():
+        for claim in api.engine.claim(uuid4(), ["order"], 10):
+            api.engine.finish([Result(claim, Fail(Broken(EVIL)))])
+        api.clock.advance(timedelta(hours=24))
+        api.engine.tick()
+    dead = api.engine.dead_letters.find()[0].id
     pages = [
         site.get("/ui/dead-letters").text,
         site.get(group(site, dead)).text,

@@ -11,7 +11,7 @@ BY = Actor(OWNER, "test")
 
 
 def halted(site: Site) -> list[str]:
-    return [one.machine for one in site.desk.engine.halts.all()]
+    return [one.machine for one in site.api.engine.halts.all()]
 
 
 def csrf(site: Site, who: str) -> str:
@@ -38,23 +38,23 @@ def test_one_machine_is_halted_with_who_and_why(site: Site) -> None:
 
 
 def test_halting_twice_says_who_was_first(site: Site) -> None:
-    site.desk.engine.halts.halt("order", actor=BY)
+    site.api.engine.halts.halt("order", actor=BY)
     fields = {"csrf": csrf(site, "owner"), "machine": "order", "back": "/ui/halt"}
     assert "already halted, by test" in site.browser().post("/ui/halt", data=fields).text
-    site.desk.engine.halts.resume("order", actor=BY)
+    site.api.engine.halts.resume("order", actor=BY)
     assert "not halted: nothing to resume" in site.browser().post("/ui/halt/resume", data=fields).text
 
 
 def test_a_form_that_comes_again_after_the_work_was_resumed_halts_nothing(site: Site) -> None:
     fields = {**site.form("/ui/halt", "/ui/halt"), "machine": "*"}
     site.browser().post("/ui/halt", data=fields)
-    site.desk.engine.halts.resume("*", actor=BY)
+    site.api.engine.halts.resume("*", actor=BY)
     site.browser().post("/ui/halt", data=fields)
     assert halted(site) == []
 
 
 def test_only_those_who_operate_the_installation_can_change_it(site: Site) -> None:
-    site.desk.engine.halts.halt("order", actor=BY)
+    site.api.engine.halts.halt("order", actor=BY)
     for who in ("viewer", "reviewer", "north-viewer", "north-owner"):
         page = site.get("/ui/halt", who)
         assert page.status_code == 200
@@ -80,7 +80,7 @@ def test_a_hostile_reason_is_shown_as_text(site: Site) -> None:
 
 
 def test_the_instance_says_that_its_machine_is_halted(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     site.send("/ui/halt", "/ui/halt", {"machine": "order", "reason": "a strike"})
     page = site.get(f"/ui/instances/{it}").text
     assert "All work of order is halted: owner stopped it" in page

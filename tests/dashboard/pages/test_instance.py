@@ -26,7 +26,7 @@ def path(id: UUID) -> str:
 
 
 def state(site: Site, id: UUID) -> str:
-    return site.desk.engine.get(id).state
+    return site.api.engine.get(id).state
 
 
 def events(page: str) -> set[str]:
@@ -42,7 +42,7 @@ def words(page: str) -> str:
 
 
 def test_it_is_there_for_its_workspace_and_for_nobody_else(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     for who in ("owner", "member", "reviewer", "viewer"):
         assert site.get(path(it), who).status_code == 200
     for who in ("north-owner", "north-viewer"):
@@ -51,7 +51,7 @@ def test_it_is_there_for_its_workspace_and_for_nobody_else(site: Site) -> None:
 
 
 def test_each_has_buttons_for_exactly_the_events_they_may_fire(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     may = {who: events(site.get(path(it), who).text) for who in ("owner", "member", "reviewer", "viewer")}
     assert may == {
         "owner": {"approve", "refuse", "destroy", "cancel"},
@@ -62,7 +62,7 @@ def test_each_has_buttons_for_exactly_the_events_they_may_fire(site: Site) -> No
 
 
 def test_pausing_is_for_members_and_forcing_for_owners(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     offered = {
         who: {act for act in ("pause", "force") if f'action="{path(it)}/{act}"' in site.get(path(it), who).text}
         for who in ("owner", "member", "viewer")
@@ -71,38 +71,38 @@ def test_pausing_is_for_members_and_forcing_for_owners(site: Site) -> None:
 
 
 def test_an_event_is_fired_with_its_fields_and_reason_and_the_page_says_so(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     answer = site.send(
         path(it), f"{path(it)}/fire", {"event": "approve", "f_note": "well done", "reason": "looks right"}
     )
     assert "Approve: now sent." in answer.text
-    found = site.desk.engine.get(it)
+    found = site.api.engine.get(it)
     assert (found.state, found.data["note"]) == ("sent", "well done")
-    assert site.desk.engine.history(it)[-1].payload["reason"] == "looks right"
+    assert site.api.engine.history(it)[-1].payload["reason"] == "looks right"
 
 
 def test_a_form_that_is_sent_twice_is_done_once(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     fields = {**site.form(path(it), f"{path(it)}/fire"), "event": "approve"}
     first, second = (site.browser().post(f"{path(it)}/fire", data=fields).text for _ in range(2))
     assert "now sent" in first
     assert "now sent" in second
-    assert [row.event for row in site.desk.engine.history(it)].count("approve") == 1
+    assert [row.event for row in site.api.engine.history(it)].count("approve") == 1
 
 
 @pytest.mark.parametrize("action", ["fire", "pause", "force"])
 def test_a_stale_page_changes_nothing_and_says_so(site: Site, action: str) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     fields = {**site.form(path(it), f"{path(it)}/{action}"), "event": "approve", "to": "sent", "reason": "x"}
-    site.desk.engine.fire(it, "refuse", actor=BY)
+    site.api.engine.fire(it, "refuse", actor=BY)
     answer = site.browser().post(f"{path(it)}/{action}", data=fields)
     assert "Nothing changed: the instance has moved to refused" in answer.text
-    assert (state(site, it), site.desk.engine.get(it).paused_at) == ("refused", None)
+    assert (state(site, it), site.api.engine.get(it).paused_at) == ("refused", None)
 
 
 @pytest.mark.parametrize("action", ["fire", "pause", "resume", "cancel", "force"])
 def test_a_form_without_its_token_is_refused_and_so_is_who_may_not(site: Site, action: str) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     fields = {"event": "approve", "to": "sent", "reason": "x"}
     assert site.browser().post(f"{path(it)}/{action}", data=fields).status_code == 403
     for who, status in (("viewer", 403), ("reviewer", 403), ("north-owner", 404)):
@@ -113,17 +113,17 @@ def test_a_form_without_its_token_is_refused_and_so_is_who_may_not(site: Site, a
 
 
 def test_it_is_paused_until_a_moment_resumed_and_cancelled(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     site.send(path(it), f"{path(it)}/pause", {"reason": "a strike", "until": "2099-01-01T10:00"})
-    paused = site.desk.engine.get(it)
+    paused = site.api.engine.get(it)
     assert paused.paused_at is not None
     assert paused.wake == "resume"
     site.send(path(it), f"{path(it)}/resume")
-    assert site.desk.engine.get(it).paused_at is None
+    assert site.api.engine.get(it).paused_at is None
 
 
 def test_it_is_cancelled_along_the_declared_way(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     token = site.form("/ui/logout", "/ui/logout", "member")["csrf"]
     answer = site.browser("member").post(f"{path(it)}/cancel", data={"csrf": token, "back": path(it)})
     assert "It is now cancelled." in answer.text
@@ -131,13 +131,13 @@ def test_it_is_cancelled_along_the_declared_way(site: Site) -> None:
 
 
 def test_a_moment_that_is_none_is_refused(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     assert site.send(path(it), f"{path(it)}/pause", {"until": "soon"}).status_code == 422
-    assert site.desk.engine.get(it).paused_at is None
+    assert site.api.engine.get(it).paused_at is None
 
 
 def test_an_owner_forces_it_with_a_reason(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     assert site.send(path(it), f"{path(it)}/force", {"to": "sent", "reason": " "}).status_code == 422
     assert "Forced: now sent." in site.send(path(it), f"{path(it)}/force", {"to": "sent", "reason": "by hand"}).text
     assert "forced by owner" in words(site.get(path(it)).text)
@@ -147,8 +147,8 @@ def test_an_owner_forces_it_with_a_reason(site: Site) -> None:
 
 
 def test_it_says_why_it_waits_who_may_act_and_what_happens_by_itself(site: Site) -> None:
-    it = site.desk.asked().id
-    site.desk.clock.advance(timedelta(hours=2))
+    it = site.api.asked().id
+    site.api.clock.advance(timedelta(hours=2))
     told = words(site.get(path(it)).text)
     assert "It waits for a person to approve it, for 2 h" in told
     assert "Possible actions you: approve, " in told
@@ -157,7 +157,7 @@ def test_it_says_why_it_waits_who_may_act_and_what_happens_by_itself(site: Site)
 
 
 def test_the_timeline_has_what_happened_and_what_comes(site: Site) -> None:
-    it = site.desk.asked({"item": "coffee"}).id
+    it = site.api.asked({"item": "coffee"}).id
     told = words(site.get(path(it)).text)
     for part in ("new created by the system", "+ is item: coffee", "asked checked, by a worker", "Today"):
         assert part in told, part
@@ -165,9 +165,9 @@ def test_the_timeline_has_what_happened_and_what_comes(site: Site) -> None:
 
 
 def test_a_failure_is_in_the_timeline_with_where_and_how_it_goes_on(site: Site) -> None:
-    it = site.desk.new()
-    [claim] = site.desk.engine.claim(uuid4(), ["order"], 1)
-    site.desk.engine.finish([Result(claim, Fail(Broken("the scale is broken")))])
+    it = site.api.new()
+    [claim] = site.api.engine.claim(uuid4(), ["order"], 1)
+    site.api.engine.finish([Result(claim, Fail(Broken("the scale is broken")))])
     told = words(site.get(path(it)).text)
     assert "new failed" in told
     assert "Broken: the scale is broken" in told
@@ -175,10 +175,10 @@ def test_a_failure_is_in_the_timeline_with_where_and_how_it_goes_on(site: Site) 
 
 
 def test_a_long_history_comes_in_pages(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     for _ in range(70):
-        site.desk.engine.pause(it, actor=BY)
-        site.desk.engine.resume(it, actor=BY)
+        site.api.engine.pause(it, actor=BY)
+        site.api.engine.resume(it, actor=BY)
     keys: list[int] = []
     url: str | None = path(it)
     while url:
@@ -190,7 +190,7 @@ def test_a_long_history_comes_in_pages(site: Site) -> None:
 
 
 def test_secrets_in_the_data_are_hidden_in_every_tab(site: Site) -> None:
-    it = site.desk.asked({"api_key": "very-secret-value"}).id
+    it = site.api.asked({"api_key": "very-secret-value"}).id
     for tab in ("timeline", "data", "artifacts", "effects", "family", "messages", "nothing-like-that"):
         page = site.get(f"{path(it)}?tab={tab}")
         assert page.status_code == 200
@@ -199,12 +199,12 @@ def test_secrets_in_the_data_are_hidden_in_every_tab(site: Site) -> None:
 
 
 def test_hostile_text_is_shown_as_text_in_every_tab(site: Site) -> None:
-    desk = site.desk
-    it = desk.asked({"item": EVIL, "note": EVIL}, key=EVIL[:90], labels={EVIL: EVIL}).id
-    desk.engine.pause(it, actor=BY, reason=EVIL)
-    desk.engine.keep_artifact(it, "evil<b>.html", EVIL.encode(), media_type="text/html")
-    desk.engine.keep_artifact(it, EVIL, EVIL.encode(), media_type="text/plain")
-    desk.engine.outbox.put("mail", EVIL, EVIL, {}, instance_id=it, workspace="default")
+    api = site.api
+    it = api.asked({"item": EVIL, "note": EVIL}, key=EVIL[:90], labels={EVIL: EVIL}).id
+    api.engine.pause(it, actor=BY, reason=EVIL)
+    api.engine.keep_artifact(it, "evil<b>.html", EVIL.encode(), media_type="text/html")
+    api.engine.keep_artifact(it, EVIL, EVIL.encode(), media_type="text/plain")
+    api.engine.outbox.put("mail", EVIL, EVIL, {}, instance_id=it, workspace="default")
     for tab in ("timeline", "data", "artifacts", "effects", "family", "messages"):
         page = site.get(f"{path(it)}?tab={tab}").text
         assert EVIL[-7:] in page, tab
@@ -213,26 +213,26 @@ def test_hostile_text_is_shown_as_text_in_every_tab(site: Site) -> None:
 
 
 def test_its_chain_is_verified_on_demand(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     assert "chain verified" not in site.get(path(it)).text
     assert "chain verified" in site.get(f"{path(it)}?verify=1").text
     change = sa.update(t.instance).where(t.instance.c.id == it).values(state="sent")
-    site.desk.engine.store.write(lambda conn: conn.execute(change))
+    site.api.engine.store.write(lambda conn: conn.execute(change))
     assert "chain broken" in site.get(f"{path(it)}?verify=1").text
 
 
 def test_its_family_is_a_tree(site: Site) -> None:
-    dead = site.desk.dead()
-    it = site.desk.engine.dead_letters.get(dead).instance_id
-    site.desk.engine.force(it, "refused", actor=BY, reason="x")
-    again = site.desk.engine.dead_letters.retry(dead, actor=BY).id
+    dead = site.api.dead()
+    it = site.api.engine.dead_letters.get(dead).instance_id
+    site.api.engine.force(it, "refused", actor=BY, reason="x")
+    again = site.api.engine.dead_letters.retry(dead, actor=BY).id
     page = site.get(f"{path(again)}?tab=family").text
     assert page.index(f'data-key="{it}" class="deep-0"') < page.index(f'data-key="{again}" class="deep-1"')
 
 
 def test_its_messages_and_effects_are_listed(site: Site) -> None:
-    it = site.desk.asked().id
-    site.desk.engine.outbox.put("mail", "ann@example.org", "A reminder", {}, instance_id=it, workspace="default")
+    it = site.api.asked().id
+    site.api.engine.outbox.put("mail", "ann@example.org", "A reminder", {}, instance_id=it, workspace="default")
     assert "ann@example.org" in site.get(f"{path(it)}?tab=messages").text
     assert "No effects." in site.get(f"{path(it)}?tab=effects").text
 
@@ -241,9 +241,9 @@ def test_its_messages_and_effects_are_listed(site: Site) -> None:
 
 
 def test_html_is_cleaned_and_shown_in_a_sandbox(site: Site) -> None:
-    it = site.desk.asked().id
+    it = site.api.asked().id
     content = b"<h1>Offer</h1><script>alert(1)</script><a href='javascript:x'>go</a><img src=//evil onerror=x>"
-    site.desk.engine.keep_artifact(it, "offer.html", content, media_type="text/html")
+    site.api.engine.keep_artifact(it, "offer.html", content, media_type="text/html")
     page = site.get(f"{path(it)}?tab=artifacts").text
     assert 'sandbox=""' in page
     assert "&lt;h1&gt;Offer&lt;/h1&gt;" in page
@@ -263,8 +263,8 @@ def test_html_is_cleaned_and_shown_in_a_sandbox(site: Site) -> None:
 def test_the_content_is_served_so_that_nothing_in_it_runs(
     site: Site, media_type: str, kind: str, disposition: str
 ) -> None:
-    it = site.desk.asked().id
-    digest = site.desk.engine.keep_artifact(it, "a b", b"<svg onload=x>", media_type=media_type)
+    it = site.api.asked().id
+    digest = site.api.engine.keep_artifact(it, "a b", b"<svg onload=x>", media_type=media_type)
     answer = site.get(f"{path(it)}/artifacts/{digest}")
     assert answer.headers["content-type"] == kind
     assert answer.headers["content-disposition"] == f"{disposition}; filename*=UTF-8''a%20b"
@@ -272,12 +272,12 @@ def test_the_content_is_served_so_that_nothing_in_it_runs(
     assert len(answer.headers.get_list("content-security-policy")) == 1
     assert answer.headers["x-frame-options"] == "SAMEORIGIN"
     assert site.get(f"{path(it)}/artifacts/{digest}", "north-owner").status_code == 404
-    other = site.desk.asked().id
+    other = site.api.asked().id
     assert site.get(f"{path(other)}/artifacts/{digest}").status_code == 404
 
 
 def test_every_other_page_cannot_be_framed(site: Site) -> None:
-    headers = site.get(path(site.desk.asked().id)).headers
+    headers = site.get(path(site.api.asked().id)).headers
     assert headers["x-frame-options"] == "DENY"
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
@@ -305,7 +305,7 @@ def test_changes_go_down_to_the_fields_inside_and_hide_secrets() -> None:
 
 
 def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     asked = Question(it, "default", "ann", None, "read_terms", "v1", "strong", "anthropic", "some-model", 1, "h", None)
     told = (
         Ended("some-model", input_tokens=1234, output_tokens=56, cost=12_300_000, took=2_000_000),
@@ -313,7 +313,7 @@ def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(s
         Ended("some-model", attempt=2, error_type="ModelTimeout", error=f"{EVIL} no answer"),
         Ended("rules", input_tokens=0, output_tokens=0, cost=0),
     )
-    site.desk.engine.write(lambda unit: [note(unit, None, asked, one) for one in told])
+    site.api.engine.write(lambda unit: [note(unit, None, asked, one) for one in told])
     page = site.get(f"/ui/instances/{it}?tab=ai").text
     shown = words(page)
     for text in ("AI calls 4", "read terms", "for ann", "some-model strong", "1,234, 56", "$0.0123", "2.0 s"):
@@ -325,4 +325,4 @@ def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(s
 
 
 def test_an_instance_for_which_no_model_was_asked_has_no_tab_for_it(site: Site) -> None:
-    assert "AI calls" not in site.get(f"/ui/instances/{site.desk.new()}").text
+    assert "AI calls" not in site.get(f"/ui/instances/{site.api.new()}").text

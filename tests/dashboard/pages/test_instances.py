@@ -25,7 +25,7 @@ def shown(site: Site, query: str = "", who: str = "owner") -> list[str]:
 
 
 def test_each_sees_the_instances_of_their_own_workspaces(site: Site) -> None:
-    mine, theirs = site.desk.new(), site.desk.new(workspace="north")
+    mine, theirs = site.api.new(), site.api.new(workspace="north")
     for who in ("owner", "member", "reviewer", "viewer"):
         assert shown(site, who=who) == [str(mine)]
     assert shown(site, who="north-viewer") == [str(theirs)]
@@ -33,9 +33,9 @@ def test_each_sees_the_instances_of_their_own_workspaces(site: Site) -> None:
 
 
 def test_filters_narrow_it_down(site: Site) -> None:
-    asked = site.desk.asked({"item": "coffee"}, labels={"shop": "north"}).id
-    plain = site.desk.new({"item": "tea"})
-    site.desk.engine.pause(plain, actor=BY)
+    asked = site.api.asked({"item": "coffee"}, labels={"shop": "north"}).id
+    plain = site.api.new({"item": "tea"})
+    site.api.engine.pause(plain, actor=BY)
     for query, found in {
         "?machine=order": [plain, asked],
         "?machine=order&state=asked": [asked],
@@ -49,16 +49,16 @@ def test_filters_narrow_it_down(site: Site) -> None:
         "?error=Broken": [],
     }.items():
         assert shown(site, query) == [str(one) for one in found], query
-    site.desk.clock.advance(timedelta(hours=2))
+    site.api.clock.advance(timedelta(hours=2))
     assert len(shown(site, "?age=3600")) == 2
 
 
 def test_it_can_be_sorted_by_age_and_by_the_time_in_its_state(site: Site) -> None:
-    first = site.desk.new()
-    site.desk.clock.advance(timedelta(hours=1))
-    second = site.desk.asked().id
-    site.desk.clock.advance(timedelta(hours=1))
-    third = site.desk.asked().id
+    first = site.api.new()
+    site.api.clock.advance(timedelta(hours=1))
+    second = site.api.asked().id
+    site.api.clock.advance(timedelta(hours=1))
+    third = site.api.asked().id
     assert shown(site) == [str(third), str(second), str(first)]
     assert shown(site, "?sort=oldest") == [str(first), str(second), str(third)]
     assert shown(site, "?sort=longest&machine=order&state=asked") == [str(second), str(third)]
@@ -69,15 +69,15 @@ def test_it_can_be_sorted_by_age_and_by_the_time_in_its_state(site: Site) -> Non
 def test_where_too_many_are_in_a_state_they_are_not_sorted_by_the_time_in_it(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.desk.new()
-    site.desk.new()
+    site.api.new()
+    site.api.new()
     monkeypatch.setattr(listing, "MOST_SORTED", 1)
     assert "at most 5,000" in site.get("/ui/instances?sort=longest&machine=order&state=new").text
 
 
 @pytest.mark.parametrize("sort", ["", "oldest", "longest"])
 def test_pages_follow_each_other_without_a_gap(site: Site, sort: str) -> None:
-    made = {str(site.desk.new()) for _ in range(120)}
+    made = {str(site.api.new()) for _ in range(120)}
     seen: list[str] = []
     url: str | None = f"/ui/instances?sort={sort}&machine=order&state=new"
     while url:
@@ -90,9 +90,9 @@ def test_pages_follow_each_other_without_a_gap(site: Site, sort: str) -> None:
 
 
 def test_whoever_searches_for_an_id_comes_to_the_instance(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     assert site.get(f"/ui/instances?text={it}").url.path == f"/ui/instances/{it}"
-    elsewhere = site.desk.new(workspace="north")
+    elsewhere = site.api.new(workspace="north")
     assert site.get(f"/ui/instances?text={elsewhere}").url.path == "/ui/instances"
 
 
@@ -104,7 +104,7 @@ def test_what_makes_no_sense_is_refused_in_words(site: Site, query: str) -> None
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
-    site.desk.new({"item": EVIL, "note": EVIL}, key=EVIL[:100], labels={EVIL: EVIL})
+    site.api.new({"item": EVIL, "note": EVIL}, key=EVIL[:100], labels={EVIL: EVIL})
     page = site.get(f"/ui/instances?text={'{{7*7}}'}&label=")
     assert "&lt;script&gt;" in page.text
     for part in ("<script>alert", "<img src=x", '"><img'):
@@ -117,8 +117,8 @@ def test_hostile_text_is_shown_as_text(site: Site) -> None:
 
 
 def test_the_list_is_saved_as_csv_with_the_same_filter(site: Site) -> None:
-    site.desk.new({"item": "tea"})
-    asked = site.desk.asked({"item": "coffee", "api_key": "very-secret-value"}, key="=1+1").id
+    site.api.new({"item": "tea"})
+    asked = site.api.asked({"item": "coffee", "api_key": "very-secret-value"}, key="=1+1").id
     answer = site.get("/ui/instances.csv?state=asked&machine=order")
     assert answer.headers["content-disposition"] == 'attachment; filename="instances.csv"'
     [row] = csv.DictReader(io.StringIO(answer.text))
@@ -129,8 +129,8 @@ def test_the_list_is_saved_as_csv_with_the_same_filter(site: Site) -> None:
 
 def test_the_list_is_saved_as_json_page_by_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interlock.dashboard.pages.instances.SAVED_AT_ONCE", 2)
-    made = [str(site.desk.new()) for _ in range(5)]
-    site.desk.new(workspace="north")
+    made = [str(site.api.new()) for _ in range(5)]
+    site.api.new(workspace="north")
     assert [one["id"] for one in site.get("/ui/instances.json").json()] == made[::-1]
     assert site.get("/ui/instances.json?text=nothing-has-this").json() == []
 
@@ -149,68 +149,68 @@ def test_no_cell_is_run_by_a_spreadsheet(text: str) -> None:
 
 
 def paused(site: Site, *ids: UUID) -> list[bool]:
-    return [site.desk.engine.get(one).paused_at is not None for one in ids]
+    return [site.api.engine.get(one).paused_at is not None for one in ids]
 
 
 def test_some_are_chosen_previewed_and_done_with_their_reason(site: Site) -> None:
-    one, two, left = site.desk.new(), site.desk.new(), site.desk.new()
+    one, two, left = site.api.new(), site.api.new(), site.api.new()
     preview = f"/ui/bulk/new?action=pause&which=ticked&id={one}&id={two}"
     assert "Pause: 2 instances?" in site.get(preview).text
     assert paused(site, one, two) == [False, False]
     answer = site.send(preview, "/ui/bulk", {"id": [str(one), str(two)], "reason": "stocktaking"})
     assert "2 paused." in answer.text
     assert paused(site, one, two, left) == [True, True, False]
-    assert site.desk.engine.history(one)[-1].payload["reason"] == "stocktaking"
+    assert site.api.engine.history(one)[-1].payload["reason"] == "stocktaking"
 
 
 def test_one_that_is_refused_does_not_hold_up_the_others(site: Site) -> None:
-    done = site.desk.asked().id
-    site.desk.engine.fire(done, "approve", actor=BY)
-    open_ = site.desk.asked().id
+    done = site.api.asked().id
+    site.api.engine.fire(done, "approve", actor=BY)
+    open_ = site.api.asked().id
     preview = f"/ui/bulk/new?action=fire&id={done}&id={open_}"
     answer = site.send(preview, "/ui/bulk", {"id": [str(done), str(open_)], "event": "refuse"})
     assert "1 moved. 1 refused" in answer.text
-    assert site.desk.engine.get(open_).state == "refused"
+    assert site.api.engine.get(open_).state == "refused"
 
 
 def test_all_that_match_are_done_in_batches_with_progress(site: Site) -> None:
-    matching = [site.desk.asked({"item": "tea"}).id for _ in range(3)]
-    other = site.desk.new()
+    matching = [site.api.asked({"item": "tea"}).id for _ in range(3)]
+    other = site.api.new()
     preview = "/ui/bulk/new?action=cancel&which=all&machine=order&state=asked"
     assert "Cancel: 3 instances?" in site.get(preview).text
     page = site.send(preview, "/ui/bulk", {"reason": "closed"})
     assert page.url.path.startswith("/ui/bulk/")
     assert "running" in page.text
     assert "data-moving" in page.text
-    site.desk.engine.bulk.step()
+    site.api.engine.bulk.step()
     done = site.get(page.url.path).text
     assert "data-moving" not in done
     assert "<b>3</b><span>cancelled</span>" in done
-    assert {site.desk.engine.get(one).state for one in matching} == {"cancelled"}
-    assert site.desk.engine.get(other).state == "new"
+    assert {site.api.engine.get(one).state for one in matching} == {"cancelled"}
+    assert site.api.engine.get(other).state == "new"
     assert page.url.path in site.get("/ui/bulk").text
 
 
 def test_a_bulk_action_can_be_stopped(site: Site) -> None:
-    site.desk.new()
+    site.api.new()
     page = site.send("/ui/bulk/new?action=pause&which=all&machine=order", "/ui/bulk")
     path = page.url.path
     assert "Stopped after 0" in site.send(path, f"{path}/stop").text
-    assert site.desk.engine.bulk.step() is None
+    assert site.api.engine.bulk.step() is None
     assert "stopped" in site.get(path).text
 
 
 def test_a_form_that_is_sent_twice_starts_one_bulk_action(site: Site) -> None:
-    site.desk.new()
+    site.api.new()
     preview = "/ui/bulk/new?action=pause&which=all&machine=order"
     fields = site.form(preview, "/ui/bulk")
     first, second = (site.browser().post("/ui/bulk", data=fields).url.path for _ in range(2))
     assert first == second
-    assert len(site.desk.engine.bulk.page().bulks) == 1
+    assert len(site.api.engine.bulk.page().bulks) == 1
 
 
 def test_everything_at_once_is_never_taken(site: Site) -> None:
-    site.desk.new()
+    site.api.new()
     assert '<option value="all">' not in site.get("/ui/instances").text
     assert '<option value="all">' in site.get("/ui/instances?machine=order").text
     assert site.get("/ui/bulk/new?action=pause&which=all").status_code == 422
@@ -219,7 +219,7 @@ def test_everything_at_once_is_never_taken(site: Site) -> None:
 
 
 def test_a_viewer_is_offered_nothing_and_can_do_nothing(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     assert "Preview…" not in site.get("/ui/instances", "viewer").text
     assert site.get(f"/ui/bulk/new?action=pause&id={it}", "viewer").status_code == 403
     fields = site.form(f"/ui/bulk/new?action=pause&id={it}", "/ui/bulk")
@@ -229,8 +229,8 @@ def test_a_viewer_is_offered_nothing_and_can_do_nothing(site: Site) -> None:
 
 
 def test_another_workspaces_instances_and_bulk_actions_are_not_there(site: Site) -> None:
-    theirs = site.desk.new(workspace="north")
-    mine = site.desk.new()
+    theirs = site.api.new(workspace="north")
+    mine = site.api.new()
     assert str(theirs) not in site.get(f"/ui/bulk/new?action=pause&id={theirs}&id={mine}").text
     answer = site.send(f"/ui/bulk/new?action=pause&id={mine}", "/ui/bulk", {"id": [str(theirs)]})
     assert answer.status_code == 404
@@ -241,7 +241,7 @@ def test_another_workspaces_instances_and_bulk_actions_are_not_there(site: Site)
 
 
 def test_a_form_without_its_token_is_refused(site: Site) -> None:
-    it = site.desk.new()
+    it = site.api.new()
     fields = {**site.form(f"/ui/bulk/new?action=pause&id={it}", "/ui/bulk"), "csrf": "wrong", "id": str(it)}
     assert site.browser().post("/ui/bulk", data=fields).status_code == 403
     assert paused(site, it) == [False]

@@ -26,7 +26,7 @@ from tests.support.site import EVIL, Site
 
 
 def page(site: Site, who: str = "owner", query: str = "") -> str:
-    roll_all(site.desk.engine)
+    roll_all(site.api.engine)
     answer = site.get(f"/ui/machines/order{query}", who)
     assert answer.status_code == 200
     text: str = answer.text
@@ -49,11 +49,11 @@ def row(text: str, state: str) -> str:
 def quick(site: Site, times: int = 10) -> None:
     """Several that pass through their states in two seconds each."""
     for _ in range(times):
-        made = site.desk.new()
-        site.desk.clock.advance(timedelta(seconds=2))
-        site.desk._work(made, Go("asked"))
-        site.desk.clock.advance(timedelta(seconds=2))
-        site.desk.engine.fire(made, "approve", actor=BY)
+        made = site.api.new()
+        site.api.clock.advance(timedelta(seconds=2))
+        site.api._work(made, Go("asked"))
+        site.api.clock.advance(timedelta(seconds=2))
+        site.api.engine.fire(made, "approve", actor=BY)
 
 
 # -- who sees it
@@ -72,7 +72,7 @@ def test_an_unknown_machine_is_not_found(site: Site, name: str) -> None:
 
 
 def test_what_another_workspace_has_is_not_counted(site: Site) -> None:
-    site.desk.asked(workspace="north")
+    site.api.asked(workspace="north")
     assert nodes(page(site, "viewer"))["asked"] == "asked, needs a person: 0 now"
     assert nodes(page(site, "north-viewer"))["asked"].startswith("asked, needs a person: 1 now")
     assert "version 1" in page(site, "viewer")
@@ -84,7 +84,7 @@ def test_what_another_workspace_has_is_not_counted(site: Site) -> None:
 
 def test_each_state_is_a_link_to_its_instances_with_how_many_and_how_long_usually(site: Site) -> None:
     quick(site)
-    site.desk.new()
+    site.api.new()
     text = page(site)
     assert nodes(text) == {
         "new": "new, working: 1 now, usually 1.5 s",
@@ -98,8 +98,8 @@ def test_each_state_is_a_link_to_its_instances_with_how_many_and_how_long_usuall
 
 def test_a_state_shows_its_number_the_usual_time_and_its_oldest(site: Site) -> None:
     quick(site)
-    made = site.desk.asked()
-    site.desk.clock.advance(timedelta(seconds=30))
+    made = site.api.asked()
+    site.api.clock.advance(timedelta(seconds=30))
     cells = [html.unescape(re.sub(r"<.*?>", "", cell)) for cell in re.findall(r"<td.*?</td>", row(page(site), "asked"))]
     assert cells == ["asked", "1", "1.5 s", "1.9 s", "30 s"]
     assert f'href="/ui/instances/{made.id}"' in row(page(site), "asked")
@@ -108,10 +108,10 @@ def test_a_state_shows_its_number_the_usual_time_and_its_oldest(site: Site) -> N
 
 def test_one_that_is_there_much_longer_than_usual_stands_out_in_words(site: Site) -> None:
     quick(site)
-    site.desk.asked(key="forgotten")
-    site.desk.clock.advance(timedelta(seconds=59))
+    site.api.asked(key="forgotten")
+    site.api.clock.advance(timedelta(seconds=59))
     assert "stuck" not in page(site)
-    site.desk.clock.advance(timedelta(hours=2))
+    site.api.clock.advance(timedelta(hours=2))
     text = page(site)
     told = html.unescape(re.sub(r"<.*?>", "", text))
     assert "forgotten has been in asked for 2 h, longer than usual: 90 % leave within 1.9 s." in told
@@ -121,18 +121,18 @@ def test_one_that_is_there_much_longer_than_usual_stands_out_in_words(site: Site
 
 
 def test_without_a_past_nothing_is_called_stuck(site: Site) -> None:
-    site.desk.new()
-    site.desk.clock.advance(timedelta(days=2))
+    site.api.new()
+    site.api.clock.advance(timedelta(days=2))
     assert "stuck" not in page(site)
 
 
 def test_a_state_that_only_an_older_version_has_is_in_the_table(site: Site) -> None:
-    made = site.desk.new()
+    made = site.api.new()
     move = sa.update(t.instance).where(t.instance.c.id == made).values(state="gone_by")
-    site.desk.engine.write(lambda unit: unit.conn.execute(move))
-    roll_all(site.desk.engine)
+    site.api.engine.write(lambda unit: unit.conn.execute(move))
+    roll_all(site.api.engine)
     count = {"workspace": "default", "machine": "order", "state": "gone_by", "n": 1}
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.state_count).values(count)))
+    site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(s.state_count).values(count)))
     assert "of an older version" in row(page(site), "gone_by")
 
 
@@ -149,18 +149,18 @@ def test_transitions_say_who_may_fire_them(site: Site) -> None:
     assert ["asked", "refused", "refuse", "the system, a person", ""] in rows
     assert ["asked", "sent", "report", "an agent", ""] in rows
     assert ["asked", "cancelled", "destroy", "an owner", ""] in rows
-    assert len(rows) == len(site.desk.engine.registry["order"].edges)
+    assert len(rows) == len(site.api.engine.registry["order"].edges)
 
 
 def test_versions_that_are_under_way_are_listed(site: Site) -> None:
-    site.desk.new()
+    site.api.new()
     old = {
         "machine": "order",
         "version": 7,
         "digest": "x",
-        "spec": json.dumps(site.desk.engine.registry["order"].spec()),
+        "spec": json.dumps(site.api.engine.registry["order"].spec()),
     }
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(t.definition).values(**old, registered_at=1)))
+    site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(t.definition).values(**old, registered_at=1)))
     text = page(site)
     assert re.findall(r"<dt>version (\d+)", text) == ["7", "1"]
     assert re.findall(r'<dd>.*?<span class="num">(\d+)</span></dd>', text) == ["0", "1"]
@@ -175,18 +175,18 @@ def test_the_window_of_the_plots_is_part_of_the_address(site: Site) -> None:
 
 def test_a_machine_that_stands_still_says_who_stopped_it(site: Site) -> None:
     halt = {"machine": "order", "actor": "user:ann", "reason": "", "at": 1}
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(halt)))
+    site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(halt)))
     assert "Halted by ann." in page(site)
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
     quick(site)
-    made = site.desk.asked()
-    site.desk.clock.advance(timedelta(hours=2))
+    made = site.api.asked()
+    site.api.clock.advance(timedelta(hours=2))
     evil = sa.update(t.instance).where(t.instance.c.id == made.id).values(key=EVIL)
-    site.desk.engine.write(lambda unit: unit.conn.execute(evil))
+    site.api.engine.write(lambda unit: unit.conn.execute(evil))
     halt = {"machine": "order", "actor": "user:<script>x</script>", "reason": EVIL, "at": 1}
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(halt)))
+    site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(halt)))
     text = page(site)
     assert "<script>x" not in text
     assert "<script>alert" not in text
@@ -204,8 +204,8 @@ def test_the_page_has_no_style_and_no_script_in_it(site: Site) -> None:
 
 
 def test_the_picture_of_an_instance_shows_where_it_was_is_and_can_go(site: Site) -> None:
-    engine = site.desk.engine
-    made = site.desk.asked()
+    engine = site.api.engine
+    made = site.api.asked()
     drawn = diagram.for_instance(engine.registry["order"], engine.history(made.id), engine.get(made.id))
     classes = {node.name: node.classes for node in drawn.nodes}
     assert classes == {"new": "n-work", "asked": "n-person here", "sent": "off", "refused": "off", "cancelled": "off"}

@@ -20,7 +20,7 @@ from tests.support.site import EVIL, Site
 
 
 def page(site: Site, who: str = "owner", query: str = "") -> str:
-    roll_all(site.desk.engine)
+    roll_all(site.api.engine)
     answer = site.get(f"/ui{query}", who)
     assert answer.status_code == 200
     text: str = answer.text
@@ -39,7 +39,7 @@ def links(text: str) -> dict[str, str]:
 
 
 def alert(site: Site, sentence: str, machine: str | None = "order") -> None:
-    now: Micros = site.desk.clock.now()
+    now: Micros = site.api.clock.now()
     row = {
         "id": uuid4(),
         "rule": "r",
@@ -52,7 +52,7 @@ def alert(site: Site, sentence: str, machine: str | None = "order") -> None:
         "seen_at": now,
         "notices": 1,
     }
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.alert).values(row)))
+    site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(s.alert).values(row)))
 
 
 # -- who sees it
@@ -70,8 +70,8 @@ def test_whoever_is_not_logged_in_is_sent_to_the_login(site: Site) -> None:
 
 
 def test_another_workspace_is_not_in_the_numbers_nor_in_the_lists(site: Site) -> None:
-    site.desk.asked(key="key-of-ours")
-    site.desk.asked(workspace="north", key="key-of-theirs")
+    site.api.asked(key="key-of-ours")
+    site.api.asked(workspace="north", key="key-of-theirs")
     assert figures(page(site, "viewer"))["Unfinished"] == "1"
     assert "key-of-theirs" not in page(site, "viewer")
     assert "key-of-ours" not in page(site, "north-owner")
@@ -96,10 +96,10 @@ def test_figures_lead_to_where_one_acts(site: Site) -> None:
 
 
 def test_the_figures_are_those_of_the_last_day(site: Site) -> None:
-    sent, refused = site.desk.asked(), site.desk.asked()
-    site.desk.engine.fire(sent.id, "approve", actor=BY)
-    site.desk.engine.fire(refused.id, "refuse", actor=BY)
-    site.desk.asked()
+    sent, refused = site.api.asked(), site.api.asked()
+    site.api.engine.fire(sent.id, "approve", actor=BY)
+    site.api.engine.fire(refused.id, "refuse", actor=BY)
+    site.api.asked()
     found = figures(page(site))
     assert found["Unfinished"] == "1"
     assert found["Finished in 24 h"] == "2"
@@ -110,7 +110,7 @@ def test_the_figures_are_those_of_the_last_day(site: Site) -> None:
 
 
 def test_a_dead_letter_is_counted_with_its_failed_attempts(site: Site) -> None:
-    site.desk.dead()
+    site.api.dead()
     found = figures(page(site))
     assert found["Dead letters"] == "1"
     row = re.search(r'<tr data-key="order">.*?</tr>', page(site), re.DOTALL)
@@ -119,8 +119,8 @@ def test_a_dead_letter_is_counted_with_its_failed_attempts(site: Site) -> None:
 
 
 def test_a_machine_is_a_line_with_its_kinds_and_what_is_there_longest(site: Site) -> None:
-    made = site.desk.asked(key="slow one")
-    site.desk.clock.advance(timedelta(hours=3, minutes=5))
+    made = site.api.asked(key="slow one")
+    site.api.clock.advance(timedelta(hours=3, minutes=5))
     row = re.search(r'<tr data-key="order">.*?</tr>', page(site), re.DOTALL)
     assert row is not None
     assert '<a href="/ui/machines/order">' in row[0]
@@ -130,10 +130,10 @@ def test_a_machine_is_a_line_with_its_kinds_and_what_is_there_longest(site: Site
 
 
 def test_what_waits_longest_comes_first_and_says_for_what(site: Site) -> None:
-    site.desk.asked(key="early")
-    site.desk.clock.advance(timedelta(hours=1))
-    site.desk.new(key="late")
-    site.desk.clock.advance(timedelta(minutes=1))
+    site.api.asked(key="early")
+    site.api.clock.advance(timedelta(hours=1))
+    site.api.new(key="late")
+    site.api.clock.advance(timedelta(minutes=1))
     rows = re.findall(r"<tr data-key=\"[0-9a-f-]{36}\">.*?</tr>", page(site), re.DOTALL)
     assert ["early" in rows[0], "a person to approve it" in rows[0], "1 h 1 min" in rows[0]] == [True] * 3
     assert ["late" in rows[1], "a worker" in rows[1]] == [True] * 2
@@ -159,8 +159,8 @@ def test_the_window_of_the_plots_is_part_of_the_address(site: Site, query: str, 
 
 
 def test_what_finished_is_in_the_column_of_its_hour(site: Site) -> None:
-    site.desk.engine.fire(site.desk.asked().id, "approve", actor=BY)
-    site.desk.clock.advance(timedelta(hours=2))
+    site.api.engine.fire(site.api.asked().id, "approve", actor=BY)
+    site.api.clock.advance(timedelta(hours=2))
     titles = re.findall(r"<title>(\d\d:00 to \d\d:00 UTC: \d+ finished)</title>", page(site))
     assert [title.endswith(": 1 finished") for title in titles][-3:] == [True, False, False]
     assert sum(title.endswith(": 1 finished") for title in titles) == 1
@@ -178,9 +178,9 @@ def test_an_open_alert_stands_on_top_in_words_for_operators_only(site: Site) -> 
 
 
 def test_a_machine_that_stands_still_is_marked(site: Site) -> None:
-    now = site.desk.clock.now()
+    now = site.api.clock.now()
     row = {"machine": "order", "actor": "user:ann", "reason": "", "at": now}
-    site.desk.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(row)))
+    site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(row)))
     assert re.search(r'<tr data-key="order"><td>.*?<span class="pill person">halted</span>', page(site)) is not None
 
 
@@ -188,9 +188,9 @@ def test_a_machine_that_stands_still_is_marked(site: Site) -> None:
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
-    made = site.desk.asked({"note": EVIL})
+    made = site.api.asked({"note": EVIL})
     evil = sa.update(t.instance).where(t.instance.c.id == made.id).values(key=EVIL)
-    site.desk.engine.write(lambda unit: unit.conn.execute(evil))
+    site.api.engine.write(lambda unit: unit.conn.execute(evil))
     alert(site, f"x{EVIL}")
     text = page(site)
     assert "<script>alert" not in text
@@ -201,7 +201,7 @@ def test_hostile_text_is_shown_as_text(site: Site) -> None:
 def test_the_name_of_whoever_looks_after_an_alert_is_text(site: Site) -> None:
     alert(site, "no worker is alive", None)
     who = str(Actor(OWNER, "<script>x</script>"))
-    site.desk.engine.write(
+    site.api.engine.write(
         lambda unit: unit.conn.execute(sa.update(s.alert).values(acknowledged_at=1, acknowledged_by=who))
     )
     text = page(site)

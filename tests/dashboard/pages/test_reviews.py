@@ -14,7 +14,7 @@ from tests.support.site import EVIL, Site
 
 
 def open_review(site: Site, instance_id: UUID) -> str:
-    [found] = site.desk.engine.reviews.waiting(instance_id=instance_id)
+    [found] = site.api.engine.reviews.waiting(instance_id=instance_id)
     return str(found.id)
 
 
@@ -24,7 +24,7 @@ def decide(site: Site, review: str, decision: str, who: str = "owner", **more: s
 
 
 def test_what_waits_is_listed_with_its_name_and_the_first_is_open(site: Site) -> None:
-    it = site.desk.asked({"item": "a grand piano"})
+    it = site.api.asked({"item": "a grand piano"})
     page = site.get("/ui/reviews").text
     assert page.count("a grand piano") >= 2
     assert "Send it?" in page
@@ -34,21 +34,21 @@ def test_what_waits_is_listed_with_its_name_and_the_first_is_open(site: Site) ->
 
 
 def test_the_most_urgent_comes_first_and_the_late_stand_apart(site: Site) -> None:
-    site.desk.asked({"item": "first"})
-    site.desk.clock.advance(timedelta(hours=1))
-    site.desk.asked({"item": "second"})
+    site.api.asked({"item": "first"})
+    site.api.clock.advance(timedelta(hours=1))
+    site.api.asked({"item": "second"})
     page = site.get("/ui/reviews").text
     assert page.index("first") < page.index("second")
 
 
 def test_a_decision_moves_the_instance_and_the_next_is_shown(site: Site) -> None:
-    one, two = site.desk.asked({"item": "one"}), site.desk.asked({"item": "two"})
+    one, two = site.api.asked({"item": "one"}), site.api.asked({"item": "two"})
     first = open_review(site, one.id)
     after = decide(site, first, "yes", reason="looks right")
     assert after.status_code == 200
     assert "Decided: yes" in after.text
-    assert site.desk.engine.get(one.id).state == "sent"
-    last = site.desk.engine.history(one.id)[-1]
+    assert site.api.engine.get(one.id).state == "sent"
+    last = site.api.engine.history(one.id)[-1]
     assert (last.actor, last.payload["reason"], last.payload["answer"]) == (
         "owner:owner",
         "looks right",
@@ -58,25 +58,25 @@ def test_a_decision_moves_the_instance_and_the_next_is_shown(site: Site) -> None
 
 
 def test_a_decision_that_is_none_of_its_own_is_told_and_nothing_moves(site: Site) -> None:
-    it = site.desk.asked()
+    it = site.api.asked()
     refused = decide(site, open_review(site, it.id), "perhaps")
     assert (refused.status_code, "perhaps" in refused.text) == (422, True)
-    assert site.desk.engine.get(it.id).state == "asked"
+    assert site.api.engine.get(it.id).state == "asked"
 
 
 def test_a_decision_for_what_moved_on_changes_nothing_and_says_so(site: Site) -> None:
-    it = site.desk.asked()
+    it = site.api.asked()
     review = open_review(site, it.id)
     form = site.form(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/decide")
-    site.desk.engine.pause(it.id)
+    site.api.engine.pause(it.id)
     late = site.browser().post(f"/ui/reviews/{review}/decide", data={**form, "decision": "yes", "f_note": "n"})
     assert late.status_code == 409
     assert "Changed in the meantime" in late.text
-    assert site.desk.engine.get(it.id).state == "asked"
+    assert site.api.engine.get(it.id).state == "asked"
 
 
 def test_sending_the_same_form_twice_decides_once(site: Site) -> None:
-    it = site.desk.asked()
+    it = site.api.asked()
     review = open_review(site, it.id)
     data = {
         **site.form(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/decide"),
@@ -85,11 +85,11 @@ def test_sending_the_same_form_twice_decides_once(site: Site) -> None:
     }
     answers = [site.browser().post(f"/ui/reviews/{review}/decide", data=data) for _ in range(2)]
     assert [a.status_code for a in answers] == [200, 200]
-    assert [row.kind for row in site.desk.engine.history(it.id)].count("moved") == 2
+    assert [row.kind for row in site.api.engine.history(it.id)].count("moved") == 2
 
 
 def test_a_form_without_its_token_is_refused(site: Site) -> None:
-    it = site.desk.asked()
+    it = site.api.asked()
     review = open_review(site, it.id)
     data = site.form(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/decide")
     for wrong in ({**data, "csrf": ""}, {**data, "csrf": "x" * 64}):
@@ -99,11 +99,11 @@ def test_a_form_without_its_token_is_refused(site: Site) -> None:
         f"/ui/reviews/{review}/decide", data={**data, "decision": "yes"}, headers={"Sec-Fetch-Site": "cross-site"}
     )
     assert other.status_code == 403
-    assert site.desk.engine.get(it.id).state == "asked"
+    assert site.api.engine.get(it.id).state == "asked"
 
 
 def test_a_viewer_sees_it_without_buttons_and_cannot_decide(site: Site) -> None:
-    it = site.desk.asked()
+    it = site.api.asked()
     review = open_review(site, it.id)
     page = site.get("/ui/reviews", "viewer").text
     assert "/decide" not in page
@@ -113,7 +113,7 @@ def test_a_viewer_sees_it_without_buttons_and_cannot_decide(site: Site) -> None:
 
 
 def test_another_workspaces_reviews_are_not_there(site: Site) -> None:
-    it = site.desk.asked({"item": "secret piano"})
+    it = site.api.asked({"item": "secret piano"})
     review = open_review(site, it.id)
     assert "secret piano" not in site.get("/ui/reviews", "north-owner").text
     assert site.get(f"/ui/reviews?review={review}", "north-owner").status_code == 404
@@ -122,7 +122,7 @@ def test_another_workspaces_reviews_are_not_there(site: Site) -> None:
 
 
 def test_who_takes_it_holds_it_and_others_see_that(site: Site) -> None:
-    it = site.desk.asked()
+    it = site.api.asked()
     review = open_review(site, it.id)
     site.send(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/claim", who="reviewer")
     page = site.get(f"/ui/reviews?review={review}", "member").text
@@ -133,7 +133,7 @@ def test_who_takes_it_holds_it_and_others_see_that(site: Site) -> None:
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
-    site.desk.asked({"item": EVIL[:70], "note": EVIL}, key=EVIL, labels={"x": EVIL})
+    site.api.asked({"item": EVIL[:70], "note": EVIL}, key=EVIL, labels={"x": EVIL})
     page = site.get("/ui/reviews").text
     assert "<script>alert" not in page
     assert "<img src=x" not in page

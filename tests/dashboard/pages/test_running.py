@@ -25,7 +25,7 @@ def test_a_schedule_is_made_paused_run_and_removed(site: Site) -> None:
     assert "paused by owner" in site.send("/ui/schedules", f"{base}/pause").text
     assert "paused by" not in site.send("/ui/schedules", f"{base}/resume").text
     site.send("/ui/schedules", f"{base}/run")
-    assert [i.data["item"] for i in site.desk.engine.page().instances] == ["tea"]
+    assert [i.data["item"] for i in site.api.engine.page().instances] == ["tea"]
     assert "No schedules" in site.send("/ui/schedules", f"{base}/remove").text
 
 
@@ -34,11 +34,11 @@ def test_a_wrong_schedule_is_told(site: Site) -> None:
         fields = {"name": "x", "machine": "order", "cron": "* * * * *", "zone": "UTC", "data": "{}", **wrong}
         refused = site.send("/ui/schedules", "/ui/schedules/new", fields)
         assert refused.status_code == 422, wrong
-    assert site.desk.engine.schedules.all() == []
+    assert site.api.engine.schedules.all() == []
 
 
 def test_a_viewer_sees_schedules_without_buttons(site: Site) -> None:
-    site.desk.engine.schedules.put(ScheduleSpec("nightly", "order", "0 2 * * *"), actor=BY)
+    site.api.engine.schedules.put(ScheduleSpec("nightly", "order", "0 2 * * *"), actor=BY)
     page = site.get("/ui/schedules", "viewer").text
     assert "nightly" in page
     assert "/ui/schedules/default/nightly" not in page
@@ -46,25 +46,25 @@ def test_a_viewer_sees_schedules_without_buttons(site: Site) -> None:
 
 
 def test_messages_wait_with_a_remedy_and_a_dead_one_can_be_tried_again(site: Site) -> None:
-    made = site.desk.engine.outbox.put("mail", "a@b.c", EVIL, {"text": EVIL}, workspace="default")
+    made = site.api.engine.outbox.put("mail", "a@b.c", EVIL, {"text": EVIL}, workspace="default")
     page = site.get("/ui/outbox").text
     assert "set [mail] in the configuration" in page
     assert "<script>alert" not in page
-    site.desk.engine.store.write(
+    site.api.engine.store.write(
         lambda conn: conn.execute(O.update().where(O.c.id == made).values(status="dead", last_error="550 no such user"))
     )
     page = site.get(f"/ui/outbox/{made}").text
     assert "550 no such user" in page
     assert "<script>alert" not in page
     site.send(f"/ui/outbox/{made}", f"/ui/outbox/{made}/retry")
-    assert site.desk.engine.outbox.get(made).status == "waiting"
+    assert site.api.engine.outbox.get(made).status == "waiting"
     assert site.get(f"/ui/outbox/{made}", "north-owner").status_code == 404
 
 
 def test_workers_leases_and_limits_are_shown(site: Site) -> None:
     from datetime import timedelta
 
-    site.desk.engine.leases.take("sandbox-7", EVIL, timedelta(minutes=5))
+    site.api.engine.leases.take("sandbox-7", EVIL, timedelta(minutes=5))
     page = site.get("/ui/workers").text
     assert "sandbox-7" in page
     assert "<script>alert" not in page
@@ -101,11 +101,11 @@ def test_a_token_is_shown_once(site: Site) -> None:
     page = site.send("/ui/settings", "/ui/tokens/new", fields).text
     secret = page.partition('id="secret">')[2].partition("<")[0]
     assert secret.startswith("il_")
-    assert site.desk.people.by_token(secret).scopes == frozenset({"read", "fire"})
+    assert site.api.people.by_token(secret).scopes == frozenset({"read", "fire"})
     assert secret not in site.get("/ui/settings").text
-    [made] = [t for t in site.desk.people.tokens() if t.name == "robot"]
+    [made] = [t for t in site.api.people.tokens() if t.name == "robot"]
     site.send("/ui/settings", f"/ui/tokens/{made.id}/revoke")
-    assert site.desk.people.token(made.id).revoked_at is not None
+    assert site.api.people.token(made.id).revoked_at is not None
 
 
 def test_only_owners_make_tokens_for_agents(site: Site) -> None:
@@ -117,21 +117,21 @@ def test_only_owners_make_tokens_for_agents(site: Site) -> None:
 
 def test_people_are_added_given_roles_and_shut_out(site: Site) -> None:
     site.send("/ui/settings", "/ui/people/new", {"name": "zoe", "role": "viewer", "workspace": "default"})
-    zoe = site.desk.people.find("zoe")
+    zoe = site.api.people.find("zoe")
     site.send("/ui/settings", f"/ui/people/{zoe.id}/role", {"workspace": "north", "role": "member"})
-    assert {w: r.value for w, r in site.desk.people.find("zoe").roles.items()} == {
+    assert {w: r.value for w, r in site.api.people.find("zoe").roles.items()} == {
         "default": "viewer",
         "north": "member",
     }
     assert "/login?link=" in site.send("/ui/settings", f"/ui/people/{zoe.id}/link").text
     site.send("/ui/settings", f"/ui/people/{zoe.id}/disable")
-    assert site.desk.people.find("zoe").disabled_at is not None
-    last = site.send("/ui/settings", f"/ui/people/{site.desk.people.find('owner').id}/disable")
+    assert site.api.people.find("zoe").disabled_at is not None
+    last = site.send("/ui/settings", f"/ui/people/{site.api.people.find('owner').id}/disable")
     assert last.status_code == 403
 
 
 def test_a_member_changes_nobody(site: Site) -> None:
-    target = site.desk.people.find("viewer")
+    target = site.api.people.find("viewer")
     csrf = site.form("/ui/settings", "/ui/theme", "member")["csrf"]
     for what in ("role", "disable", "link"):
         answer = site.browser("member").post(f"/ui/people/{target.id}/{what}", data={"csrf": csrf, "role": "owner"})

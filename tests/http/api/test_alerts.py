@@ -11,36 +11,36 @@ import pytest
 
 from interlock.store import open_store
 from interlock.watch import alerts, rules
-from tests.support.api import Desk, opened
+from tests.support.api import Api, open_api
 
 RULE = {"metric": "state_count", "state": "asked", "machine": "order", "threshold": 1}
 
 
-def put(desk: Desk, name: str = "crowd", **changes: Any) -> Any:
-    return desk.call("owner", "PUT", f"/api/alert-rules/{name}", {**RULE, **changes})
+def put(api: Api, name: str = "crowd", **changes: Any) -> Any:
+    return api.call("owner", "PUT", f"/api/alert-rules/{name}", {**RULE, **changes})
 
 
-def look(desk: Desk) -> None:
+def look(api: Api) -> None:
     """What the alerter does every few seconds."""
-    desk.clock.advance(timedelta(seconds=15))
+    api.clock.advance(timedelta(seconds=15))
 
     def once(unit: Any) -> None:
-        found = rules.every(unit.conn, desk.service.settings.alerts)
-        alerts.evaluate(unit, desk.engine.registry, found, ["mail:ops@example.org"])
+        found = rules.every(unit.conn, api.service.settings.alerts)
+        alerts.evaluate(unit, api.engine.registry, found, ["mail:ops@example.org"])
 
-    desk.engine.write(once)
+    api.engine.write(once)
 
 
-def late(desk: Desk) -> str:
+def late(api: Api) -> str:
     """An order that nobody takes, and the alert that it opens."""
-    desk.new()
-    desk.clock.advance(timedelta(minutes=31))
-    look(desk)
-    [found] = [a for a in desk.get("/api/alerts?status=open").json()["alerts"] if a["rule"] == "queue_lag"]
+    api.new()
+    api.clock.advance(timedelta(minutes=31))
+    look(api)
+    [found] = [a for a in api.get("/api/alerts?status=open").json()["alerts"] if a["rule"] == "queue_lag"]
     return str(found["id"])
 
 
-def test_the_built_in_rules_are_listed_with_their_thresholds(shared: Desk) -> None:
+def test_the_built_in_rules_are_listed_with_their_thresholds(shared: Api) -> None:
     told = shared.get("/api/alert-rules", "viewer").json()["rules"]
     assert {r["name"]: (r["metric"], r["op"], r["threshold"], r["machine"]) for r in told} == {
         "queue_lag": ("queue_lag", ">", 1800, "each"),
@@ -53,19 +53,19 @@ def test_the_built_in_rules_are_listed_with_their_thresholds(shared: Desk) -> No
 
 
 @pytest.fixture
-def tuned(sqlite_url: str) -> Iterator[Desk]:
+def tuned(sqlite_url: str) -> Iterator[Api]:
     wanted = {"queue_lag_minutes": 5, "repeat_hours": 1 / 60, "off": ["no_worker", "failure_rate"]}
-    with open_store(sqlite_url, durability="normal") as store, opened(store, alerts=wanted) as made:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, alerts=wanted) as made:
         yield made
 
 
-def test_the_configuration_sets_thresholds_and_switches_rules_off(tuned: Desk) -> None:
+def test_the_configuration_sets_thresholds_and_switches_rules_off(tuned: Api) -> None:
     told = {r["name"]: r for r in tuned.get("/api/alert-rules").json()["rules"]}
     assert set(told) == {"queue_lag", "review_age", "dead_letters"}
     assert (told["queue_lag"]["threshold"], told["queue_lag"]["repeat_every"]) == (300, 60)
 
 
-def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
+def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Api) -> None:
     made = put(both, notify=["mail:ann@example.org", "webhook:shop"], for_seconds=60, window=120, min_count=3, op=">=")
     assert made.status_code == 200
     assert made.json() == {
@@ -125,7 +125,7 @@ def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Desk) -> None:
     ],
 )
 def test_a_rule_that_does_not_fit_is_refused_with_what_would(
-    shared: Desk, name: str, changes: dict[str, Any], said: str
+    shared: Api, name: str, changes: dict[str, Any], said: str
 ) -> None:
     refused = put(shared, name, **changes)
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
@@ -133,80 +133,80 @@ def test_a_rule_that_does_not_fit_is_refused_with_what_would(
     assert all(r["built_in"] for r in shared.get("/api/alert-rules").json()["rules"])
 
 
-def test_a_threshold_without_end_is_refused(shared: Desk) -> None:
+def test_a_threshold_without_end_is_refused(shared: Api) -> None:
     body = '{"metric": "dead_letters", "threshold": Infinity}'
     headers = {"Content-Type": "application/json"}
     refused = shared.call("owner", "PUT", "/api/alert-rules/crowd", content=body, headers=headers)
     assert refused.status_code == 422
 
 
-def test_a_built_in_rule_is_not_removed_but_switched_off_elsewhere(shared: Desk) -> None:
+def test_a_built_in_rule_is_not_removed_but_switched_off_elsewhere(shared: Api) -> None:
     refused = shared.call("owner", "DELETE", "/api/alert-rules/queue_lag")
     assert refused.status_code == 404
     assert "switch it off in the configuration" in refused.json()["detail"]
 
 
-def test_an_alert_says_what_is_wrong_since_when_and_closes_by_itself(both: Desk) -> None:
-    desk = both
-    opened_id = late(desk)
-    [told] = [a for a in desk.get("/api/alerts", "viewer").json()["alerts"] if a["id"] == opened_id]
+def test_an_alert_says_what_is_wrong_since_when_and_closes_by_itself(both: Api) -> None:
+    api = both
+    opened_id = late(api)
+    [told] = [a for a in api.get("/api/alerts", "viewer").json()["alerts"] if a["id"] == opened_id]
     assert (told["rule"], told["machine"], told["status"], told["notices"]) == ("queue_lag", "order", "open", 1)
     assert told["value"] > told["threshold"] == 1800
     assert "order" in told["sentence"]
     assert (told["acknowledged_at"], told["closed_at"]) == (None, None)
-    desk.engine.claim(uuid4(), ["order"], 9)
-    look(desk)
-    look(desk)
-    [over] = [a for a in desk.get("/api/alerts?status=closed").json()["alerts"] if a["id"] == opened_id]
+    api.engine.claim(uuid4(), ["order"], 9)
+    look(api)
+    look(api)
+    [over] = [a for a in api.get("/api/alerts?status=closed").json()["alerts"] if a["id"] == opened_id]
     assert (over["status"], over["closed_at"] is not None) == ("closed", True)
-    assert opened_id not in desk.get("/api/alerts?status=open").text
+    assert opened_id not in api.get("/api/alerts?status=open").text
 
 
-def test_what_is_acknowledged_is_not_told_again_and_the_first_name_stays(desk: Desk) -> None:
-    path = f"/api/alerts/{late(desk)}/acknowledge"
-    first = desk.post(path, who="member").json()
+def test_what_is_acknowledged_is_not_told_again_and_the_first_name_stays(api: Api) -> None:
+    path = f"/api/alerts/{late(api)}/acknowledge"
+    first = api.post(path, who="member").json()
     assert (first["acknowledged_by"], first["acknowledged_at"] is not None) == ("user:member/t", True)
-    assert desk.post(path).json() == first
-    desk.clock.advance(timedelta(hours=5))
-    look(desk)
-    [told] = [a for a in desk.get("/api/alerts").json()["alerts"] if a["id"] == first["id"]]
+    assert api.post(path).json() == first
+    api.clock.advance(timedelta(hours=5))
+    look(api)
+    [told] = [a for a in api.get("/api/alerts").json()["alerts"] if a["id"] == first["id"]]
     assert (told["status"], told["notices"]) == ("open", 1)
 
 
-def test_what_is_closed_or_not_there_cannot_be_acknowledged(desk: Desk) -> None:
-    opened_id = late(desk)
-    desk.engine.claim(uuid4(), ["order"], 9)
-    look(desk)
-    look(desk)
-    refused = desk.post(f"/api/alerts/{opened_id}/acknowledge")
+def test_what_is_closed_or_not_there_cannot_be_acknowledged(api: Api) -> None:
+    opened_id = late(api)
+    api.engine.claim(uuid4(), ["order"], 9)
+    look(api)
+    look(api)
+    refused = api.post(f"/api/alerts/{opened_id}/acknowledge")
     assert (refused.status_code, refused.json()["type"]) == (409, "refused")
     assert "is closed" in refused.json()["detail"]
-    assert desk.post(f"/api/alerts/{uuid4()}/acknowledge").status_code == 404
+    assert api.post(f"/api/alerts/{uuid4()}/acknowledge").status_code == 404
 
 
-def test_a_rule_of_ones_own_opens_an_alert_for_whom_it_names(desk: Desk) -> None:
-    put(desk, metric="review_backlog", state=None, notify=["mail:ann@example.org"])
-    desk.asked()
-    desk.asked()
-    desk.clock.advance(timedelta(hours=25))
-    look(desk)
-    [told] = [a for a in desk.get("/api/alerts").json()["alerts"] if a["rule"] == "crowd"]
+def test_a_rule_of_ones_own_opens_an_alert_for_whom_it_names(api: Api) -> None:
+    put(api, metric="review_backlog", state=None, notify=["mail:ann@example.org"])
+    api.asked()
+    api.asked()
+    api.clock.advance(timedelta(hours=25))
+    look(api)
+    [told] = [a for a in api.get("/api/alerts").json()["alerts"] if a["rule"] == "crowd"]
     assert (told["value"], told["threshold"]) == (2, 1)
-    [mail] = [m for m in desk.get("/api/outbox").json()["messages"] if m["body"]["rule"] == "crowd"]
+    [mail] = [m for m in api.get("/api/outbox").json()["messages"] if m["body"]["rule"] == "crowd"]
     assert (mail["recipient"], mail["body"]["alert"]) == ("ann@example.org", told["id"])
 
 
-def test_the_newest_come_first_in_pages(desk: Desk) -> None:
+def test_the_newest_come_first_in_pages(api: Api) -> None:
     for name in ("one", "two", "three"):
-        put(desk, name, metric="dead_letters", state=None, machine=None, threshold=0)
-        desk.dead()
-        look(desk)
-    everything = [a["id"] for a in desk.get("/api/alerts").json()["alerts"]]
+        put(api, name, metric="dead_letters", state=None, machine=None, threshold=0)
+        api.dead()
+        look(api)
+    everything = [a["id"] for a in api.get("/api/alerts").json()["alerts"]]
     assert everything == sorted(everything, reverse=True)
     assert len(everything) >= 4
-    first = desk.get("/api/alerts?limit=2").json()
-    rest = desk.get(f"/api/alerts?limit=500&after={first['next']}").json()
+    first = api.get("/api/alerts?limit=2").json()
+    rest = api.get(f"/api/alerts?limit=500&after={first['next']}").json()
     assert [a["id"] for a in first["alerts"] + rest["alerts"]] == everything
     assert rest["next"] is None
     for query in ("limit=0", "limit=501", "status=pending", "after=x"):
-        assert desk.get(f"/api/alerts?{query}").status_code == 422, query
+        assert api.get(f"/api/alerts?{query}").status_code == 422, query

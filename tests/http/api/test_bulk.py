@@ -11,38 +11,38 @@ import pytest
 
 from interlock.http.caller import COOKIE
 from interlock.people import Role
-from tests.support.api import BY, Desk
+from tests.support.api import BY, Api
 
 PAUSE = {"action": "pause", "filter": {"machine": "order"}}
 
 
-def work(desk: Desk) -> None:
+def work(api: Api) -> None:
     """Do all that is begun."""
-    while desk.engine.bulk.step() is not None:
+    while api.engine.bulk.step() is not None:
         pass
 
 
-def paused(desk: Desk, *ids: UUID) -> list[bool]:
-    return [desk.engine.get(one).paused_at is not None for one in ids]
+def paused(api: Api, *ids: UUID) -> list[bool]:
+    return [api.engine.get(one).paused_at is not None for one in ids]
 
 
 @contextmanager
-def logged_in(desk: Desk, name: str, roles: dict[str, Role]) -> Iterator[Any]:
+def logged_in(api: Api, name: str, roles: dict[str, Role]) -> Iterator[Any]:
     """Somebody with a role in each of several workspaces, in a browser."""
-    person = desk.people.add(name, role=Role.VIEWER, by=BY)
+    person = api.people.add(name, role=Role.VIEWER, by=BY)
     for workspace, role in roles.items():
-        desk.people.set_role(person.id, role, workspace=workspace, by=BY)
-    made = desk.people.login_by_link(desk.people.login_link(person.id), address="", browser="")
+        api.people.set_role(person.id, role, workspace=workspace, by=BY)
+    made = api.people.login_by_link(api.people.login_link(person.id), address="", browser="")
 
     def call(method: str, path: str, body: Any = None) -> Any:
         headers = {"X-CSRF-Token": made.csrf, "Cookie": f"{COOKIE}={made.secret}"}
-        return desk.client.request(method, path, json=body, headers=headers)
+        return api.client.request(method, path, json=body, headers=headers)
 
     yield call
-    desk.client.cookies.clear()
+    api.client.cookies.clear()
 
 
-def test_a_preview_counts_and_samples_and_changes_nothing(both: Desk) -> None:
+def test_a_preview_counts_and_samples_and_changes_nothing(both: Api) -> None:
     made = [both.new() for _ in range(7)]
     both.asked()
     told = both.post("/api/bulk/preview", {"action": "pause", "filter": {"machine": "order", "state": "new"}})
@@ -51,7 +51,7 @@ def test_a_preview_counts_and_samples_and_changes_nothing(both: Desk) -> None:
     assert both.get("/api/bulk").json() == {"bulks": [], "next": None}
 
 
-def test_it_is_done_in_batches_with_progress_and_then_it_is_over(both: Desk) -> None:
+def test_it_is_done_in_batches_with_progress_and_then_it_is_over(both: Api) -> None:
     made = [both.new() for _ in range(5)]
     begun = both.post("/api/bulk", {**PAUSE, "reason": "stock-taking"})
     assert begun.status_code == 202
@@ -76,56 +76,56 @@ def test_it_is_done_in_batches_with_progress_and_then_it_is_over(both: Desk) -> 
     assert last["payload"]["reason"] == f"stock-taking (bulk action {told['id']})"
 
 
-def test_what_is_stopped_goes_no_further_and_what_is_done_stays_done(desk: Desk) -> None:
-    made = [desk.new() for _ in range(3)]
-    path = f"/api/bulk/{desk.post('/api/bulk', PAUSE).json()['id']}"
-    desk.engine.bulk.step(1)
-    stopped = desk.post(f"{path}/stop", who="member").json()
+def test_what_is_stopped_goes_no_further_and_what_is_done_stays_done(api: Api) -> None:
+    made = [api.new() for _ in range(3)]
+    path = f"/api/bulk/{api.post('/api/bulk', PAUSE).json()['id']}"
+    api.engine.bulk.step(1)
+    stopped = api.post(f"{path}/stop", who="member").json()
     assert (stopped["status"], stopped["done"]) == ("stopped", 1)
-    work(desk)
-    assert paused(desk, *made) == [True, False, False]
-    assert desk.post(f"{path}/stop").json() == stopped
+    work(api)
+    assert paused(api, *made) == [True, False, False]
+    assert api.post(f"{path}/stop").json() == stopped
 
 
-def test_what_is_done_cannot_be_stopped(desk: Desk) -> None:
-    desk.new()
-    path = f"/api/bulk/{desk.post('/api/bulk', PAUSE).json()['id']}"
-    work(desk)
-    refused = desk.post(f"{path}/stop")
+def test_what_is_done_cannot_be_stopped(api: Api) -> None:
+    api.new()
+    path = f"/api/bulk/{api.post('/api/bulk', PAUSE).json()['id']}"
+    work(api)
+    refused = api.post(f"{path}/stop")
     assert (refused.status_code, refused.json()["type"]) == (409, "refused")
     assert "is done already" in refused.json()["detail"]
 
 
-def test_refused_items_are_counted_by_their_reason_with_an_example(desk: Desk) -> None:
-    new, asked = desk.new(), desk.asked().id
+def test_refused_items_are_counted_by_their_reason_with_an_example(api: Api) -> None:
+    new, asked = api.new(), api.asked().id
     body = {"action": "fire", "filter": {"machine": "order"}, "arguments": {"event": "approve", "data": {"note": "n"}}}
-    path = f"/api/bulk/{desk.post('/api/bulk', body).json()['id']}"
-    work(desk)
-    told = desk.get(path).json()
+    path = f"/api/bulk/{api.post('/api/bulk', body).json()['id']}"
+    work(api)
+    told = api.get(path).json()
     assert (told["done"], told["refused"]) == (1, 1)
     [problem] = told["problems"]
     assert (problem["count"], problem["example"]) == (1, str(new))
     assert "'approve'" in problem["problem"]
     assert str(new) not in problem["problem"]
-    assert desk.engine.get(asked).state == "sent"
+    assert api.engine.get(asked).state == "sent"
 
 
 @pytest.mark.parametrize(
     ("action", "status"), [("retry", "retried"), ("resolve", "resolved"), ("discard", "discarded")]
 )
-def test_dead_letters_are_dealt_with_by_their_fingerprint(desk: Desk, action: str, status: str) -> None:
-    letters = [desk.dead(), desk.dead()]
-    fingerprint = desk.get(f"/api/dead-letters/{letters[0]}").json()["fingerprint"]
+def test_dead_letters_are_dealt_with_by_their_fingerprint(api: Api, action: str, status: str) -> None:
+    letters = [api.dead(), api.dead()]
+    fingerprint = api.get(f"/api/dead-letters/{letters[0]}").json()["fingerprint"]
     body = {"target": "dead_letters", "action": action, "filter": {"fingerprint": fingerprint}, "reason": "known"}
-    assert desk.post("/api/bulk/preview", body).json()["count"] == 2
-    begun = desk.post("/api/bulk", body).json()
-    work(desk)
-    assert desk.get(f"/api/bulk/{begun['id']}").json()["done"] == 2
-    assert {desk.get(f"/api/dead-letters/{one}").json()["status"] for one in letters} == {status}
+    assert api.post("/api/bulk/preview", body).json()["count"] == 2
+    begun = api.post("/api/bulk", body).json()
+    work(api)
+    assert api.get(f"/api/bulk/{begun['id']}").json()["done"] == 2
+    assert {api.get(f"/api/dead-letters/{one}").json()["status"] for one in letters} == {status}
 
 
-def test_nothing_that_matches_is_over_at_once(desk: Desk) -> None:
-    told = desk.post("/api/bulk", {"action": "pause", "filter": {"machine": "order", "state": "asked"}}).json()
+def test_nothing_that_matches_is_over_at_once(api: Api) -> None:
+    told = api.post("/api/bulk", {"action": "pause", "filter": {"machine": "order", "state": "asked"}}).json()
     assert (told["status"], told["total"], told["done"]) == ("done", 0, 0)
 
 
@@ -153,7 +153,7 @@ def test_nothing_that_matches_is_over_at_once(desk: Desk) -> None:
         ({"action": "pause"}, "body.filter"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_name(shared: Desk, path: str, body: dict[str, Any], said: str) -> None:
+def test_what_makes_no_sense_is_refused_with_its_name(shared: Api, path: str, body: dict[str, Any], said: str) -> None:
     made = shared.new()
     refused = shared.post(path, body)
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
@@ -162,7 +162,7 @@ def test_what_makes_no_sense_is_refused_with_its_name(shared: Desk, path: str, b
     assert paused(shared, made) == [False]
 
 
-def test_only_ones_own_workspaces_are_touched(both: Desk) -> None:
+def test_only_ones_own_workspaces_are_touched(both: Api) -> None:
     mine, theirs = both.new(), both.new(workspace="north")
     assert both.post("/api/bulk/preview", PAUSE).json()["count"] == 1
     told = both.post("/api/bulk", PAUSE).json()
@@ -176,64 +176,64 @@ def test_only_ones_own_workspaces_are_touched(both: Desk) -> None:
     assert both.post("/api/bulk", named, "north-member").json()["total"] == 1
 
 
-def test_somebody_with_several_workspaces_touches_those_where_they_may(desk: Desk) -> None:
-    here, there = desk.new(), desk.new(workspace="north")
-    with logged_in(desk, "both", {"default": Role.VIEWER, "north": Role.MEMBER}) as call:
+def test_somebody_with_several_workspaces_touches_those_where_they_may(api: Api) -> None:
+    here, there = api.new(), api.new(workspace="north")
+    with logged_in(api, "both", {"default": Role.VIEWER, "north": Role.MEMBER}) as call:
         told = call("POST", "/api/bulk", PAUSE).json()
         assert told["total"] == 1
-    work(desk)
-    assert paused(desk, here, there) == [False, True]
+    work(api)
+    assert paused(api, here, there) == [False, True]
 
 
-def test_an_owner_of_one_workspace_is_no_owner_of_another_in_a_bulk_action(desk: Desk) -> None:
-    here, there = desk.asked().id, desk.asked(workspace="north").id
+def test_an_owner_of_one_workspace_is_no_owner_of_another_in_a_bulk_action(api: Api) -> None:
+    here, there = api.asked().id, api.asked(workspace="north").id
     body = {"action": "fire", "filter": {"machine": "order"}, "arguments": {"event": "destroy"}}
-    with logged_in(desk, "both", {"default": Role.OWNER, "north": Role.MEMBER}) as call:
+    with logged_in(api, "both", {"default": Role.OWNER, "north": Role.MEMBER}) as call:
         told = call("POST", "/api/bulk", body).json()
-        work(desk)
+        work(api)
         assert (told["actor"], call("GET", f"/api/bulk/{told['id']}").json()["refused"]) == ("user:both", 2)
-        assert [desk.engine.get(one).state for one in (here, there)] == ["asked", "asked"]
+        assert [api.engine.get(one).state for one in (here, there)] == ["asked", "asked"]
         named = {**body, "filter": {"machine": "order", "workspace": "default"}}
         assert call("POST", "/api/bulk", named).json()["actor"] == "owner:both"
-        work(desk)
-    assert [desk.engine.get(one).state for one in (here, there)] == ["cancelled", "asked"]
+        work(api)
+    assert [api.engine.get(one).state for one in (here, there)] == ["cancelled", "asked"]
 
 
-def test_a_bulk_action_over_two_workspaces_is_seen_only_by_those_in_both(desk: Desk) -> None:
-    desk.new()
-    desk.new(workspace="north")
-    with logged_in(desk, "both", {"default": Role.MEMBER, "north": Role.MEMBER}) as call:
+def test_a_bulk_action_over_two_workspaces_is_seen_only_by_those_in_both(api: Api) -> None:
+    api.new()
+    api.new(workspace="north")
+    with logged_in(api, "both", {"default": Role.MEMBER, "north": Role.MEMBER}) as call:
         path = f"/api/bulk/{call('POST', '/api/bulk', PAUSE).json()['id']}"
         assert len(call("GET", "/api/bulk").json()["bulks"]) == 1
         for who in ("owner", "north-owner"):
-            assert desk.get(path, who).status_code == 404
-            assert desk.post(f"{path}/stop", who=who).status_code == 404
-            assert desk.get("/api/bulk", who).json()["bulks"] == []
-        with logged_in(desk, "looker", {"default": Role.VIEWER, "north": Role.MEMBER}) as look:
+            assert api.get(path, who).status_code == 404
+            assert api.post(f"{path}/stop", who=who).status_code == 404
+            assert api.get("/api/bulk", who).json()["bulks"] == []
+        with logged_in(api, "looker", {"default": Role.VIEWER, "north": Role.MEMBER}) as look:
             assert look("GET", path).status_code == 200
             assert look("POST", f"{path}/stop").status_code == 403
         assert call("POST", f"{path}/stop").json()["status"] == "stopped"
 
 
-def test_the_newest_come_first_in_pages(desk: Desk) -> None:
-    ids = [desk.post("/api/bulk", PAUSE).json()["id"] for _ in range(3)]
-    first = desk.get("/api/bulk?limit=2").json()
+def test_the_newest_come_first_in_pages(api: Api) -> None:
+    ids = [api.post("/api/bulk", PAUSE).json()["id"] for _ in range(3)]
+    first = api.get("/api/bulk?limit=2").json()
     assert [b["id"] for b in first["bulks"]] == ids[:0:-1]
-    rest = desk.get(f"/api/bulk?limit=2&after={first['next']}").json()
+    rest = api.get(f"/api/bulk?limit=2&after={first['next']}").json()
     assert ([b["id"] for b in rest["bulks"]], rest["next"]) == (ids[:1], None)
-    assert desk.get("/api/bulk?limit=0").status_code == 422
+    assert api.get("/api/bulk?limit=0").status_code == 422
 
 
-def test_a_bulk_action_that_is_not_there_answers_404(shared: Desk) -> None:
+def test_a_bulk_action_that_is_not_there_answers_404(shared: Api) -> None:
     assert shared.get(f"/api/bulk/{uuid4()}").status_code == 404
     assert shared.post(f"/api/bulk/{uuid4()}/stop").status_code == 404
 
 
-def test_who_began_and_who_stopped_is_written_down(desk: Desk) -> None:
-    desk.new()
-    begun = desk.post("/api/bulk", PAUSE).json()["id"]
-    desk.post(f"/api/bulk/{begun}/stop", who="member")
-    told = desk.get("/api/actions").json()["actions"][:2]
+def test_who_began_and_who_stopped_is_written_down(api: Api) -> None:
+    api.new()
+    begun = api.post("/api/bulk", PAUSE).json()["id"]
+    api.post(f"/api/bulk/{begun}/stop", who="member")
+    told = api.get("/api/actions").json()["actions"][:2]
     assert [(a["what"], a["target"], a["actor"]) for a in told] == [
         ("bulk.stop", begun, "user:member/t"),
         ("bulk.start", begun, "owner:owner/setup"),

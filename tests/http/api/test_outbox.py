@@ -12,15 +12,15 @@ from uuid_utils.compat import uuid7
 
 from interlock.engine import outbox
 from interlock.store import SECOND, open_store
-from tests.support.api import Desk, opened
+from tests.support.api import Api, open_api
 
 
-def send(desk: Desk, recipient: str = "ann@example.org", *, channel: str = "mail", **options: Any) -> UUID:
+def send(api: Api, recipient: str = "ann@example.org", *, channel: str = "mail", **options: Any) -> UUID:
     options = {"workspace": "default"} | options
-    return desk.engine.outbox.put(channel, recipient, "Hello", {"text": "hello"}, **options)
+    return api.engine.outbox.put(channel, recipient, "Hello", {"text": "hello"}, **options)
 
 
-def attempt(desk: Desk, error: str | None = None, *, final: bool = False) -> None:
+def attempt(api: Api, error: str | None = None, *, final: bool = False) -> None:
     """Whoever delivers takes the one that waited longest, and says what came of it."""
 
     def once(unit: Any) -> None:
@@ -30,20 +30,20 @@ def attempt(desk: Desk, error: str | None = None, *, final: bool = False) -> Non
         else:
             outbox.failed(unit, message, error, took=SECOND, attempt=uuid7(), final=final)
 
-    desk.engine.write(once)
+    api.engine.write(once)
 
 
-def dead(desk: Desk, **options: Any) -> str:
-    made = send(desk, **options)
-    attempt(desk, "550 no such person", final=True)
+def dead(api: Api, **options: Any) -> str:
+    made = send(api, **options)
+    attempt(api, "550 no such person", final=True)
     return str(made)
 
 
-def ids(desk: Desk, query: str = "", who: str = "owner") -> list[str]:
-    return [m["id"] for m in desk.get(f"/api/outbox?{query}", who).json()["messages"]]
+def ids(api: Api, query: str = "", who: str = "owner") -> list[str]:
+    return [m["id"] for m in api.get(f"/api/outbox?{query}", who).json()["messages"]]
 
 
-def test_a_message_says_what_goes_where_and_how_far_it_is(both: Desk) -> None:
+def test_a_message_says_what_goes_where_and_how_far_it_is(both: Api) -> None:
     it = both.asked().id
     made = send(both, instance_id=it)
     told = both.get(f"/api/outbox/{made}", "viewer").json()
@@ -60,7 +60,7 @@ def test_a_message_says_what_goes_where_and_how_far_it_is(both: Desk) -> None:
     assert both.get("/api/outbox").json()["messages"] == [told]
 
 
-def test_every_attempt_is_told_in_order_with_its_answer(both: Desk) -> None:
+def test_every_attempt_is_told_in_order_with_its_answer(both: Api) -> None:
     made = send(both)
     attempt(both, "421 try later")
     waiting = both.get(f"/api/outbox/{made}").json()
@@ -77,27 +77,27 @@ def test_every_attempt_is_told_in_order_with_its_answer(both: Desk) -> None:
     assert tried[0]["at"] < tried[1]["at"]
 
 
-def test_the_newest_come_first_in_pages(desk: Desk) -> None:
-    made = [str(send(desk)) for _ in range(3)]
-    first = desk.get("/api/outbox?limit=2").json()
+def test_the_newest_come_first_in_pages(api: Api) -> None:
+    made = [str(send(api)) for _ in range(3)]
+    first = api.get("/api/outbox?limit=2").json()
     assert [m["id"] for m in first["messages"]] == made[:0:-1]
-    assert ids(desk, f"limit=2&after={first['next']}") == made[:1]
+    assert ids(api, f"limit=2&after={first['next']}") == made[:1]
 
 
-def test_each_filter_finds_its_own(desk: Desk) -> None:
-    it = desk.asked().id
-    gone = dead(desk)
-    waiting = str(send(desk, "shop", channel="webhook", instance_id=it))
-    assert ids(desk, "status=dead") == [gone]
-    assert ids(desk, "status=waiting") == [waiting]
-    assert ids(desk, "status=delivered") == ids(desk, "status=discarded") == []
-    assert ids(desk, "channel=webhook") == [waiting]
-    assert ids(desk, f"instance={it}") == [waiting]
-    refused = desk.get("/api/outbox?status=lost")
+def test_each_filter_finds_its_own(api: Api) -> None:
+    it = api.asked().id
+    gone = dead(api)
+    waiting = str(send(api, "shop", channel="webhook", instance_id=it))
+    assert ids(api, "status=dead") == [gone]
+    assert ids(api, "status=waiting") == [waiting]
+    assert ids(api, "status=delivered") == ids(api, "status=discarded") == []
+    assert ids(api, "channel=webhook") == [waiting]
+    assert ids(api, f"instance={it}") == [waiting]
+    refused = api.get("/api/outbox?status=lost")
     assert (refused.status_code, "query.status" in refused.json()["detail"]) == (422, True)
 
 
-def test_a_dead_message_is_tried_again_from_the_beginning(both: Desk) -> None:
+def test_a_dead_message_is_tried_again_from_the_beginning(both: Api) -> None:
     gone = dead(both)
     again = both.post(f"/api/outbox/{gone}/retry", who="member").json()
     assert (again["status"], again["attempts"], again["due_at"] is not None) == ("waiting", 0, True)
@@ -106,78 +106,78 @@ def test_a_dead_message_is_tried_again_from_the_beginning(both: Desk) -> None:
     assert both.get("/api/actions?what=message.retry").json()["actions"][0]["actor"] == "user:member/t"
 
 
-def test_a_dead_message_is_given_up_with_a_note(desk: Desk) -> None:
-    gone = dead(desk)
-    told = desk.post(f"/api/outbox/{gone}/discard", {"note": "said by telephone"}, "member").json()
+def test_a_dead_message_is_given_up_with_a_note(api: Api) -> None:
+    gone = dead(api)
+    told = api.post(f"/api/outbox/{gone}/discard", {"note": "said by telephone"}, "member").json()
     assert told["status"] == "discarded"
-    [action] = desk.get("/api/actions?what=message.discard").json()["actions"]
+    [action] = api.get("/api/actions?what=message.discard").json()["actions"]
     assert (action["target"], action["details"]["note"]) == (gone, "said by telephone")
-    assert desk.post(f"/api/outbox/{gone}/discard", {"why": "x"}).status_code == 422
+    assert api.post(f"/api/outbox/{gone}/discard", {"why": "x"}).status_code == 422
 
 
 @pytest.mark.parametrize("action", ["retry", "discard"])
-def test_only_a_dead_message_is_retried_or_given_up(desk: Desk, action: str) -> None:
-    waiting, sent = send(desk), send(desk)
-    refused = desk.post(f"/api/outbox/{waiting}/{action}")
+def test_only_a_dead_message_is_retried_or_given_up(api: Api, action: str) -> None:
+    waiting, sent = send(api), send(api)
+    refused = api.post(f"/api/outbox/{waiting}/{action}")
     assert (refused.status_code, refused.json()["type"]) == (409, "refused")
     assert "is waiting; only a dead one is retried or discarded" in refused.json()["detail"]
-    attempt(desk)
-    attempt(desk)
-    assert "is delivered;" in desk.post(f"/api/outbox/{sent}/{action}").json()["detail"]
-    assert desk.post(f"/api/outbox/{uuid4()}/{action}").status_code == 404
+    attempt(api)
+    attempt(api)
+    assert "is delivered;" in api.post(f"/api/outbox/{sent}/{action}").json()["detail"]
+    assert api.post(f"/api/outbox/{uuid4()}/{action}").status_code == 404
 
 
-def test_a_message_of_no_workspace_is_for_the_first_workspace(desk: Desk) -> None:
-    mine, theirs, everybodys = send(desk), send(desk, workspace="north"), send(desk, workspace=None)
-    assert ids(desk) == [str(one) for one in (everybodys, theirs, mine)]
-    assert ids(desk, who="north-owner") == [str(theirs)]
+def test_a_message_of_no_workspace_is_for_the_first_workspace(api: Api) -> None:
+    mine, theirs, everybodys = send(api), send(api, workspace="north"), send(api, workspace=None)
+    assert ids(api) == [str(one) for one in (everybodys, theirs, mine)]
+    assert ids(api, who="north-owner") == [str(theirs)]
     for one, status in ((mine, 404), (everybodys, 404), (theirs, 200)):
-        assert desk.get(f"/api/outbox/{one}", "north-owner").status_code == status
-        assert desk.get(f"/api/outbox/{one}/deliveries", "north-owner").status_code == status
-        assert desk.get(f"/api/outbox/{one}", "viewer").status_code == 200
+        assert api.get(f"/api/outbox/{one}", "north-owner").status_code == status
+        assert api.get(f"/api/outbox/{one}/deliveries", "north-owner").status_code == status
+        assert api.get(f"/api/outbox/{one}", "viewer").status_code == 200
 
 
-def test_messages_of_another_workspace_are_mended_by_its_members_and_by_operators(desk: Desk) -> None:
-    first, second = dead(desk, workspace="north"), dead(desk, workspace="north")
-    assert desk.post(f"/api/outbox/{first}/retry", who="north-viewer").status_code == 403
-    assert desk.post(f"/api/outbox/{first}/retry", who="north-member").status_code == 200
-    assert desk.post(f"/api/outbox/{second}/retry", who="viewer").status_code == 403
-    assert desk.post(f"/api/outbox/{second}/retry", who="member").status_code == 200
+def test_messages_of_another_workspace_are_mended_by_its_members_and_by_operators(api: Api) -> None:
+    first, second = dead(api, workspace="north"), dead(api, workspace="north")
+    assert api.post(f"/api/outbox/{first}/retry", who="north-viewer").status_code == 403
+    assert api.post(f"/api/outbox/{first}/retry", who="north-member").status_code == 200
+    assert api.post(f"/api/outbox/{second}/retry", who="viewer").status_code == 403
+    assert api.post(f"/api/outbox/{second}/retry", who="member").status_code == 200
 
 
-def test_a_channel_that_is_not_configured_is_told_with_how_many_wait_and_the_remedy(desk: Desk) -> None:
-    send(desk)
-    send(desk)
-    send(desk, "shop", channel="webhook", workspace="north")
-    send(desk, "0123", channel="pigeon")
-    stuck = desk.get("/api/outbox").json()["not_configured"]
+def test_a_channel_that_is_not_configured_is_told_with_how_many_wait_and_the_remedy(api: Api) -> None:
+    send(api)
+    send(api)
+    send(api, "shop", channel="webhook", workspace="north")
+    send(api, "0123", channel="pigeon")
+    stuck = api.get("/api/outbox").json()["not_configured"]
     assert [(s["channel"], s["waiting"], s["remedy"]) for s in stuck] == [
         ("mail", 2, "set [mail] in the configuration"),
         ("pigeon", 1, "there are only the channels mail and webhook"),
         ("webhook", 1, "set [webhooks.NAME] in the configuration"),
     ]
-    assert [s["channel"] for s in desk.get("/api/outbox", "north-viewer").json()["not_configured"]] == ["webhook"]
+    assert [s["channel"] for s in api.get("/api/outbox", "north-viewer").json()["not_configured"]] == ["webhook"]
 
 
 @pytest.fixture
-def mailing(sqlite_url: str) -> Iterator[Desk]:
+def mailing(sqlite_url: str) -> Iterator[Api]:
     mail = {"host": "mail.example.org", "sender": "interlock@example.org"}
-    with open_store(sqlite_url, durability="normal") as store, opened(store, mail=mail) as made:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, mail=mail) as made:
         yield made
 
 
-def test_a_channel_that_is_configured_is_not_told(mailing: Desk) -> None:
+def test_a_channel_that_is_configured_is_not_told(mailing: Api) -> None:
     send(mailing)
     send(mailing, "shop", channel="webhook")
     assert [s["channel"] for s in mailing.get("/api/outbox").json()["not_configured"]] == ["webhook"]
 
 
-def test_secrets_are_hidden_in_messages_and_in_what_came_of_them(desk: Desk) -> None:
-    made = desk.engine.outbox.put(
+def test_secrets_are_hidden_in_messages_and_in_what_came_of_them(api: Api) -> None:
+    made = api.engine.outbox.put(
         "mail", "a@b.c", "your token: sesame-sesame", {"password": "sesame-sesame"}, workspace="default"
     )
-    attempt(desk, "535 password=sesame-sesame was refused")
-    told = [desk.get(f"/api/outbox/{made}{rest}").text for rest in ("", "/deliveries")]
+    attempt(api, "535 password=sesame-sesame was refused")
+    told = [api.get(f"/api/outbox/{made}{rest}").text for rest in ("", "/deliveries")]
     assert "sesame" not in "".join(told)
     assert "535" in told[0]
     assert "535" in told[1]

@@ -15,23 +15,23 @@ from interlock.engine import workers
 from interlock.machine import Fail, Go
 from interlock.store import migrate, open_store
 from interlock.store import tables as t
-from tests.support.api import Broken, Desk, opened
+from tests.support.api import Api, Broken, open_api
 from tests.support.rollups import roll_all
 from tests.support.servers import Postgres
 
 EMPTY = {"open": 0, "late": 0, "oldest_at": None}
 
 
-def look(desk: Desk, query: str = "", who: str = "owner") -> tuple[Any, Any]:
+def look(api: Api, query: str = "", who: str = "owner") -> tuple[Any, Any]:
     """The only machine, and all together."""
-    roll_all(desk.engine)
-    told = desk.get(f"/api/overview?{query}", who).json()
+    roll_all(api.engine)
+    told = api.get(f"/api/overview?{query}", who).json()
     [machine] = told["machines"]
     return machine, told["totals"]
 
 
-def test_an_installation_where_nothing_happened_has_no_rates(desk: Desk) -> None:
-    machine, totals = look(desk)
+def test_an_installation_where_nothing_happened_has_no_rates(api: Api) -> None:
+    machine, totals = look(api)
     assert (machine["machine"], machine["title"], machine["states"], machine["live"]) == ("order", "order", {}, 0)
     for told in (machine, totals):
         assert [told[rate] for rate in ("success_rate", "failure_rate", "retry_rate", "average_lag_seconds")] == [
@@ -44,7 +44,7 @@ def test_an_installation_where_nothing_happened_has_no_rates(desk: Desk) -> None
     assert (totals["instances"], totals["workers_alive"]) == (0, 0)
 
 
-def test_it_counts_what_was_really_done(both: Desk) -> None:
+def test_it_counts_what_was_really_done(both: Api) -> None:
     sent, refused, open_ = both.asked(), both.asked(), both.asked()
     both.post(f"/api/instances/{sent.id}/events", {"event": "approve", "data": {"note": "n"}})
     both.post(f"/api/instances/{refused.id}/events", {"event": "refuse"})
@@ -65,30 +65,30 @@ def test_it_counts_what_was_really_done(both: Desk) -> None:
     )
 
 
-def test_lag_late_reviews_and_dead_letters_are_as_they_are_now(desk: Desk) -> None:
-    desk.dead()
-    desk.asked()
-    desk.clock.advance(timedelta(hours=25))
-    desk.new()
-    desk.clock.advance(timedelta(minutes=10))
-    machine, totals = look(desk)
+def test_lag_late_reviews_and_dead_letters_are_as_they_are_now(api: Api) -> None:
+    api.dead()
+    api.asked()
+    api.clock.advance(timedelta(hours=25))
+    api.new()
+    api.clock.advance(timedelta(minutes=10))
+    machine, totals = look(api)
     for told in (machine, totals):
         assert told["queue_lag_seconds"] == 600
         assert (told["reviews"]["open"], told["reviews"]["late"], told["dead_letters"]) == (1, 1, 1)
 
 
-def test_rates_look_at_their_window_only(desk: Desk) -> None:
-    desk.new()
-    desk.clock.advance(timedelta(hours=30))
-    desk.new()
-    assert look(desk)[0]["created"] == 1
-    assert look(desk, "hours=48")[0]["created"] == 2
-    assert desk.get("/api/overview?hours=48").json()["window_seconds"] == 172_800
+def test_rates_look_at_their_window_only(api: Api) -> None:
+    api.new()
+    api.clock.advance(timedelta(hours=30))
+    api.new()
+    assert look(api)[0]["created"] == 1
+    assert look(api, "hours=48")[0]["created"] == 2
+    assert api.get("/api/overview?hours=48").json()["window_seconds"] == 172_800
     for hours in ("0", "-1", "1441", "nan", "inf", "x"):
-        assert desk.get(f"/api/overview?hours={hours}").status_code == 422, hours
+        assert api.get(f"/api/overview?hours={hours}").status_code == 422, hours
 
 
-def test_a_series_has_a_point_for_every_hour_with_zeros(both: Desk) -> None:
+def test_a_series_has_a_point_for_every_hour_with_zeros(both: Api) -> None:
     both.new()
     both.clock.advance(timedelta(hours=2))
     both.new()
@@ -121,13 +121,13 @@ def test_a_series_has_a_point_for_every_hour_with_zeros(both: Desk) -> None:
         ("dwell/order?days=401", 422, "query.days"),
     ],
 )
-def test_what_cannot_be_plotted_is_refused_with_why(shared: Desk, path: str, status: int, said: str) -> None:
+def test_what_cannot_be_plotted_is_refused_with_why(shared: Api, path: str, status: int, said: str) -> None:
     refused = shared.get(f"/api/overview/{path}")
     assert refused.status_code == status
     assert said in refused.json()["detail"]
 
 
-def test_dwell_says_how_long_they_stayed_in_each_state_that_they_left(both: Desk) -> None:
+def test_dwell_says_how_long_they_stayed_in_each_state_that_they_left(both: Api) -> None:
     for hours in (1, 1, 9):
         made = both.new()
         both.clock.advance(timedelta(minutes=1))
@@ -145,58 +145,58 @@ def test_dwell_says_how_long_they_stayed_in_each_state_that_they_left(both: Desk
     assert both.get("/api/overview/dwell/order", "north-owner").json()["states"] == []
 
 
-def test_each_sees_the_numbers_of_their_own_workspaces(desk: Desk) -> None:
-    desk.new()
-    desk.asked(workspace="north")
-    desk.asked(workspace="north")
-    mine, theirs = look(desk)[1], look(desk, who="north-viewer")[1]
+def test_each_sees_the_numbers_of_their_own_workspaces(api: Api) -> None:
+    api.new()
+    api.asked(workspace="north")
+    api.asked(workspace="north")
+    mine, theirs = look(api)[1], look(api, who="north-viewer")[1]
     assert (mine["instances"], mine["created"], mine["reviews"]["open"]) == (1, 1, 0)
     assert (theirs["instances"], theirs["created"], theirs["reviews"]["open"]) == (2, 2, 2)
-    series = desk.get("/api/overview/series/created?hours=1", "north-viewer").json()["points"]
+    series = api.get("/api/overview/series/created?hours=1", "north-viewer").json()["points"]
     assert sum(p["n"] for p in series) == 2
 
 
-def test_workers_say_who_lives_and_what_they_take(desk: Desk) -> None:
+def test_workers_say_who_lives_and_what_they_take(api: Api) -> None:
     first, second = uuid4(), uuid4()
     for worker, queues in ((first, ["order"]), (second, ["a", "b"])):
-        desk.engine.store.write(
+        api.engine.store.write(
             lambda conn, w=worker, q=queues: workers.start(
-                conn, desk.clock.now(), w, host="h", pid=7, queues=q, lock_file=None
+                conn, api.clock.now(), w, host="h", pid=7, queues=q, lock_file=None
             )
         )
-        desk.clock.advance(timedelta(hours=1))
-    desk.engine.store.write(lambda conn: workers.beat(conn, desk.clock.now(), first, offset=1_500_000))
-    told = desk.get("/api/workers", "viewer").json()["workers"]
+        api.clock.advance(timedelta(hours=1))
+    api.engine.store.write(lambda conn: workers.beat(conn, api.clock.now(), first, offset=1_500_000))
+    told = api.get("/api/workers", "viewer").json()["workers"]
     assert [(w["id"], w["alive"], w["queues"], w["beats"], w["clock_offset_seconds"]) for w in told] == [
         (str(second), False, ["a", "b"], 0, 0.0),
         (str(first), True, ["order"], 1, 1.5),
     ]
-    assert look(desk)[1]["workers_alive"] == 1
+    assert look(api)[1]["workers_alive"] == 1
 
 
-def test_leases_are_told_with_their_holder_while_they_last(desk: Desk) -> None:
-    it = desk.asked(workspace="north").id
-    desk.engine.leases.take("printer", "ann", timedelta(minutes=5))
-    desk.engine.leases.take("sandbox", "loan", timedelta(minutes=1), instance_id=it)
-    told = desk.get("/api/leases").json()["leases"]
+def test_leases_are_told_with_their_holder_while_they_last(api: Api) -> None:
+    it = api.asked(workspace="north").id
+    api.engine.leases.take("printer", "ann", timedelta(minutes=5))
+    api.engine.leases.take("sandbox", "loan", timedelta(minutes=1), instance_id=it)
+    told = api.get("/api/leases").json()["leases"]
     assert [(one["name"], one["holder"], one["instance_id"]) for one in told] == [
         ("sandbox", "loan", str(it)),
         ("printer", "ann", None),
     ]
-    assert [one["name"] for one in desk.get("/api/leases", "north-viewer").json()["leases"]] == ["sandbox"]
-    desk.clock.advance(timedelta(minutes=2))
-    assert [one["name"] for one in desk.get("/api/leases").json()["leases"]] == ["printer"]
+    assert [one["name"] for one in api.get("/api/leases", "north-viewer").json()["leases"]] == ["sandbox"]
+    api.clock.advance(timedelta(minutes=2))
+    assert [one["name"] for one in api.get("/api/leases").json()["leases"]] == ["printer"]
 
 
-def test_limits_say_how_much_of_them_is_used(desk: Desk) -> None:
-    it = desk.new()
+def test_limits_say_how_much_of_them_is_used(api: Api) -> None:
+    it = api.new()
 
     def use(unit: Any) -> None:
         for _ in range(2):
             unit.insert(t.limit_use, key="mails", at=unit.now, instance_id=it)
 
-    desk.engine.write(use)
-    [told] = desk.get("/api/limits").json()["limits"]
+    api.engine.write(use)
+    [told] = api.get("/api/limits").json()["limits"]
     assert (told["key"], told["kind"], told["used"]) == ("mails", "window", 2)
 
 
@@ -204,16 +204,16 @@ def test_limits_say_how_much_of_them_is_used(desk: Desk) -> None:
 
 
 @pytest.fixture
-def open_desk(sqlite_url: str) -> Iterator[Desk]:
+def open_desk(sqlite_url: str) -> Iterator[Api]:
     """Whose metrics anybody may read."""
-    with open_store(sqlite_url, durability="normal") as store, opened(store, http={"open_metrics": True}) as made:
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, http={"open_metrics": True}) as made:
         yield made
 
 
-def test_metrics_are_in_the_format_that_their_type_names(desk: Desk) -> None:
-    desk.asked()
-    roll_all(desk.engine)
-    answer = desk.get("/metrics")
+def test_metrics_are_in_the_format_that_their_type_names(api: Api) -> None:
+    api.asked()
+    roll_all(api.engine)
+    answer = api.get("/metrics")
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     found = {
         s.name: (s.labels, s.value) for family in text_string_to_metric_families(answer.text) for s in family.samples
@@ -223,28 +223,28 @@ def test_metrics_are_in_the_format_that_their_type_names(desk: Desk) -> None:
     assert "interlock_http_requests_total" in found
 
 
-def test_metrics_are_open_to_all_only_where_the_configuration_says_so(shared: Desk, open_desk: Desk) -> None:
+def test_metrics_are_open_to_all_only_where_the_configuration_says_so(shared: Api, open_desk: Api) -> None:
     assert shared.get("/metrics", None).status_code == 401
     assert shared.get("/metrics", "north-owner").status_code == 403
     assert open_desk.get("/metrics", None).status_code == 200
     assert open_desk.get("/api/overview", None).status_code == 401
 
 
-def test_a_service_that_stops_is_not_ready_but_lives(desk: Desk) -> None:
-    ready = desk.get("/readyz", None)
+def test_a_service_that_stops_is_not_ready_but_lives(api: Api) -> None:
+    ready = api.get("/readyz", None)
     assert (ready.status_code, ready.json()) == (
         200,
         {"ready": True, "database": "ok", "schema_version": migrate.revisions()[-1], "draining": False},
     )
-    desk.service.stopping = True
-    draining = desk.get("/readyz", None)
+    api.service.stopping = True
+    draining = api.get("/readyz", None)
     assert (draining.status_code, draining.json()["ready"], draining.json()["draining"]) == (503, False, True)
-    assert desk.get("/healthz", None).json()["status"] == "ok"
+    assert api.get("/healthz", None).json()["status"] == "ok"
 
 
-def test_a_schema_that_does_not_fit_is_not_ready(desk: Desk) -> None:
-    desk.engine.store.write(lambda conn: conn.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'"))
-    told = desk.get("/readyz", None)
+def test_a_schema_that_does_not_fit_is_not_ready(api: Api) -> None:
+    api.engine.store.write(lambda conn: conn.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'"))
+    told = api.get("/readyz", None)
     assert (told.status_code, told.json()["schema_version"], told.json()["database"]) == (503, "0001", "ok")
 
 
@@ -253,26 +253,26 @@ def test_while_the_database_is_away_it_is_not_ready_and_comes_back_by_itself(ser
     server.start()
     with open_store(server.url(), wakeup="poll") as store:
         migrate.upgrade(store)
-        with opened(store) as desk:
-            assert desk.get("/readyz", None).status_code == 200
+        with open_api(store) as api:
+            assert api.get("/readyz", None).status_code == 200
             server.stop("immediate")
-            away = desk.get("/readyz", None)
+            away = api.get("/readyz", None)
             assert (away.status_code, away.json()["ready"], away.json()["database"]) == (503, False, "away")
-            assert desk.get("/healthz", None).status_code == 200
-            desk.service.callers.forget()
-            refused = desk.get("/api/overview")
+            assert api.get("/healthz", None).status_code == 200
+            api.service.callers.forget()
+            refused = api.get("/api/overview")
             assert (refused.status_code, refused.json()["type"], refused.headers["retry-after"]) == (
                 503,
                 "database",
                 "1",
             )
             server.start()
-            assert desk.get("/readyz", None).status_code == 200
-            assert desk.get("/api/overview").status_code == 200
+            assert api.get("/readyz", None).status_code == 200
+            assert api.get("/api/overview").status_code == 200
     server.stop("immediate")
 
 
-def test_moments_are_in_utc(desk: Desk) -> None:
-    assert desk.get("/api/overview").json()["at"] == datetime(2026, 1, 5, 9, tzinfo=UTC).isoformat().replace(
+def test_moments_are_in_utc(api: Api) -> None:
+    assert api.get("/api/overview").json()["at"] == datetime(2026, 1, 5, 9, tzinfo=UTC).isoformat().replace(
         "+00:00", "Z"
     )

@@ -10,24 +10,24 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.store.tables import review as R
-from tests.support.api import Desk
+from tests.support.api import Api
 
 YES = {"decision": "yes", "answer": {"note": "fine"}}
 
 
-def place(desk: Desk, rest: str = "", **options: Any) -> str:
+def place(api: Api, rest: str = "", **options: Any) -> str:
     """The address of a new review."""
-    it = desk.asked(**options)
-    return f"/api/reviews/{desk.engine.reviews.waiting(instance_id=it.id)[0].id}{rest}"
+    it = api.asked(**options)
+    return f"/api/reviews/{api.engine.reviews.waiting(instance_id=it.id)[0].id}{rest}"
 
 
-def wanted_by(desk: Desk, path: str, role: str) -> None:
+def wanted_by(api: Api, path: str, role: str) -> None:
     """Another role may decide it from now on."""
     review = UUID(path.split("/")[3])
-    desk.engine.write(lambda unit: unit.conn.execute(sa.update(R).where(R.c.id == review).values(role=role)))
+    api.engine.write(lambda unit: unit.conn.execute(sa.update(R).where(R.c.id == review).values(role=role)))
 
 
-def test_a_review_says_what_is_asked_of_whom_with_its_form_and_until_when(both: Desk) -> None:
+def test_a_review_says_what_is_asked_of_whom_with_its_form_and_until_when(both: Api) -> None:
     path = place(both)
     told = both.get(path, "viewer").json()
     assert (told["machine"], told["state"], told["title"], told["role"], told["status"]) == (
@@ -43,7 +43,7 @@ def test_a_review_says_what_is_asked_of_whom_with_its_form_and_until_when(both: 
     assert both.get("/api/reviews").json() == {"reviews": [told], "next": None}
 
 
-def test_the_most_urgent_come_first_in_pages_and_those_without_a_due_time_last(both: Desk) -> None:
+def test_the_most_urgent_come_first_in_pages_and_those_without_a_due_time_last(both: Api) -> None:
     opened = [UUID(place(both).split("/")[3]) for _ in range(5)]
     hours = {opened[0]: 9, opened[1]: None, opened[2]: 3, opened[3]: 9, opened[4]: None}
     for review, due in hours.items():
@@ -60,7 +60,7 @@ def test_the_most_urgent_come_first_in_pages_and_those_without_a_due_time_last(b
     assert seen == [str(opened[n]) for n in (2, 0, 3, 1, 4)]
 
 
-def test_decided_ones_and_those_closed_without_a_decision_are_a_list_of_their_own(both: Desk) -> None:
+def test_decided_ones_and_those_closed_without_a_decision_are_a_list_of_their_own(both: Api) -> None:
     decided, closed, still = place(both), place(both), place(both)
     both.post(f"{decided}/decide", YES)
     both.post(f"/api/instances/{both.get(closed).json()['instance_id']}/cancel")
@@ -73,17 +73,17 @@ def test_decided_ones_and_those_closed_without_a_decision_are_a_list_of_their_ow
     assert [r["id"] for r in both.get("/api/reviews").json()["reviews"]] == [still.split("/")[3]]
 
 
-def test_reviews_are_found_by_machine_instance_name_and_workspace(desk: Desk) -> None:
-    path = place(desk)
-    place(desk)
-    told = desk.get(path).json()
-    assert len(desk.get("/api/reviews?machine=order").json()["reviews"]) == 2
-    assert desk.get("/api/reviews?machine=other").json()["reviews"] == []
-    assert desk.get(f"/api/reviews?instance={told['instance_id']}").json()["reviews"] == [told]
-    assert len(desk.get(f"/api/reviews?name={told['name']}").json()["reviews"]) == 2
-    assert desk.get("/api/reviews?name=nothing").json()["reviews"] == []
-    assert len(desk.get("/api/reviews?workspace=default").json()["reviews"]) == 2
-    assert desk.get("/api/reviews?workspace=north").json()["reviews"] == []
+def test_reviews_are_found_by_machine_instance_name_and_workspace(api: Api) -> None:
+    path = place(api)
+    place(api)
+    told = api.get(path).json()
+    assert len(api.get("/api/reviews?machine=order").json()["reviews"]) == 2
+    assert api.get("/api/reviews?machine=other").json()["reviews"] == []
+    assert api.get(f"/api/reviews?instance={told['instance_id']}").json()["reviews"] == [told]
+    assert len(api.get(f"/api/reviews?name={told['name']}").json()["reviews"]) == 2
+    assert api.get("/api/reviews?name=nothing").json()["reviews"] == []
+    assert len(api.get("/api/reviews?workspace=default").json()["reviews"]) == 2
+    assert api.get("/api/reviews?workspace=north").json()["reviews"] == []
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,13 @@ def test_reviews_are_found_by_machine_instance_name_and_workspace(desk: Desk) ->
         ("instance=7", "query.instance"),
     ],
 )
-def test_what_a_list_cannot_be_asked_for_is_refused_with_its_place(shared: Desk, query: str, said: str) -> None:
+def test_what_a_list_cannot_be_asked_for_is_refused_with_its_place(shared: Api, query: str, said: str) -> None:
     refused = shared.get(f"/api/reviews?{query}")
     assert refused.status_code == 422
     assert said in refused.json()["detail"]
 
 
-def test_who_claims_a_review_holds_it_for_half_an_hour(both: Desk) -> None:
+def test_who_claims_a_review_holds_it_for_half_an_hour(both: Api) -> None:
     path = place(both)
     claimed = both.post(f"{path}/claim", who="reviewer").json()
     assert claimed["claimed_by"] == "user:reviewer/t"
@@ -118,15 +118,15 @@ def test_who_claims_a_review_holds_it_for_half_an_hour(both: Desk) -> None:
     assert both.post(f"{path}/claim", who="member").json()["claimed_by"] == "user:member/t"
 
 
-def test_what_is_released_is_free_for_others(desk: Desk) -> None:
-    path = place(desk)
-    desk.post(f"{path}/claim", who="reviewer")
-    released = desk.post(f"{path}/release", who="reviewer").json()
+def test_what_is_released_is_free_for_others(api: Api) -> None:
+    path = place(api)
+    api.post(f"{path}/claim", who="reviewer")
+    released = api.post(f"{path}/release", who="reviewer").json()
     assert (released["claimed_by"], released["claimed_until"]) == (None, None)
-    assert desk.post(f"{path}/decide", YES, "member").status_code == 200
+    assert api.post(f"{path}/decide", YES, "member").status_code == 200
 
 
-def test_a_decision_moves_the_instance_with_the_form_and_is_kept_with_its_person(both: Desk) -> None:
+def test_a_decision_moves_the_instance_with_the_form_and_is_kept_with_its_person(both: Api) -> None:
     path = place(both)
     done = both.post(f"{path}/decide", {**YES, "reason": "as agreed"}, "reviewer").json()
     assert (done["status"], done["decision"], done["answer"], done["decided_by"]) == (
@@ -142,16 +142,16 @@ def test_a_decision_moves_the_instance_with_the_form_and_is_kept_with_its_person
     assert both.get(path).json() == done
 
 
-def test_whoever_is_first_decides_and_the_same_again_is_answered_alike(desk: Desk) -> None:
-    path = place(desk)
-    done = desk.post(f"{path}/decide", YES, "reviewer")
-    assert desk.post(f"{path}/decide", YES, "reviewer").json() == done.json()
+def test_whoever_is_first_decides_and_the_same_again_is_answered_alike(api: Api) -> None:
+    path = place(api)
+    done = api.post(f"{path}/decide", YES, "reviewer")
+    assert api.post(f"{path}/decide", YES, "reviewer").json() == done.json()
     for who, body in (("member", YES), ("reviewer", {"decision": "no", "answer": {"note": "fine"}})):
-        refused = desk.post(f"{path}/decide", body, who)
+        refused = api.post(f"{path}/decide", body, who)
         assert (refused.status_code, refused.json()["type"]) == (409, "already-decided")
         assert "was decided: yes by user:reviewer/t" in refused.json()["detail"]
     for action in ("claim", "release"):
-        assert desk.post(f"{path}/{action}", who="member").json()["type"] == "already-decided"
+        assert api.post(f"{path}/{action}", who="member").json()["type"] == "already-decided"
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_whoever_is_first_decides_and_the_same_again_is_answered_alike(desk: Des
     ],
 )
 def test_a_form_that_is_filled_in_wrongly_is_refused_with_the_field_and_nothing_is_decided(
-    shared: Desk, body: dict[str, Any], said: str
+    shared: Api, body: dict[str, Any], said: str
 ) -> None:
     path = place(shared)
     refused = shared.post(f"{path}/decide", body)
@@ -177,37 +177,37 @@ def test_a_form_that_is_filled_in_wrongly_is_refused_with_the_field_and_nothing_
     assert shared.get(path).json()["status"] == "open"
 
 
-def test_a_decision_on_what_moved_on_meanwhile_is_refused_with_both_numbers(desk: Desk) -> None:
-    path = place(desk)
-    refused = desk.post(f"{path}/decide", {**YES, "expected_seq": 1})
+def test_a_decision_on_what_moved_on_meanwhile_is_refused_with_both_numbers(api: Api) -> None:
+    path = place(api)
+    refused = api.post(f"{path}/decide", {**YES, "expected_seq": 1})
     assert (refused.status_code, refused.json()["type"]) == (409, "out-of-date")
     assert (refused.json()["expected_seq"], refused.json()["found_seq"]) == (1, 2)
-    assert desk.post(f"{path}/decide", {**YES, "expected_seq": 2}).status_code == 200
+    assert api.post(f"{path}/decide", {**YES, "expected_seq": 2}).status_code == 200
 
 
 @pytest.mark.parametrize(("role", "enough"), [("member", ("member", "owner")), ("owner", ("owner",))])
-def test_a_review_for_a_higher_role_is_only_for_that_role(desk: Desk, role: str, enough: tuple[str, ...]) -> None:
-    path = place(desk)
-    wanted_by(desk, path, role)
+def test_a_review_for_a_higher_role_is_only_for_that_role(api: Api, role: str, enough: tuple[str, ...]) -> None:
+    path = place(api)
+    wanted_by(api, path, role)
     for who in ("reviewer", "member"):
         if who in enough:
             continue
         for action, body in (("claim", {}), ("release", {}), ("decide", YES)):
-            refused = desk.post(f"{path}/{action}", body, who)
+            refused = api.post(f"{path}/{action}", body, who)
             assert refused.status_code == 403, (who, action)
             assert f"is for the role {role}; {who} has {who}" in refused.json()["detail"]
-    assert desk.get(path).json()["claimed_by"] is None
-    assert desk.post(f"{path}/decide", YES, enough[0]).status_code == 200
+    assert api.get(path).json()["claimed_by"] is None
+    assert api.post(f"{path}/decide", YES, enough[0]).status_code == 200
 
 
-def test_a_role_that_people_do_not_have_is_left_to_an_owner(desk: Desk) -> None:
-    path = place(desk)
-    wanted_by(desk, path, "lawyer")
-    assert desk.post(f"{path}/decide", YES, "member").status_code == 403
-    assert desk.post(f"{path}/decide", YES, "owner").status_code == 200
+def test_a_role_that_people_do_not_have_is_left_to_an_owner(api: Api) -> None:
+    path = place(api)
+    wanted_by(api, path, "lawyer")
+    assert api.post(f"{path}/decide", YES, "member").status_code == 403
+    assert api.post(f"{path}/decide", YES, "owner").status_code == 200
 
 
-def test_a_review_of_another_workspace_or_none_at_all_is_not_there(shared: Desk) -> None:
+def test_a_review_of_another_workspace_or_none_at_all_is_not_there(shared: Api) -> None:
     theirs = place(shared, workspace="north")
     for path in (theirs, f"/api/reviews/{uuid4()}"):
         assert shared.get(path).status_code == 404

@@ -9,17 +9,17 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.store.service_tables import schedule as S
-from tests.support.api import Desk
+from tests.support.api import Api
 
 PATH = "/api/schedules/default/nightly"
 NIGHTLY = {"machine": "order", "cron": "30 2 * * *", "zone": "Europe/Berlin", "data": {"item": "bread"}}
 
 
-def put(desk: Desk, path: str = PATH, **changes: Any) -> Any:
-    return desk.call("owner", "PUT", path, {**NIGHTLY, **changes})
+def put(api: Api, path: str = PATH, **changes: Any) -> Any:
+    return api.call("owner", "PUT", path, {**NIGHTLY, **changes})
 
 
-def test_a_schedule_says_what_it_starts_and_when(both: Desk) -> None:
+def test_a_schedule_says_what_it_starts_and_when(both: Api) -> None:
     made = put(both, labels={"a": "b"}, priority=1, overlap="skip", missed="all")
     assert made.status_code == 200
     told = made.json()
@@ -46,13 +46,13 @@ def test_a_schedule_says_what_it_starts_and_when(both: Desk) -> None:
     assert both.get("/api/schedules").json() == {"schedules": [told]}
 
 
-def test_a_list_has_the_schedules_of_the_workspaces_that_one_is_in(desk: Desk) -> None:
-    put(desk)
-    put(desk, "/api/schedules/default/daily")
-    desk.call("north-owner", "PUT", "/api/schedules/north/other", NIGHTLY)
+def test_a_list_has_the_schedules_of_the_workspaces_that_one_is_in(api: Api) -> None:
+    put(api)
+    put(api, "/api/schedules/default/daily")
+    api.call("north-owner", "PUT", "/api/schedules/north/other", NIGHTLY)
 
     def names(who: str, query: str = "") -> list[str]:
-        return [s["name"] for s in desk.get(f"/api/schedules{query}", who).json()["schedules"]]
+        return [s["name"] for s in api.get(f"/api/schedules{query}", who).json()["schedules"]]
 
     assert names("viewer") == ["daily", "nightly"]
     assert names("north-viewer") == ["other"]
@@ -60,7 +60,7 @@ def test_a_list_has_the_schedules_of_the_workspaces_that_one_is_in(desk: Desk) -
     assert names("owner", "?workspace=north") == []
 
 
-def test_the_same_again_changes_nothing_and_something_else_changes_only_that(both: Desk) -> None:
+def test_the_same_again_changes_nothing_and_something_else_changes_only_that(both: Api) -> None:
     first = put(both).json()
     both.clock.advance(timedelta(hours=1))
     assert put(both).json() == first
@@ -90,19 +90,19 @@ def test_the_same_again_changes_nothing_and_something_else_changes_only_that(bot
         ({"every": "day"}, "body.every"),
     ],
 )
-def test_what_cannot_be_scheduled_is_refused_with_the_value(shared: Desk, changes: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_scheduled_is_refused_with_the_value(shared: Api, changes: dict[str, Any], said: str) -> None:
     refused = put(shared, **changes)
     assert (refused.status_code, refused.json()["type"]) == (422, "invalid")
     assert said in refused.json()["detail"]
     assert shared.get("/api/schedules").json()["schedules"] == []
 
 
-def test_a_name_that_is_too_long_or_not_printable_is_refused(shared: Desk) -> None:
+def test_a_name_that_is_too_long_or_not_printable_is_refused(shared: Api) -> None:
     for name in ("x" * 101, "a%07b"):
         assert put(shared, f"/api/schedules/default/{name}").status_code == 422
 
 
-def test_a_paused_one_starts_nothing_and_has_nothing_ahead_until_it_is_resumed(both: Desk) -> None:
+def test_a_paused_one_starts_nothing_and_has_nothing_ahead_until_it_is_resumed(both: Api) -> None:
     put(both)
     stopped = both.post(f"{PATH}/pause", who="member").json()
     assert (stopped["paused"], stopped["paused_by"], stopped["upcoming"]) == (True, "user:member/t", [])
@@ -114,7 +114,7 @@ def test_a_paused_one_starts_nothing_and_has_nothing_ahead_until_it_is_resumed(b
     assert len(going["upcoming"]) == 4
 
 
-def test_run_starts_one_now_beside_the_calendar(both: Desk) -> None:
+def test_run_starts_one_now_beside_the_calendar(both: Api) -> None:
     before = put(both).json()
     started = both.post(f"{PATH}/run", who="member")
     assert started.status_code == 201
@@ -126,37 +126,37 @@ def test_run_starts_one_now_beside_the_calendar(both: Desk) -> None:
     assert created["actor"] == "user:member/t"
 
 
-def test_what_the_clock_started_is_told_with_the_next_moment(desk: Desk) -> None:
-    put(desk)
-    desk.clock.set(int(datetime(2026, 1, 6, 1, 30, 1, tzinfo=UTC).timestamp()) * 1_000_000)
-    desk.engine.schedules.due()
-    told = desk.get(PATH).json()
+def test_what_the_clock_started_is_told_with_the_next_moment(api: Api) -> None:
+    put(api)
+    api.clock.set(int(datetime(2026, 1, 6, 1, 30, 1, tzinfo=UTC).timestamp()) * 1_000_000)
+    api.engine.schedules.due()
+    told = api.get(PATH).json()
     assert (told["runs"], told["last_at"], told["next_at"]) == (1, "2026-01-06T01:30:00Z", "2026-01-07T01:30:00Z")
-    assert desk.get(f"/api/instances/{told['last_instance']}").json()["labels"]["schedule"] == "nightly"
+    assert api.get(f"/api/instances/{told['last_instance']}").json()["labels"]["schedule"] == "nightly"
 
 
-def test_a_removed_one_is_gone_and_can_be_made_anew(desk: Desk) -> None:
-    put(desk)
-    gone = desk.call("owner", "DELETE", PATH)
+def test_a_removed_one_is_gone_and_can_be_made_anew(api: Api) -> None:
+    put(api)
+    gone = api.call("owner", "DELETE", PATH)
     assert (gone.status_code, gone.json()) == (200, {"workspace": "default", "name": "nightly"})
-    assert desk.get(PATH).status_code == 404
-    assert desk.call("owner", "DELETE", PATH).status_code == 404
+    assert api.get(PATH).status_code == 404
+    assert api.call("owner", "DELETE", PATH).status_code == 404
     for action in ("pause", "resume", "run"):
-        refused = desk.post(f"{PATH}/{action}")
+        refused = api.post(f"{PATH}/{action}")
         assert (refused.status_code, "'nightly'" in refused.json()["detail"]) == (404, True)
-    assert put(desk).json()["runs"] == 0
+    assert put(api).json()["runs"] == 0
 
 
-def test_a_time_zone_that_only_another_host_knows_hides_no_schedule(desk: Desk) -> None:
-    put(desk)
-    put(desk, "/api/schedules/default/other")
+def test_a_time_zone_that_only_another_host_knows_hides_no_schedule(api: Api) -> None:
+    put(api)
+    put(api, "/api/schedules/default/other")
     strange = sa.update(S).where(S.c.name == "nightly").values(zone="Mars/Olympus")
-    desk.engine.write(lambda unit: unit.conn.execute(strange))
-    told = {s["name"]: s for s in desk.get("/api/schedules").json()["schedules"]}
+    api.engine.write(lambda unit: unit.conn.execute(strange))
+    told = {s["name"]: s for s in api.get("/api/schedules").json()["schedules"]}
     assert (told["nightly"]["zone"], told["nightly"]["upcoming"]) == ("Mars/Olympus", [])
     assert len(told["other"]["upcoming"]) == 4
 
 
-def test_a_secret_in_the_data_is_hidden(desk: Desk) -> None:
-    assert put(desk, data={"api_key": "sesame-sesame"}).status_code == 200
-    assert "sesame" not in desk.get("/api/schedules").text
+def test_a_secret_in_the_data_is_hidden(api: Api) -> None:
+    assert put(api, data={"api_key": "sesame-sesame"}).status_code == 200
+    assert "sesame" not in api.get("/api/schedules").text

@@ -88,7 +88,7 @@ def test_what_it_is_compared_with_is_said_when_it_is_taken_in(both: House) -> No
 
 def test_one_that_is_still_being_read_is_waited_for(house: House) -> None:
     other = house.taken(CLEAR, read=False)
-    house.desk.post(f"/api/instances/{other}/pause", {})
+    house.api.post(f"/api/instances/{other}/pause", {})
     it = house.taken(VERSION, compareWith=str(other))
     told = house.look(it)
     assert (told["state"], told["lastError"]["code"], told["lastError"]["retryable"]) == (
@@ -96,7 +96,7 @@ def test_one_that_is_still_being_read_is_waited_for(house: House) -> None:
         "NOT_READ_YET",
         True,
     )
-    house.desk.post(f"/api/instances/{other}/resume", {})
+    house.api.post(f"/api/instances/{other}/resume", {})
     house.wait(minutes=1)
     assert compared(house, it)["kind"] == "versions"
 
@@ -242,19 +242,19 @@ def test_a_vertical_of_ones_own(house: House, tmp_path: Path) -> None:
 
 def test_the_ranges_of_a_provider_in_the_database_count(house: House) -> None:
     provider = {"aliases": ["Vattenfall"], "ranges": {"working_price": {"min": 0.4, "max": 0.5}}}
-    made = house.desk.call("owner", "PUT", "/workflows/providers/energy/Vattenfall Europe Sales GmbH", provider)
+    made = house.api.call("owner", "PUT", "/workflows/providers/energy/Vattenfall Europe Sales GmbH", provider)
     assert made.status_code == 200, made.text
     it = house.taken(ENERGY, vertical="energy")
     assert any("0.315" in problem for problem in house.look(it)["problems"]), "the range of the database counts"
 
 
 def test_providers_of_the_database_have_the_last_word(both: House) -> None:
-    told = both.desk.get("/workflows/providers/energy", "viewer").json()["data"]["providers"]
+    told = both.api.get("/workflows/providers/energy", "viewer").json()["data"]["providers"]
     assert any(one["name"] == "LichtBlick SE" for one in told)
     body = {"aliases": ["Strom Fix"], "ranges": {"working_price": {"min": 0.1, "max": 0.2}}}
     for _ in range(2):
-        assert both.desk.call("owner", "PUT", "/workflows/providers/energy/Nordwind AG", body).status_code == 200
-    named = both.desk.get("/workflows/providers/energy").json()["data"]["providers"]
+        assert both.api.call("owner", "PUT", "/workflows/providers/energy/Nordwind AG", body).status_code == 200
+    named = both.api.get("/workflows/providers/energy").json()["data"]["providers"]
     assert [one["name"] for one in named].count("Nordwind AG") == 1
     own = (("Stromliefervertrag", "Lieferant: Strom Fix", *ENERGY[0][3:]),)
     it = both.taken(own, vertical="energy")
@@ -264,6 +264,6 @@ def test_providers_of_the_database_have_the_last_word(both: House) -> None:
 
 
 def test_a_vertical_without_providers_takes_none(house: House) -> None:
-    refused = house.desk.call("owner", "PUT", "/workflows/providers/commercial/X", {})
+    refused = house.api.call("owner", "PUT", "/workflows/providers/commercial/X", {})
     assert (refused.status_code, "looks up no providers" in refused.text) == (422, True)
-    assert house.desk.get("/workflows/providers/commercial").json()["data"]["providers"] == []
+    assert house.api.get("/workflows/providers/commercial").json()["data"]["providers"] == []

@@ -49,7 +49,7 @@ def test_what_a_model_says_counts_where_its_quote_stands_in_the_document(
     assert "model" in extractors(house, it, "renewal_term")
     assert "model" not in extractors(house, it, "audit_rights"), "made up"
     law = told["governing_law"]
-    text = house.desk.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
+    text = house.api.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
     assert text[law["start"] : law["end"]] == law["quote"]
     assert len(house.engine.read(lambda conn: calls.of(conn, it))) == 4
 

@@ -20,8 +20,8 @@ class Stranger:
 
     def __init__(self, house: House, it: UUID) -> None:
         self.house, self.it = house, it
-        self.client = TestClient(Site(house.desk).app, raise_server_exceptions=False, follow_redirects=True)
-        told = house.desk.get(f"/workflows/{it}/resume-link", "reviewer").json()
+        self.client = TestClient(Site(house.api).app, raise_server_exceptions=False, follow_redirects=True)
+        told = house.api.get(f"/workflows/{it}/resume-link", "reviewer").json()
         parts = urlsplit(told["data"]["url"])
         self.path, self.query = parts.path, parts.query
 
@@ -105,7 +105,7 @@ def test_a_changed_link_opens_nothing_and_says_so(stranger: Stranger, change: An
 
 
 def test_an_old_link_opens_nothing_and_says_so(stranger: Stranger) -> None:
-    stranger.house.desk.clock.advance(timedelta(hours=24))
+    stranger.house.api.clock.advance(timedelta(hours=24))
     page = stranger.get()
     assert page.status_code == 403
     assert "The time of this link is over" in page.text

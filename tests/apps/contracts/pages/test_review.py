@@ -77,7 +77,7 @@ def test_the_head_says_how_sure_what_that_means_how_long_and_who_holds_it(paper:
     assert f"by the calibration {data['calibrationVersion']}" in paper.text
     assert ">1 d left<" in paper.text
     assert "held by you until" in paper.text
-    paper.house.desk.clock.advance(timedelta(hours=3))
+    paper.house.api.clock.advance(timedelta(hours=3))
     paper.open()
     assert ">21 h left<" in paper.text
 
@@ -131,7 +131,7 @@ def test_a_viewer_looks_and_holds_nothing(house: House) -> None:
 
 def test_a_page_that_only_keeps_itself_up_to_date_holds_nothing(house: House) -> None:
     it = house.in_review()
-    Site(house.desk).get(f"/ui/contracts/{it}/review", "reviewer", headers={"X-Live": "1"})
+    Site(house.api).get(f"/ui/contracts/{it}/review", "reviewer", headers={"X-Live": "1"})
     assert house.engine.reviews.waiting(instance_id=it)[0].claimed_by is None
 
 
@@ -249,7 +249,7 @@ def test_rejecting_needs_a_word_why(paper: Paper) -> None:
 
 
 def test_a_second_decision_is_told_who_was_faster(paper: Paper) -> None:
-    paper.house.desk.clock.advance(timedelta(minutes=31))  # the first claim is over
+    paper.house.api.clock.advance(timedelta(minutes=31))  # the first claim is over
     faster = Paper(paper.house, paper.it, "owner")
     faster.decide("approve", do__parties="accept")
     paper.decide("approve", do__parties="correct", value__parties="Nordwind Tools, Inc.; Harbor LLC")
@@ -261,7 +261,7 @@ def test_a_second_decision_is_told_who_was_faster(paper: Paper) -> None:
 
 
 def test_somebody_elses_claim_is_told_and_what_was_entered_is_named(paper: Paper) -> None:
-    paper.house.desk.clock.advance(timedelta(minutes=31))
+    paper.house.api.clock.advance(timedelta(minutes=31))
     Paper(paper.house, paper.it, "owner")
     paper.decide("approve", do__parties="accept")
     assert paper.page.status_code == 409
@@ -312,7 +312,7 @@ def test_the_instance_page_links_there_instead_of_deciding_itself(paper: Paper) 
 
 
 def test_the_comparison_stands_in_the_frame(house: House) -> None:
-    site = Site(house.desk)
+    site = Site(house.api)
     it = house.in_review(filename=EVIL)
     assert "not compared yet" in site.get(f"/ui/contracts/{it}/comparison").text
     Paper(house, it).decide("approve", do__parties="accept")
@@ -329,4 +329,4 @@ def test_the_comparison_stands_in_the_frame(house: House) -> None:
 
 @pytest.mark.parametrize("name", ["comparison/commercial.yaml", "contracts/../x.css", "nobody/x.css", "contracts/x.js"])
 def test_other_files_of_an_application_are_not_served(house: House, name: str) -> None:
-    assert Site(house.desk).get(f"/ui/static/0/{name}").status_code == 404
+    assert Site(house.api).get(f"/ui/static/0/{name}").status_code == 404

@@ -38,7 +38,7 @@ def sample(house: House, it: UUID) -> OpenReview:
 
 def answered(house: House, it: UUID, decision: str = "done", **answer: str) -> Any:
     body = {"decision": decision, "answer": answer}
-    return house.desk.post(f"/api/reviews/{sample(house, it).id}/decide", body, "reviewer")
+    return house.api.post(f"/api/reviews/{sample(house, it).id}/decide", body, "reviewer")
 
 
 def labels(house: House, it: UUID) -> dict[str, int]:
@@ -69,13 +69,13 @@ def test_the_question_has_the_required_fields_and_nothing_that_was_read(sampled:
     assert review.form is not None
     assert set(review.form["properties"]) == {"parties", "agreement_date", "governing_law"}
     told = repr(review)
-    page = Site(sampled.desk).get(f"/ui/reviews?review={review.id}", "reviewer").text
+    page = Site(sampled.api).get(f"/ui/reviews?review={review.id}", "reviewer").text
     for value in ("Nordwind", "March 5", "New York"):
         assert value not in told
         assert value not in page
     assert "Governing law" in page
     answered(sampled, it, **ANSWERS)
-    assert "New York" in Site(sampled.desk).get(f"/ui/reviews?review={review.id}", "reviewer").text, "afterwards"
+    assert "New York" in Site(sampled.api).get(f"/ui/reviews?review={review.id}", "reviewer").text, "afterwards"
 
 
 def test_what_people_read_is_learnt_field_by_field(sampled: House) -> None:

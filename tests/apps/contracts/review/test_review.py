@@ -147,11 +147,11 @@ def test_the_general_review_endpoint_takes_characters_and_no_rectangles(house: H
     task = house.look(it)["reviewTaskId"]
     law = correct("governing_law", "New York", evidence={"page": 2, "box": [72, 90, 300, 200]})
     body = {"decision": "correct", "answer": {"decisions": [law]}}
-    refused = house.desk.post(f"/api/reviews/{task}/decide", body, "reviewer")
+    refused = house.api.post(f"/api/reviews/{task}/decide", body, "reviewer")
     assert refused.status_code == 422
     assert "give start and end" in refused.text
     law["evidence"] = {"page": 2, "start": 0, "end": 13}
-    assert house.desk.post(f"/api/reviews/{task}/decide", body, "reviewer").status_code == 200
+    assert house.api.post(f"/api/reviews/{task}/decide", body, "reviewer").status_code == 200
     field = house.look(it)["fields"]["governing_law"]
     assert (field["quote"], field["boxes"]) == ("4. Assignment", [])
 
@@ -165,7 +165,7 @@ def test_what_was_read_is_validated_again_after_a_correction(house: House) -> No
 
 def test_evidence_is_given_as_characters_of_a_page(house: House) -> None:
     it = house.in_review(drive=False)
-    text = house.desk.get(f"/workflows/{it}/pages/1/text").json()["data"]["text"]
+    text = house.api.get(f"/workflows/{it}/pages/1/text").json()["data"]["text"]
     start = text.index("Delaware")
     seen = {"page": 1, "start": start, "end": start + len("Delaware")}
     told = house.review(it, "correct", correct("governing_law", "Delaware", evidence=seen)).json()["data"]
@@ -226,7 +226,7 @@ def test_no_client_can_time_a_review_out(house: House, action: str) -> None:
     it = house.in_review()
     refused = house.review(it, action)
     assert (refused.status_code, "none of approve, correct, reject" in refused.text) == (422, True)
-    assert house.desk.post(f"/api/instances/{it}/events", {"event": "time_out"}).status_code == 403
+    assert house.api.post(f"/api/instances/{it}/events", {"event": "time_out"}).status_code == 403
     assert house.state(it) == "review_required"
 
 
@@ -269,7 +269,7 @@ def test_of_two_reviewers_at_once_exactly_one_wins(both: House) -> None:
 def test_one_that_somebody_else_is_at_is_held(house: House) -> None:
     it = house.in_review()
     task = house.look(it)["reviewTaskId"]
-    assert house.desk.post(f"/api/reviews/{task}/claim", {}, "member").status_code == 200
+    assert house.api.post(f"/api/reviews/{task}/claim", {}, "member").status_code == 200
     refused = house.review(it, "approve")
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "REVIEW_HELD")
 
@@ -299,7 +299,7 @@ def test_the_general_review_endpoint_does_the_same(house: House) -> None:
         "decision": "correct",
         "answer": {"decisions": [correct("governing_law", "Delaware")], "review_note": "seen on page 1"},
     }
-    made = house.desk.post(f"/api/reviews/{house.look(it)['reviewTaskId']}/decide", body, "reviewer")
+    made = house.api.post(f"/api/reviews/{house.look(it)['reviewTaskId']}/decide", body, "reviewer")
     assert made.status_code == 200, made.text
     assert house.look(it)["fields"]["governing_law"]["machine"]["value"] == "New York"
 
@@ -334,10 +334,10 @@ def test_the_counts_are_made_anew_from_what_reviewers_decided(both: House) -> No
     decide_ten(both, 10)
     calibration_store.recount(both.engine)
     assert versions(both) == [first], "once a day"
-    both.desk.clock.advance(timedelta(days=1))
+    both.api.clock.advance(timedelta(days=1))
     calibration_store.recount(both.engine)
     assert len(versions(both)) == 2
-    both.desk.clock.advance(timedelta(days=1))
+    both.api.clock.advance(timedelta(days=1))
     calibration_store.recount(both.engine)
     assert len(versions(both)) == 2, "nothing was decided since"
 

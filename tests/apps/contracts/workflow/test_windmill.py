@@ -52,7 +52,7 @@ def every(modules: list[Any]) -> Iterator[Any]:
 
 
 def the_flow(house: House) -> dict[str, Any]:
-    answer = house.desk.get("/flows/process-contract.yaml", "viewer")
+    answer = house.api.get("/flows/process-contract.yaml", "viewer")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/yaml")
     found: dict[str, Any] = yaml.safe_load(answer.text)
     return found
@@ -74,7 +74,7 @@ def test_the_flow_has_the_shape_that_windmill_takes(house: House) -> None:
             for given in one["value"]["input_transforms"].values():
                 assert set(given) == {"type", "expr"}
     assert set(flow["schema"]["required"]) <= set(flow["schema"]["properties"])
-    assert "&id" not in house.desk.get("/flows/process-contract.yaml").text, "no references"
+    assert "&id" not in house.api.get("/flows/process-contract.yaml").text, "no references"
 
 
 def test_the_person_is_asked_where_one_is_needed_and_time_runs_out_into_the_next_step(house: House) -> None:
@@ -95,10 +95,10 @@ def test_the_person_is_asked_where_one_is_needed_and_time_runs_out_into_the_next
 
 def test_the_address_is_the_one_that_others_reach(house: House) -> None:
     assert the_flow(house)["schema"]["properties"]["base"]["default"] == "http://127.0.0.1:8420"
-    house.desk.service.settings = Settings(http={"url": "https://contracts.example.org"})
+    house.api.service.settings = Settings(http={"url": "https://contracts.example.org"})
     assert the_flow(house)["schema"]["properties"]["base"]["default"] == "https://contracts.example.org"
     it = house.in_review()
-    link = house.desk.get(f"/workflows/{it}/resume-link").json()["data"]["url"]
+    link = house.api.get(f"/workflows/{it}/resume-link").json()["data"]["url"]
     assert link.startswith(f"https://contracts.example.org/workflows/{it}/resume?")
 
 
@@ -110,7 +110,7 @@ class Windmill:
 
     def __init__(self, house: House, base: str) -> None:
         self.modules = {one["id"]: one for one in every(the_flow(house)["value"]["modules"])}
-        self.base, self.token = base, house.desk.tokens["member"]
+        self.base, self.token = base, house.api.tokens["member"]
 
     def run(self, id: str, path: str, **inputs: Any) -> Any:
         scope: dict[str, Any] = {}
@@ -177,7 +177,7 @@ def test_an_error_says_whether_windmill_should_try_again(windmill: Windmill) -> 
 
 
 def link_of(house: House, it: Any, who: str = "reviewer") -> str:
-    url = urlsplit(house.desk.get(f"/workflows/{it}/resume-link", who).json()["data"]["url"])
+    url = urlsplit(house.api.get(f"/workflows/{it}/resume-link", who).json()["data"]["url"])
     return f"{url.path}?{url.query}"
 
 
@@ -185,12 +185,12 @@ def test_the_link_decides_without_a_login_and_once(both: House) -> None:
     it = both.in_review()
     link = link_of(both, it)
     assert link == link_of(both, it), "the same key"
-    made = both.desk.post(link, {"action": "approve", "notes": "by mail"}, None)
+    made = both.api.post(link, {"action": "approve", "notes": "by mail"}, None)
     assert (made.status_code, made.json()["data"]) == (200, {"workflowId": str(it), "state": "validated"})
     moved = next(row for row in both.engine.history(it) if row.to_state == "validated")
     assert moved.actor == "user:reviewer/t", "in the name of whoever asked for it"
     for action in ("approve", "reject"):
-        again = both.desk.post(link, {"action": action}, None)
+        again = both.api.post(link, {"action": action}, None)
         assert (again.status_code, again.json()["error"]["code"]) == (409, "ALREADY_DECIDED")
 
 
@@ -211,30 +211,30 @@ def test_a_link_that_was_changed_opens_nothing(house: House, part: str) -> None:
             "signature": "Ünsinn",
         }
         query[part] = changed[part]
-    refused = house.desk.call(None, "POST", path, {"action": "approve"}, params=query)
+    refused = house.api.call(None, "POST", path, {"action": "approve"}, params=query)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "NOT_ALLOWED")
     assert house.state(it) == "review_required"
 
 
 def test_a_link_is_good_until_the_review_is_over(house: House) -> None:
     link = link_of(house, house.in_review())
-    house.desk.clock.advance(timedelta(hours=24))  # nobody looked at the clock yet
-    refused = house.desk.post(link, {"action": "approve"}, None)
+    house.api.clock.advance(timedelta(hours=24))  # nobody looked at the clock yet
+    refused = house.api.post(link, {"action": "approve"}, None)
     assert (refused.status_code, "time of this link is over" in refused.text) == (403, True)
 
 
 def test_a_link_is_no_better_than_whoever_made_it(house: House) -> None:
     it = house.in_review()
     link = link_of(house, it)
-    person = next(one for one in house.desk.people.everyone() if one.name == "reviewer")
-    assert house.desk.post(f"/api/users/{person.id}/disable").status_code == 200
-    refused = house.desk.post(link, {"action": "approve"}, None)
+    person = next(one for one in house.api.people.everyone() if one.name == "reviewer")
+    assert house.api.post(f"/api/users/{person.id}/disable").status_code == 200
+    refused = house.api.post(link, {"action": "approve"}, None)
     assert (refused.status_code, house.state(it)) == (403, "review_required")
 
 
 def test_no_link_is_made_where_nothing_is_to_be_decided(house: House) -> None:
-    assert house.desk.get(f"/workflows/{house.taken(CLEAR)}/resume-link").status_code == 409
-    assert house.desk.get(f"/workflows/{house.in_review()}/resume-link", "viewer").status_code == 403
+    assert house.api.get(f"/workflows/{house.taken(CLEAR)}/resume-link").status_code == 409
+    assert house.api.get(f"/workflows/{house.in_review()}/resume-link", "viewer").status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -242,5 +242,5 @@ def test_no_link_is_made_where_nothing_is_to_be_decided(house: House) -> None:
 )
 def test_a_wrong_decision_by_link_is_refused(house: House, body: Any) -> None:
     it = house.in_review()
-    assert house.desk.post(link_of(house, it), body, None).status_code == 422
+    assert house.api.post(link_of(house, it), body, None).status_code == 422
     assert house.state(it) == "review_required"

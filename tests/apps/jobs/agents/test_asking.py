@@ -263,7 +263,7 @@ async def test_jobs_are_found_page_by_page_and_put_aside(both: Town, kind: Kind)
         await kit.expire("ramp", "9")
     assert await kit.runs_for("4") == ()
     await kit.close()
-    owner = agent(kind, both, both.desk.tokens["owner"])
+    owner = agent(kind, both, both.api.tokens["owner"])
     assert (await owner.reject("ramp", "4")).status == "rejected"
     await owner.close()
 

@@ -19,7 +19,7 @@ from interlock.http.app import create_app
 from interlock.http.server import InThread
 from interlock.store import Store
 from interlock.store.tables import lease
-from tests.support.api import BY, Desk, opened
+from tests.support.api import BY, Api, open_api
 
 DEADLINE = 20.0
 Kind = Literal["threads", "asyncio"]
@@ -28,51 +28,51 @@ Kind = Literal["threads", "asyncio"]
 class Town:
     """The service, what it knows, and the time there."""
 
-    def __init__(self, desk: Desk, server: InThread) -> None:
-        self.desk, self.server, self.url = desk, server, server.url
+    def __init__(self, api: Api, server: InThread) -> None:
+        self.api, self.server, self.url = api, server, server.url
         self.token = self.new_token("kit", ["claims"])
 
     def new_token(self, name: str, scopes: list[str]) -> str:
-        return self.desk.people.create_token("default", name, kind="agent", scopes=scopes, by=BY)[1]
+        return self.api.people.create_token("default", name, kind="agent", scopes=scopes, by=BY)[1]
 
     def advance(self, seconds: float) -> None:
-        self.desk.clock.advance(timedelta(seconds=seconds))
+        self.api.clock.advance(timedelta(seconds=seconds))
 
     def expire_leases(self) -> None:
         """The time goes on so far that whoever did not renew meanwhile is lost, and whoever looks after that does."""
         self.advance(300)
-        followers.sweep(self.desk.engine)
+        followers.sweep(self.api.engine)
 
     def stop(self) -> None:
         self.server.__exit__()
 
     def steal(self) -> None:
         """Let the leases run out on the service's side only, as if its clock had jumped."""
-        self.desk.engine.store.write(lambda conn: conn.execute(sa.update(lease).values(until=self.desk.clock.now())))
-        followers.sweep(self.desk.engine)
+        self.api.engine.store.write(lambda conn: conn.execute(sa.update(lease).values(until=self.api.clock.now())))
+        followers.sweep(self.api.engine)
 
     def left(self, number: str = "1") -> float:
         """Seconds that the lease of a job has left; 0 when there is none."""
-        held = self.desk.engine.leases.find(f"lock:apply:ramp:{number}")
-        return 0.0 if held is None else (held.until - self.desk.clock.now()) / 1_000_000
+        held = self.api.engine.leases.find(f"lock:apply:ramp:{number}")
+        return 0.0 if held is None else (held.until - self.api.clock.now()) / 1_000_000
 
     def status(self, number: str = "1") -> str:
-        found = self.desk.engine.find("job", f"ramp:{number}")
+        found = self.api.engine.find("job", f"ramp:{number}")
         assert found is not None
         return found.state
 
     def run(self) -> tuple[str, dict[str, Any], str | None]:
         """Status, artifacts and error of the newest run."""
-        found = self.desk.get("/api/crawler/jobs?runs_for=1").json()["runs"][-1]
+        found = self.api.get("/api/crawler/jobs?runs_for=1").json()["runs"][-1]
         return found["status"], found["artifacts"], found["error"]
 
 
 @contextmanager
 def served(store: Store) -> Iterator[Town]:
-    with opened(store, applications=[registry]) as desk:
-        app = create_app(desk.service, routers=desk.engine.registry.routers)
-        with InThread(app, desk.service) as server:
-            yield Town(desk, server)
+    with open_api(store, applications=[registry]) as api:
+        app = create_app(api.service, routers=api.engine.registry.routers)
+        with InThread(app, api.service) as server:
+            yield Town(api, server)
 
 
 async def eventually(true: Callable[[], Any]) -> None:
@@ -90,7 +90,7 @@ class TownPace(Pace):
     """A lease is renewed when the town's clock says so; pauses between attempts are not waited for."""
 
     def __init__(self, town: Town) -> None:
-        self._clock = town.desk.clock
+        self._clock = town.api.clock
         self.pauses: list[float] = []
 
     def now(self) -> float:
@@ -109,7 +109,7 @@ class TownPace(Pace):
 
 class AsyncTownPace(AsyncPace):
     def __init__(self, town: Town) -> None:
-        self._clock = town.desk.clock
+        self._clock = town.api.clock
         self.pauses: list[float] = []
 
     def now(self) -> float:

@@ -14,7 +14,7 @@ from interlock.apps.jobs import registry
 from interlock.apps.jobs.claims import followers
 from interlock.store import Store, open_store
 from interlock.watch import tracing
-from tests.support.api import BY, Desk, opened
+from tests.support.api import BY, Api, open_api
 
 pytestmark = pytest.mark.slow
 
@@ -22,45 +22,45 @@ JOBS = "/api/crawler/jobs"
 
 
 class Crawled:
-    """A desk with the claims application, and short words for what agents do."""
+    """The API with the claims application, and short names for what agents do."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, api: Api) -> None:
+        self.api = api
 
     def add(self, *numbers: str, board: str = "ramp", who: str = "agent", **more: Any) -> Any:
         jobs = [{"board": board, "job_id": number, "title": f"Job {number}", **more} for number in numbers]
-        return self.desk.post(JOBS, {"action": "add", "jobs": jobs}, who)
+        return self.api.post(JOBS, {"action": "add", "jobs": jobs}, who)
 
     def claim(
         self, number: str, run_id: str | None = None, who: str = "agent", board: str = "ramp", **more: Any
     ) -> Any:
         body = {"action": "run", "run_id": run_id or str(uuid4()), "job_id": number, "board": board, **more}
-        return self.desk.post(JOBS, body, who)
+        return self.api.post(JOBS, body, who)
 
     def patch(self, who: str = "agent", **body: Any) -> Any:
-        return self.desk.call(who, "PATCH", JOBS, body)
+        return self.api.call(who, "PATCH", JOBS, body)
 
     def runs(self, number: str, board: str = "") -> list[Any]:
-        found = self.desk.get(f"{JOBS}?runs_for={number}" + (f"&board={board}" if board else "")).json()["runs"]
+        found = self.api.get(f"{JOBS}?runs_for={number}" + (f"&board={board}" if board else "")).json()["runs"]
         assert isinstance(found, list)
         return found
 
     def jobs(self, query: str = "", who: str = "agent") -> Any:
-        return self.desk.get(f"{JOBS}?{query}", who).json()
+        return self.api.get(f"{JOBS}?{query}", who).json()
 
     def status(self, number: str) -> str:
         (found,) = (one for one in self.jobs("limit=1000")["jobs"] if one["job_id"] == number)
         return str(found["status"])
 
     def expire_leases(self) -> None:
-        self.desk.clock.advance(timedelta(seconds=300))
-        followers.sweep(self.desk.engine)
+        self.api.clock.advance(timedelta(seconds=300))
+        followers.sweep(self.api.engine)
 
 
 @pytest.fixture
 def town(store: Store) -> Iterator[Crawled]:
-    with opened(store, applications=[registry]) as desk:
-        yield Crawled(desk)
+    with open_api(store, applications=[registry]) as api:
+        yield Crawled(api)
 
 
 @pytest.fixture(params=["direct", "traced"])
@@ -69,8 +69,8 @@ def quick(sqlite_url: str, request: pytest.FixtureRequest) -> Iterator[Crawled]:
     traced = request.param == "traced"
     tracer = tracing.start("http://unused", exporter=InMemorySpanExporter()) if traced else None
     with open_store(sqlite_url, durability="normal") as store:
-        with opened(store, applications=[registry], tracing=tracer) as desk:
-            yield Crawled(desk)
+        with open_api(store, applications=[registry], tracing=tracer) as api:
+            yield Crawled(api)
         if tracer is not None:
             tracer.shutdown()
 
@@ -83,9 +83,9 @@ def test_a_claim_runs_from_start_to_end_as_the_specification_has_it(town: Crawle
     told = made.json()
     assert (told["run_id"], told["board"], told["job_id"], told["status"]) == (name, "ramp", "12345", "pending")
     assert told["lease"] == {"name": "lock:apply:ramp:12345", "seconds": 300}
-    held = town.desk.engine.leases.find("lock:apply:ramp:12345")
+    held = town.api.engine.leases.find("lock:apply:ramp:12345")
     assert held is not None
-    assert (held.holder, held.until - town.desk.clock.now()) == (name, 300_000_000)
+    assert (held.holder, held.until - town.api.clock.now()) == (name, 300_000_000)
     assert town.status("12345") == "queued"
 
     assert town.claim("12345").status_code == 409
@@ -93,7 +93,7 @@ def test_a_claim_runs_from_start_to_end_as_the_specification_has_it(town: Crawle
     ended = town.patch(run_id=name, status="success", artifacts={"confirmation_url": "https://ramp.example/1"})
     assert (ended.status_code, ended.json()["status"]) == (200, "success")
     assert town.status("12345") == "applied"
-    assert town.desk.engine.leases.find("lock:apply:ramp:12345") is None
+    assert town.api.engine.leases.find("lock:apply:ramp:12345") is None
 
     (run,) = town.runs("12345")
     assert run["artifacts"] == {
@@ -139,13 +139,13 @@ def test_crawlers_record_what_they_see_once(town: Crawled) -> None:
     assert [one["job_id"] for one in town.jobs("tag=python")["jobs"]] == ["2"]
     changed = next(one for one in town.jobs("board=ramp")["jobs"] if one["job_id"] == "1")
     assert (changed["location"], changed["tags"], changed["title"]) == ("Berlin", ["go"], "Job 1")
-    assert town.desk.engine.verify().problems == ()
+    assert town.api.engine.verify().problems == ()
 
 
 def test_a_crawler_that_says_less_takes_nothing_away(quick: Crawled) -> None:
     quick.add("1", location="Berlin", tags=["go"])
     body = {"action": "add", "jobs": [{"board": "ramp", "job_id": "1"}]}
-    assert quick.desk.post(JOBS, body, "agent").json() == {"added": 0, "updated": 0, "unchanged": 1}
+    assert quick.api.post(JOBS, body, "agent").json() == {"added": 0, "updated": 0, "unchanged": 1}
     assert quick.jobs()["jobs"][0]["location"] == "Berlin"
 
 
@@ -192,7 +192,7 @@ def test_runs_are_scoped_by_board(quick: Crawled) -> None:
     ],
 )
 def test_a_body_that_is_not_what_it_says_answers_400_with_the_field(quick: Crawled, body: Any, named: str) -> None:
-    answer = quick.desk.post(JOBS, body, "agent")
+    answer = quick.api.post(JOBS, body, "agent")
     assert (answer.status_code, named in answer.json()["detail"]) == (400, True), answer.text
 
 
@@ -208,13 +208,13 @@ def test_a_body_that_is_not_what_it_says_answers_400_with_the_field(quick: Crawl
     ],
 )
 def test_a_patch_that_is_not_what_it_says_answers_400_with_the_field(quick: Crawled, body: Any, named: str) -> None:
-    answer = quick.desk.call("agent", "PATCH", JOBS, body)
+    answer = quick.api.call("agent", "PATCH", JOBS, body)
     assert (answer.status_code, named in answer.json()["detail"]) == (400, True), answer.text
 
 
 def test_what_is_no_json_answers_400(quick: Crawled) -> None:
     for method in ("POST", "PATCH"):
-        answer = quick.desk.call("agent", method, JOBS, content=b"{", headers={"Content-Type": "application/json"})
+        answer = quick.api.call("agent", method, JOBS, content=b"{", headers={"Content-Type": "application/json"})
         assert (answer.status_code, answer.json()["detail"]) == (400, "the body is not JSON")
 
 
@@ -222,7 +222,7 @@ def test_what_is_not_there_answers_404(quick: Crawled) -> None:
     assert quick.claim("1").status_code == 404
     assert quick.patch(run_id="r", status="success").status_code == 404
     assert quick.patch("owner", board="ramp", job_id="1", status="expired").status_code == 404
-    heartbeat = quick.desk.post(JOBS, {"action": "heartbeat", "run_id": "r"}, "agent")
+    heartbeat = quick.api.post(JOBS, {"action": "heartbeat", "run_id": "r"}, "agent")
     assert heartbeat.status_code == 404
 
 
@@ -278,15 +278,15 @@ def test_a_heartbeat_and_a_patch_renew_the_lease(quick: Crawled) -> None:
     name = str(uuid4())
     quick.claim("1", name)
     for renew in (
-        lambda: quick.desk.post(JOBS, {"action": "heartbeat", "run_id": name}, "agent"),
+        lambda: quick.api.post(JOBS, {"action": "heartbeat", "run_id": name}, "agent"),
         lambda: quick.patch(run_id=name, artifacts={"notes": "x"}),
         lambda: quick.patch(run_id=name, status="submitted"),
     ):
-        quick.desk.clock.advance(timedelta(seconds=299))
+        quick.api.clock.advance(timedelta(seconds=299))
         assert renew().status_code == 200
-        held = quick.desk.engine.leases.find("lock:apply:ramp:1")
+        held = quick.api.engine.leases.find("lock:apply:ramp:1")
         assert held is not None
-        assert held.until - quick.desk.clock.now() == 300_000_000
+        assert held.until - quick.api.clock.now() == 300_000_000
 
 
 def test_a_late_writer_is_answered_409_and_changes_nothing(town: Crawled) -> None:
@@ -299,10 +299,10 @@ def test_a_late_writer_is_answered_409_and_changes_nothing(town: Crawled) -> Non
     for status in ("submitted", "success", "failed", None):
         refused = town.patch(run_id=late, artifacts={"notes": "late"}, **({"status": status} if status else {}))
         assert refused.status_code == 409
-    assert town.desk.post(JOBS, {"action": "heartbeat", "run_id": late}, "agent").status_code == 409
+    assert town.api.post(JOBS, {"action": "heartbeat", "run_id": late}, "agent").status_code == 409
     first, second = town.runs("1")
     assert (first["status"], first["artifacts"], second["status"]) == ("lost", {"notes": "mine"}, "pending")
-    held = town.desk.engine.leases.find("lock:apply:ramp:1")
+    held = town.api.engine.leases.find("lock:apply:ramp:1")
     assert held is not None
     assert held.holder == next_one
 
@@ -316,9 +316,9 @@ def test_a_submission_whose_agent_vanished_waits_in_the_inbox(town: Crawled) -> 
     (run,) = town.runs("1")
     assert (run["status"], run["requires_verification"], town.status("1")) == ("submitted", True, "queued")
     assert town.claim("1").status_code == 409
-    (review,) = town.desk.get("/api/reviews", "reviewer").json()["reviews"]
+    (review,) = town.api.get("/api/reviews", "reviewer").json()["reviews"]
     assert review["title"].startswith("Requires verification")
-    decided = town.desk.post(f"/api/reviews/{review['id']}/decide", {"decision": "it_did_not"}, "reviewer")
+    decided = town.api.post(f"/api/reviews/{review['id']}/decide", {"decision": "it_did_not"}, "reviewer")
     assert decided.status_code == 200, decided.text
     assert town.status("1") == "discovered"
     assert town.claim("1").status_code == 201
@@ -334,18 +334,18 @@ def test_an_agent_puts_aside_only_what_nobody_is_at(quick: Crawled) -> None:
 
 
 def test_a_token_for_claims_can_do_just_this(quick: Crawled) -> None:
-    desk = quick.desk
-    desk.tokens["kit"] = desk.people.create_token("default", "kit", kind="agent", scopes=["claims"], by=BY)[1]
+    api = quick.api
+    api.tokens["kit"] = api.people.create_token("default", "kit", kind="agent", scopes=["claims"], by=BY)[1]
     quick.add("1", who="kit")
     name = str(uuid4())
     assert quick.claim("1", name, who="kit").status_code == 201
     assert quick.patch("kit", run_id=name, status="submitted").status_code == 200
     assert [one["job_id"] for one in quick.jobs(who="kit")["jobs"]] == ["1"]
-    it = desk.engine.find("run", name)
+    it = api.engine.find("run", name)
     assert it is not None
-    assert desk.get(f"/api/instances/{it.id}", "kit").status_code == 403
-    assert desk.post(f"/api/instances/{it.id}/events", {"event": "succeed"}, "kit").status_code == 403
-    assert desk.post("/api/instances", {"machine": "job"}, "kit").status_code == 403
+    assert api.get(f"/api/instances/{it.id}", "kit").status_code == 403
+    assert api.post(f"/api/instances/{it.id}/events", {"event": "succeed"}, "kit").status_code == 403
+    assert api.post("/api/instances", {"machine": "job"}, "kit").status_code == 403
 
 
 def test_each_workspace_has_its_own_jobs_and_locks(quick: Crawled) -> None:
@@ -356,18 +356,18 @@ def test_each_workspace_has_its_own_jobs_and_locks(quick: Crawled) -> None:
     assert (theirs.status_code, theirs.json()["lease"]["name"]) == (201, "lock@north:apply:ramp:1")
     assert len(quick.runs("1")) == 1
     body = {"action": "add", "jobs": [{"board": "x", "job_id": "1"}], "workspace": "north"}
-    assert quick.desk.post(JOBS, body, "agent").status_code == 404
+    assert quick.api.post(JOBS, body, "agent").status_code == 404
 
 
 def test_a_run_gives_back_no_lease_that_somebody_else_has_by_now(town: Crawled) -> None:
     town.add("1")
     town.claim("1", "mine")
-    town.desk.clock.advance(timedelta(seconds=300))
-    town.desk.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
+    town.api.clock.advance(timedelta(seconds=300))
+    town.api.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
     refused = town.patch(run_id="mine", status="success")
     assert refused.status_code == 409
     assert "does not hold the lease" in refused.json()["detail"]
-    held = town.desk.engine.leases.find("lock:apply:ramp:1")
+    held = town.api.engine.leases.find("lock:apply:ramp:1")
     assert held is not None
     assert held.holder == "somebody"
     assert (town.status("1"), town.runs("1")[0]["status"]) == ("queued", "pending")
@@ -378,11 +378,11 @@ def test_a_person_who_verifies_a_run_takes_no_lease_from_somebody_else(town: Cra
     town.claim("1", "mine")
     town.patch(run_id="mine", status="submitted")
     town.expire_leases()
-    town.desk.clock.advance(timedelta(days=2))
-    town.desk.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
-    (found,) = town.desk.engine.reviews.waiting()
-    town.desk.engine.reviews.decide(found.id, "it_did_not", actor=BY, answer={})
+    town.api.clock.advance(timedelta(days=2))
+    town.api.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
+    (found,) = town.api.engine.reviews.waiting()
+    town.api.engine.reviews.decide(found.id, "it_did_not", actor=BY, answer={})
     assert town.runs("1")[0]["status"] == "failed"
-    held = town.desk.engine.leases.find("lock:apply:ramp:1")
+    held = town.api.engine.leases.find("lock:apply:ramp:1")
     assert held is not None
     assert held.holder == "somebody"

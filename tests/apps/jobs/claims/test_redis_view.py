@@ -12,7 +12,7 @@ from interlock.apps.jobs import registry
 from interlock.engine.redis_mirror import RedisMirror
 from interlock.store import open_store
 from tests.apps.jobs.claims.test_api import Crawled
-from tests.support.api import opened
+from tests.support.api import open_api
 from tests.support.servers import Redis
 from tests.support.waiting import eventually
 
@@ -32,9 +32,9 @@ def town(sqlite_url: str, redis: Redis, shown: redis_client.Redis) -> Iterator[C
     mirror = RedisMirror(redis.url)
     with (
         open_store(sqlite_url, durability="normal") as store,
-        opened(store, applications=[registry], mirror=mirror) as desk,
+        open_api(store, applications=[registry], mirror=mirror) as api,
     ):
-        made = Crawled(desk)
+        made = Crawled(api)
         made.add("1")
         yield made
     mirror.close()
@@ -107,8 +107,8 @@ def test_a_job_that_waits_for_verification_stays_locked_in_redis(town: Crawled, 
     town.patch(run_id=name, status="submitted")
     town.expire_leases()
     eventually(lambda: shown.get(KEY) == f"verify:{name}")
-    (review,) = town.desk.get("/api/reviews").json()["reviews"]
-    town.desk.post(f"/api/reviews/{review['id']}/decide", {"decision": "it_went_out"})
+    (review,) = town.api.get("/api/reviews").json()["reviews"]
+    town.api.post(f"/api/reviews/{review['id']}/decide", {"decision": "it_went_out"})
     eventually(lambda: shown.get(KEY) is None)
     assert town.status("1") == "applied"
 
@@ -117,9 +117,9 @@ def test_without_redis_the_database_alone_decides(sqlite_url: str) -> None:
     mirror = RedisMirror("redis://127.0.0.1:1")
     with (
         open_store(sqlite_url, durability="normal") as store,
-        opened(store, applications=[registry], mirror=mirror) as desk,
+        open_api(store, applications=[registry], mirror=mirror) as api,
     ):
-        town = Crawled(desk)
+        town = Crawled(api)
         town.add("1")
         name = str(uuid4())
         assert [town.claim("1", name).status_code, town.claim("1").status_code] == [201, 409]
