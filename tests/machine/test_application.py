@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from interlock.machine import (
     Duty,
     InterlockError,
     Machine,
+    PageLink,
     Personal,
     Registry,
     Scope,
@@ -53,6 +56,8 @@ async def nobody_awaits(engine: Any) -> bool:
         (lambda: Personal("sale", "customer"), "columns of the personal table 'sale' must be a list of str"),
         (lambda: Personal("sale", ["customer"], erase="hide"), "erase='hide' of the personal table 'sale' cannot be"),
         (lambda: Personal("sale", [], erase="empty"), "or 'empty' with the columns to empty"),
+        (lambda: PageLink("Shop", "https://elsewhere.example"), "an address below /ui/"),
+        (lambda: PageLink("", "/ui/shop"), "give it a label"),
         (lambda: Scope("sell", "Sell things.", role="boss"), "for the role 'boss' cannot be"),
     ],
 )
@@ -133,3 +138,15 @@ def test_a_part_that_is_something_else_is_named(application: Application, said: 
 def test_an_attribute_without_a_module_is_refused() -> None:
     with pytest.raises(InterlockError, match=r"'shop' does not name an object; write it as package.module:attribute"):
         attribute("shop")
+
+
+def test_modules_with_handlers_are_imported_when_they_are_needed(module: Callable[[str, str], None]) -> None:
+    machine = order()
+    sys.modules["shop_machine"] = SimpleNamespace(order=machine)  # type: ignore[assignment]
+    module("shop_steps", "from shop_machine import order\norder.work('new')(lambda task: None)\n")
+    registry = Registry([Application("shop", machines=[machine], handlers=["shop_steps"])])
+    assert machine.handlers == {}
+    assert registry.missing_handlers(machine) == []
+    broken = Registry([Application("shop", machines=[order()], handlers=["no_such_steps"])])
+    with pytest.raises(InterlockError, match="'no_such_steps' cannot be loaded"):
+        broken.load_handlers()

@@ -48,7 +48,7 @@ def create(
         typer.Option(
             "--scope",
             help="It is an agent's, and may read, create, fire, or what an application brings; or, as "
-            "fire:parcel, for one machine. May be given several times.",
+            "fire:parcel, for one machine. May be given several times. `interlock token scopes` lists them.",
         ),
     ] = None,
     days: Annotated[int | None, typer.Option(min=1, max=3650, help="Expires after so many days.")] = None,
@@ -88,6 +88,19 @@ def create(
             f"token {made.name} of {made.workspace}, {made.id}; keep its secret, it is not shown again:", err=True
         )
         typer.echo(secret)
+
+
+@app.command("scopes")
+def scopes_(in_json: Json = False, apps: App = None) -> None:
+    """List the scopes that an agent's token can have, with what each allows."""
+    from interlock.console.options import registry_of
+    from interlock.people import scope_meanings
+
+    found = scope_meanings(registry_of(apps).scopes)
+    if in_json:
+        as_json([{"scope": name, "meaning": meaning} for name, meaning in found.items()])
+    else:
+        table(("scope", "its holder may"), list(found.items()))
 
 
 @app.command("list")

@@ -24,7 +24,8 @@ from interlock.dashboard import kinds, words
 from interlock.engine import secrets
 from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
-from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal
+from interlock.machine import PageLink
+from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal, Role
 from interlock.store import Micros
 from interlock.watch import alerts, measures
 
@@ -76,6 +77,14 @@ class Visitor:
 
     def may_anywhere(self, permission: str) -> bool:
         return any(self.who.may(permission, w) for w in self.workspaces)
+
+    @property
+    def pages(self) -> list[PageLink]:
+        """Pages of applications for the reader's roles."""
+        roles = list(self.who.roles.values())
+        return [
+            one for one in self.service.engine.registry.pages if any(role.includes(Role(one.role)) for role in roles)
+        ]
 
 
 @authenticates

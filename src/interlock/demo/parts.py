@@ -28,6 +28,7 @@ def played(registry: Registry) -> Registry:
     whole.include(registry)
     if fits(registry):
         whole.include(sample())
+    whole.load_handlers()
     parts = list(_parts(whole))
     by_machine = {name: (application, part) for application, part in parts for name in part.acts}
     machines = [_with_acts(whole, one, *by_machine.get(one.name, (None, None))) for one in whole]

@@ -90,6 +90,7 @@ class Engine:
         audit_keys: Keys | None = None,
     ) -> None:
         registry = machines if isinstance(machines, Registry) else Registry(machines)
+        registry.load_handlers()
         self.store = open_store(store) if isinstance(store, str) else store
         try:
             if clock is None:

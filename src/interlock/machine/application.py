@@ -61,6 +61,24 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class PageLink:
+    """An entry in the navigation of the dashboard: a page of the application."""
+
+    label: str
+    path: str
+    """Its address, below `/ui/`."""
+    role: str = "viewer"
+    """People see it who have this role, or a higher one, in one of their workspaces; the page itself checks again."""
+
+    def __post_init__(self) -> None:
+        if not self.label.strip() or not self.path.startswith("/ui/") or self.role not in ROLES:
+            raise InterlockError(
+                f"the page {self.label!r} at {self.path!r} for the role {self.role!r} cannot be: give it a label, an "
+                f"address below /ui/, and one of {', '.join(ROLES)}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class Personal:
     """A table of the application with data of instances; it has a column `instance_id`.
 
@@ -89,6 +107,8 @@ class Application:
     name: str
     """Its section in the configuration, its group of commands, its branch of migrations."""
     machines: Sequence[Machine] = ()
+    handlers: Sequence[str] = ()
+    """Modules that declare handlers and followers of its machines, imported when an engine is made: `package.steps`."""
     settings: type[Any] | None = None
     """A Pydantic model, derived from `interlock.config.Table`: the section `[name]` of the configuration.
     `task.setting(name)` returns it."""
@@ -103,6 +123,8 @@ class Application:
     """Machine name → `View`: how the dashboard shows its instances."""
     routers: Sequence[str] = ()
     """FastAPI routers with its endpoints and pages: each names one, or a list of them."""
+    pages: Sequence[PageLink] = ()
+    """Its pages that the navigation of the dashboard shows."""
     commands: str | None = None
     """A Typer app: the commands `interlock NAME …`. What they share is in `interlock.console`."""
     demo: str | None = None
@@ -119,7 +141,15 @@ class Application:
             raise InterlockError(
                 f"{self.name!r} cannot name an application; use up to 31 small letters, digits and _, a letter first"
             )
-        kinds = {"machines": Machine, "duties": Duty, "scopes": Scope, "personal": Personal, "routers": str}
+        kinds = {
+            "machines": Machine,
+            "handlers": str,
+            "duties": Duty,
+            "scopes": Scope,
+            "personal": Personal,
+            "routers": str,
+            "pages": PageLink,
+        }
         for field, kind in kinds.items():
             _listed(f"{field} of the application {self.name!r}", getattr(self, field), kind)
 

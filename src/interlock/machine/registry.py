@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any
 
-from interlock.machine.application import Application, Duty, Scope, attribute
+from interlock.machine.application import Application, Duty, PageLink, Scope, attribute, loaded
 from interlock.machine.definition import Machine
 from interlock.machine.errors import InterlockError, MachineError
 from interlock.machine.states import Kind
@@ -109,6 +109,17 @@ class Registry:
             raise InterlockError(f"two duties are named {doubled[0]!r}; name each after its application")
         return found
 
+    @property
+    def pages(self) -> list[PageLink]:
+        """Pages of the applications for the navigation."""
+        return [page for one in self.applications.values() for page in one.pages]
+
+    def load_handlers(self) -> None:
+        """Import the modules that declare the handlers and followers of the applications."""
+        for one in self.applications.values():
+            for module in one.handlers:
+                loaded(module)
+
     def add(self, machine: Machine) -> Machine:
         if machine.name in self._machines and self._machines[machine.name] is not machine:
             owner = next((f", one of them in {a.name}" for a in self.applications.values() if a.has(machine.name)), "")
@@ -137,6 +148,7 @@ class Registry:
 
     def missing_handlers(self, machine: Machine) -> list[str]:
         """What of the machine has no handler in this process, one line each."""
+        self.load_handlers()
         done = {state for state, _ in machine.handlers}
         problems = [
             f"stuck: state {s.name!r} is work, but has neither a handler nor a pick-up"

@@ -30,7 +30,7 @@ from interlock.people.errors import (
 )
 from interlock.people.people import People
 from interlock.people.principal import OPERATORS, Principal, in_workspace, need, person_actor, require
-from interlock.people.roles import PERMISSIONS, SCOPES, Role, parse_scopes, scopes_with
+from interlock.people.roles import PERMISSIONS, SCOPES, Role, parse_scopes, scope_meanings, scopes_with
 from interlock.people.sessions import Login, LoginSession, link_address
 from interlock.people.tokens import TokenRow
 from interlock.people.workspaces import Workspace
@@ -66,5 +66,6 @@ __all__ = [
     "person_actor",
     "record",
     "require",
+    "scope_meanings",
     "scopes_with",
 ]

@@ -38,7 +38,14 @@ PERMISSIONS: Mapping[Role, frozenset[str]] = MappingProxyType(
 tokens, schedules and alert rules. `force`: moves outside the declared transitions.
 """
 
-SCOPES = ("read", "create", "fire")
+MEANINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "read": "read instances, histories, reviews and events",
+        "create": "create instances",
+        "fire": "fire events of instances",
+    }
+)
+SCOPES = tuple(MEANINGS)
 """The scopes of agents' tokens, for all machines of the workspace or, as in `fire:parcel`, for one."""
 
 _MACHINE = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -52,6 +59,13 @@ def scopes_with(brought: Iterable[Scope]) -> tuple[str, ...]:
         if name in taken:
             raise InterlockError(f"an application brings the scope {name!r}, which is taken; give it another name")
     return (*SCOPES, *names)
+
+
+def scope_meanings(brought: Iterable[Scope]) -> dict[str, str]:
+    """Every scope, ours and those of the applications, with what its holder may do."""
+    brought = list(brought)
+    scopes_with(brought)
+    return {**MEANINGS, **{scope.name: scope.meaning for scope in brought}}
 
 
 def parse_scopes(scopes: Iterable[str], brought: Iterable[Scope] = ()) -> frozenset[str]:

@@ -24,7 +24,7 @@ from interlock.people import (
     actions,
     link_address,
     managing,
-    scopes_with,
+    scope_meanings,
     sessions,
     tokens,
     workspaces,
@@ -170,7 +170,7 @@ async def show_settings(v: Reader) -> Response:
         v,
         "settings.html",
         roles=list(Role),
-        scopes=scopes_with(v.service.engine.registry.scopes),
+        scopes=scope_meanings(v.service.engine.registry.scopes),
         configured=configured,
         **await v.service.read(read),
     )
