@@ -85,7 +85,10 @@ def test_an_application_that_cannot_be_loaded_hides_no_other(shop: Path) -> None
     done = process("--help", cwd=shop)
     assert done.code == 0
     assert "  contracts " in done.out
-    assert done.err == "the commands of shop:registry are missing here: closed\n"
+    assert (
+        done.err
+        == "the commands of shop:registry are missing here: 'shop:registry' cannot be loaded: RuntimeError: closed\n"
+    )
 
 
 def test_commands_that_are_none_are_refused(shop: Path) -> None:
@@ -132,13 +135,27 @@ def test_a_command_loads_no_application_but_its_own() -> None:
         "import sys\nfrom interlock.cli import main\n"
         "sys.argv = ['interlock', *sys.argv[1:]]\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print(*sorted(m for m in sys.modules if m.startswith('interlock.apps.')))"
+        "print(*sorted(m for m in sys.modules if m.startswith('interlock.apps.')))\n"
+        "print(*{'fastapi', 'interlock.engine'} & set(sys.modules))"
     )
 
     def loaded(*words: str) -> set[str]:
         done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-        return {name.split(".")[2] for name in done.stdout.splitlines()[-1].split()}
+        *_, applications, heavy = done.stdout.splitlines()
+        assert heavy == ""
+        return {name.split(".")[2] for name in applications.split()}
 
     assert loaded("--help") == set()
     assert loaded("db", "--help") == set()
     assert loaded("contracts", "--help") == {"contracts"}
+    assert {"contracts", "jobs", "sessions"} <= loaded("config", "check")
+
+
+def test_the_scopes_for_tokens_are_listed_with_what_they_mean(shop: Path) -> None:
+    with_scope = SHOP.replace('commands="', 'scopes=[Scope("sell", "sell things")], commands="')
+    (shop / "sellers.py").write_text(with_scope.replace("Registry, State", "Registry, Scope, State"))
+    done = command("token", "scopes", "--app", "sellers:registry", cwd=shop)
+    assert [line.split(maxsplit=1) for line in done.out.splitlines() if line.startswith(("sell", "create"))] == [
+        ["create", "create instances"],
+        ["sell", "sell things"],
+    ]

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.settings import ContractSettings
-from interlock.engine import Engine
 from interlock.machine import Application, Duty, Registry
 
 NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz")
@@ -23,17 +22,10 @@ application = Application(
     commands="interlock.apps.contracts.commands:app",
 )
 if all(find_spec(name) for name in NEEDED):
-    from interlock.apps.contracts import steps  # noqa: F401 - it registers handlers
-    from interlock.apps.contracts.fields import calibration_store
-    from interlock.apps.contracts.review import blind_sample, decisions  # noqa: F401 - it registers followers
-
-    def _calibrate(engine: Engine) -> bool:
-        blind_sample.learn(engine)
-        return calibration_store.recount(engine)
-
     application = replace(
         application,
-        duties=[Duty("calibration", timedelta(hours=1), _calibrate)],
+        handlers=["interlock.apps.contracts.steps", "interlock.apps.contracts.review.decisions"],
+        duties=[Duty("calibration", timedelta(hours=1), "interlock.apps.contracts.review.blind_sample:calibrate")],
         views="interlock.apps.contracts.pages:views",
         routers=[
             "interlock.apps.contracts.api:router",

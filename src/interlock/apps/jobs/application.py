@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from interlock.apps.jobs.autoapply import application as application_machine
-from interlock.apps.jobs.claims import followers, job, run
+from interlock.apps.jobs.autoapply.machine import application as application_machine
+from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.finder import company, listing, source
 from interlock.machine import Application, Duty, Personal, Registry
@@ -11,7 +11,8 @@ from interlock.machine import Application, Duty, Personal, Registry
 application = Application(
     "jobs",
     machines=[company, source, listing, job, run, application_machine],
-    duties=[Duty("claims", timedelta(seconds=2), followers.sweep)],
+    handlers=["interlock.apps.jobs.claims.followers", "interlock.apps.jobs.autoapply.claiming"],
+    duties=[Duty("claims", timedelta(seconds=2), "interlock.apps.jobs.claims.followers:sweep")],
     scopes=[CLAIMS],
     tables="interlock.apps.jobs.tables:metadata",
     migrations="interlock.apps.jobs.migrations",

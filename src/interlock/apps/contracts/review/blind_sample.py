@@ -98,3 +98,9 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
         )
         learnt = True
     return learnt
+
+
+def calibrate(engine: Engine) -> bool:
+    """The duty: take the new answers in, and count the calibrations anew."""
+    learn(engine)
+    return calibration_store.recount(engine)

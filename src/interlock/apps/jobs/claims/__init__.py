@@ -5,7 +5,18 @@ the run that holds the lease may write. A run whose lease expires is lost, unles
 something may have been sent, and the job stays claimed until a person verifies it.
 """
 
-from interlock.apps.jobs.claims import followers  # noqa: F401 - it registers
-from interlock.apps.jobs.claims.machine import job, run
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from interlock.apps.jobs.claims.machine import job, run
 
 __all__ = ["job", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    """The machines with their followers, which need the engine; `machine` alone does not."""
+    if name in __all__:
+        from interlock.apps.jobs.claims import followers, machine  # noqa: F401 - it registers
+
+        return getattr(machine, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
