@@ -60,7 +60,8 @@ def plain(text: str) -> str:
     text = text[:MOST]
     text = _VARIANT.sub(_same, text)
     text = _GLUED_HEADING.sub(_heading_apart, _GLUED.sub(_apart, text))
-    return "\n".join(joined for line in text.split("\n") if (joined := " ".join(line.split())))
+    text = "\n".join(joined for line in text.split("\n") if (joined := " ".join(line.split())))
+    return text.replace("\u2022\n", "\u2022 ")  # a paragraph inside a list item
 
 
 def _same(variant: re.Match[str]) -> str:

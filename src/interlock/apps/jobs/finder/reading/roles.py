@@ -120,6 +120,25 @@ _BACK = frozenset(
         "ASP.NET Core",
     }
 )
+_OPERATIONS = frozenset(
+    {
+        "Kubernetes",
+        "Docker",
+        "Podman",
+        "OpenShift",
+        "Helm",
+        "Terraform",
+        "Ansible",
+        "Jenkins",
+        "GitHub Actions",
+        "GitLab CI",
+        "Argo CD",
+        "Prometheus",
+        "Grafana",
+        "CloudFormation",
+        "Pulumi",
+    }
+)
 _SERVICES = re.compile(
     r"\b(?:accenture|cognizant|infosys|wipro|tata consultancy|tcs|capgemini|epam|globant"
     r"|thoughtworks|ci&t|truelogic|bairesdev|toptal|turing|gdit"
@@ -187,7 +206,7 @@ def _by_text(document: Document, skills: Sequence[Skill]) -> tuple[list[str], st
         kinds.append("fullstack")
     elif hints:
         kinds.extend(hints)
-    elif front and back and front * 3 >= back and counts["frontend"]:
+    elif front and back and front * 3 >= back and (counts["frontend"] or front > 1):
         kinds.append("fullstack")
     elif front > back or counts["frontend"] > counts["backend"] + 1:
         kinds.append("frontend")
@@ -200,6 +219,8 @@ def _by_text(document: Document, skills: Sequence[Skill]) -> tuple[list[str], st
     for kind, least in (("ml-ai", 6), ("data", 4), ("devops", 4), ("security", 4), ("qa", 5), ("mobile", 4)):
         if counts[kind] >= least:
             kinds.append(kind)
+    if len(names & _OPERATIONS) > 4 and not front and "devops" not in kinds:
+        kinds.append("devops")
     quote = document.quote(full.start, full.end) if full is not None else ""
     return list(dict.fromkeys(kinds)), "what the text is about", quote
 

@@ -32,6 +32,11 @@ _NOT_PAY = re.compile(
     r"|weiterbildung|zuschuss|umsatz|prime\b|budget|bono\b|ayuda|employees|people|companies|members"
     r"|patients|contracts?)"
 )
+_BUSINESS = re.compile(
+    r"\b(?:budget|revenue|customers?|deals|worth|sav(?:e|es|ed|ing|ings)\b|raised|funding|stipend|loans?|quota|transactions"
+    r"|assets|spend|investment|valuation|umsatz|donat|projects of|contracts of)"
+)
+"""What not even a range is pay beside, unless a word of pay is there too."""
 _AFTER = re.compile(
     r"[ )]{0,2}(?:,? ?\(?(?:usd|cad|eur|gbp|gross|brutto|bruto|bruts?|base|b2b|net)\)?,? ?){0,2}"
     r"(?:/ ?|per |an |a |p\.? ?|pro |par |por |al |je |im |ao |each )?"
@@ -48,11 +53,6 @@ _BEFORE = re.compile(
     r"|(?P<year>annual|yearly|per year|per annum|a year|jahresgehalt|j\u00e4hrlich|pro jahr|annuel"
     r"|anual|al a\u00f1o|jaarsalaris|per jaar|ctc\b|lpa\b|ote\b)"
 )
-_STATED = re.compile(
-    r"\b(?:salar|base pay|pay range|pay scale|compensation|base range|base\b|gehalt\b|sal\u00e1rio\b"
-    r"|sueldo\b|salaire\b)"
-)
-"""Words that mean a year's pay where nothing else is said."""
 _UP_TO = re.compile(r"(?:up to|bis zu|jusqu'\u00e0|hasta|at\u00e9|tot|max\.?|maximum(?: of)?)[ :]{0,2}$")
 _FROM = re.compile(
     r"(?:from|starting (?:at|from)|starts at|at least|minimum(?: of)?|min\.?|ab|\u00e0 partir de"
@@ -133,7 +133,7 @@ def _judged(
     if top < 4 or (amount.high is not None and (amount.high < amount.low or amount.high > 6 * amount.low)):
         return None
     period = _period(before, line_before, after)
-    about = _PAY.search(line_before) is not None or in_pay
+    about = in_pay or _PAY.search(line_before) is not None or _PAY.search(after[:30]) is not None
     near = before[-70:] + " " + after[:40]
     against = _NOT_PAY.search(near)
     is_range = amount.high is not None
@@ -141,7 +141,7 @@ def _judged(
         about = True  # the next line of a table of zones
         period = period or last.period
     if not always:
-        if against and not (is_range and top >= _LEAST_STATED and (about or amount.currency)):
+        if against and not (is_range and top >= _LEAST_STATED and (about or not _BUSINESS.search(near))):
             return None
         if not is_range and not about and period is None:
             return None
@@ -153,7 +153,7 @@ def _judged(
     if period is None:
         if top < _LEAST_STATED:
             return None if not always else _Pay(amount, *_bounds(amount, before), None, "period not stated", False)
-        if always or _STATED.search(line_before) or in_pay or _PAY.search(line_before):
+        if always or about:
             period, rule = "year", "salary without a period"
         else:
             rule = "period not stated"

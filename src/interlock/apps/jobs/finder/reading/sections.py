@@ -130,6 +130,16 @@ _HEADINGS: tuple[tuple[Section, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        "other",
+        (
+            r"(?:the |our |interview |interviewing |hiring |recruitment |recruiting |application "
+            r"|selection )*process\b",
+            r"how to apply|next steps|what happens next|additional (?:details|information)|to apply",
+            r"bewerbungsprozess|so bewirbst du dich|processus de recrutement|proceso de selecci\u00f3n"
+            r"|sollicitatieprocedure",
+        ),
+    ),
+    (
         "company",
         (
             r"about (?:us|the company|the team|our)\b",
@@ -146,6 +156,15 @@ _HEADINGS: tuple[tuple[Section, tuple[str, ...]], ...] = (
 _HEADING = re.compile(
     "|".join(f"(?P<{kind}>{'|'.join(patterns)})" for kind, patterns in _HEADINGS),
 )
+_ANNOUNCED = re.compile(
+    r"(?P<preferred>\bnice to have|\bbonus points|\bpreferred qualif|\bis a plus$|\bgreat addition)"
+    r"|(?P<requirements>\brequirements$|\bqualifications$|you (?:need|bring|have)(?: to have)?$"
+    r"|\bmust have$|\bwe expect\b|looking for$|\bgood fit if\b|you'll need$)"
+    r"|(?P<duties>\byou(?:'ll| will)$|\bresponsibilities(?: include)?$|\bduties(?: include)?$"
+    r"|\btasks(?: include)?$|you'll be doing$)"
+    r"|(?P<benefits>\bbenefits(?: include)?$|\bperks$|\bwe offer$)"
+)
+"""What ends a line that announces a list, whatever it begins with."""
 _LEAD = " \u2022*#-:>\"'_=~\u25ba\u2714\u2705"
 
 
@@ -162,14 +181,10 @@ def heading(line: str) -> Section | None:
     ):
         return None
     found = _HEADING.match(bare)
-    if found is None:
-        return None
-    long = len(bare) - found.end()
     # "Experience with Kubernetes" begins like a heading and is none.
-    if line[-1] != ":" and long > 40:
-        return None
-    kind: Section = found.lastgroup  # type: ignore[assignment]
-    return kind
+    if found is None or (line[-1] != ":" and len(bare) - found.end() > 40):
+        found = _ANNOUNCED.search(bare) if line[-1] == ":" or bare.count(" ") < 8 else None
+    return None if found is None else found.lastgroup  # type: ignore[return-value]
 
 
 def sections_of(low: str, begin: int, cues: Mapping[str, Sequence[Hit]]) -> tuple[list[int], list[Section]]:

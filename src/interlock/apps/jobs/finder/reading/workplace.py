@@ -18,6 +18,10 @@ _HYBRID = re.compile(r"\b(?:hybrid|hybride|h\u00edbrid[oa])\b")
 _ONSITE = re.compile(r"\b(?:on-?site|in[- ]office|in[- ]person|office[- ]based|presencial|vor ort)\b")
 _NO_REMOTE = re.compile(r"\b(?:no|not|non)[- ]remote\b")
 _WORLD = re.compile(r"\b(?:anywhere in the world|anywhere|worldwide|global|globally)\b")
+_DAYS = re.compile(
+    r"\b(?P<days>[1-5]|one|two|three|four|five)(?: ?(?:-|to|or) ?(?:[2-5]|two|three|four|five))?(?: ?\([1-5]\))?\+?"
+    r"(?: days?|x| times)(?: ?/ ?| a | per | each | every | out of the )(?:work ?)?week"
+)
 _LIMITED = re.compile(
     r"\b(?:emea|apac|latam|americas?|europe(?:an)?|eu|asia|africa|us|u\.s\.|usa|uk|canada|north america|only)\b"
 )
@@ -59,10 +63,12 @@ def arrangement_of(document: Document, *, guess: bool) -> Value:
         if _HYBRID.search(low):
             return Value("hybrid", f"{name} says so", text)
         if _REMOTE.search(low):
-            strict = _days_in_office(document)
-            return strict or Value("remote", f"{name} says so", text)
+            return _days_in_office(document) or Value("remote", f"{name} says so", text)
         if _ONSITE.search(low):
             return Value("onsite", f"{name} says so", text)
+    stated = _days_in_office(document)
+    if stated is not None:
+        return stated
     for cue, value in (("hybrid", "hybrid"), ("remote", "remote"), ("onsite", "onsite")):
         hit = _stated(document, cue)
         if hit is not None:
@@ -84,7 +90,14 @@ def _stated(document: Document, cue: str) -> Hit | None:
 
 
 def _days_in_office(document: Document) -> Value | None:
-    """A number of days in the office makes a remote location hybrid."""
+    """A number of days in the office is hybrid, whatever the location says; five are on site."""
+    for cue in ("office", "onsite"):
+        for hit in document.cues.get(cue, ()):
+            begin, end = document.sentence(hit.start)
+            days = _DAYS.search(document.low, max(begin, hit.start - 100), min(end, hit.end + 100))
+            if days is not None and document.section(hit.start) not in {"legal", "benefits"}:
+                kind = "onsite" if days["days"] in {"5", "five"} else "hybrid"
+                return Value(kind, "days in the office", document.quote(hit.start, hit.end))
     for hit in document.cues.get("hybrid", ()):
         phrase = document.low[hit.start : hit.end]
         if "day" in phrase or "commut" in phrase or "structured" in document.low[max(0, hit.start - 12) : hit.start]:
@@ -153,7 +166,7 @@ def timezone_flexible(document: Document, arrangement: str, *, guess: bool) -> V
         if _WORLD.search(folded(location)):
             return Value(True, "location field", location)
     hit = document.first("anywhere")
-    if hit is not None:
+    if hit is not None and arrangement in {"remote", "unknown"}:
         return Value(True, "text says so", document.quote(hit.start, hit.end))
     if guess and arrangement == "remote" and not _region(document):
         return Value(True, "guess: remote without a country", "")
