@@ -142,6 +142,8 @@ def test_silence_is_unknown_and_only_a_measurement_guesses() -> None:
         ("Tech Lead, Payments", "lead"),
         ("Director of Engineering", "director"),
         ("Engineer", "unknown"),
+        ("Software Engineer 2", "mid"),
+        ("Engineer, Lead Generation", "unknown"),
     ],
 )
 def test_seniority_by_title(title: str, seniority: str) -> None:
@@ -161,6 +163,10 @@ def test_seniority_by_title(title: str, seniority: str) -> None:
         ("Austin, TX", "People work from in-office, to fully remote, as their role requires.", "unknown"),
         ("Remote, US", "Come in 3 days a week in New York.", "hybrid"),
         ("", "You will support remote sites.", "unknown"),
+        ("Austin, TX", "#LI-Onsite", "onsite"),
+        ("Virtual, US", "", "remote"),
+        ("Boston, MA", "We are in the office five days a week.", "onsite"),
+        ("Boston, MA", "Our team is onsite 2-3 days per week.", "hybrid"),
     ],
 )
 def test_work_arrangement(location: str, text: str, arrangement: str) -> None:
@@ -177,6 +183,7 @@ def test_work_arrangement(location: str, text: str, arrangement: str) -> None:
         ("Remote", "Four hours of overlap with CET are needed.", 1),
         ("Remote", "Working hours follow UTC-3.", -3),
         ("Remote", "We are a friendly team.", None),
+        ("Remote", "Our people are spread across time zones from PST to CET.", None),
         ("Denver, CO", "Fully remote position.", None),
     ],
 )
@@ -189,6 +196,7 @@ def test_time_zone(location: str, text: str, offset: float | None) -> None:
     [
         ("5+ years of experience with Python", 5, None),
         ("3-5 years of experience", 3, 5),
+        ("0-2 years of experience", 0, 2),
         ("three to five years of experience", 3, 5),
         ("At least two (2) years of experience in QA", 2, None),
         ("8 years of experience, with 2 years of leadership experience", 8, None),
@@ -217,6 +225,8 @@ def test_years_of_experience(text: str, least: int | None, most: int | None) -> 
         ("Data Engineer", "We are a consulting firm.", ["data", "consulting"]),
         ("Mechanical Engineer", "", ["non-software"]),
         ("Account Executive", "", ["non-software"]),
+        ("Software Engineer, Marketing", "", ["backend"]),
+        ("Cloud Engineer", "", ["devops"]),
         (
             "Software Engineer",
             "You build React components and Node.js services in frontend and backend.",
@@ -226,6 +236,22 @@ def test_years_of_experience(text: str, least: int | None, most: int | None) -> 
 )
 def test_role_types(title: str, text: str, roles: list[str]) -> None:
     assert read(Source(title, text))["roleTypes"] == roles
+
+
+@pytest.mark.parametrize(
+    ("title", "manages"),
+    [("Engineering Manager", True), ("Head of Data", True), ("Product Manager", False), ("Senior Engineer", False)],
+)
+def test_who_manages_by_title(title: str, manages: bool) -> None:
+    assert read(Source(title))["isManagement"] is manages
+
+
+def test_the_heading_above_a_line_may_be_in_other_words() -> None:
+    text = (
+        "As an engineer, you will:\nRun Kafka\nAt a minimum, you need to have:\nRedis\nThe process\nA call about Docker"
+    )
+    sections = {skill.name: skill.section for skill in read(Source("Engineer", text)).skills}
+    assert sections == {"Kafka": "duties", "Redis": "requirements", "Docker": "other"}
 
 
 @pytest.mark.parametrize(

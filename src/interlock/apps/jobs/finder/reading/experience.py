@@ -70,7 +70,7 @@ def experience_of(document: Document) -> tuple[Value, Value]:
             continue
         low = _value(found["low"])
         high = _value(found["high"]) if found["high"] else None
-        if not 0 < low <= _MOST or (high is not None and not low < high <= _MOST):
+        if not (low or high) or not 0 <= low <= _MOST or (high is not None and not low < high <= _MOST):
             continue
         near = min(end, hit.end + 160)
         if document.has("age", max(begin, found.start() - 25), near) and not document.has(

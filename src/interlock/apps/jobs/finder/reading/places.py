@@ -18,7 +18,7 @@ _NOISE = re.compile(
     r"|job locations?|locations?|eligible|only|select|multiple|in|the)\b[-:]?",
 )
 _BESIDE = re.compile(
-    r"\b(?:remote|hybrid|onsite|on-site|anywhere|worldwide|global|eligible|locations?|any|home"
+    r"\b(?:remote|virtual|hybrid|onsite|on-site|anywhere|nationwide|worldwide|global|eligible|locations?|any|home"
     r"|office|multiple|select|distributed|northeast|northwest|southeast|southwest|midwest|east|west"
     r"|coast|north america|south america|latin america|latam|emea|apac|europe|asia|americas)\b"
 )

@@ -42,7 +42,7 @@ def read(source: Source, *, guess: bool = False) -> Reading:
         "workArrangement": arrangement,
         "timezone": timezone_of(document, arrangement.value),
         "timezoneFlexible": timezone_flexible(document, arrangement.value, guess=guess),
-        "city": city_value(document),
+        "city": city_value(document, arrangement.value),
         "salaryMin": _paid(low, salary),
         "salaryMax": _paid(high, salary),
         "experienceMin": least,

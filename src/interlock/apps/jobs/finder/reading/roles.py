@@ -26,8 +26,9 @@ _TITLES = (
     ),
     (
         "devops",
-        r"dev ?(?:sec)?ops|sre|site reliability|infrastructure|cloud (?:engineer|architect|platform"
-        r"|infrastructure)|platform (?:engineer|management|engineering)|kubernetes"
+        r"dev ?(?:sec)?ops|sre|site reliability|infrastructure|cloud (?:\w+ )?(?:engineer|architect"
+        r"|platform|infrastructure|ops|operations|administrator)|network engineer"
+        r"|platform (?:engineer|management|engineering)|kubernetes"
         r"|systems? administrator|production engineer|release engineer|reliability|observability",
     ),
     ("security", r"security|cyber\w*|appsec|infosec|penetration|devsecops|soc analyst|identity|iam"),
@@ -53,6 +54,12 @@ _HINT = re.compile(
     "|".join(rf"(?P<r{index}>(?<![\w&])(?:{words})(?![\w&]))" for index, (_, words) in enumerate(_HINTS))
 )
 _ENGINEER = re.compile(r"software (?:development )?(?:engineer|developer)|\bswe\b|\bsde\b")
+_DEVELOPS = re.compile(
+    r"\b(?:software|developer|programmer|swe|sde|coder|entwickler\w*|d\u00e9veloppeu\w+"
+    r"|desarrollador\w*|desenvolvedor\w*"
+    r"|ontwikkelaar|programmierer\w*|tech lead|engineering manager)\b"
+)
+"""Titles of software work, whatever it is for: "Software Engineer, Marketing"."""
 _MLOPS = re.compile(
     r"\bml ?ops\b|\bllm ?ops\b|\b(?:ml|machine learning) (?:platform|infrastructure)\b"
     r"|\bai (?:platform|infrastructure) engineer\b"
@@ -61,12 +68,14 @@ _SOFTWARE = re.compile(
     r"\b(?:software|developer|programmer|devops|sre|data|ml|ai|machine learning|full[- ]?stack"
     r"|back[- ]?end|front[- ]?end|web|mobile|ios|android|qa|sdet|cloud|platform"
     r"|security|cyber|engineer|architect|entwickler\w*|d\u00e9veloppeu\w+|desarrollador\w*"
-    r"|desenvolvedor\w*|ontwikkelaar|programmierer\w*|technical|tech|systems|it)\b"
+    r"|desenvolvedor\w*|ontwikkelaar|programmierer\w*|technical|tech|systems|it|engineering|swe|sde)\b"
 )
 _OTHER = re.compile(
     r"\b(?:civil|mechanical|electrical|structural|chemical|industrial|manufacturing|environmental"
     r"|process|geotechnical|biomedical|sales engineer"
-    r"|account (?:executive|manager)|sales|marketing|recruit\w*|accountant|accounting|finance"
+    r"|account (?:executive|manager)|application support|it support|help ?desk|desktop support"
+    r"|technical support|support specialist|sales|marketing|recruit\w*|accountant|accounting"
+    r"|finance"
     r"|financial analyst|controller|payroll|nurse|physician|therapist|teacher|customer (?:success"
     r"|service|support)"
     r"|human resources|hr|legal|counsel|attorney|paralegal|warehouse|driver|operations manager"
@@ -162,7 +171,7 @@ def roles_of(document: Document, skills: Sequence[Skill]) -> Value:
     rule, quote = "title", document.title
     if _MLOPS.search(low):
         kinds = list(dict.fromkeys(["ml-ai", "devops", *kinds]))
-    if not kinds and (_OTHER.search(low) or not (_SOFTWARE.search(low) or found)):
+    if not kinds and not _DEVELOPS.search(low) and (_OTHER.search(low) or not (_SOFTWARE.search(low) or found)):
         return Value(["non-software"], "title", document.title) if low else Value([], "not stated")
     if not kinds:
         kinds, rule, quote = _by_text(document, skills)

@@ -17,23 +17,32 @@ _TITLES = (
     ("director", r"director|vp|vice president|head of|chief|cto|cio|ciso|avp|directeur|leiter(?:in)?"),
     ("principal", r"principal|distinguished|fellow"),
     ("staff", r"(?<!technical )(?<!of )staff(?! augmentation| accountant| nurse)"),
-    ("lead", r"lead|team lead|tech lead|teamlead|leader|l\u00edder"),
-    ("senior", r"senior|sr|snr|s\u00eanior|s\u00e9nior|senioren|ssr?|expert|architect|iii|iv"),
-    ("mid", r"mid|mid-level|mid level|midlevel|intermediate|medior|pleno|semi[- ]senior|ii"),
+    ("lead", r"lead(?! gen| time| scoring| management| qualif)|team lead|tech lead|teamlead|leader|l\u00edder"),
+    (
+        "senior",
+        r"senior|sr|snr|s\u00eanior|s\u00e9nior|senioren|ssr?|expert|architect|iii|iv"
+        r"|(?<=engineer )3|(?<=developer )3|(?<=analyst )3",
+    ),
+    (
+        "mid",
+        r"mid|mid-level|mid level|midlevel|intermediate|medior|pleno|semi[- ]senior|ii"
+        r"|(?<=engineer )2|(?<=developer )2|(?<=analyst )2",
+    ),
     (
         "junior",
-        r"junior|jr|entry[- ]level|entry|graduate|new grad|j\u00fanior|berufseinsteiger|d\u00e9butant|associate|i",
+        r"junior|jr|entry[- ]level|entry|graduate|new grad|j\u00fanior|berufseinsteiger"
+        r"|d\u00e9butant|associate|i|(?<=engineer )1|(?<=developer )1|(?<=analyst )1",
     ),
 )
 _TITLE = re.compile("|".join(rf"(?P<{name}>(?<![\w&])(?:{words})(?![\w&]))" for name, words in _TITLES))
 _ORDER = ("intern", "principal", "director", "staff", "lead", "semi", "senior", "mid", "junior")
 _SEMI = re.compile(r"\bsemi[- ]senior\b|\bssr\b")
 _MANAGER = re.compile(
-    r"(?:engineering|software|development|team|qa|data science|data engineering|security"
-    r"|infrastructure|platform|it|technical|r&d|people|delivery) manager"
-    r"|manager,? (?:of )?(?:software|engineering|data|platform|infrastructure|security|it|qa)"
-    r"|teamleiter|\bvp\b|vice president|head of|\bdirector\b|\bcto\b"
+    r"(?<!product )(?<!project )(?<!program )(?<!account )(?<!community )(?<!marketing )(?<!success )(?<!office )"
+    r"(?<!case )(?<!content )(?<!release )(?<!partner )(?<!sales )(?<!brand )(?<!portfolio )(?<!growth )(?<!category )"
+    r"(?<!product marketing )\bmanager\b|teamleiter|\bvp\b|vice president|head of|\bdirector\b|\bcto\b"
 )
+"""Titles of people who have people; a product manager has a product."""
 _BODY = re.compile(
     r"\b(?P<senior>senior|sr\.)|\b(?P<junior>junior|jr\.|entry[- ]level)|\b(?P<mid>mid[- ]level)"
     r"|\b(?P<staff>staff)|\b(?P<principal>principal)|\b(?P<lead>lead)\b"

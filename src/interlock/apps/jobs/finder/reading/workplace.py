@@ -11,13 +11,15 @@ from interlock.apps.jobs.finder.reading.values import Value
 from interlock.apps.jobs.finder.reading.vocabulary import Hit
 
 _REMOTE = re.compile(
-    r"\b(?:remote|anywhere|worldwide|work from home|wfh|telecommute|distributed|home office"
+    r"\b(?:remote|virtual|work at home|anywhere|worldwide|work from home|wfh|telecommute|distributed|home office"
     r"|home-based|remoto|remota|t\u00e9l\u00e9travail|teletrabajo|thuiswerk\w*)\b"
 )
 _HYBRID = re.compile(r"\b(?:hybrid|hybride|h\u00edbrid[oa])\b")
 _ONSITE = re.compile(r"\b(?:on-?site|in[- ]office|in[- ]person|office[- ]based|presencial|vor ort)\b")
 _NO_REMOTE = re.compile(r"\b(?:no|not|non)[- ]remote\b")
 _WORLD = re.compile(r"\b(?:anywhere in the world|anywhere|worldwide|global|globally)\b")
+_SPREAD = re.compile(r"\b(?:across|spread|spans?|spanning|multiple|various|different|behind|ahead)\b")
+"""A team in many zones asks for none."""
 _DAYS = re.compile(
     r"\b(?P<days>[1-5]|one|two|three|four|five)(?: ?(?:-|to|or) ?(?:[2-5]|two|three|four|five))?(?: ?\([1-5]\))?\+?"
     r"(?: days?|x| times)(?: ?/ ?| a | per | each | every | out of the )(?:work ?)?week"
@@ -114,12 +116,12 @@ def _likeliest(document: Document) -> Value:
     return Value("remote", "guess: no city", "")
 
 
-def city_value(document: Document) -> Value:
+def city_value(document: Document, arrangement: str) -> Value:
     """The city of the location field, else of the office that the text names."""
     place, field = city_of(document.locations)
     if place is not None:
         return Value(place.name, "location field", field)
-    for hit in document.cues.get("office", ()):
+    for hit in document.cues.get("office", ()) if arrangement != "remote" else ():
         before = document.low[max(0, hit.start - 30) : hit.start].split()
         for size in (3, 2, 1):
             office = known_city(" ".join(before[-size:])) if len(before) >= size else None
@@ -138,7 +140,7 @@ def timezone_of(document: Document, arrangement: str) -> Value:
         begin, end = document.sentence(cue.start)
         stretch = document.low[max(begin, cue.start - 150) : min(end, cue.end + 150)]
         found = _NAMED.search(stretch)
-        if found is not None:
+        if found is not None and not _SPREAD.search(stretch):
             return Value(_offset(found), "text asks for it", document.quote(cue.start, cue.end))
     if there:
         country = country_of(document.locations)
