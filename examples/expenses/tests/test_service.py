@@ -47,9 +47,20 @@ def test_an_account_that_is_none_is_refused(client: Client) -> None:
     assert "account" in refused.text
 
 
-def test_the_page_lists_payments(trial: Trial, client: Client) -> None:
+def test_a_token_does_what_its_scopes_say(client: Client) -> None:
+    token = client.post("/api/tokens", json={"name": "till", "scopes": ["expenses_submit"]}).json()
+    till = {"Authorization": f"Bearer {token['secret']}"}
+    made = client.post("/api/expenses", json=LUNCH, headers=till)
+    assert made.status_code == 201, made.text
+    for path in (f"/api/expenses/{made.json()['id']}", "/api/expenses/totals", f"/api/instances/{made.json()['id']}"):
+        assert client.get(path, headers=till).status_code == 403
+    assert "submit receipts" in client.get("/ui/settings").text
+
+
+def test_the_page_lists_payments_and_is_in_the_navigation(trial: Trial, client: Client) -> None:
     trial.create("receipt", LUNCH | {"employee": "<b>Bo</b>"})
     trial.run_until_idle()
+    assert 'href="/ui/expenses"' in client.get("/ui").text
     page = client.get("/ui/expenses").text
     assert "&lt;b&gt;Bo&lt;/b&gt;" in page
     assert "18.50" in page

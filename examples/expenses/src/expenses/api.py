@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from expenses import ledger
 from expenses.machine import receipt
 from expenses.models import Category, Receipt
+from expenses.scopes import READ, SUBMIT
 
 router = APIRouter(prefix="/api/expenses", tags=["expenses"])
 
@@ -61,7 +62,7 @@ class TotalOut(BaseModel):
 @router.post("", status_code=201, summary="Submit a receipt", response_model=ReceiptOut)
 async def submit(write: Write, body: NewReceipt) -> Response:
     workspace = workspace_of(write.who, None)
-    need(write.who, "create", workspace, receipt.name)
+    need(write.who, SUBMIT, workspace, receipt.name)
 
     def job(unit: Unit) -> ReceiptOut:
         data = body.model_dump(exclude={"number"})
@@ -75,14 +76,14 @@ async def submit(write: Write, body: NewReceipt) -> Response:
 @router.get("/totals", summary="What each employee was paid")
 async def totals(service: TheService, who: Caller) -> list[TotalOut]:
     workspace = workspace_of(who, None)
-    need(who, "read", workspace, receipt.name)
+    need(who, READ, workspace, receipt.name)
     found = await service.read(lambda conn: ledger.totals(conn, workspace))
     return [TotalOut(employee=one.employee, payments=one.payments, cents=one.cents) for one in found]
 
 
 @router.get("/{id}", summary="Get a receipt")
 async def get(service: TheService, who: Caller, id: UUID) -> ReceiptOut:
-    found = await visible(service, who, id)
-    if found.machine != receipt.name or found.erased:
+    found = await visible(service, who, id, READ, machine=receipt.name)
+    if found.erased:
         raise NotFound(f"there is no receipt {id}")
     return ReceiptOut.of(found)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from interlock import Application, Duty, Personal, Registry
+from interlock import Application, Duty, PageLink, Personal, Registry
 
-from expenses import ledger, steps  # noqa: F401 - registers handlers and followers
 from expenses.machine import receipt
+from expenses.scopes import READ, SUBMIT
 from expenses.settings import ExpenseSettings
 
 application = Application(
     "expenses",
     machines=[receipt],
+    handlers=["expenses.steps", "expenses.ledger"],
     settings=ExpenseSettings,
-    duties=[Duty("expenses_overdue", timedelta(hours=1), ledger.mark_overdue)],
+    duties=[Duty("expenses_overdue", timedelta(hours=1), "expenses.ledger:mark_overdue")],
+    scopes=[SUBMIT, READ],
     tables="expenses.tables:metadata",
     migrations="expenses.migrations",
     personal=[Personal("expenses_payment", ["employee", "account"], erase="empty")],
     views="expenses.pages:views",
     routers=["expenses.api:router", "expenses.pages:router"],
+    pages=[PageLink("Payments", "/ui/expenses")],
     commands="expenses.commands:app",
     demo="expenses.demo:parts",
     alerts="expenses.monitoring:rules",
