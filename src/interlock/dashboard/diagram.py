@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from interlock.dashboard import kinds, words
+from interlock.dashboard import formatting, kinds
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
 from interlock.machine import Guard, Kind, Machine
@@ -81,9 +81,9 @@ def for_machine(
     for name, box in laid.nodes.items():
         kind, n = kinds.kind_of(machine, name), counts.get(name, 0)
         usual = None if machine.states[name].kind is Kind.FINAL else dwell.get(name)
-        title = f"{words.title(name)}, {kinds.WORDS[kind]}: {n:,} now"
-        title += f", usually {words.duration(usual)}" if usual is not None else ""
-        title += f"; one for {words.duration(late[name])}, longer than usual" if name in late else ""
+        title = f"{formatting.title(name)}, {kinds.WORDS[kind]}: {n:,} now"
+        title += f", usually {formatting.duration(usual)}" if usual is not None else ""
+        title += f"; one for {formatting.duration(late[name])}, longer than usual" if name in late else ""
         below = _many(n)
         if name in late:
             below += f" · stuck {_brief(late[name])}"
@@ -119,7 +119,9 @@ def picture(
         kind, here = kinds.kind_of(machine, name), name == present
         on = here or name in visited
         classes = f"n-{kind}" if on else "off"
-        title = f"{words.title(name)}, {kinds.WORDS[kind]}" + (": current state" if here else ", visited" if on else "")
+        title = f"{formatting.title(name)}, {kinds.WORDS[kind]}" + (
+            ": current state" if here else ", visited" if on else ""
+        )
         nodes.append(Node(name, box, kind, _instances(machine, name), classes + (" here" if here else ""), title))
     ways = []
     for line in laid.lines:
@@ -139,7 +141,7 @@ def picture(
     # Taken transitions are drawn last, on top of the others.
     order = {"faint": 0, "next": 1, "taken": 2}
     ways.sort(key=lambda way: order[way.classes.rpartition(" ")[2]])
-    sentence = f"States of {machine.title}, currently in {words.title(present)}"
+    sentence = f"States of {machine.title}, currently in {formatting.title(present)}"
     return Picture(laid.width, laid.height, nodes, ways, sentence)
 
 
@@ -157,7 +159,7 @@ def _way(machine: Machine, line: Line, classes: str, head: str, tail: str, *, fa
 def describe(edge: Edge) -> str:
     """Describe a transition: from, to, event and actors."""
     who = " or ".join(who_may(edge.by))
-    return f"{words.title(edge.source)} → {words.title(edge.to)}: {words.title(edge.on)}, by {who}"
+    return f"{formatting.title(edge.source)} → {formatting.title(edge.to)}: {formatting.title(edge.on)}, by {who}"
 
 
 def who_may(by: Iterable[Any]) -> list[str]:
@@ -175,7 +177,7 @@ def who_may(by: Iterable[Any]) -> list[str]:
 
 def only_if(guard: Guard | None) -> str:
     """The condition of a transition, from its guard's name."""
-    return "" if guard is None else words.title(guard.__name__).replace("(", " ").replace(")", "")
+    return "" if guard is None else formatting.title(guard.__name__).replace("(", " ").replace(")", "")
 
 
 def rounded(points: Sequence[Point]) -> str:
@@ -200,7 +202,7 @@ def _toward(a: Point, b: Point, by: float) -> Point:
 
 def _brief(micros: Micros) -> str:
     """A duration in its largest unit, because states are narrow."""
-    text = words.duration(micros).split(" ")
+    text = formatting.duration(micros).split(" ")
     return " ".join(text[:2])
 
 

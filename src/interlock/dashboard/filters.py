@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 from uuid import UUID
 
-from interlock.dashboard import words
+from interlock.dashboard import formatting
 from interlock.engine.listing import Where
 from interlock.http.problems import BadRequest
 
@@ -103,9 +103,9 @@ def in_words(where: Where) -> list[str]:
     """Describe each part of a filter."""
     parts = []
     if where.machine:
-        parts.append(f"machine {words.title(where.machine)}")
+        parts.append(f"machine {formatting.title(where.machine)}")
     if where.state:
-        parts.append(f"in {words.title(where.state)}")
+        parts.append(f"in {formatting.title(where.state)}")
     if where.workspace:
         parts.append(f"workspace {where.workspace}")
     if where.key:
@@ -115,7 +115,7 @@ def in_words(where: Where) -> list[str]:
     if where.error:
         parts.append(f"last error {where.error}")
     if where.in_state_for is not None:
-        parts.append(f"at least {words.duration(where.in_state_for // timedelta(microseconds=1))} in its state")
+        parts.append(f"at least {formatting.duration(where.in_state_for // timedelta(microseconds=1))} in its state")
     if where.text:
         parts.append(f"with “{where.text}”")
     if where.finished is not None:
@@ -123,5 +123,13 @@ def in_words(where: Where) -> list[str]:
     if where.paused is not None:
         parts.append("paused" if where.paused else "not paused")
     if where.root:
-        parts.append(f"related to {words.short_id(where.root)}")
+        parts.append(f"related to {formatting.short_id(where.root)}")
     return parts
+
+
+def cursor_of(after: str) -> UUID | None:
+    """The position of a page of a list, from its URL."""
+    try:
+        return UUID(after) if after else None
+    except ValueError:
+        raise BadRequest(f"{after[:60]!r} is not a valid position; start from the first page") from None

@@ -20,7 +20,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from interlock import __version__
-from interlock.dashboard import kinds, words
+from interlock.dashboard import formatting, kinds
 from interlock.engine import secrets
 from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
@@ -204,23 +204,23 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     made.filters |= {
-        "lasting": words.duration,
-        "exact": words.exact,
-        "iso": words.iso,
-        "number": words.number,
-        "percent": words.percent,
-        "words": words.title,
-        "short": words.short_id,
-        "person": words.person,
+        "lasting": formatting.duration,
+        "exact": formatting.exact,
+        "iso": formatting.iso,
+        "number": formatting.number,
+        "percent": formatting.percent,
+        "words": formatting.title,
+        "short": formatting.short_id,
+        "person": formatting.person,
         "shown": secrets.shown,
         "hidden": secrets.hide,
     }
     made.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False, default=str)
     made.globals |= {
         "new_key": lambda: uuid4().hex,
-        "ago": words.ago,
-        "day": words.day,
-        "clock": words.clock,
+        "ago": formatting.ago,
+        "day": formatting.day,
+        "clock": formatting.clock,
         "static": static,
         "query": _query,
         "version": __version__,

@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.dashboard import words
+from interlock.dashboard import formatting
 from interlock.dashboard.kinds import kind_of
 from interlock.engine import Instance, secrets
 from interlock.engine.audit import replaying
@@ -183,10 +183,10 @@ def _kind(row: Row) -> str:
 def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
     """The title of a row, and the link it leads to."""
     p = row.payload
-    step = words.title(str(p.get("step", "")).replace(":", ", "))
+    step = formatting.title(str(p.get("step", "")).replace(":", ", "))
     match row.kind:
         case _ if row.to_state is not None:
-            return words.title(row.to_state), _link("instance", p.get("retry_of"), "the failed instance")
+            return formatting.title(row.to_state), _link("instance", p.get("retry_of"), "the failed instance")
         case "failed":
             return f"{step or 'the step'} failed", None
         case "lost":
@@ -201,26 +201,26 @@ def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
                 "asked": "a person is asked to verify:",
                 "inherited": "inherited, not sent again:",
             }
-            return f"{statuses.get(str(p.get('status')), 'effect')} {words.title(str(p.get('kind', '')))}", None
+            return f"{statuses.get(str(p.get('status')), 'effect')} {formatting.title(str(p.get('kind', '')))}", None
         case "artifact":
             return f"kept {p.get('name', '')}", None
         case "spawned":
-            return f"started {words.title(str(p.get('machine', '')))}", _link("instance", p.get("child"), "open")
+            return f"started {formatting.title(str(p.get('machine', '')))}", _link("instance", p.get("child"), "open")
         case "spawn_refused":
-            return f"did not start {words.title(str(p.get('machine', '')))}", None
+            return f"did not start {formatting.title(str(p.get('machine', '')))}", None
         case "retried":
             return f"{step or 'the step'} is retried", _link("instance", p.get("as"), "as a new instance")
         case "dead_letter_closed":
             return f"dead letter {p.get('as', 'closed')}", None
         case "asked":
-            asked = f"asked a person: {words.title(str(p.get('name', '')))}"
+            asked = f"asked a person: {formatting.title(str(p.get('name', '')))}"
             return asked, (f"/ui/reviews?review={p.get('review', '')}", "open it")
         case "reviewed":
-            return f"review: {words.title(str(p.get('decision', '')))}", None
+            return f"review: {formatting.title(str(p.get('decision', '')))}", None
         case "armed":
-            return words.title(row.event or "started"), None
+            return formatting.title(row.event or "started"), None
         case "refused":
-            return f"{words.title(row.event or 'an event')} was refused", None
+            return f"{formatting.title(row.event or 'an event')} was refused", None
         case "again":
             return f"{step or 'the step'} runs again", None
         case "reminded":
@@ -229,7 +229,7 @@ def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
             return "message put into the outbox", None
         case "given_back":
             return "given back by its worker", None
-    return words.title(row.kind), None
+    return formatting.title(row.kind), None
 
 
 def _link(what: str, target: object, said: str) -> tuple[str, str] | None:
@@ -240,18 +240,18 @@ def _said(row: Row) -> str:
     """Actor and reason."""
     p, parts = row.payload, []
     if row.kind == "created":
-        parts.append(f"created by {words.person(row.actor)}")
+        parts.append(f"created by {formatting.person(row.actor)}")
     elif row.kind == "forced":
-        parts.append(f"forced by {words.person(row.actor)}, outside the declared transitions")
+        parts.append(f"forced by {formatting.person(row.actor)}, outside the declared transitions")
     elif row.kind == "migrated":
         back = "put back" if p.get("back") else "moved"
         parts.append(
-            f"{back} from version {p.get('from_version')} to {p.get('to_version')} by {words.person(row.actor)}"
+            f"{back} from version {p.get('from_version')} to {p.get('to_version')} by {formatting.person(row.actor)}"
         )
     elif row.event and row.to_state is not None:
-        parts.append(f"{words.title(row.event)}, by {words.person(row.actor)}")
+        parts.append(f"{formatting.title(row.event)}, by {formatting.person(row.actor)}")
     elif not row.actor.startswith(("worker:", "system")):
-        parts.append(f"by {words.person(row.actor)}")
+        parts.append(f"by {formatting.person(row.actor)}")
     parts += [str(p[name]) for name in ("reason", "note", "message") if p.get(name)]
     if why := WHY.get(str(p.get("why", "")), str(p.get("why", ""))):
         parts.append(why)
@@ -274,12 +274,14 @@ def _took(row: Row, after: Sequence[Row], instance: Instance, now: Micros) -> st
     if row.to_state is not None:
         left = next((later.at for later in after if later.to_state is not None), None)
         if left is not None:
-            return words.duration(left - row.at)
+            return formatting.duration(left - row.at)
         stays = row.to_state == instance.state and row.at <= instance.entered_at
-        return f"so far {words.duration(now - row.at)}" if stays and instance.finished_at is None else ""
+        return f"so far {formatting.duration(now - row.at)}" if stays and instance.finished_at is None else ""
     took = row.payload.get("took")
     return (
-        f"after {words.duration(took)}" if isinstance(took, int) and row.kind in {"failed", "again", "worked"} else ""
+        f"after {formatting.duration(took)}"
+        if isinstance(took, int) and row.kind in {"failed", "again", "worked"}
+        else ""
     )
 
 
@@ -295,7 +297,7 @@ def _hint(row: Row, now: Micros) -> str:
     count = p.get("failure")
     parts = [f"failure {count} of this step"] if isinstance(count, int) else []
     if isinstance(p.get("retry_at"), int):
-        parts.append(f"retried {'' if p['retry_at'] < now else words.ago(p['retry_at'], now)}".strip())
+        parts.append(f"retried {'' if p['retry_at'] < now else formatting.ago(p['retry_at'], now)}".strip())
     if p.get("exhausted"):
         parts.append("no retries left; kept as a dead letter")
     return "; ".join(parts)
@@ -328,7 +330,7 @@ def _differ(before: dict[str, Any], after: dict[str, Any], above: str) -> Iterat
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else words.compact(value)
+    text = value if isinstance(value, str) else formatting.compact(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
@@ -339,7 +341,7 @@ MOMENT = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \([^)]*\)"
 SAID = (
     (re.compile(r"\b(?:user|owner|agent):([^\s,;.()]+)"), r"\1"),
     (re.compile(r"\bworker:[0-9a-f-]{36}"), "a worker"),
-    (re.compile(r"(?<!\w)'([A-Za-z0-9_]+)'(?!\w)"), lambda m: words.title(m[1])),
+    (re.compile(r"(?<!\w)'([A-Za-z0-9_]+)'(?!\w)"), lambda m: formatting.title(m[1])),
 )
 
 
@@ -349,7 +351,7 @@ def _coming(why: Explanation, machine: Machine | None, now: Micros) -> Iterator[
         if at < now:
             continue
         title, said, kind = coming(one.what, machine)
-        yield Item(f"c{number}", at, kind, kind, title, said, took=words.ago(at, now), coming=True)
+        yield Item(f"c{number}", at, kind, kind, title, said, took=formatting.ago(at, now), coming=True)
 
 
 def coming(what: str, machine: Machine | None) -> tuple[str, str, str]:
@@ -360,7 +362,7 @@ def coming(what: str, machine: Machine | None) -> tuple[str, str, str]:
         return title, rest, "work" if "runs" in what else "wait"
     state = fires[2].strip("'")
     kind = kind_of(machine, state) if machine is not None and state in machine.states else "wait"
-    return words.title(state.replace("'", "")), f"automatic ({words.title(fires[1])}), if nobody acts", kind
+    return formatting.title(state.replace("'", "")), f"automatic ({formatting.title(fires[1])}), if nobody acts", kind
 
 
 def by_itself(what: str) -> str:
@@ -368,7 +370,7 @@ def by_itself(what: str) -> str:
     fires = FIRES.fullmatch(what)
     if fires is None:
         return what.rstrip(".")
-    return f"it moves to {words.title(fires[2].replace(chr(39), ''))} ({words.title(fires[1])})"
+    return f"it moves to {formatting.title(fires[2].replace(chr(39), ''))} ({formatting.title(fires[1])})"
 
 
 def plainly(why: Explanation, now: Micros) -> str:
@@ -378,9 +380,9 @@ def plainly(why: Explanation, now: Micros) -> str:
     def length(found: re.Match[str]) -> Micros:
         return micros(datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)) - now
 
-    text = re.sub(rf" since {MOMENT}", lambda m: f", for {words.duration(length(m))}", text)
-    text = re.sub(rf"has until {MOMENT}", lambda m: f"has {words.duration(length(m))} left", text)
-    text = re.sub(rf"at {MOMENT}", lambda m: words.ago(length(m), 0), text)
+    text = re.sub(rf" since {MOMENT}", lambda m: f", for {formatting.duration(length(m))}", text)
+    text = re.sub(rf"has until {MOMENT}", lambda m: f"has {formatting.duration(length(m))} left", text)
+    text = re.sub(rf"at {MOMENT}", lambda m: formatting.ago(length(m), 0), text)
     for pattern, instead in SAID:
         text = pattern.sub(instead, text)
     return secrets.hide(text)

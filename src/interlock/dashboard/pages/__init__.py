@@ -3,6 +3,8 @@
 from fastapi import APIRouter
 
 from interlock.dashboard.pages import (
+    alerts,
+    audit,
     bulk,
     dead_letters,
     halting,
@@ -10,10 +12,10 @@ from interlock.dashboard.pages import (
     instances,
     login,
     machines,
+    operations,
     overview,
     reviews,
-    running,
-    watching,
+    settings,
 )
 
 PAGES: tuple[APIRouter, ...] = (
@@ -26,6 +28,8 @@ PAGES: tuple[APIRouter, ...] = (
     bulk.router,
     dead_letters.router,
     halting.router,
-    running.router,
-    watching.router,
+    operations.router,
+    alerts.router,
+    audit.router,
+    settings.router,
 )

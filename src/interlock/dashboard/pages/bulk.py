@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from interlock.dashboard import words
+from interlock.dashboard import formatting
 from interlock.dashboard.filters import NAMES, Filters, in_words
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
@@ -206,7 +206,7 @@ async def bulks(v: Reader, after: UUID | None = None) -> Response:
 def described(one: bulk.Bulk) -> tuple[str, list[str]]:
     """Describe the action and its selection."""
     action = action_of(one.target, one.action)
-    verb = f"Fire {words.title(str(one.arguments.get('event', '')))}" if one.action == "fire" else action.verb
+    verb = f"Fire {formatting.title(str(one.arguments.get('event', '')))}" if one.action == "fire" else action.verb
     chosen = one.filter.get("where", one.filter)
     if one.target == "instances":
         return f"{verb}: instances", in_words(bulk_actions.where_from_json(chosen))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from interlock.dashboard import words
+from interlock.dashboard import formatting
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
 from interlock.dashboard.views import view_for
@@ -86,13 +86,13 @@ async def act(request: Request, id: UUID, action: str) -> Response:
         found = deadletters.get(unit.conn, id)
         require(form.v.who, "operate", found.workspace, f"dead letter {id}", machine=found.machine)
         if found.status != "open":
-            by = words.person(found.closed_by or "somebody")
+            by = formatting.person(found.closed_by or "somebody")
             return Done(said=f"Nothing changed: it was already {found.status} by {by}.")
         actor = form.v.who.actor_in(found.workspace)
         if action == "retry":
             deadletters.retry(unit, id, actor, reason=note)
         else:
             deadletters.close(unit, id, {"resolve": "resolved", "discard": "discarded"}[action], actor, note=note)
-        return Done(said=SAID[action].format(step=words.title(found.step)))
+        return Done(said=SAID[action].format(step=formatting.title(found.step)))
 
     return await form.do(run, "dead_letter")

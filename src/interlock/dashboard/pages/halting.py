@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from interlock.dashboard import words
+from interlock.dashboard import formatting
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
 from interlock.engine import halting
@@ -39,7 +39,7 @@ async def stop(request: Request) -> Response:
         require_operator(form.v.who, "operate")
         before = halting.find(unit.conn, machine)
         if before is not None:
-            return Done(said=f"{_named(machine)} already halted, by {words.person(before.actor)}.")
+            return Done(said=f"{_named(machine)} already halted, by {formatting.person(before.actor)}.")
         halting.halt(unit, machine, form.v.who.actor_in(OPERATORS), reason=form.get("reason")[:500])
         return Done(said=f"{_named(machine)} halted: no step starts until it is resumed.")
 
@@ -62,4 +62,4 @@ async def resume(request: Request) -> Response:
 
 
 def _named(machine: str) -> str:
-    return "All machines" if machine == halting.EVERYTHING else words.title(machine)[:80].capitalize()
+    return "All machines" if machine == halting.EVERYTHING else formatting.title(machine)[:80].capitalize()

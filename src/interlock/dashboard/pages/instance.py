@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from interlock.ai import calls
-from interlock.dashboard import diagram, evidence, schema, timeline, words
+from interlock.dashboard import diagram, evidence, formatting, schema, timeline
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.kinds import kind_of
 from interlock.dashboard.site import Reader, Visitor, render
@@ -172,14 +172,14 @@ def _who_may(why: Any, choices: Sequence[Choice]) -> str:
     """Describe who can act now, and how."""
     parts = []
     if choices:
-        parts.append("you: " + ", ".join(words.title(c.event) for c in choices))
+        parts.append("you: " + ", ".join(formatting.title(c.event) for c in choices))
     mine = {c.event for c in choices}
     others: dict[str, list[str]] = {}
     for one in why.next:
         if one.event not in mine:
             who = " or ".join(WHO[by] for by in ("user", "owner", "agent") if by in one.by)
             if who:
-                others.setdefault(who, []).append(words.title(one.event))
+                others.setdefault(who, []).append(formatting.title(one.event))
     parts += [f"{who}: {', '.join(events)}" for who, events in others.items()]
     return "; ".join(parts)
 
@@ -341,9 +341,11 @@ async def _do(
         it = unit.lock(id)
         require(form.v.who, permission, it.workspace, f"instance {id}", machine=it.machine)
         if form.seq is not None and it.seq != form.seq:
-            return Done(said=f"Nothing changed: the instance has moved to {words.title(it.state)}. Check it again.")
+            return Done(
+                said=f"Nothing changed: the instance has moved to {formatting.title(it.state)}. Check it again."
+            )
         after = work(unit, form.v.who.actor_in(it.workspace), form.get("reason")[:2000])
-        return Done(said=said.format(state=words.title(after.state)))
+        return Done(said=said.format(state=formatting.title(after.state)))
 
     return await form.do(run, name)
 
@@ -360,7 +362,7 @@ async def fire(request: Request, id: UUID) -> Response:
             data = schema.answer(part, form.fields) if part else None
             return firing.fire(unit, id, event, actor, reason=reason, data=data)
 
-        return run, f"{words.title(event).capitalize().replace('{', '').replace('}', '')}: now {{state}}."
+        return run, f"{formatting.title(event).capitalize().replace('{', '').replace('}', '')}: now {{state}}."
 
     return await _do(request, id, "fire", job, "fire")
 

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from interlock.dashboard.filters import AGES, NAMES, SHOWS, SORTS, Filters
+from interlock.dashboard.formatting import compact
 from interlock.dashboard.pages.bulk import ACTIONS, may_do
 from interlock.dashboard.site import Reader, Visitor, redirect, render
 from interlock.dashboard.views import view_for
-from interlock.dashboard.words import compact
 from interlock.engine import Instance, listing
 from interlock.http.models import InstanceOut
 from interlock.http.parameters import takes

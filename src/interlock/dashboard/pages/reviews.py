@@ -12,10 +12,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from interlock.dashboard import schema, timeline
+from interlock.dashboard.formatting import ago, title
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import Block, ViewContext, view_for
-from interlock.dashboard.words import ago, title
 from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, reviews
 from interlock.engine.unit import Unit, load
 from interlock.http.api.reviews import may_decide

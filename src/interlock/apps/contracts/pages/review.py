@@ -22,10 +22,10 @@ from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.workflow.answers import open_review
 from interlock.apps.contracts.workflow.step_calls import kept, settings_of
 from interlock.apps.contracts.workflow.step_calls import seen as workflow_of
+from interlock.dashboard.formatting import title
 from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
-from interlock.dashboard.words import title
 from interlock.engine import (
     AlreadyDecided,
     EngineError,

@@ -1,4 +1,4 @@
-"""Alerts, the audit log and the settings."""
+"""Settings: the reader's account and, for owners, people, tokens and the configuration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from fastapi.responses import Response
 from interlock.config import shown
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
-from interlock.engine.audit import checkpoints
 from interlock.engine.unit import Unit
 from interlock.http.caller import COOKIE, address_of, require_operator
 from interlock.http.problems import BadRequest
@@ -21,7 +20,6 @@ from interlock.people import (
     NotAllowed,
     Role,
     accounts,
-    actions,
     link_address,
     managing,
     scope_meanings,
@@ -30,119 +28,8 @@ from interlock.people import (
     workspaces,
 )
 from interlock.store import span
-from interlock.watch import alerts, applications, rules
 
 router = APIRouter(include_in_schema=False)
-
-
-def _cursor(after: str) -> UUID | None:
-    try:
-        return UUID(after) if after else None
-    except ValueError:
-        raise BadRequest(f"{after[:60]!r} is not a valid position; start from the first page") from None
-
-
-# -- alerts
-
-
-@router.get("/ui/alerts")
-async def show_alerts(v: Reader, after: str = "") -> Response:
-    require_operator(v.who)
-    last = _cursor(after)
-    registry, now = v.service.engine.registry, v.service.engine.clock.now()
-
-    def read(conn: Any) -> dict[str, Any]:
-        return {
-            "open": alerts.open_alerts(conn),
-            "page": alerts.page(conn, status="closed", after=last, limit=30),
-            "rules": rules.every(conn, v.service.settings.alerts, registry),
-            "metrics": dict(rules.METRICS) | dict.fromkeys(applications.names(conn, registry, now), "count"),
-            "broken_rules": rules.unreadable(conn),
-        }
-
-    return await render(
-        v,
-        "alerts.html",
-        built_in=rules.built_in_names(registry),
-        notify=v.service.settings.alerts.notify,
-        **await v.service.read(read),
-    )
-
-
-@router.post("/ui/alerts/{id}/acknowledge")
-async def acknowledge(request: Request, id: UUID) -> Response:
-    form = await posted(request)
-    require_operator(form.v.who, "operate")
-    actor = form.v.who.actor_in(OPERATORS)
-
-    def job(unit: Unit) -> Done:
-        alerts.acknowledge(unit, id, actor)
-        return Done(said="Acknowledged; it is not repeated", to="/ui/alerts")
-
-    return await form.do(job, "alert")
-
-
-@router.post("/ui/alert-rules/new")
-async def new_rule(request: Request) -> Response:
-    form = await posted(request)
-    require_operator(form.v.who, "manage")
-    try:
-        threshold = float(form["threshold"].replace(",", "."))
-        minutes = float(form.get("minutes") or "0")
-    except ValueError:
-        raise BadRequest("the threshold and the delay must be numbers") from None
-    given = {
-        "name": form["name"],
-        "metric": form["metric"],
-        "op": form.get("op") or ">",
-        "threshold": threshold,
-        "machine": form.get("machine") or None,
-        "state": form.get("state") or None,
-        "for": minutes * 60,
-        "notify": tuple(part.strip() for part in form.get("notify").split(",") if part.strip()),
-    }
-
-    def job(unit: Unit) -> Done:
-        made = rules.put(unit, given, form.v.who.actor_in(OPERATORS))
-        return Done(said=f"Rule {made.name} saved", to="/ui/alerts")
-
-    return await form.do(job, "alert")
-
-
-@router.post("/ui/alert-rules/{name}/remove")
-async def remove_rule(request: Request, name: str) -> Response:
-    form = await posted(request)
-    require_operator(form.v.who, "manage")
-
-    def job(unit: Unit) -> Done:
-        rules.remove(unit, name, form.v.who.actor_in(OPERATORS))
-        return Done(said=f"Rule {name} removed", to="/ui/alerts")
-
-    return await form.do(job, "alert")
-
-
-# -- the audit
-
-
-@router.get("/ui/audit")
-async def show_audit(v: Reader, actor: str = "", what: str = "", workspace: str = "", after: str = "") -> Response:
-    if not v.may("manage", OPERATORS):
-        mine = sorted(w for w in v.workspaces if v.may("manage", w))
-        if not mine:
-            raise NotAllowed("the audit log is only for owners of a workspace")
-        workspace = workspace if workspace in mine else mine[0]
-    last = _cursor(after)
-    page = await v.service.read(
-        lambda conn: actions.page(
-            conn, actor=actor or None, what=what or None, workspace=workspace or None, after=last, limit=100
-        )
-    )
-    proof = await v.service.read(checkpoints.standing) if v.may("manage", OPERATORS) else None
-    filters = {"actor": actor, "what": what, "workspace": workspace}
-    return await render(v, "audit.html", page=page, filters=filters, proof=proof, kept=v.service.settings.audit.file)
-
-
-# -- settings
 
 
 @router.get("/ui/settings")

@@ -8,6 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from interlock.dashboard.filters import cursor_of
 from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.site import Reader, render
 from interlock.engine import leases, limits, outbox, schedules, workers
@@ -112,10 +113,7 @@ async def change_schedule(request: Request, workspace: str, name: str, what: str
 async def show_outbox(v: Reader, status: str = "", channel: str = "", after: str = "") -> Response:
     mine = None if v.operator else v.workspaces
     chosen = status if status in STATUSES else None
-    try:
-        last = UUID(after) if after else None
-    except ValueError:
-        raise BadRequest(f"{after[:60]!r} is not a valid position; start from the first page") from None
+    last = cursor_of(after)
 
     def read(conn: Any) -> dict[str, Any]:
         page = outbox.page(conn, status=chosen, channel=channel or None, workspaces=mine, after=last, limit=50)
