@@ -9,20 +9,22 @@ from pathlib import Path
 import pytest
 
 from interlock.store import failpoints
-from tests.acceptance.arena import Arena
+from tests.acceptance.worker_processes import WorkerProcesses
 
 TIMES = (1, 2, 7) if os.environ.get("INTERLOCK_SOAK") else (1,)
 
 
 @pytest.fixture
-def arena(url: str, tmp_path: Path) -> Iterator[Arena]:
-    with Arena(url, tmp_path) as made:
+def workers(url: str, tmp_path: Path) -> Iterator[WorkerProcesses]:
+    with WorkerProcesses(url, tmp_path) as made:
         yield made
 
 
 @pytest.mark.soak("postgresql-before")
 @pytest.mark.parametrize("side", ["before", "after"])
-def test_a_worker_killed_at_any_point_of_any_commit_loses_nothing_and_doubles_nothing(arena: Arena, side: str) -> None:
+def test_a_worker_killed_at_any_point_of_any_commit_loses_nothing_and_doubles_nothing(
+    workers: WorkerProcesses, side: str
+) -> None:
     """Each victim carries on with what the one before left behind, until its own point comes.
 
     Not every point comes more than once; where a later time is asked for, some moment has to do.
@@ -30,9 +32,9 @@ def test_a_worker_killed_at_any_point_of_any_commit_loses_nothing_and_doubles_no
     batch = 0
     for times in TIMES:
         for write in failpoints.WRITES:
-            process = arena.start(batch=batch, point=f"{write}:{side}", times=times)
+            process = workers.start(batch=batch, point=f"{write}:{side}", times=times)
             process.join(60 if times == 1 else 5)
             assert process.exitcode is not None or times > 1, f"{write}:{side} was not reached"
-            arena.kill(process)
+            workers.kill(process)
             batch += 1
-    arena.finish(batch)
+    workers.finish(batch)

@@ -28,8 +28,8 @@ from interlock.store.ai import ai_answer
 from interlock.testing import Trial
 from interlock.watch import rollups
 from tests.acceptance import keepers
-from tests.acceptance.arena import PROCESSES
 from tests.acceptance.keepers import AGE, ANN, CHIEF, DUTIES, NEW, OLD, PAGE, Orders
+from tests.acceptance.worker_processes import PROCESSES
 from tests.support.databases import all_tables
 from tests.support.machines import ask_a_model, do
 

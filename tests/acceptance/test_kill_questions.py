@@ -16,8 +16,8 @@ from interlock.store import open_store
 from interlock.testing import broken_laws
 from interlock.worker import Worker
 from tests.acceptance import askers
-from tests.acceptance.arena import PROCESSES
 from tests.acceptance.askers import Orders
+from tests.acceptance.worker_processes import PROCESSES
 from tests.support.waiting import eventually
 
 ANN = Actor(USER, "ann")

@@ -15,7 +15,7 @@ import pytest
 from interlock.engine import Engine
 from interlock.worker import Worker
 from interlock.worker.loop import Loop
-from tests.acceptance.arena import Arena
+from tests.acceptance.worker_processes import WorkerProcesses
 from tests.acceptance.world import machines
 from tests.support.servers import Postgres
 from tests.support.waiting import eventually
@@ -34,13 +34,13 @@ def dice(request: pytest.FixtureRequest) -> random.Random:
 def test_two_processes_on_one_sqlite_file_killed_at_random_lose_and_double_nothing(
     sqlite_url: str, tmp_path: Path, dice: random.Random
 ) -> None:
-    with Arena(sqlite_url, tmp_path) as arena:
+    with WorkerProcesses(sqlite_url, tmp_path) as workers:
         for batch in range(2 + ROUNDS):
-            arena.start(batch=batch)
+            workers.start(batch=batch)
             if batch >= 2:
                 time.sleep(dice.uniform(0.1, 0.7))
-                arena.kill(dice.choice(arena.alive))
-    arena.finish(2 + ROUNDS)
+                workers.kill(dice.choice(workers.alive))
+    workers.finish(2 + ROUNDS)
 
 
 @pytest.fixture
@@ -55,22 +55,22 @@ def test_workers_killed_at_random_while_postgresql_is_restarted_lose_and_double_
     own_postgres: Postgres, tmp_path: Path, dice: random.Random
 ) -> None:
     """One worker survives it all; each of its loops comes back by itself, every time."""
-    arena = Arena(own_postgres.url(), tmp_path)
-    engine = Engine(own_postgres.url(), machines(arena.ledger))
+    workers = WorkerProcesses(own_postgres.url(), tmp_path)
+    engine = Engine(own_postgres.url(), machines(workers.ledger))
     survivor = Worker(engine, concurrency=4, lives=timedelta(seconds=2), sweep_every=0.05)
-    with engine, survivor, arena:
+    with engine, survivor, workers:
         for batch in range(2 + ROUNDS):
-            arena.start(batch=batch)
+            workers.start(batch=batch)
             if batch >= 2:
                 time.sleep(dice.uniform(0.1, 0.7))
-                arena.kill(dice.choice(arena.alive))
+                workers.kill(dice.choice(workers.alive))
             if batch % 4 == 3:
                 own_postgres.stop(dice.choice(["immediate", "fast"]))
                 time.sleep(dice.uniform(0.0, 1.0))
                 own_postgres.start()
                 for loop in loops_of(survivor):
                     eventually(went_on(loop, loop.rounds), what=loop.name)
-    arena.finish(2 + ROUNDS)
+    workers.finish(2 + ROUNDS)
 
 
 def loops_of(worker: Worker) -> list[Loop]:

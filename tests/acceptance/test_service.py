@@ -12,12 +12,12 @@ import httpx2
 import pytest
 
 from interlock.engine import Engine
-from tests.acceptance.shop import registry
+from tests.acceptance.sale_machine import registry
 from tests.support.commands import command
 from tests.support.processes import TOKEN, Running, ready, run, wait
 from tests.support.servers import free_port
 
-APP = ("--app", "tests.acceptance.shop:registry")
+APP = ("--app", "tests.acceptance.sale_machine:registry")
 
 
 def link_of(folder: Path, port: int, data: str) -> str:
@@ -43,13 +43,13 @@ def ledger(folder: Path) -> Counter[str]:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> dict[str, str]:
-    return {"SHOP_LEDGER": str(tmp_path / "ledger")}
+def ledger_of_sales(tmp_path: Path) -> dict[str, str]:
+    return {"SALE_LEDGER": str(tmp_path / "ledger")}
 
 
-def test_up_runs_the_whole_product_with_a_users_own_machine(tmp_path: Path, shop: dict[str, str]) -> None:
+def test_up_runs_the_whole_product_with_a_users_own_machine(tmp_path: Path, ledger_of_sales: dict[str, str]) -> None:
     port = free_port()
-    with run("up", "--no-demo", "--port", str(port), "--data", "store", *APP, folder=tmp_path, **shop) as up:
+    with run("up", "--no-demo", "--port", str(port), "--data", "store", *APP, folder=tmp_path, **ledger_of_sales) as up:
         client = ready(port, up)
         said = up.says("Ctrl-C stops it.")
         assert "sale" in said
@@ -92,10 +92,10 @@ def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(tmp_path: 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_told_to_stop_it_lets_a_running_handler_end(
-    tmp_path: Path, shop: dict[str, str], number: signal.Signals
+    tmp_path: Path, ledger_of_sales: dict[str, str], number: signal.Signals
 ) -> None:
     port = free_port()
-    with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **shop) as up:
+    with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **ledger_of_sales) as up:
         client = ready(port, up)
         made = client.post("/api/instances", json={"machine": "sale", "data": {"seconds": 1.0}}).json()["id"]
         wait(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
@@ -105,10 +105,12 @@ def test_told_to_stop_it_lets_a_running_handler_end(
         assert engine.get(UUID(made)).state == "done"
 
 
-def test_what_does_not_end_in_time_goes_back_without_a_lost_attempt(tmp_path: Path, shop: dict[str, str]) -> None:
+def test_what_does_not_end_in_time_goes_back_without_a_lost_attempt(
+    tmp_path: Path, ledger_of_sales: dict[str, str]
+) -> None:
     port = free_port()
     limit = {"INTERLOCK_WORKER__DRAIN": "0.2"}
-    with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **shop, **limit) as up:
+    with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **ledger_of_sales, **limit) as up:
         client = ready(port, up)
         made = client.post("/api/instances", json={"machine": "sale", "data": {"seconds": 600}}).json()["id"]
         wait(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
@@ -137,11 +139,11 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         assert up.stop() == 0
     mine = tmp_path / "mine"
     mine.mkdir()
-    shop = {"SHOP_LEDGER": str(mine / "ledger")}
-    with run("up", "--no-demo", "--port", str(port), *APP, folder=mine, **shop) as up:
+    ledger_of_sales = {"SALE_LEDGER": str(mine / "ledger")}
+    with run("up", "--no-demo", "--port", str(port), *APP, folder=mine, **ledger_of_sales) as up:
         ready(port, up).post("/api/instances", json={"machine": "sale"})
         assert up.stop() == 0
-    with run("up", "--port", str(port), *APP, folder=mine, **shop) as up:
+    with run("up", "--port", str(port), *APP, folder=mine, **ledger_of_sales) as up:
         client = ready(port, up)
         assert "demo" not in up.says("Ctrl-C stops it.").replace("--no-demo", "")
         assert {i["machine"] for i in client.get("/api/instances").json()["instances"]} == {"sale"}
@@ -158,10 +160,10 @@ def test_a_wrong_setting_is_told_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_two_servers_and_three_workers_are_restarted_one_by_one_under_load(
-    tmp_path: Path, postgres_url: str, shop: dict[str, str]
+    tmp_path: Path, postgres_url: str, ledger_of_sales: dict[str, str]
 ) -> None:
     """Nothing is lost and nothing is done twice, although every process is replaced while requests come in."""
-    environment = {**shop, "INTERLOCK_DATABASE": postgres_url}
+    environment = {**ledger_of_sales, "INTERLOCK_DATABASE": postgres_url}
     ports = [free_port(), free_port()]
     servers = [Running(["server", "--port", str(p), *APP], tmp_path, environment) for p in ports]
     workers = [Running(["worker", "--concurrency", "4", *APP], tmp_path, environment) for _ in range(3)]

@@ -19,7 +19,7 @@ from interlock.http.heavy import CallerGone, Heavy, Stop, TooBusy, TookTooLong
 from interlock.http.server import InThread
 from interlock.store import open_store
 from tests.attack.talking import connected
-from tests.support.contracts import DOUBTFUL, House, close_reader, open_house
+from tests.support.contracts import DOUBTFUL, Contracts, close_reader, open_contracts
 
 SHADED = 20_000
 
@@ -48,8 +48,8 @@ def hostile() -> bytes:
 
 
 @pytest.fixture
-def house(sqlite_url: str) -> Iterator[House]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_house(store) as made:
+def contracts(sqlite_url: str) -> Iterator[Contracts]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_contracts(store) as made:
         yield made
     close_reader()
 
@@ -62,17 +62,17 @@ def soon(true: Any) -> None:
         time.sleep(0.01)
 
 
-def taken(house: House, content: bytes) -> str:
-    made = house.send(content, query="?wait=0")
+def taken(contracts: Contracts, content: bytes) -> str:
+    made = contracts.send(content, query="?wait=0")
     assert made.status_code == 202, made.text
-    house.hand.settle()
+    contracts.hand.settle()
     return str(made.json()["data"]["workflowId"])
 
 
-def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile(house: House) -> None:
-    good, bad = house.taken(DOUBTFUL), taken(house, hostile())
-    service = house.api.service
-    assert house.api.get(f"/workflows/{good}/pages/1", "owner").status_code == 200
+def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile(contracts: Contracts) -> None:
+    good, bad = contracts.taken(DOUBTFUL), taken(contracts, hostile())
+    service = contracts.api.service
+    assert contracts.api.get(f"/workflows/{good}/pages/1", "owner").status_code == 200
     service.heavy = Heavy(seconds=4.0, concurrency=2, waiting=0)
     answers: list[httpx2.Response] = []
 
@@ -80,9 +80,9 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
         answers.append(client.get(f"/workflows/{bad}/pages/1", headers=who("member")))
 
     def who(name: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {house.api.tokens[name]}"}
+        return {"Authorization": f"Bearer {contracts.api.tokens[name]}"}
 
-    app = create_app(service, routers=house.engine.registry.routers)
+    app = create_app(service, routers=contracts.engine.registry.routers)
     with InThread(app, service) as server, httpx2.Client(base_url=server.url, timeout=60) as client:
         threads = [threading.Thread(target=attack, args=(client,)) for _ in range(8)]
         for one in threads:
@@ -101,14 +101,14 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
     assert service.heavy.taken == 0
 
 
-def test_who_goes_away_takes_the_work_along(house: House) -> None:
-    bad = taken(house, hostile())
-    service = house.api.service
+def test_who_goes_away_takes_the_work_along(contracts: Contracts) -> None:
+    bad = taken(contracts, hostile())
+    service = contracts.api.service
     service.heavy = Heavy(seconds=3600)
-    app = create_app(service, routers=house.engine.registry.routers)
+    app = create_app(service, routers=contracts.engine.registry.routers)
     with InThread(app, service) as server:
         with connected(server.url) as sock:
-            token = house.api.tokens["owner"]
+            token = contracts.api.tokens["owner"]
             head = f"GET /workflows/{bad}/pages/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
             sock.sendall(head.encode())
             soon(lambda: service.heavy._running)

@@ -20,7 +20,7 @@ from interlock.apps.contracts.reading import Document, Page, Span
 from interlock.config import AiSettings
 from interlock.store import open_store
 from interlock.testing.model import Fails, FakeModel, Says
-from tests.support.contracts import CLEAR, LAW, OPENING, SIGNATURES, House, close_reader, open_house
+from tests.support.contracts import CLEAR, LAW, OPENING, SIGNATURES, Contracts, close_reader, open_contracts
 from tests.support.files import HEIGHT, WIDTH, pdf
 from tests.support.review_page import Paper
 
@@ -45,8 +45,8 @@ NOTHING = says()
 
 
 @pytest.fixture
-def house(sqlite_url: str) -> Iterator[House]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_house(store) as made:
+def contracts(sqlite_url: str) -> Iterator[Contracts]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_contracts(store) as made:
         yield made
 
 
@@ -56,19 +56,19 @@ def reader() -> Iterator[None]:
     close_reader()
 
 
-def went_to_a_person(house: House, it: UUID, why: str) -> dict[str, Any]:
-    told = house.look(it)
+def went_to_a_person(contracts: Contracts, it: UUID, why: str) -> dict[str, Any]:
+    told = contracts.look(it)
     assert told["state"] == "review_required", told["state"]
-    assert not APPROVED & set(house.path(it)), "not even for a moment"
+    assert not APPROVED & set(contracts.path(it)), "not even for a moment"
     assert told["needsReview"] is True
     assert told["finalConfidence"] <= 79
     assert any(why in reason for reason in told["reasons"]), told["reasons"]
     return told
 
 
-def test_the_same_contracts_are_approved_where_the_rules_are_sure_and_nobody_interferes(house: House) -> None:
+def test_the_same_contracts_are_approved_where_the_rules_are_sure_and_nobody_interferes(contracts: Contracts) -> None:
     """Else the other tests here would prove nothing."""
-    assert house.state(house.taken(CLEAR)) == "completed"
+    assert contracts.state(contracts.taken(CLEAR)) == "completed"
 
 
 # -- alone
@@ -76,22 +76,22 @@ def test_the_same_contracts_are_approved_where_the_rules_are_sure_and_nobody_int
 
 @each_protocol
 def test_a_required_field_that_only_the_model_found_goes_to_a_person(
-    house: House, protocol: Literal["anthropic", "openai"]
+    contracts: Contracts, protocol: Literal["anthropic", "openai"]
 ) -> None:
     with FakeModel(TEXAS, TEXAS, TEXAS, NOTHING) as model:
-        ai.configure(house.engine, model.settings(protocol))
-        it = house.taken(NO_LAW)
-    law = went_to_a_person(house, it, "Governing law: only a model read it")["fields"]["governing_law"]
+        ai.configure(contracts.engine, model.settings(protocol))
+        it = contracts.taken(NO_LAW)
+    law = went_to_a_person(contracts, it, "Governing law: only a model read it")["fields"]["governing_law"]
     assert (law["normalised"], law["signals"]["agreement"]) == ("Texas", "model")
     assert law["confidence"] <= 0.5, "three samples of one model are one reader"
 
 
-def test_so_does_an_optional_one(house: House) -> None:
+def test_so_does_an_optional_one(contracts: Contracts) -> None:
     told = says(("exclusivity", "yes", "Buyer may audit the books and records of Supplier", 2))
     with FakeModel(NOTHING, NOTHING, NOTHING, told) as model:
-        ai.configure(house.engine, model.settings())
-        it = house.taken(CLEAR)
-    went_to_a_person(house, it, "Exclusivity: only a model read it")
+        ai.configure(contracts.engine, model.settings())
+        it = contracts.taken(CLEAR)
+    went_to_a_person(contracts, it, "Exclusivity: only a model read it")
 
 
 def test_no_rule_goes_on_from_what_only_a_model_said() -> None:
@@ -112,13 +112,13 @@ def test_no_rule_goes_on_from_what_only_a_model_said() -> None:
 
 @each_protocol
 def test_a_model_that_says_otherwise_changes_nothing_and_calls_a_person(
-    house: House, protocol: Literal["anthropic", "openai"]
+    contracts: Contracts, protocol: Literal["anthropic", "openai"]
 ) -> None:
     wrong = says(("governing_law", "Delaware", "a Delaware corporation", 1))
     with FakeModel(wrong, wrong, wrong, NOTHING) as model:
-        ai.configure(house.engine, model.settings(protocol))
-        it = house.taken(CLEAR)
-    law = went_to_a_person(house, it, "Governing law: a model read another value")["fields"]["governing_law"]
+        ai.configure(contracts.engine, model.settings(protocol))
+        it = contracts.taken(CLEAR)
+    law = went_to_a_person(contracts, it, "Governing law: a model read another value")["fields"]["governing_law"]
     assert law["normalised"] == "New York"
     assert [one["normalised"] for one in law["alternatives"]] == ["Delaware"], "the person sees both"
 
@@ -135,14 +135,14 @@ def test_a_model_does_not_decide_between_two_rules() -> None:
         assert found.fields["governing_law"].normalised == alone.normalised
 
 
-def test_what_a_model_adds_never_makes_a_field_surer(house: House) -> None:
+def test_what_a_model_adds_never_makes_a_field_surer(contracts: Contracts) -> None:
     weak = (OPENING, (*LAW[:2], "The laws of Texas are quoted in the annex.", *SIGNATURES))
     for pages, quote, law in ((CLEAR, LAW[2], "New York"), (weak, "The laws of Texas", "Texas")):
-        ai.configure(house.engine, AiSettings())
-        alone = house.look(house.taken(pages, filename="rules.pdf"))
+        ai.configure(contracts.engine, AiSettings())
+        alone = contracts.look(contracts.taken(pages, filename="rules.pdf"))
         with FakeModel(says(("governing_law", law, quote, 2))) as model:
-            ai.configure(house.engine, model.settings())
-            both = house.look(house.taken((*pages, (f"Annex for {law}.",))))
+            ai.configure(contracts.engine, model.settings())
+            both = contracts.look(contracts.taken((*pages, (f"Annex for {law}.",))))
         assert both["finalConfidence"] <= alone["finalConfidence"]
         for name, field in alone["fields"].items():
             assert both["fields"][name]["confidence"] <= field["confidence"], name
@@ -151,29 +151,29 @@ def test_what_a_model_adds_never_makes_a_field_surer(house: House) -> None:
 # -- a document that steers its reader
 
 
-def plain(house: House) -> UUID:
-    return house.taken(TRAPPED)
+def plain(contracts: Contracts) -> UUID:
+    return contracts.taken(TRAPPED)
 
 
-def by_steps(house: House) -> UUID:
-    it = house.taken(TRAPPED, drive=False)
-    assert house.done(it, "extract").json()["data"]["needsReview"] is True
-    assert house.call(it, "compare", query="?wait=0").status_code == 409, "there is no way round the review"
+def by_steps(contracts: Contracts) -> UUID:
+    it = contracts.taken(TRAPPED, drive=False)
+    assert contracts.done(it, "extract").json()["data"]["needsReview"] is True
+    assert contracts.call(it, "compare", query="?wait=0").status_code == 409, "there is no way round the review"
     return it
 
 
-def cached(house: House) -> UUID:
+def cached(contracts: Contracts) -> UUID:
     """The same text in another file: the model is not asked again."""
-    house.taken(TRAPPED)
-    made = house.send(pdf(TRAPPED) + b"\n% another file\n", query="?wait=0").json()["data"]
-    house.hand.settle()
+    contracts.taken(TRAPPED)
+    made = contracts.send(pdf(TRAPPED) + b"\n% another file\n", query="?wait=0").json()["data"]
+    contracts.hand.settle()
     it = UUID(made["workflowId"])
-    asked = house.engine.read(lambda conn: calls.of(conn, it))
+    asked = contracts.engine.read(lambda conn: calls.of(conn, it))
     assert [call.cached for call in asked] == [True] * 4
     return it
 
 
-WAYS: dict[str, tuple[Callable[[House], UUID], Sequence[Any]]] = {
+WAYS: dict[str, tuple[Callable[[Contracts], UUID], Sequence[Any]]] = {
     "by itself": (plain, ()),
     "step by step": (by_steps, ()),
     "told what was wrong": (plain, (Says("no idea"),)),
@@ -183,46 +183,46 @@ WAYS: dict[str, tuple[Callable[[House], UUID], Sequence[Any]]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_model_that_obeys_the_document_gets_nothing_approved(house: House, way: str) -> None:
+def test_a_model_that_obeys_the_document_gets_nothing_approved(contracts: Contracts, way: str) -> None:
     begin, first = WAYS[way]
     with FakeModel(*first, OBEYS) as model:
-        ai.configure(house.engine, model.settings())
-        it = begin(house)
+        ai.configure(contracts.engine, model.settings())
+        it = begin(contracts)
         if first and isinstance(first[0], Fails):
-            assert house.state(it) == "failed"
-            house.wait(minutes=30)
+            assert contracts.state(it) == "failed"
+            contracts.wait(minutes=30)
         assert any(TRAP in request.user for request in model.requests)
-    told = went_to_a_person(house, it, "speaks to the reader")
+    told = went_to_a_person(contracts, it, "speaks to the reader")
     law = told["fields"]["governing_law"]
     assert law["normalised"] == "New York"
     assert law["confidence"] <= 0.5
 
 
-def test_nor_when_a_timed_out_one_is_done_again(house: House) -> None:
+def test_nor_when_a_timed_out_one_is_done_again(contracts: Contracts) -> None:
     with FakeModel(OBEYS) as model:
-        ai.configure(house.engine, model.settings())
-        first = house.taken(TRAPPED)
-        house.wait(hours=25)
-        assert house.state(first) == "timed_out"
-        again = house.call(first, "reprocess").json()["data"]["workflowId"]
-        house.hand.settle()
-    went_to_a_person(house, UUID(again), "speaks to the reader")
+        ai.configure(contracts.engine, model.settings())
+        first = contracts.taken(TRAPPED)
+        contracts.wait(hours=25)
+        assert contracts.state(first) == "timed_out"
+        again = contracts.call(first, "reprocess").json()["data"]["workflowId"]
+        contracts.hand.settle()
+    went_to_a_person(contracts, UUID(again), "speaks to the reader")
 
 
-def test_a_document_that_steers_goes_to_a_person_without_a_model_too(house: House) -> None:
-    told = went_to_a_person(house, house.taken(TRAPPED), "page 2 speaks to the reader: “ignore all previous")
+def test_a_document_that_steers_goes_to_a_person_without_a_model_too(contracts: Contracts) -> None:
+    told = went_to_a_person(contracts, contracts.taken(TRAPPED), "page 2 speaks to the reader: “ignore all previous")
     assert told["fields"]["governing_law"]["normalised"] == "New York"
 
 
-def test_a_quote_with_characters_that_nobody_sees_counts_against_its_field(house: House) -> None:
+def test_a_quote_with_characters_that_nobody_sees_counts_against_its_field(contracts: Contracts) -> None:
     lines = [line.replace("State of New York", "State of New\u200b York") for line in (*OPENING, *LAW, *SIGNATURES)]
-    made = house.send("\n".join(lines).encode(), query="?wait=0", filename="a.txt")
-    house.hand.settle()
+    made = contracts.send("\n".join(lines).encode(), query="?wait=0", filename="a.txt")
+    contracts.hand.settle()
     it = UUID(made.json()["data"]["workflowId"])
-    told = house.look(it)
+    told = contracts.look(it)
     assert told["state"] == "review_required"
     if "governing_law" in told["fields"]:
-        went_to_a_person(house, it, "characters that no person sees")
+        went_to_a_person(contracts, it, "characters that no person sees")
 
 
 # -- what is in the text and not on the page
@@ -258,30 +258,30 @@ def painted(how: str) -> bytes:
 
 
 @pytest.mark.parametrize("how", ["white", "pale", "tiny", "unfilled", "covered", "beside"])
-def test_a_clause_that_nobody_sees_on_the_page_goes_to_a_person(house: House, how: str) -> None:
-    made = house.send(painted(how), query="?wait=0")
-    house.hand.settle()
+def test_a_clause_that_nobody_sees_on_the_page_goes_to_a_person(contracts: Contracts, how: str) -> None:
+    made = contracts.send(painted(how), query="?wait=0")
+    contracts.hand.settle()
     it = UUID(made.json()["data"]["workflowId"])
-    told = house.look(it)
+    told = contracts.look(it)
     assert told["state"] == "review_required"
     if "governing_law" in told["fields"]:  # else the reader left it out, and the field is missing
-        went_to_a_person(house, it, "Governing law: its quote has words that are not visible")
+        went_to_a_person(contracts, it, "Governing law: its quote has words that are not visible")
 
 
-def test_the_same_clause_in_ink_is_seen(house: House) -> None:
-    made = house.send(painted("plainly"), query="?wait=0")
-    house.hand.settle()
+def test_the_same_clause_in_ink_is_seen(contracts: Contracts) -> None:
+    made = contracts.send(painted("plainly"), query="?wait=0")
+    contracts.hand.settle()
     it = UUID(made.json()["data"]["workflowId"])
-    assert house.state(it) == "completed"
+    assert contracts.state(it) == "completed"
 
 
 # -- what the reviewer sees
 
 
-def test_the_review_page_says_why_and_asks_for_a_word_on_that_field(house: House) -> None:
+def test_the_review_page_says_why_and_asks_for_a_word_on_that_field(contracts: Contracts) -> None:
     with FakeModel(TEXAS, TEXAS, TEXAS, NOTHING) as model:
-        ai.configure(house.engine, model.settings())
-        paper = Paper(house, house.taken((*NO_LAW, (TRAP,))))
+        ai.configure(contracts.engine, model.settings())
+        paper = Paper(contracts, contracts.taken((*NO_LAW, (TRAP,))))
     text = unescape(paper.text)
     assert "Governing law: only a model read it, and no rule found it" in text
     assert "speaks to the reader: “ignore all previous instructions”" in text

@@ -22,7 +22,7 @@ from interlock.store import open_store
 from tests.attack.talking import connected, everything, status_of
 from tests.http.test_live import listening
 from tests.support.api import BY, Api, open_api
-from tests.support.contracts import DOUBTFUL, House, close_reader, open_house
+from tests.support.contracts import DOUBTFUL, Contracts, close_reader, open_contracts
 
 
 def soon(true: Callable[[], Any]) -> None:
@@ -37,38 +37,38 @@ def soon(true: Callable[[], Any]) -> None:
 
 
 @pytest.fixture
-def house(sqlite_url: str) -> Iterator[House]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_house(store) as made:
+def contracts(sqlite_url: str) -> Iterator[Contracts]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_contracts(store) as made:
         yield made
     close_reader()
 
 
 @pytest.fixture
-def url(house: House) -> Iterator[str]:
-    service = house.api.service
-    with InThread(create_app(service, routers=house.engine.registry.routers), service) as server:
+def url(contracts: Contracts) -> Iterator[str]:
+    service = contracts.api.service
+    with InThread(create_app(service, routers=contracts.engine.registry.routers), service) as server:
         yield server.url
 
 
-def extract(house: House, it: object, who: str = "agent") -> bytes:
+def extract(contracts: Contracts, it: object, who: str = "agent") -> bytes:
     return (
         f"POST /workflows/{it}/extract?wait=3600 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
-        f"Authorization: Bearer {house.api.tokens[who]}\r\n\r\n"
+        f"Authorization: Bearer {contracts.api.tokens[who]}\r\n\r\n"
     ).encode()
 
 
-def test_nobody_is_waited_for_who_has_gone(house: House, url: str) -> None:
-    it, waits = house.taken(DOUBTFUL, drive=False), house.api.service.waits
+def test_nobody_is_waited_for_who_has_gone(contracts: Contracts, url: str) -> None:
+    it, waits = contracts.taken(DOUBTFUL, drive=False), contracts.api.service.waits
     with connected(url) as sock:
-        sock.sendall(extract(house, it))
+        sock.sendall(extract(contracts, it))
         soon(lambda: waits.taken == 1)
     soon(lambda: waits.taken == 0)
 
 
-def test_a_wait_ends_with_the_token(house: House, url: str) -> None:
-    it, api = house.taken(DOUBTFUL, drive=False), house.api
+def test_a_wait_ends_with_the_token(contracts: Contracts, url: str) -> None:
+    it, api = contracts.taken(DOUBTFUL, drive=False), contracts.api
     with connected(url) as sock:
-        sock.sendall(extract(house, it))
+        sock.sendall(extract(contracts, it))
         soon(lambda: api.service.waits.taken == 1)
         [token] = [t for t in api.people.tokens() if t.name == "agent"]
         assert api.post(f"/api/tokens/{token.id}/revoke").status_code == 200
@@ -76,13 +76,13 @@ def test_a_wait_ends_with_the_token(house: House, url: str) -> None:
     assert api.service.waits.taken == 0
 
 
-def test_who_finds_no_place_to_wait_is_told_at_once_that_it_is_under_way(house: House, url: str) -> None:
-    it, service = house.taken(DOUBTFUL, drive=False), house.api.service
+def test_who_finds_no_place_to_wait_is_told_at_once_that_it_is_under_way(contracts: Contracts, url: str) -> None:
+    it, service = contracts.taken(DOUBTFUL, drive=False), contracts.api.service
     service.waits = WaitingSlots("requests that wait", each=1, of_all=2, kind="too-busy")
     with connected(url) as first, connected(url) as second:
-        first.sendall(extract(house, it))
+        first.sendall(extract(contracts, it))
         soon(lambda: service.waits.taken == 1)
-        second.sendall(extract(house, it))
+        second.sendall(extract(contracts, it))
         answer = second.recv(65536)
     assert status_of(answer) == 202
     assert b"retry-after: 2" in answer.lower()

@@ -10,15 +10,15 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from interlock.apps.sample import parcel
-from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window
 from tests.support.site import EVIL
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    with town(tmp_path_factory.mktemp("town") / "interlock.db", [parcel]) as made:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with run_service(tmp_path_factory.mktemp("service") / "interlock.db", [parcel]) as made:
         yield made
 
 
@@ -30,7 +30,7 @@ async def browser() -> AsyncIterator[Browser]:
         await made.close()
 
 
-def heavy(place: Town, name: str) -> str:
+def heavy(place: RunningService, name: str) -> str:
     """A parcel that goes to customs, where a person is asked."""
     return str(place.engine.create("parcel", {"content": name}).id)
 
@@ -42,7 +42,9 @@ async def press(page: Page, key: str, shown: str) -> None:
     await page.keyboard.press(key)
 
 
-async def test_a_reviewer_decides_with_keys_and_the_other_window_sees_it(place: Town, browser: Browser) -> None:
+async def test_a_reviewer_decides_with_keys_and_the_other_window_sees_it(
+    place: RunningService, browser: Browser
+) -> None:
     made = {name: heavy(place, name) for name in ("one heavy thing", "another heavy thing", "a third heavy thing")}
     async with window(browser, place, "mara") as mara, window(browser, place, "guest") as guest:
         await mara.go("/ui/reviews")
@@ -74,7 +76,7 @@ async def test_a_reviewer_decides_with_keys_and_the_other_window_sees_it(place: 
     assert place.engine.history(done.id)[-1].payload["reason"].startswith("a, r and l")
 
 
-async def test_what_somebody_types_stays_while_the_page_keeps_up(place: Town, browser: Browser) -> None:
+async def test_what_somebody_types_stays_while_the_page_keeps_up(place: RunningService, browser: Browser) -> None:
     heavy(place, "a slow decision here")
     async with window(browser, place, "ivo") as ivo:
         await ivo.go("/ui/reviews")
@@ -89,7 +91,7 @@ async def test_what_somebody_types_stays_while_the_page_keeps_up(place: Town, br
         ivo.fine()
 
 
-async def test_without_a_script_the_same_can_be_done(place: Town, browser: Browser) -> None:
+async def test_without_a_script_the_same_can_be_done(place: RunningService, browser: Browser) -> None:
     heavy(place, "decided without a script")
     async with window(browser, place, "mara", java_script_enabled=False) as mara:
         await mara.go("/ui/reviews")
@@ -102,7 +104,7 @@ async def test_without_a_script_the_same_can_be_done(place: Town, browser: Brows
         await expect(mara.page.locator("#said")).to_contain_text("Decided: send back")
 
 
-async def test_hostile_text_does_nothing(place: Town, browser: Browser) -> None:
+async def test_hostile_text_does_nothing(place: RunningService, browser: Browser) -> None:
     place.engine.create("parcel", {"content": EVIL[:70] + "x"}, key=EVIL, labels={"evil": EVIL})
     async with window(browser, place, "owner") as owner:
         dialogs: list[str] = []

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, async_playwright, expect
 from interlock.engine.listing import Where
 from interlock.machine import FINAL, USER, WAITING, Failures, Go, Machine, Outcome, Rule, State, Transition, WorkError
 from interlock.worker import Task
-from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 mended: set[str] = set()
@@ -38,8 +38,8 @@ def printing(task: Task[dict[str, str]]) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    with town(tmp_path_factory.mktemp("town") / "interlock.db", [press]) as made:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with run_service(tmp_path_factory.mktemp("service") / "interlock.db", [press]) as made:
         yield made
 
 
@@ -51,7 +51,7 @@ async def browser() -> AsyncIterator[Browser]:
         await made.close()
 
 
-async def test_all_that_match_are_paused_and_another_window_sees_it(place: Town, browser: Browser) -> None:
+async def test_all_that_match_are_paused_and_another_window_sees_it(place: RunningService, browser: Browser) -> None:
     for n in range(12):
         place.engine.create("press", {"paper": "thin"}, key=f"sheet {n}", labels={"colour": "red" if n < 7 else "blue"})
     async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
@@ -75,7 +75,7 @@ async def test_all_that_match_are_paused_and_another_window_sees_it(place: Town,
     assert "the ink is being changed" in last.payload["reason"]
 
 
-async def test_what_failed_for_good_is_retried_after_it_was_mended(place: Town, browser: Browser) -> None:
+async def test_what_failed_for_good_is_retried_after_it_was_mended(place: RunningService, browser: Browser) -> None:
     for _ in range(3):
         place.engine.create("press", {"paper": "thick"})
     async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
@@ -93,7 +93,7 @@ async def test_what_failed_for_good_is_retried_after_it_was_mended(place: Town, 
     assert place.engine.dead_letters.find() == []
 
 
-async def test_everything_stands_still_and_goes_on(place: Town, browser: Browser) -> None:
+async def test_everything_stands_still_and_goes_on(place: RunningService, browser: Browser) -> None:
     async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
         await guest.go("/ui/halt")
         await otto.go("/ui")
@@ -113,7 +113,9 @@ async def test_everything_stands_still_and_goes_on(place: Town, browser: Browser
         guest.fine()
 
 
-async def test_an_event_is_fired_with_a_button_and_the_timeline_shows_it(place: Town, browser: Browser) -> None:
+async def test_an_event_is_fired_with_a_button_and_the_timeline_shows_it(
+    place: RunningService, browser: Browser
+) -> None:
     it = place.engine.create("press", {"paper": "thin"}, key="the last sheet")
     async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
         await guest.go(f"/ui/instances/{it.id}")

@@ -16,7 +16,7 @@ from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import FINAL, Machine, Outcome, State, Transition, WorkError
 from interlock.worker import Task
 from tests.support.api import BY
-from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window
 from tests.support.site import EVIL
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
@@ -64,9 +64,9 @@ def fail(task: Task[dict[str, object]]) -> Outcome:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     """With something on every page."""
-    with town(tmp_path_factory.mktemp("town") / "interlock.db", [parcel, broken]) as made:
+    with run_service(tmp_path_factory.mktemp("service") / "interlock.db", [parcel, broken]) as made:
         engine = made.engine
         for content in ("tea", "books", "a grand piano", "an anvil of iron", EVIL[:60]):
             it = engine.create("parcel", {"content": content}, labels={"shop": "north"})
@@ -90,7 +90,9 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest.mark.parametrize(
     ("width", "theme"), [(1440, "light"), (390, "dark"), *([(1440, "dark"), (390, "light")] if SOAK else [])]
 )
-async def test_no_page_has_an_error_or_a_barrier(place: Town, browser: Browser, theme: str, width: int) -> None:
+async def test_no_page_has_an_error_or_a_barrier(
+    place: RunningService, browser: Browser, theme: str, width: int
+) -> None:
     instance = next(i for i in place.engine.page(limit=100).instances if i.machine == "parcel")
     options = {"color_scheme": theme, "viewport": {"width": width, "height": 900}}
     found: list[str] = []
@@ -112,7 +114,7 @@ async def test_no_page_has_an_error_or_a_barrier(place: Town, browser: Browser, 
         assert found + owner.troubles == []
 
 
-async def test_the_login_page_too(place: Town, browser: Browser) -> None:
+async def test_the_login_page_too(place: RunningService, browser: Browser) -> None:
     context = await browser.new_context()
     page = await context.new_page()
     await page.goto(f"{place.url}/ui/login")

@@ -79,49 +79,49 @@ def machines() -> list[Machine]:
 
 
 @pytest.fixture
-def house(store: Store) -> Iterator[Trial]:
+def trial(store: Store) -> Iterator[Trial]:
     with Trial(machines(), store=store) as made:
         yield made
 
 
-def pair(house: Trial, **data: Any) -> tuple[Any, Any]:
-    lamp = house.create("lamp")
-    return lamp, house.create("light", {"lamp": str(lamp), **data})
+def pair(trial: Trial, **data: Any) -> tuple[Any, Any]:
+    lamp = trial.create("lamp")
+    return lamp, trial.create("light", {"lamp": str(lamp), **data})
 
 
-def test_an_event_a_review_an_override_and_a_worker_all_take_the_other_along(house: Trial) -> None:
-    by_event, one = pair(house)
-    house.engine.fire(one, "switch", actor=ANN)
-    by_review, two = pair(house)
-    (question,) = house.engine.reviews.waiting(instance_id=two)
-    house.engine.reviews.decide(question.id, "yes", actor=ANN)
-    by_force, three = pair(house)
-    house.engine.force(three, "on", actor=BOSS, reason="it is on")
-    by_worker, four = pair(house)
-    house.engine.fire(four, "try", actor=ANN)
-    house.run_until_idle()
-    assert [house.state(i) for i in (by_event, by_review, by_force, by_worker)] == ["bright"] * 4
-    assert house.engine.verify().problems == ()
+def test_an_event_a_review_an_override_and_a_worker_all_take_the_other_along(trial: Trial) -> None:
+    by_event, one = pair(trial)
+    trial.engine.fire(one, "switch", actor=ANN)
+    by_review, two = pair(trial)
+    (question,) = trial.engine.reviews.waiting(instance_id=two)
+    trial.engine.reviews.decide(question.id, "yes", actor=ANN)
+    by_force, three = pair(trial)
+    trial.engine.force(three, "on", actor=BOSS, reason="it is on")
+    by_worker, four = pair(trial)
+    trial.engine.fire(four, "try", actor=ANN)
+    trial.run_until_idle()
+    assert [trial.state(i) for i in (by_event, by_review, by_force, by_worker)] == ["bright"] * 4
+    assert trial.engine.verify().problems == ()
 
 
-def test_an_outcome_that_a_follower_refuses_is_undone_whole_and_the_other_with_it(house: Trial) -> None:
-    lamp, light = pair(house, refuse=True)
-    beside_lamp, beside = pair(house)
+def test_an_outcome_that_a_follower_refuses_is_undone_whole_and_the_other_with_it(trial: Trial) -> None:
+    lamp, light = pair(trial, refuse=True)
+    beside_lamp, beside = pair(trial)
     for one in (light, beside):
-        house.engine.fire(one, "try", actor=ANN)
-    house.run_until_idle()
-    assert (house.state(lamp), house.state(light)) == ("dark", "working")
-    assert [row.kind for row in house.engine.history(lamp)] == ["created"]
-    assert (house.state(beside_lamp), house.state(beside)) == ("bright", "on")
-    assert house.engine.verify().problems == ()
+        trial.engine.fire(one, "try", actor=ANN)
+    trial.run_until_idle()
+    assert (trial.state(lamp), trial.state(light)) == ("dark", "working")
+    assert [row.kind for row in trial.engine.history(lamp)] == ["created"]
+    assert (trial.state(beside_lamp), trial.state(beside)) == ("bright", "on")
+    assert trial.engine.verify().problems == ()
 
 
-def test_what_a_follower_raises_refuses_the_move(house: Trial) -> None:
-    _, light = pair(house)
-    before = house.get(light)
+def test_what_a_follower_raises_refuses_the_move(trial: Trial) -> None:
+    _, light = pair(trial)
+    before = trial.get(light)
     with pytest.raises(Refused, match="not broken here"):
-        house.engine.fire(light, "smash", actor=ANN)
-    assert house.get(light) == before
+        trial.engine.fire(light, "smash", actor=ANN)
+    assert trial.get(light) == before
 
 
 def test_an_instance_that_is_created_in_a_state_enters_it(store: Store) -> None:
@@ -132,8 +132,8 @@ def test_an_instance_that_is_created_in_a_state_enters_it(store: Store) -> None:
     def note(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
         seen.append((edge.source, edge.on))
 
-    with Trial([lamp], store=store) as house:
-        house.create("lamp")
+    with Trial([lamp], store=store) as trial:
+        trial.create("lamp")
     assert seen == [("", "created")]
 
 
@@ -143,29 +143,29 @@ def test_an_unknown_state_cannot_be_followed() -> None:
         lamp.entering("green")
 
 
-def test_what_a_transition_merges_is_added_and_replayed(house: Trial) -> None:
-    _, light = pair(house, notes={"a": {"x": 1}})
-    house.engine.fire(light, "switch", actor=ANN, data={"notes": {"a": {"y": 2}, "b": 3}})
-    assert house.data(light)["notes"] == {"a": {"x": 1, "y": 2}, "b": 3}
-    assert house.engine.history(light)[-1].payload["merge"] == {"notes": {"a": {"y": 2}, "b": 3}}
-    assert house.engine.verify(light).problems == ()
+def test_what_a_transition_merges_is_added_and_replayed(trial: Trial) -> None:
+    _, light = pair(trial, notes={"a": {"x": 1}})
+    trial.engine.fire(light, "switch", actor=ANN, data={"notes": {"a": {"y": 2}, "b": 3}})
+    assert trial.data(light)["notes"] == {"a": {"x": 1, "y": 2}, "b": 3}
+    assert trial.engine.history(light)[-1].payload["merge"] == {"notes": {"a": {"y": 2}, "b": 3}}
+    assert trial.engine.verify(light).problems == ()
 
 
-def test_what_would_take_fields_away_is_refused(house: Trial) -> None:
-    _, light = pair(house, notes={"a": {"x": 1}})
+def test_what_would_take_fields_away_is_refused(trial: Trial) -> None:
+    _, light = pair(trial, notes={"a": {"x": 1}})
     with pytest.raises(InvalidData, match=r"notes\.a is an object already"):
-        house.engine.fire(light, "switch", actor=ANN, data={"notes": {"a": 1}})
-    assert house.data(light)["notes"] == {"a": {"x": 1}}
+        trial.engine.fire(light, "switch", actor=ANN, data={"notes": {"a": 1}})
+    assert trial.data(light)["notes"] == {"a": {"x": 1}}
 
 
-def test_what_comes_afterwards_comes_after_the_commit_and_not_after_a_refusal(house: Trial) -> None:
+def test_what_comes_afterwards_comes_after_the_commit_and_not_after_a_refusal(trial: Trial) -> None:
     done: list[str] = []
 
     def write(unit: Unit) -> None:
         unit.after_commit.append(lambda: done.append("told"))
         assert done == []
 
-    house.engine.write(write)
+    trial.engine.write(write)
     assert done == ["told"]
 
     def refuse(unit: Unit) -> None:
@@ -173,5 +173,5 @@ def test_what_comes_afterwards_comes_after_the_commit_and_not_after_a_refusal(ho
         raise Refused("no")
 
     with pytest.raises(Refused):
-        house.engine.write(refuse)
+        trial.engine.write(refuse)
     assert done == ["told"]

@@ -93,7 +93,7 @@ def allowed(task: Task[Any]) -> Outcome:
 
 
 @pytest.fixture
-def play(store: Store) -> Iterator[Callable[[Any], Trial]]:
+def trial_with(store: Store) -> Iterator[Callable[[Any], Trial]]:
     trials: list[Trial] = []
 
     def start(handler: Any) -> Trial:
@@ -122,8 +122,8 @@ def crash(trial: Trial) -> None:
     trial.worker = trial.new_worker()
 
 
-def test_the_handler_waits_for_the_answer_and_goes_on_with_it(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_the_handler_waits_for_the_answer_and_goes_on_with_it(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     review = asked(trial, it)
     assert (review.name, review.title, review.role, review.evidence) == ("tool", TOOL.title, "reviewer", {"tool": "rm"})
@@ -135,20 +135,20 @@ def test_the_handler_waits_for_the_answer_and_goes_on_with_it(play: Callable[[An
     assert [row.kind for row in trial.engine.history(it)] == ["created", "asked", "reviewed", "moved"]
 
 
-def test_an_async_handler_awaits_it(play: Callable[[Any], Trial]) -> None:
+def test_an_async_handler_awaits_it(trial_with: Callable[[Any], Trial]) -> None:
     async def awaits(task: AsyncTask[Any]) -> Outcome:
         answer = await task.ask("tool", TOOL, deadline=HOUR, default="deny")
         return Go("done", {"decision": answer.decision})
 
-    trial = play(awaits)
+    trial = trial_with(awaits)
     it = started(trial)
     trial.answer(it, "tool", "allow")
     trial.run_until_idle()
     assert trial.data(it) == {"decision": "allow"}
 
 
-def test_at_the_deadline_the_system_decides_the_default(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_at_the_deadline_the_system_decides_the_default(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     review = asked(trial, it)
     trial.advance(minutes=59)
@@ -161,8 +161,8 @@ def test_at_the_deadline_the_system_decides_the_default(play: Callable[[Any], Tr
     assert (row.actor, row.payload["reason"]) == ("system", "nobody answered by the deadline")
 
 
-def test_a_person_who_comes_after_the_deadline_comes_too_late(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_a_person_who_comes_after_the_deadline_comes_too_late(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     review = asked(trial, it)
     trial.clock.advance(HOUR)
@@ -172,8 +172,8 @@ def test_a_person_who_comes_after_the_deadline_comes_too_late(play: Callable[[An
     assert trial.data(it)["decision"] == "deny"
 
 
-def test_the_time_limit_does_not_count_while_a_person_thinks(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_the_time_limit_does_not_count_while_a_person_thinks(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     trial.advance(minutes=30)
     assert trial.get(it).due_at == asked(trial, it).due_at + span(timedelta(minutes=5))  # type: ignore[operator]
@@ -182,8 +182,8 @@ def test_the_time_limit_does_not_count_while_a_person_thinks(play: Callable[[Any
     assert trial.state(it) == "done"
 
 
-def test_after_a_crash_the_handler_waits_for_the_same_question(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_after_a_crash_the_handler_waits_for_the_same_question(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     review = asked(trial, it)
     crash(trial)
@@ -195,8 +195,10 @@ def test_after_a_crash_the_handler_waits_for_the_same_question(play: Callable[[A
     assert [row.kind for row in trial.engine.history(it)].count("asked") == 1
 
 
-def test_an_answer_that_came_while_nobody_ran_it_is_given_to_the_next_attempt(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_an_answer_that_came_while_nobody_ran_it_is_given_to_the_next_attempt(
+    trial_with: Callable[[Any], Trial],
+) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     crash(trial)
     trial.answer(it, "tool", "allow", actor=ANN)
@@ -204,8 +206,8 @@ def test_an_answer_that_came_while_nobody_ran_it_is_given_to_the_next_attempt(pl
     assert trial.data(it)["by"] == "user:ann"
 
 
-def test_a_crash_after_the_answer_asks_nobody_again(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_a_crash_after_the_answer_asks_nobody_again(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = trial.create("build")
     trial.will_answer("tool", "allow", actor=ANN)
     (claim,) = trial.claim()
@@ -216,14 +218,14 @@ def test_a_crash_after_the_answer_asks_nobody_again(play: Callable[[Any], Trial]
     assert [row.kind for row in trial.engine.history(it)].count("asked") == 1
 
 
-def test_a_failure_and_its_retry_keep_the_answer(play: Callable[[Any], Trial]) -> None:
+def test_a_failure_and_its_retry_keep_the_answer(trial_with: Callable[[Any], Trial]) -> None:
     def fails_once(task: Task[Any]) -> Outcome:
         answer = task.ask("tool", TOOL, deadline=HOUR, default="deny")
         if task.attempt == 1:
             raise Flaky("try me again")
         return Go("done", {"decision": answer.decision})
 
-    trial = play(fails_once)
+    trial = trial_with(fails_once)
     it = started(trial)
     trial.answer(it, "tool", "allow")
     trial.advance(minutes=5)
@@ -231,14 +233,14 @@ def test_a_failure_and_its_retry_keep_the_answer(play: Callable[[Any], Trial]) -
     assert trial.engine.reviews.waiting(instance_id=it) == []
 
 
-def test_a_question_that_is_open_when_its_step_fails_waits_for_the_retry(play: Callable[[Any], Trial]) -> None:
+def test_a_question_that_is_open_when_its_step_fails_waits_for_the_retry(trial_with: Callable[[Any], Trial]) -> None:
     def gives_up(task: Task[Any]) -> Outcome:
         if task.attempt == 2:
             return Go("done", {"decision": task.ask("tool", TOOL, deadline=HOUR, default="deny").decision})
         task.open_question("tool", TOOL, {"deadline": HOUR, "default": "deny"})
         raise Flaky("it did not wait")
 
-    trial = play(gives_up)
+    trial = trial_with(gives_up)
     it = started(trial)
     review = asked(trial, it)
     assert (trial.state(it), review.status) == ("failed", "open")
@@ -249,13 +251,13 @@ def test_a_question_that_is_open_when_its_step_fails_waits_for_the_retry(play: C
     assert trial.data(it) == {"decision": "allow"}
 
 
-def test_the_next_visit_of_the_step_asks_anew(play: Callable[[Any], Trial]) -> None:
+def test_the_next_visit_of_the_step_asks_anew(trial_with: Callable[[Any], Trial]) -> None:
     def twice(task: Task[Any]) -> Outcome:
         answer = task.ask("tool", TOOL, deadline=HOUR, default="deny")
         seen = [*task.data.get("seen", []), answer.decision]
         return Go("checking" if len(seen) == 1 else "done", {"seen": seen, "back": len(seen) == 1})
 
-    trial = play(twice)
+    trial = trial_with(twice)
     it = started(trial)
     trial.answer(it, "tool", "allow")
     trial.run_until_idle()
@@ -264,12 +266,12 @@ def test_the_next_visit_of_the_step_asks_anew(play: Callable[[Any], Trial]) -> N
     assert trial.data(it)["seen"] == ["allow", "deny"]
 
 
-def test_two_names_are_two_questions_and_one_name_is_one(play: Callable[[Any], Trial]) -> None:
+def test_two_names_are_two_questions_and_one_name_is_one(trial_with: Callable[[Any], Trial]) -> None:
     def several(task: Task[Any]) -> Outcome:
         answers = [task.ask(name, TOOL, deadline=HOUR, default="deny").decision for name in ("one", "two", "one")]
         return Go("done", {"answers": answers})
 
-    trial = play(several)
+    trial = trial_with(several)
     it = started(trial)
     trial.answer(it, "one", "allow")
     trial.run_until_idle()
@@ -278,14 +280,14 @@ def test_two_names_are_two_questions_and_one_name_is_one(play: Callable[[Any], T
     assert trial.data(it) == {"answers": ["allow", "deny", "allow"]}
 
 
-def test_a_form_is_checked_and_given_to_the_handler(play: Callable[[Any], Trial]) -> None:
+def test_a_form_is_checked_and_given_to_the_handler(trial_with: Callable[[Any], Trial]) -> None:
     def spend(task: Task[Any]) -> Outcome:
         answer = task.ask(
             "money", MONEY, title="How much for a domain?", deadline=HOUR, default="spend", default_form={"amount": 7}
         )
         return Go("done", {"amount": answer.form["amount"]})
 
-    trial = play(spend)
+    trial = trial_with(spend)
     chief = Actor(OWNER, "chief", roles=frozenset({"owner", "reviewer"}))
     one, two = started(trial), started(trial)
     assert asked(trial, one).title == "How much for a domain?"
@@ -310,9 +312,9 @@ def test_a_form_is_checked_and_given_to_the_handler(play: Callable[[Any], Trial]
     ],
 )
 def test_what_could_never_be_answered_is_refused(
-    play: Callable[[Any], Trial], review: Review, options: dict[str, Any], why: str
+    trial_with: Callable[[Any], Trial], review: Review, options: dict[str, Any], why: str
 ) -> None:
-    trial = play(lambda task: task.ask("q", review, **{"deadline": HOUR, "default": "deny", **options}))
+    trial = trial_with(lambda task: task.ask("q", review, **{"deadline": HOUR, "default": "deny", **options}))
     it = started(trial)
     error = trial.get(it).error
     assert error is not None
@@ -320,7 +322,7 @@ def test_what_could_never_be_answered_is_refused(
     assert re.search(why, error["message"])
 
 
-def test_a_move_closes_the_question_with_its_reason(play: Callable[[Any], Trial]) -> None:
+def test_a_move_closes_the_question_with_its_reason(trial_with: Callable[[Any], Trial]) -> None:
     ended: list[BaseException] = []
 
     def notes(task: Task[Any]) -> Outcome:
@@ -330,7 +332,7 @@ def test_a_move_closes_the_question_with_its_reason(play: Callable[[Any], Trial]
             ended.append(error)
             raise
 
-    trial = play(notes)
+    trial = trial_with(notes)
     it = started(trial)
     review = asked(trial, it)
     trial.engine.fire(it, "withdraw", actor=ANN)
@@ -343,8 +345,8 @@ def test_a_move_closes_the_question_with_its_reason(play: Callable[[Any], Trial]
     assert trial.state(it) == "gone"
 
 
-def test_a_pause_leaves_the_question_open_and_its_answer_is_kept(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_a_pause_leaves_the_question_open_and_its_answer_is_kept(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     trial.engine.pause(it, actor=ANN)
     trial.run_until_idle()
@@ -354,8 +356,8 @@ def test_a_pause_leaves_the_question_open_and_its_answer_is_kept(play: Callable[
     assert trial.data(it)["by"] == "user:ann"
 
 
-def test_explain_says_what_it_waits_for_and_what_happens_by_itself(play: Callable[[Any], Trial]) -> None:
-    trial = play(allowed)
+def test_explain_says_what_it_waits_for_and_what_happens_by_itself(trial_with: Callable[[Any], Trial]) -> None:
+    trial = trial_with(allowed)
     it = started(trial)
     said = trial.engine.explain(it)
     assert said.waits_for == "person"
@@ -403,7 +405,7 @@ def test_a_default_that_a_follower_refuses_fails_the_step_by_its_rules(store: St
         assert broken_laws(trial.engine) == []
 
 
-def test_what_was_asked_about_a_person_is_erased_with_the_rest(play: Callable[[Any], Trial]) -> None:
+def test_what_was_asked_about_a_person_is_erased_with_the_rest(trial_with: Callable[[Any], Trial]) -> None:
     def about_ann(task: Task[Any]) -> Outcome:
         task.ask(
             "money",
@@ -416,7 +418,7 @@ def test_what_was_asked_about_a_person_is_erased_with_the_rest(play: Callable[[A
         )
         return Go("done")
 
-    trial = play(about_ann)
+    trial = trial_with(about_ann)
     it = started(trial)
     trial.advance(hours=1)
     *_, report = Erasing(trial.engine, Actor(OWNER, "chief"), "asked to be forgotten").every("ann@example.org")
@@ -426,14 +428,14 @@ def test_what_was_asked_about_a_person_is_erased_with_the_rest(play: Callable[[A
     assert trial.engine.verify().problems == ()
 
 
-def test_an_answer_is_a_value(play: Callable[[Any], Trial]) -> None:
+def test_an_answer_is_a_value(trial_with: Callable[[Any], Trial]) -> None:
     answers: list[Answer] = []
 
     def keeps(task: Task[Any]) -> Outcome:
         answers.append(task.ask("tool", TOOL, deadline=HOUR, default="deny"))
         return Go("done")
 
-    trial = play(keeps)
+    trial = trial_with(keeps)
     trial.will_answer("tool", "allow", actor=ANN)
     started(trial)
     (answer,) = answers

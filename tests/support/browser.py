@@ -33,7 +33,7 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: i
 
 
 @dataclass
-class Town:
+class RunningService:
     """A service that works, behind a port."""
 
     engine: Engine
@@ -45,7 +45,7 @@ class Town:
 
 
 @contextmanager
-def town(path: Path, machines: list[Machine] | Registry, *, work: bool = True) -> Iterator[Town]:
+def run_service(path: Path, machines: list[Machine] | Registry, *, work: bool = True) -> Iterator[RunningService]:
     """With an owner, the reviewers mara and ivo, and the viewer guest."""
     settings = Settings()
     with open_store(f"sqlite:///{path}", durability="normal") as store, Engine(store, machines) as engine:
@@ -65,7 +65,7 @@ def town(path: Path, machines: list[Machine] | Registry, *, work: bool = True) -
         with InThread(app, service) as server, Duties(loops):
             worker = Worker(engine).start() if work else None
             try:
-                yield Town(engine, people, server.url)
+                yield RunningService(engine, people, server.url)
             finally:
                 if worker is not None:
                     worker.stop(2.0)
@@ -77,29 +77,30 @@ class Window:
     """A window of somebody's, and all that went wrong in it."""
 
     page: Page
-    town: Town
+    service: RunningService
     troubles: list[str] = field(default_factory=list)
 
     async def go(self, path: str) -> None:
-        await self.page.goto(self.town.url + path)
+        await self.page.goto(self.service.url + path)
 
     def fine(self) -> None:
         assert self.troubles == []
 
 
 @asynccontextmanager
-async def window(browser: Browser, town: Town, name: str, **options: Any) -> AsyncIterator[Window]:
+async def window(browser: Browser, service: RunningService, name: str, **options: Any) -> AsyncIterator[Window]:
     """Log somebody in; console errors, failed scripts and requests to other hosts are kept."""
     context: BrowserContext = await browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
     page = await context.new_page()
-    made = Window(page, town)
+    made = Window(page, service)
     page.on("console", lambda m: made.troubles.append(m.text) if m.type in {"error", "warning"} else None)
     page.on("pageerror", lambda e: made.troubles.append(str(e)))
     page.on(
-        "request", lambda r: None if r.url.startswith((town.url, "data:")) else made.troubles.append(f"asked {r.url}")
+        "request",
+        lambda r: None if r.url.startswith((service.url, "data:")) else made.troubles.append(f"asked {r.url}"),
     )
     page.set_default_timeout(20_000)
-    await page.goto(town.link(name))
+    await page.goto(service.link(name))
     try:
         yield made
     finally:

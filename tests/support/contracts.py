@@ -127,7 +127,7 @@ class Hand:
 
 
 @dataclass
-class House:
+class Contracts:
     """The service and its worker."""
 
     api: Api
@@ -205,17 +205,17 @@ class House:
 
 
 @contextmanager
-def open_house(store: Store, **settings: Any) -> Iterator[House]:
+def open_contracts(store: Store, **settings: Any) -> Iterator[Contracts]:
     with open_api(store, applications=[registry]) as api:
         # Which contracts are in a sample is a matter of their ids, which are others in every run.
         api.engine.core.settings["contracts"] = ContractSettings(**{"blind_share": 0.0, **settings})
-        yield House(api, Hand(api.engine))
+        yield Contracts(api, Hand(api.engine))
 
 
 @contextmanager
-def served(house: House) -> Iterator[str]:
+def served(contracts: Contracts) -> Iterator[str]:
     """The address of the service on a real server."""
-    server = uvicorn.Server(uvicorn.Config(house.api.client.app, port=0, lifespan="off", log_level="critical"))
+    server = uvicorn.Server(uvicorn.Config(contracts.api.client.app, port=0, lifespan="off", log_level="critical"))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 from uuid import UUID
 
-from tests.support.contracts import House
+from tests.support.contracts import Contracts
 from tests.support.site import Site
 
 
@@ -56,13 +56,13 @@ class Form(HTMLParser):
 class Paper:
     """Somebody's window on a review."""
 
-    house: House
+    contracts: Contracts
     it: UUID
     who: str = "reviewer"
     page: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.site = Site(self.house.api)
+        self.site = Site(self.contracts.api)
         self.open()
 
     @property

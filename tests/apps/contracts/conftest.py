@@ -1,4 +1,4 @@
-"""A house for a test: on both databases where it is about state, else on SQLite. One reader serves them all."""
+"""The contracts application: on both databases where a test is about state, else on SQLite, with one reader for all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import Store, open_store
-from tests.support.contracts import House, close_reader, open_house
+from tests.support.contracts import Contracts, close_reader, open_contracts
 
 
 @pytest.fixture(scope="session")
@@ -17,13 +17,13 @@ def reader() -> Iterator[None]:
 
 
 @pytest.fixture
-def house(sqlite_url: str, reader: None) -> Iterator[House]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_house(store) as made:
+def contracts(sqlite_url: str, reader: None) -> Iterator[Contracts]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_contracts(store) as made:
         yield made
 
 
 @pytest.fixture
-def both(store: Store, reader: None) -> Iterator[House]:
-    """A house on each of the two databases."""
-    with open_house(store) as made:
+def both(store: Store, reader: None) -> Iterator[Contracts]:
+    """The application on each of the two databases."""
+    with open_contracts(store) as made:
         yield made

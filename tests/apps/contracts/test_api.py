@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.store.tables import outbox
-from tests.support.contracts import CLEAR, DOUBTFUL, ENERGY, House, served
+from tests.support.contracts import CLEAR, DOUBTFUL, ENERGY, Contracts, served
 from tests.support.files import pdf, word
 
 FIELD = {"value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals"}
@@ -31,7 +31,7 @@ def error_of(answer: Any) -> dict[str, Any]:
 # -- the whole way
 
 
-def test_the_worker_goes_all_the_way_by_itself(both: House) -> None:
+def test_the_worker_goes_all_the_way_by_itself(both: Contracts) -> None:
     with both.hand.working():
         made = both.upload(pdf(CLEAR), vertical="commercial")
         assert made.status_code == 201
@@ -55,14 +55,14 @@ def test_the_worker_goes_all_the_way_by_itself(both: House) -> None:
     assert both.engine.verify().problems == ()
 
 
-def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(house: House) -> None:
-    it = house.taken(CLEAR)
-    told = house.look(it)
+def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR)
+    told = contracts.look(it)
     assert (told["finalConfidence"], told["calibrationVersion"]) == (96, "commercial-2")
     law = told["fields"]["governing_law"]
     assert set(law) >= FIELD
     assert (law["value"], law["normalised"], law["page"]) == ("New York", "New York", 2)
-    text = house.api.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
+    text = contracts.api.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
     assert text[law["start"] : law["end"]] == law["quote"]
     assert "New York" in law["quote"]
     assert 0 < law["confidence"] <= 1
@@ -72,7 +72,7 @@ def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(house: House) -> 
     assert "reviewTaskId" not in told
 
 
-def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: House) -> None:
+def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: Contracts) -> None:
     both.engine.core.settings["contracts"] = ContractSettings(notify=["mail:ann@example.org"], blind_share=0.0)
     query = sa.select(outbox.c.channel, outbox.c.recipient, outbox.c.subject, outbox.c.instance_id)
     both.taken(CLEAR, filename="sure.pdf")
@@ -82,26 +82,26 @@ def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: House) -> No
     assert told == [("mail", "ann@example.org", "unsure.pdf waits for a review", it)]
 
 
-def test_what_waits_for_a_person_says_so_and_names_the_task(house: House) -> None:
-    it = house.in_review()
-    told = house.look(it)
+def test_what_waits_for_a_person_says_so_and_names_the_task(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    told = contracts.look(it)
     assert (told["needsReview"], told["finalConfidence"] < 80) == (True, True)
-    (task,) = house.engine.reviews.waiting(instance_id=it)
+    (task,) = contracts.engine.reviews.waiting(instance_id=it)
     assert told["reviewTaskId"] == str(task.id)
     assert told["reviewDueAt"] == "2026-01-06T09:00:00+00:00"
 
 
-def test_a_workflow_shows_only_what_exists_by_then(house: House) -> None:
-    it = house.taken(CLEAR, read=False)
-    told = house.look(it)
+def test_a_workflow_shows_only_what_exists_by_then(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR, read=False)
+    told = contracts.look(it)
     assert (told["state"], told["vertical"], told["filename"]) == ("pending", "commercial", "contract.pdf")
     assert not {"fields", "needsReview", "finalConfidence", "reviewTaskId", "comparison", "pages"} & set(told)
 
 
-def test_the_log_has_each_move_with_who_and_when(house: House) -> None:
-    it = house.in_review()
-    house.review(it, "reject", notes="not ours")
-    log = house.api.get(f"/workflows/{it}/log").json()["data"]["log"]
+def test_the_log_has_each_move_with_who_and_when(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    contracts.review(it, "reject", notes="not ours")
+    log = contracts.api.get(f"/workflows/{it}/log").json()["data"]["log"]
     assert [row["seq"] for row in log] == list(range(1, len(log) + 1))
     last = next(row for row in log if row["to"] == "rejected")
     assert (last["from"], last["event"], last["actor"]) == ("review_required", "reject", "user:reviewer/t")
@@ -112,13 +112,13 @@ def test_the_log_has_each_move_with_who_and_when(house: House) -> None:
 # -- taking files in
 
 
-def test_a_file_comes_as_json_too(house: House) -> None:
-    made = house.send(pdf(CLEAR), query="?wait=0", filename="lease.pdf", vertical="energy")
+def test_a_file_comes_as_json_too(contracts: Contracts) -> None:
+    made = contracts.send(pdf(CLEAR), query="?wait=0", filename="lease.pdf", vertical="energy")
     assert made.json()["data"]["filename"] == "lease.pdf"
     assert made.json()["data"]["vertical"] == "energy"
 
 
-def test_the_same_file_is_the_same_workflow_and_another_vertical_is_another(both: House) -> None:
+def test_the_same_file_is_the_same_workflow_and_another_vertical_is_another(both: Contracts) -> None:
     with both.hand.working():
         first = both.upload(pdf(CLEAR))
         again = both.upload(pdf(CLEAR), filename="other-name.pdf")
@@ -128,14 +128,14 @@ def test_the_same_file_is_the_same_workflow_and_another_vertical_is_another(both
     assert (ids[0] == ids[1], ids[0] == ids[2]) == (True, False)
 
 
-def test_the_same_file_in_another_workspace_is_another_workflow(house: House) -> None:
-    mine = house.taken(CLEAR)
-    theirs = house.send(pdf(CLEAR), who="north-owner", query="?wait=0").json()["data"]["workflowId"]
+def test_the_same_file_in_another_workspace_is_another_workflow(contracts: Contracts) -> None:
+    mine = contracts.taken(CLEAR)
+    theirs = contracts.send(pdf(CLEAR), who="north-owner", query="?wait=0").json()["data"]["workflowId"]
     assert str(mine) != theirs
-    assert house.api.get(f"/workflows/{mine}", "north-owner").status_code == 404
+    assert contracts.api.get(f"/workflows/{mine}", "north-owner").status_code == 404
 
 
-def test_the_same_file_twice_at_once_is_one_workflow(both: House) -> None:
+def test_the_same_file_twice_at_once_is_one_workflow(both: Contracts) -> None:
     content = pdf(CLEAR)
     with ThreadPoolExecutor(2) as pool:
         made = list(pool.map(lambda _: both.send(content, query="?wait=0"), range(2)))
@@ -151,12 +151,12 @@ def test_the_same_file_twice_at_once_is_one_workflow(both: House) -> None:
     ],
     ids=["docx", "text"],
 )
-def test_word_and_plain_text_are_read_too(house: House, content: bytes, filename: str) -> None:
-    it = house.upload(content, filename, query="?wait=0").json()["data"]["workflowId"]
-    house.hand.settle()
-    law = house.look(it)["fields"]["governing_law"]
+def test_word_and_plain_text_are_read_too(contracts: Contracts, content: bytes, filename: str) -> None:
+    it = contracts.upload(content, filename, query="?wait=0").json()["data"]["workflowId"]
+    contracts.hand.settle()
+    law = contracts.look(it)["fields"]["governing_law"]
     assert (law["normalised"], law["page"], law["boxes"]) == ("New York", 1, [])
-    assert house.api.get(f"/workflows/{it}/pages/1").status_code == 404, "no picture of it"
+    assert contracts.api.get(f"/workflows/{it}/pages/1").status_code == 404, "no picture of it"
 
 
 @pytest.mark.parametrize(
@@ -169,11 +169,11 @@ def test_word_and_plain_text_are_read_too(house: House, content: bytes, filename
     ],
     ids=["empty", "image", "program", "too large"],
 )
-def test_what_can_be_no_contract_is_refused_at_once(house: House, content: bytes, code: str) -> None:
-    refused = house.upload(content)
+def test_what_can_be_no_contract_is_refused_at_once(contracts: Contracts, content: bytes, code: str) -> None:
+    refused = contracts.upload(content)
     error = error_of(refused)
     assert (refused.status_code, error["code"], error["retryable"]) == (422, code, False)
-    assert house.api.get("/api/instances?machine=contract").json()["instances"] == []
+    assert contracts.api.get("/api/instances?machine=contract").json()["instances"] == []
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,9 @@ def test_what_can_be_no_contract_is_refused_at_once(house: House, content: bytes
     ],
     ids=["corrupt", "encrypted", "bad docx"],
 )
-def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(both: House, content: bytes, code: str) -> None:
+def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(
+    both: Contracts, content: bytes, code: str
+) -> None:
     with both.hand.working():
         refused = both.upload(content)
         again = both.upload(content)
@@ -214,36 +216,38 @@ def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(both: Hous
     ],
     ids=["not base64", "empty", "no file", "extra", "drive", "vertical", "no id", "unknown", "outside"],
 )
-def test_a_wrong_request_is_refused_and_the_error_names_what_is_wrong(house: House, body: Any, said: str) -> None:
-    refused = house.api.post("/workflows/ingest", body)
+def test_a_wrong_request_is_refused_and_the_error_names_what_is_wrong(
+    contracts: Contracts, body: Any, said: str
+) -> None:
+    refused = contracts.api.post("/workflows/ingest", body)
     error = error_of(refused)
     assert (refused.status_code, error["retryable"]) == (422, False)
     assert said in error["message"]
-    assert house.api.get("/api/instances?machine=contract").json()["instances"] == []
+    assert contracts.api.get("/api/instances?machine=contract").json()["instances"] == []
 
 
-def test_a_form_without_a_file_is_refused(house: House) -> None:
-    refused = house.api.call("owner", "POST", "/workflows/ingest", files={"paper": ("a.pdf", b"x")})
+def test_a_form_without_a_file_is_refused(contracts: Contracts) -> None:
+    refused = contracts.api.call("owner", "POST", "/workflows/ingest", files={"paper": ("a.pdf", b"x")})
     assert (refused.status_code, "no file" in error_of(refused)["message"]) == (422, True)
 
 
-def test_a_form_that_is_none_is_refused_in_the_envelope(house: House) -> None:
+def test_a_form_that_is_none_is_refused_in_the_envelope(contracts: Contracts) -> None:
     kind = {"content-type": "multipart/form-data; boundary=x"}
-    refused = house.api.call("owner", "POST", "/workflows/ingest", content=b"nothing of the kind", headers=kind)
+    refused = contracts.api.call("owner", "POST", "/workflows/ingest", content=b"nothing of the kind", headers=kind)
     assert (refused.status_code, error_of(refused)["retryable"]) == (400, False)
 
 
-def test_a_file_longer_than_other_requests_may_be_is_taken(house: House) -> None:
+def test_a_file_longer_than_other_requests_may_be_is_taken(contracts: Contracts) -> None:
     """Of base64 too, which is a third longer."""
     content = pdf(CLEAR) + b"\n%" + b"x" * 5_000_000
-    assert house.upload(content, query="?wait=0").status_code == 202
-    assert house.send(content, query="?wait=0").status_code == 202
+    assert contracts.upload(content, query="?wait=0").status_code == 202
+    assert contracts.send(content, query="?wait=0").status_code == 202
 
 
 # -- driving it
 
 
-def test_with_drive_off_each_step_waits_for_its_endpoint(both: House) -> None:
+def test_with_drive_off_each_step_waits_for_its_endpoint(both: Contracts) -> None:
     it = both.taken(CLEAR, drive=False)
     assert both.state(it) == "extracting"
     both.wait(hours=2)
@@ -259,7 +263,7 @@ def test_with_drive_off_each_step_waits_for_its_endpoint(both: House) -> None:
     assert both.done(it, "compare").json()["data"]["state"] == "completed"
 
 
-def test_after_a_review_whoever_drives_it_says_when_it_goes_on(both: House) -> None:
+def test_after_a_review_whoever_drives_it_says_when_it_goes_on(both: Contracts) -> None:
     it = both.taken(DOUBTFUL, drive=False)
     assert both.done(it, "extract").json()["data"]["needsReview"] is True
     assert both.review(it, "approve").json()["data"]["state"] == "validated"
@@ -271,35 +275,35 @@ def test_after_a_review_whoever_drives_it_says_when_it_goes_on(both: House) -> N
 @pytest.mark.parametrize(
     ("pages", "step"), [(None, "extract"), (None, "compare"), (DOUBTFUL, "compare")], ids=["early", "earlier", "review"]
 )
-def test_a_step_that_comes_later_is_refused_with_409(house: House, pages: Any, step: str) -> None:
-    it = house.taken(pages or CLEAR, read=pages is not None)
-    refused = house.call(it, step)
+def test_a_step_that_comes_later_is_refused_with_409(contracts: Contracts, pages: Any, step: str) -> None:
+    it = contracts.taken(pages or CLEAR, read=pages is not None)
+    refused = contracts.call(it, step)
     error = error_of(refused)
     assert (refused.status_code, error["code"], error["retryable"]) == (409, "WRONG_STATE", False)
 
 
 @pytest.mark.parametrize("end", ["reject", "time"])
-def test_what_was_rejected_or_timed_out_in_review_cannot_be_compared(house: House, end: str) -> None:
-    it = house.in_review()
+def test_what_was_rejected_or_timed_out_in_review_cannot_be_compared(contracts: Contracts, end: str) -> None:
+    it = contracts.in_review()
     if end == "reject":
-        house.review(it, "reject")
+        contracts.review(it, "reject")
     else:
-        house.wait(hours=24)
-    assert house.call(it, "compare").status_code == 409
-    read = house.call(it, "extract")
+        contracts.wait(hours=24)
+    assert contracts.call(it, "compare").status_code == 409
+    read = contracts.call(it, "extract")
     assert (read.status_code, read.json()["data"]["needsReview"]) == (200, False), "that step was done"
 
 
-def test_a_step_that_is_done_gives_its_stored_answer(house: House) -> None:
-    it = house.taken(CLEAR)
-    seq = house.engine.get(it).seq
-    first, second = house.call(it, "extract"), house.call(it, "compare")
+def test_a_step_that_is_done_gives_its_stored_answer(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR)
+    seq = contracts.engine.get(it).seq
+    first, second = contracts.call(it, "extract"), contracts.call(it, "compare")
     assert (first.status_code, second.status_code) == (200, 200)
-    assert house.call(it, "compare").json() == second.json()
-    assert house.engine.get(it).seq == seq, "nothing was done for it"
+    assert contracts.call(it, "compare").json() == second.json()
+    assert contracts.engine.get(it).seq == seq, "nothing was done for it"
 
 
-def test_a_call_waits_for_the_step_that_runs(both: House) -> None:
+def test_a_call_waits_for_the_step_that_runs(both: Contracts) -> None:
     it = both.taken(CLEAR, drive=False)
     with ThreadPoolExecutor(2) as pool:
         calls = [pool.submit(both.call, it, "extract") for _ in range(2)]
@@ -311,47 +315,47 @@ def test_a_call_waits_for_the_step_that_runs(both: House) -> None:
     assert both.path(it).count("validating") == 1
 
 
-def test_without_waiting_it_says_202_and_what_is_known(house: House) -> None:
-    it = house.taken(CLEAR, drive=False)
-    first = house.call(it, "extract", query="?wait=0")
+def test_without_waiting_it_says_202_and_what_is_known(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR, drive=False)
+    first = contracts.call(it, "extract", query="?wait=0")
     assert (first.status_code, first.json()["success"], first.json()["data"]["state"]) == (202, True, "extracting")
-    again = house.call(it, "extract", query="?wait=0.05")
+    again = contracts.call(it, "extract", query="?wait=0.05")
     assert again.status_code == 202
-    assert [row.kind for row in house.engine.history(it)].count("armed") == 1
+    assert [row.kind for row in contracts.engine.history(it)].count("armed") == 1
 
 
-def test_how_long_a_call_waits_is_a_setting(house: House) -> None:
+def test_how_long_a_call_waits_is_a_setting(contracts: Contracts) -> None:
     from interlock.apps.contracts.settings import ContractSettings
 
-    house.engine.core.settings["contracts"] = ContractSettings(wait=0)
-    assert house.upload(pdf(CLEAR)).status_code == 202
+    contracts.engine.core.settings["contracts"] = ContractSettings(wait=0)
+    assert contracts.upload(pdf(CLEAR)).status_code == 202
 
 
-def test_a_caller_who_hangs_up_cancels_nothing(house: House) -> None:
-    it = house.taken(CLEAR, drive=False)
-    with served(house) as base:
+def test_a_caller_who_hangs_up_cancels_nothing(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR, drive=False)
+    with served(contracts) as base:
         asked = Request(
-            f"{base}/workflows/{it}/extract", b"{}", {"Authorization": f"Bearer {house.api.tokens['owner']}"}
+            f"{base}/workflows/{it}/extract", b"{}", {"Authorization": f"Bearer {contracts.api.tokens['owner']}"}
         )
         with pytest.raises(TimeoutError):
             urlopen(asked, timeout=1)
-        assert house.engine.get(it).wake == "work"
-        house.hand.settle()
-    assert house.state(it) == "validated"
+        assert contracts.engine.get(it).wake == "work"
+        contracts.hand.settle()
+    assert contracts.state(it) == "validated"
 
 
 @pytest.mark.parametrize("scopes", [["fire", "create"], ["read"]], ids=["cannot see it", "can only look"])
-def test_a_token_needs_both_to_see_the_workflow_and_to_do_the_step(house: House, scopes: list[str]) -> None:
-    it = house.taken(CLEAR, drive=False)
-    made = house.api.post("/api/tokens", {"name": "half", "scopes": scopes}).json()
+def test_a_token_needs_both_to_see_the_workflow_and_to_do_the_step(contracts: Contracts, scopes: list[str]) -> None:
+    it = contracts.taken(CLEAR, drive=False)
+    made = contracts.api.post("/api/tokens", {"name": "half", "scopes": scopes}).json()
     headers = {"Authorization": f"Bearer {made['secret']}"}
     for path, body in ((f"/workflows/{it}/extract?wait=0", {}), ("/workflows/ingest?wait=0", {"pdfBase64": "YQ=="})):
-        refused = house.api.client.post(path, json=body, headers=headers)
+        refused = contracts.api.client.post(path, json=body, headers=headers)
         assert refused.status_code == 403, (path, refused.text)
-    assert house.state(it) == "extracting"
+    assert contracts.state(it) == "extracting"
 
 
-def test_an_agent_drives_it_all_but_the_review(both: House) -> None:
+def test_an_agent_drives_it_all_but_the_review(both: Contracts) -> None:
     it = both.taken(DOUBTFUL, drive=False, who="agent")
     assert both.done(it, "extract", who="agent").json()["data"]["needsReview"] is True
     assert both.call(it, "review", {"action": "approve"}, "agent").status_code == 403
@@ -361,21 +365,21 @@ def test_an_agent_drives_it_all_but_the_review(both: House) -> None:
 
 
 @pytest.mark.parametrize("step", ["extract", "compare", "retry", "reprocess", "review"])
-def test_what_is_no_workflow_is_404(house: House, step: str) -> None:
-    order = house.api.asked().id
+def test_what_is_no_workflow_is_404(contracts: Contracts, step: str) -> None:
+    order = contracts.api.asked().id
     for it in (uuid4(), order):
-        refused = house.call(it, step, {"action": "approve"} if step == "review" else {})
+        refused = contracts.call(it, step, {"action": "approve"} if step == "review" else {})
         error = error_of(refused)
         assert (refused.status_code, error["code"], "workflow" in error["message"]) == (404, "NOT_FOUND", True)
 
 
-def test_an_error_of_ours_comes_in_the_envelope_too(house: House) -> None:
-    it = house.taken(CLEAR, read=False)
+def test_an_error_of_ours_comes_in_the_envelope_too(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR, read=False)
 
     def written(data: str) -> Any:
         told = f"UPDATE instance SET data = '{data}' WHERE machine = 'contract'"
-        house.engine.store.write(lambda conn: conn.exec_driver_sql(told))
-        return house.api.get(f"/workflows/{it}")
+        contracts.engine.store.write(lambda conn: conn.exec_driver_sql(told))
+        return contracts.api.get(f"/workflows/{it}")
 
     broken = written('{"vertical": 1}')
     error = error_of(broken)
@@ -388,19 +392,19 @@ def test_an_error_of_ours_comes_in_the_envelope_too(house: House) -> None:
 # -- pages
 
 
-def test_a_page_is_shown_as_an_image(house: House) -> None:
-    it = house.taken(ENERGY, vertical="energy")
-    image = house.api.get(f"/workflows/{it}/pages/1?scale=1")
+def test_a_page_is_shown_as_an_image(contracts: Contracts) -> None:
+    it = contracts.taken(ENERGY, vertical="energy")
+    image = contracts.api.get(f"/workflows/{it}/pages/1?scale=1")
     assert (image.headers["content-type"], image.content[:8]) == ("image/png", b"\x89PNG\r\n\x1a\n")
-    assert house.api.get(f"/workflows/{it}/pages/2").status_code == 404
-    assert house.api.get(f"/workflows/{it}/pages/2/text").status_code == 404
-    assert house.api.get(f"/workflows/{it}/pages/1", "north-owner").status_code == 404
+    assert contracts.api.get(f"/workflows/{it}/pages/2").status_code == 404
+    assert contracts.api.get(f"/workflows/{it}/pages/2/text").status_code == 404
+    assert contracts.api.get(f"/workflows/{it}/pages/1", "north-owner").status_code == 404
 
 
 # -- the same request again
 
 
-def test_under_one_key_a_request_is_done_once(both: House) -> None:
+def test_under_one_key_a_request_is_done_once(both: Contracts) -> None:
     it = both.in_review()
 
     def approve(key: str) -> Any:

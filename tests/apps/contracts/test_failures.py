@@ -11,7 +11,7 @@ from interlock.apps.contracts import steps as working
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.reading import Reader
 from interlock.machine import WorkError
-from tests.support.contracts import CLEAR, DOUBTFUL, House
+from tests.support.contracts import CLEAR, DOUBTFUL, Contracts
 from tests.support.files import pdf
 
 
@@ -55,7 +55,7 @@ each_step = pytest.mark.parametrize("step", STEPS)
 
 
 @each_step
-def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: House, faults: Faults, step: str) -> None:
+def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: Contracts, faults: Faults, step: str) -> None:
     faults.left[step] = 3
     it = both.taken(CLEAR)
     told = both.look(it)
@@ -70,7 +70,7 @@ def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: House, faul
 
 
 @each_step
-def test_after_three_retries_it_is_rejected_and_says_why(both: House, faults: Faults, step: str) -> None:
+def test_after_three_retries_it_is_rejected_and_says_why(both: Contracts, faults: Faults, step: str) -> None:
     faults.left[step] = 99
     it = both.taken(CLEAR)
     both.wait(hours=1)
@@ -80,10 +80,10 @@ def test_after_three_retries_it_is_rejected_and_says_why(both: House, faults: Fa
     assert both.path(it).count("failed") == 4
 
 
-def test_the_log_names_the_step_that_failed(house: House, faults: Faults) -> None:
+def test_the_log_names_the_step_that_failed(contracts: Contracts, faults: Faults) -> None:
     faults.left["extracting"] = 1
-    it = house.taken(CLEAR)
-    log = house.api.get(f"/workflows/{it}/log").json()["data"]["log"]
+    it = contracts.taken(CLEAR)
+    log = contracts.api.get(f"/workflows/{it}/log").json()["data"]["log"]
     (row,) = (row for row in log if row["to"] == "failed")
     assert (row["metadata"]["failed_at_step"], row["metadata"]["error"]["type"]) == ("extracting", "Outage")
 
@@ -93,82 +93,86 @@ def test_the_log_names_the_step_that_failed(house: House, faults: Faults) -> Non
 )
 @pytest.mark.parametrize("who", ["owner", "agent"])
 def test_to_call_the_step_of_one_that_failed_tries_it_again_now(
-    house: House, faults: Faults, step: str, endpoint: str, who: str
+    contracts: Contracts, faults: Faults, step: str, endpoint: str, who: str
 ) -> None:
     faults.left[step] = 1
-    it = house.taken(CLEAR)
-    assert house.state(it) == "failed"
-    with house.hand.working():
-        told = house.call(it, endpoint, who=who)
+    it = contracts.taken(CLEAR)
+    assert contracts.state(it) == "failed"
+    with contracts.hand.working():
+        told = contracts.call(it, endpoint, who=who)
     assert (told.status_code, told.json()["success"]) == (200, True), told.text
-    assert house.api.clock.time.isoformat() == "2026-01-05T09:00:00+00:00", "nobody waited for the retry"
-    assert house.state(it) == "completed"
+    assert contracts.api.clock.time.isoformat() == "2026-01-05T09:00:00+00:00", "nobody waited for the retry"
+    assert contracts.state(it) == "completed"
 
 
-def test_to_send_the_file_again_reads_it_again_now(house: House, faults: Faults) -> None:
+def test_to_send_the_file_again_reads_it_again_now(contracts: Contracts, faults: Faults) -> None:
     faults.left["parsing_pdf"] = 1
-    it = house.taken(CLEAR)
-    assert house.state(it) == "failed"
-    with house.hand.working():
-        told = house.upload(pdf(CLEAR))
+    it = contracts.taken(CLEAR)
+    assert contracts.state(it) == "failed"
+    with contracts.hand.working():
+        told = contracts.upload(pdf(CLEAR))
     assert (told.status_code, told.json()["data"]["workflowId"]) == (200, str(it))
 
 
-def test_a_step_that_fails_while_it_is_waited_for_is_503_and_can_be_retried(house: House, faults: Faults) -> None:
+def test_a_step_that_fails_while_it_is_waited_for_is_503_and_can_be_retried(
+    contracts: Contracts, faults: Faults
+) -> None:
     faults.left["extracting"] = 99
-    it = house.taken(CLEAR, drive=False)
+    it = contracts.taken(CLEAR, drive=False)
     statuses = []
-    with house.hand.working():
+    with contracts.hand.working():
         for _ in range(4):
-            answer = house.call(it, "extract")
+            answer = contracts.call(it, "extract")
             error = answer.json()["error"]
             statuses.append((answer.status_code, error["code"], error["retryable"], answer.json()["data"]["state"]))
     assert statuses[:3] == [(503, "OUTAGE", True, "failed")] * 3
     assert statuses[3] == (422, "OUTAGE", False, "rejected"), "each call is one of the three retries"
-    assert house.call(it, "extract").status_code == 422
+    assert contracts.call(it, "extract").status_code == 422
 
 
-def test_steps_before_and_after_the_one_that_failed(house: House, faults: Faults) -> None:
+def test_steps_before_and_after_the_one_that_failed(contracts: Contracts, faults: Faults) -> None:
     faults.left["comparing"] = 99
-    it = house.taken(CLEAR)
-    done = house.call(it, "extract")
+    it = contracts.taken(CLEAR)
+    done = contracts.call(it, "extract")
     assert (done.status_code, done.json()["data"]["state"]) == (200, "failed"), "that step was done"
     faults.left["extracting"] = 99
-    other = house.taken(DOUBTFUL)
-    refused = house.call(other, "compare")
+    other = contracts.taken(DOUBTFUL)
+    refused = contracts.call(other, "compare")
     assert (refused.status_code, "failed at extracting" in refused.json()["error"]["message"]) == (409, True)
 
 
-def test_a_person_tries_it_again_or_gives_it_up(house: House, faults: Faults) -> None:
+def test_a_person_tries_it_again_or_gives_it_up(contracts: Contracts, faults: Faults) -> None:
     faults.left["extracting"] = 2
-    it = house.taken(CLEAR)
-    assert house.call(it, "retry").json()["data"]["state"] == "extracting"
-    assert house.call(it, "retry").status_code == 409
-    house.hand.settle()
-    assert house.api.post(f"/api/instances/{it}/events", {"event": "give_up"}).status_code == 200
-    assert house.look(it)["rejectReason"] == "given_up"
+    it = contracts.taken(CLEAR)
+    assert contracts.call(it, "retry").json()["data"]["state"] == "extracting"
+    assert contracts.call(it, "retry").status_code == 409
+    contracts.hand.settle()
+    assert contracts.api.post(f"/api/instances/{it}/events", {"event": "give_up"}).status_code == 200
+    assert contracts.look(it)["rejectReason"] == "given_up"
 
 
-def test_the_reader_is_ended_by_what_it_reads_and_the_next_file_is_read(house: House) -> None:
+def test_the_reader_is_ended_by_what_it_reads_and_the_next_file_is_read(contracts: Contracts) -> None:
     reader = stored.reader()
-    first = house.taken(CLEAR)
+    first = contracts.taken(CLEAR)
     reader._child.kill()
     reader._child.join()
-    second = house.taken(DOUBTFUL)
-    assert (house.state(first), house.state(second)) == ("completed", "review_required")
+    second = contracts.taken(DOUBTFUL)
+    assert (contracts.state(first), contracts.state(second)) == ("completed", "review_required")
 
 
 # -- again
 
 
-def rejected(house: House) -> UUID:
-    it = house.in_review()
-    house.review(it, "reject")
+def rejected(contracts: Contracts) -> UUID:
+    it = contracts.in_review()
+    contracts.review(it, "reject")
     return it
 
 
 @pytest.mark.parametrize("end", ["rejected", "timed_out"])
-def test_one_that_was_rejected_or_timed_out_is_done_again_as_a_new_one(both: House, faults: Faults, end: str) -> None:
+def test_one_that_was_rejected_or_timed_out_is_done_again_as_a_new_one(
+    both: Contracts, faults: Faults, end: str
+) -> None:
     old = both.in_review(compareWith="template")
     if end == "rejected":
         both.review(old, "reject")
@@ -190,13 +194,13 @@ def test_one_that_was_rejected_or_timed_out_is_done_again_as_a_new_one(both: Hou
     assert both.engine.verify().problems == ()
 
 
-def test_what_runs_or_is_done_is_not_done_again(house: House) -> None:
-    for it in (house.in_review(), house.taken(CLEAR)):
-        refused = house.call(it, "reprocess")
+def test_what_runs_or_is_done_is_not_done_again(contracts: Contracts) -> None:
+    for it in (contracts.in_review(), contracts.taken(CLEAR)):
+        refused = contracts.call(it, "reprocess")
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "WRONG_STATE")
 
 
-def test_it_is_done_again_once(both: House) -> None:
+def test_it_is_done_again_once(both: Contracts) -> None:
     old = rejected(both)
     new = both.call(old, "reprocess").json()["data"]["workflowId"]
     twice = both.call(old, "reprocess")
@@ -207,23 +211,23 @@ def test_it_is_done_again_once(both: House) -> None:
     assert both.call(UUID(new), "reprocess").status_code == 201
 
 
-def test_under_one_key_it_is_done_again_once(house: House) -> None:
-    old = rejected(house)
+def test_under_one_key_it_is_done_again_once(contracts: Contracts) -> None:
+    old = rejected(contracts)
     made = [
-        house.api.call("owner", "POST", f"/workflows/{old}/reprocess", {}, headers={"Idempotency-Key": "again"})
+        contracts.api.call("owner", "POST", f"/workflows/{old}/reprocess", {}, headers={"Idempotency-Key": "again"})
         for _ in range(2)
     ]
     assert [one.status_code for one in made] == [201, 201]
     assert len({one.json()["data"]["workflowId"] for one in made}) == 1
 
 
-def test_to_do_it_again_closes_its_dead_letter(house: House, faults: Faults) -> None:
+def test_to_do_it_again_closes_its_dead_letter(contracts: Contracts, faults: Faults) -> None:
     faults.left["extracting"] = 4
-    it = house.taken(CLEAR)
-    house.wait(hours=1)
-    (letter,) = house.engine.dead_letters.find()
+    it = contracts.taken(CLEAR)
+    contracts.wait(hours=1)
+    (letter,) = contracts.engine.dead_letters.find()
     assert letter.instance_id == it
-    new = house.call(it, "reprocess").json()["data"]["workflowId"]
-    assert house.engine.dead_letters.find() == []
-    house.hand.settle()
-    assert house.state(UUID(new)) == "completed"
+    new = contracts.call(it, "reprocess").json()["data"]["workflowId"]
+    assert contracts.engine.dead_letters.find() == []
+    contracts.hand.settle()
+    assert contracts.state(UUID(new)) == "completed"

@@ -1,4 +1,4 @@
-"""A play for many tests: each begins instances of its own in it, with a queue of their own."""
+"""A trial for many tests: each begins instances of its own in it, with a queue of their own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from interlock.store import open_store
 from interlock.testing import broken_laws
-from tests.apps.machines.play import Play
 from tests.apps.machines.recipes import MACHINES
+from tests.apps.machines.scripted_trial import ScriptedTrial
 from tests.support.databases import Databases
 from tests.support.servers import Postgres
 
@@ -33,8 +33,8 @@ def shared_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="module")
-def play(shared_url: str) -> Iterator[Play]:
+def trial(shared_url: str) -> Iterator[ScriptedTrial]:
     """All nine machines. Whatever the tests did to them, no law is broken at the end."""
-    with open_store(shared_url, durability="normal", wakeup="poll") as store, Play(MACHINES, store) as play:
-        yield play
-        assert broken_laws(play.engine) == []
+    with open_store(shared_url, durability="normal", wakeup="poll") as store, ScriptedTrial(MACHINES, store) as trial:
+        yield trial
+        assert broken_laws(trial.engine) == []

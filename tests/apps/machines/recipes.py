@@ -18,9 +18,9 @@ from interlock.apps.jobs.finder.machine import company, listing, source
 from interlock.apps.sessions.machine import loan, session
 from interlock.machine import SYSTEM, USER, WORKER, Actor, By, EffectUnknown, Go, Machine
 from interlock.worker.task import EnginePort, make_task
-from tests.apps.machines.play import ANN, CLOCK, HAND, ROBOT, Play
+from tests.apps.machines.scripted_trial import ANN, CLOCK, HAND, ROBOT, ScriptedTrial
 
-Step = Callable[[Play, UUID], object]
+Step = Callable[[ScriptedTrial, UUID], object]
 
 
 def alone(machine: Machine) -> Machine:
@@ -55,60 +55,60 @@ class Recipes:
     takes: Mapping[tuple[str, str], Mapping[By, Step | From]]
     data: dict[str, Any] = field(default_factory=dict)
 
-    def at(self, play: Play, state: str) -> UUID:
+    def at(self, trial: ScriptedTrial, state: str) -> UUID:
         """A new instance in this state; held by a worker where the recipe says so."""
         if state == self.machine.initial:
-            return play.begin(self.machine.name, self.data)
+            return trial.begin(self.machine.name, self.data)
         before, step = self.reach[state]
-        it = self.at(play, before)
-        step(play, it)
-        assert play.state(it) == state, play.engine.explain(it).sentence
+        it = self.at(trial, before)
+        step(trial, it)
+        assert trial.state(it) == state, trial.engine.explain(it).sentence
         return it
 
 
 # -- steps
 
 
-def picks_up(play: Play, it: UUID) -> object:
-    return play.take(it)
+def picks_up(trial: ScriptedTrial, it: UUID) -> object:
+    return trial.take(it)
 
 
 def goes(*to: str, **options: Any) -> Step:
     """The handler ends with this move, or chain of moves."""
-    return lambda play, it: play.work(it, Go(to, **options))
+    return lambda trial, it: trial.work(it, Go(to, **options))
 
 
 def raises(error: Exception) -> Step:
-    return lambda play, it: play.work(it, error)
+    return lambda trial, it: trial.work(it, error)
 
 
 def fires(event: str, actor: Actor, **data: Any) -> Step:
-    return lambda play, it: play.fire(it, event, actor, data=data or None)
+    return lambda trial, it: trial.fire(it, event, actor, data=data or None)
 
 
 def waits(**parts: float) -> Step:
-    return lambda play, _: play.wait(timedelta(**parts))
+    return lambda trial, _: trial.wait(timedelta(**parts))
 
 
 def both(*steps: Step) -> Step:
-    return lambda play, it: [step(play, it) for step in steps]
+    return lambda trial, it: [step(trial, it) for step in steps]
 
 
-def runs_out_of_time(play: Play, it: UUID) -> None:
+def runs_out_of_time(trial: ScriptedTrial, it: UUID) -> None:
     """The handler is still at it after its fifteen minutes."""
-    if play.get(it).holder is None:
-        play.take(it)
-    play.wait(minutes=15)
+    if trial.get(it).holder is None:
+        trial.take(it)
+    trial.wait(minutes=15)
 
 
-def loses_its_worker(play: Play, it: UUID) -> None:
-    play.lose_worker(it)
+def loses_its_worker(trial: ScriptedTrial, it: UUID) -> None:
+    trial.lose_worker(it)
 
 
-def starts(play: Play, it: UUID) -> None:
+def starts(trial: ScriptedTrial, it: UUID) -> None:
     """From inside its handler a session goes in progress, and keeps its worker."""
-    claim = play.take(it)
-    make_task(claim, EnginePort(play.engine, claim)).move("in_progress")
+    claim = trial.take(it)
+    make_task(claim, EnginePort(trial.engine, claim)).move("in_progress")
 
 
 def all_fire(event: str, *actors: Actor) -> dict[By, Step | From]:

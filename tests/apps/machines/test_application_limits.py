@@ -20,7 +20,7 @@ from interlock.store import Store
 from interlock.store import tables as t
 from interlock.testing import START, Trial, broken_laws
 from tests.apps.machines.applying import Site, applying, match
-from tests.apps.machines.play import ANN
+from tests.apps.machines.scripted_trial import ANN
 
 DAY, WEEK, HOUR = timedelta(days=1), timedelta(days=7), timedelta(hours=1)
 

@@ -18,7 +18,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import AGENT, Actor
 from interlock.store import Store, open_store
 from interlock.testing import Trial, broken_laws
-from tests.apps.machines.play import ANN, CLOCK, ROBOT
+from tests.apps.machines.scripted_trial import ANN, CLOCK, ROBOT
 
 OTHER = Actor(AGENT, "other")
 TTL = timedelta(seconds=300)

@@ -10,8 +10,8 @@ import pytest
 
 from interlock.machine import Go, Outcome
 from interlock.worker import Task
-from tests.apps.machines.play import ANN, Play
 from tests.apps.machines.recipes import RECIPES, Outage, starts
+from tests.apps.machines.scripted_trial import ANN, ScriptedTrial
 
 EXHAUSTED = {"withdraw_reason": "retries_exhausted"}
 TOO_OFTEN = {"reject_reason": "retries_exhausted"}
@@ -37,18 +37,18 @@ ENDS: dict[tuple[str, str], tuple[str, Mapping[str, str | None]]] = {
 each_step = pytest.mark.parametrize(("name", "state"), ENDS)
 
 
-def at_work(play: Play, name: str, state: str) -> UUID:
-    it = RECIPES[name].at(play, state)
+def at_work(trial: ScriptedTrial, name: str, state: str) -> UUID:
+    it = RECIPES[name].at(trial, state)
     if RECIPES[name].machine.runs_when_armed(state):
-        play.fire(it, "approve", ANN)
+        trial.fire(it, "approve", ANN)
     return it
 
 
-def lose_again(play: Play, it: UUID, state: str) -> None:
+def lose_again(trial: ScriptedTrial, it: UUID, state: str) -> None:
     """Another worker is lost in this state; what went back to an earlier one comes here again first."""
-    if play.state(it) != state:
-        starts(play, it)
-    play.lose_worker(it)
+    if trial.state(it) != state:
+        starts(trial, it)
+    trial.lose_worker(it)
 
 
 def test_these_are_all_the_steps_that_a_worker_does() -> None:
@@ -63,44 +63,44 @@ def test_these_are_all_the_steps_that_a_worker_does() -> None:
 
 
 @each_step
-def test_two_lost_workers_cost_no_attempt(play: Play, name: str, state: str) -> None:
-    it = at_work(play, name, state)
+def test_two_lost_workers_cost_no_attempt(trial: ScriptedTrial, name: str, state: str) -> None:
+    it = at_work(trial, name, state)
     for _ in range(2):
-        lose_again(play, it, state)
-    assert play.letters(it) == []
-    if play.state(it) != state:
-        starts(play, it)
+        lose_again(trial, it, state)
+    assert trial.letters(it) == []
+    if trial.state(it) != state:
+        starts(trial, it)
     attempts: list[int] = []
 
     def attempted(task: Task[Any]) -> Outcome:
         attempts.append(task.attempt)
         raise Outage
 
-    play.work(it, attempted)
+    trial.work(it, attempted)
     assert attempts == [1]
-    assert [r.payload["failure"] for r in play.rows(it) if "failure" in r.payload] == [1]
+    assert [r.payload["failure"] for r in trial.rows(it) if "failure" in r.payload] == [1]
 
 
 @each_step
-def test_three_lost_workers_in_one_step_are_poison(play: Play, name: str, state: str) -> None:
-    it = at_work(play, name, state)
+def test_three_lost_workers_in_one_step_are_poison(trial: ScriptedTrial, name: str, state: str) -> None:
+    it = at_work(trial, name, state)
     for _ in range(3):
-        lose_again(play, it, state)
+        lose_again(trial, it, state)
     end, data = ENDS[name, state]
-    assert play.state(it) == end
-    assert data.items() <= play.data(it).items()
-    (letter,) = play.letters(it)
+    assert trial.state(it) == end
+    assert data.items() <= trial.data(it).items()
+    (letter,) = trial.letters(it)
     assert (letter.state, letter.error_type) == (state, "WorkerLost")
-    play.wait(days=30)
-    assert (play.state(it), play.claims(it)) == (end, [])
+    trial.wait(days=30)
+    assert (trial.state(it), trial.claims(it)) == (end, [])
 
 
 @each_step
-def test_a_worker_that_was_only_slow_is_fenced_off(play: Play, name: str, state: str) -> None:
-    it = at_work(play, name, state)
-    slow = play.held(it) or play.take(it)
-    play.lose_worker(it)
-    before = play.get(it)
+def test_a_worker_that_was_only_slow_is_fenced_off(trial: ScriptedTrial, name: str, state: str) -> None:
+    it = at_work(trial, name, state)
+    slow = trial.held(it) or trial.take(it)
+    trial.lose_worker(it)
+    before = trial.get(it)
     for to in RECIPES[name].machine.states:
-        assert play.finish(slow, Go(to)) is False
-    assert play.get(it) == before
+        assert trial.finish(slow, Go(to)) is False
+    assert trial.get(it) == before

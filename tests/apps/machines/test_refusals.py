@@ -8,8 +8,8 @@ import pytest
 
 from interlock.engine import Refused
 from interlock.machine import AGENT, FINAL, OWNER, SYSTEM, USER, WORKER, Actor, By, Go, Kind, Machine
-from tests.apps.machines.play import ANN, BOSS, CLOCK, HAND, ROBOT, Play
 from tests.apps.machines.recipes import RECIPES
+from tests.apps.machines.scripted_trial import ANN, BOSS, CLOCK, HAND, ROBOT, ScriptedTrial
 
 pytestmark = pytest.mark.soak("postgresql")
 """What a machine declares is the same on both databases; the engine's own rules run on both in `make test`."""
@@ -43,13 +43,13 @@ def allowed(refusal: Refused) -> set[tuple[str, By]]:
 
 @pytest.mark.parametrize(("name", "state"), PLACES)
 def test_an_event_is_accepted_or_refused_as_declared_and_the_refusal_says_what_is_allowed(
-    play: Play, name: str, state: str
+    trial: ScriptedTrial, name: str, state: str
 ) -> None:
     recipes = RECIPES[name]
-    it = recipes.at(play, state)
-    before = play.get(it)
+    it = recipes.at(trial, state)
+    before = trial.get(it)
     with pytest.raises(Refused) as first:
-        play.fire(it, "no_such_event", CLOCK)
+        trial.fire(it, "no_such_event", CLOCK)
     told = allowed(first.value)
     assert told <= named(recipes.machine, state, guarded=True)
     if not any(arm.state == state for arm in recipes.machine.arms):  # work under way is not started once more
@@ -58,12 +58,12 @@ def test_an_event_is_accepted_or_refused_as_declared_and_the_refusal_says_what_i
     for event in events(recipes.machine):
         for kind, actor in ACTORS.items():
             if (event, kind) in told:
-                play.fire(recipes.at(play, state), event, actor)
+                trial.fire(recipes.at(trial, state), event, actor)
                 continue
             with pytest.raises(Refused) as refused:
-                play.fire(it, event, actor)
+                trial.fire(it, event, actor)
             assert allowed(refused.value) == told, f"{event} by {kind}"
-            assert play.get(it) == before, f"{event} by {kind} was refused and changed something"
+            assert trial.get(it) == before, f"{event} by {kind} was refused and changed something"
 
 
 def nonsense() -> Iterator[tuple[str, str, str]]:
@@ -83,37 +83,39 @@ def nonsense() -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("name", "state", "to"), list(nonsense()))
 def test_a_worker_cannot_end_its_work_with_a_move_that_is_not_for_it(
-    play: Play, name: str, state: str, to: str
+    trial: ScriptedTrial, name: str, state: str, to: str
 ) -> None:
     recipes = RECIPES[name]
-    it = recipes.at(play, state)
+    it = recipes.at(trial, state)
     if recipes.machine.runs_when_armed(state):
-        play.fire(it, "approve", ANN)
-    before = play.get(it)
-    assert play.work(it, Go(to, data={"board": "changed"} if "board" in before.data else None))
+        trial.fire(it, "approve", ANN)
+    before = trial.get(it)
+    assert trial.work(it, Go(to, data={"board": "changed"} if "board" in before.data else None))
 
-    told = play.get(it).error
+    told = trial.get(it).error
     assert told is not None
     assert told["type"] == "InvalidOutcome"
     ways = [e.to for e in recipes.machine.edges_from(state)]
     where_to_go = ("is not for a worker", "is where failures rest; raise the error", f"lead: {', '.join(ways)}")
     assert any(words in told["message"] for words in where_to_go), told["message"]
     # It counts as a failure of the step, and by the rules for failures alone it goes on.
-    entered = [row for row in play.rows(it, after=before.seq) if row.to_state == to and row.from_state == state]
+    entered = [row for row in trial.rows(it, after=before.seq) if row.to_state == to and row.from_state == state]
     assert all(row.payload["error"]["type"] == "InvalidOutcome" for row in entered)
-    assert play.data(it).get("board") == before.data.get("board")
+    assert trial.data(it).get("board") == before.data.get("board")
 
 
 @pytest.mark.parametrize(("name", "state"), [(n, s) for n, s in PLACES if n not in {"job", "run"}])
-def test_a_worker_that_no_longer_holds_it_changes_nothing_in_any_state(play: Play, name: str, state: str) -> None:
+def test_a_worker_that_no_longer_holds_it_changes_nothing_in_any_state(
+    trial: ScriptedTrial, name: str, state: str
+) -> None:
     recipes = RECIPES[name]
     machine = recipes.machine
-    it = recipes.at(play, machine.initial)
-    late = play.take(it)
-    play.engine.give_back([late])
+    it = recipes.at(trial, machine.initial)
+    late = trial.take(it)
+    trial.engine.give_back([late])
     # The engine's own override, to bring the very instance that the worker knew into each state.
-    play.engine.force(it, state, actor=BOSS, reason="the test wants it there")
-    before = play.get(it)
+    trial.engine.force(it, state, actor=BOSS, reason="the test wants it there")
+    before = trial.get(it)
     for to in machine.states:
-        assert play.finish(late, Go(to)) is False
-    assert play.get(it) == before
+        assert trial.finish(late, Go(to)) is False
+    assert trial.get(it) == before

@@ -18,12 +18,12 @@ from interlock.testing import Trial, broken_laws
 from interlock.worker import Task
 from interlock.worker.task import EnginePort, make_task
 from tests.apps.machines.applying import LIMITS, Site, applying, match, submission
-from tests.apps.machines.play import ANN, BOSS, ROBOT, Play
 from tests.apps.machines.recipes import APPLICATION
+from tests.apps.machines.scripted_trial import ANN, BOSS, ROBOT, ScriptedTrial
 
 
 @dataclass
-class House:
+class AutoApplyTrial:
     """A trial of auto-apply, and the site that it submits to."""
 
     trial: Trial
@@ -46,128 +46,128 @@ class House:
 
 
 @pytest.fixture
-def house(store: Store) -> Iterator[House]:
+def autoapply(store: Store) -> Iterator[AutoApplyTrial]:
     site = Site()
     with Trial([applying(site)], store=store) as trial:
-        yield House(trial, site)
+        yield AutoApplyTrial(trial, site)
         assert broken_laws(trial.engine) == []
 
 
 # -- approval
 
 
-def test_without_approval_wanted_it_is_submitted_by_itself_once(house: House) -> None:
-    it = house.begin()
-    assert house.trial.path(it) == ["queued", "preparing", "ready_to_submit", "submitted"]
-    assert len(house.site.arrived) == 1
-    assert house.trial.data(it)["confirmation_url"] == "https://acme.example/confirm/1"
+def test_without_approval_wanted_it_is_submitted_by_itself_once(autoapply: AutoApplyTrial) -> None:
+    it = autoapply.begin()
+    assert autoapply.trial.path(it) == ["queued", "preparing", "ready_to_submit", "submitted"]
+    assert len(autoapply.site.arrived) == 1
+    assert autoapply.trial.data(it)["confirmation_url"] == "https://acme.example/confirm/1"
 
 
-def test_nothing_is_submitted_before_its_user_approves(house: House) -> None:
-    it = house.begin(require_user_approval=True)
-    house.trial.advance(days=30)
-    assert (house.trial.state(it), house.site.arrived) == ("requires_review", [])
-    house.decide(it, "requires_review", "approve", approved_packet="packet")
-    assert (house.trial.state(it), len(house.site.arrived)) == ("submitted", 1)
-    armed = [row for row in house.trial.engine.history(it) if row.kind == "armed"]
+def test_nothing_is_submitted_before_its_user_approves(autoapply: AutoApplyTrial) -> None:
+    it = autoapply.begin(require_user_approval=True)
+    autoapply.trial.advance(days=30)
+    assert (autoapply.trial.state(it), autoapply.site.arrived) == ("requires_review", [])
+    autoapply.decide(it, "requires_review", "approve", approved_packet="packet")
+    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("submitted", 1)
+    armed = [row for row in autoapply.trial.engine.history(it) if row.kind == "armed"]
     assert [(row.event, row.actor) for row in armed] == [("approve", "user:ann")]
 
 
-def test_a_reminder_after_two_days_moves_nothing(house: House) -> None:
-    it = house.begin(require_user_approval=True)
-    house.trial.advance(timedelta(hours=48) - timedelta(microseconds=1))
-    assert "reminded" not in [row.kind for row in house.trial.engine.history(it)]
-    house.trial.advance(microseconds=1)
-    last = house.trial.engine.history(it)[-1]
+def test_a_reminder_after_two_days_moves_nothing(autoapply: AutoApplyTrial) -> None:
+    it = autoapply.begin(require_user_approval=True)
+    autoapply.trial.advance(timedelta(hours=48) - timedelta(microseconds=1))
+    assert "reminded" not in [row.kind for row in autoapply.trial.engine.history(it)]
+    autoapply.trial.advance(microseconds=1)
+    last = autoapply.trial.engine.history(it)[-1]
     assert (last.kind, last.actor) == ("reminded", "system")
-    assert (house.trial.state(it), list(house.reviews(it))) == ("requires_review", ["requires_review"])
+    assert (autoapply.trial.state(it), list(autoapply.reviews(it))) == ("requires_review", ["requires_review"])
 
 
-def test_approving_twice_starts_its_work_once(play: Play) -> None:
-    it = APPLICATION.at(play, "requires_review")
-    play.fire(it, "approve", ANN)
+def test_approving_twice_starts_its_work_once(trial: ScriptedTrial) -> None:
+    it = APPLICATION.at(trial, "requires_review")
+    trial.fire(it, "approve", ANN)
     with pytest.raises(Refused, match="its work was started already"):
-        play.fire(it, "approve", ANN)
-    play.take(it)
+        trial.fire(it, "approve", ANN)
+    trial.take(it)
     with pytest.raises(Refused, match="its work was started already"):
-        play.fire(it, "approve", BOSS)
-    play.work(it, Go("submitted"))
+        trial.fire(it, "approve", BOSS)
+    trial.work(it, Go("submitted"))
     with pytest.raises(Refused, match="'approve' means nothing"):
-        play.fire(it, "approve", ANN)
+        trial.fire(it, "approve", ANN)
 
 
-def test_the_same_decision_again_is_answered_alike_and_another_comes_too_late(play: Play) -> None:
-    it = APPLICATION.at(play, "requires_review")
-    review = play.reviews(it)["requires_review"]
-    first = play.engine.reviews.decide(review.id, "approve", actor=ANN)
-    assert play.engine.reviews.decide(review.id, "approve", actor=ANN) == first
+def test_the_same_decision_again_is_answered_alike_and_another_comes_too_late(trial: ScriptedTrial) -> None:
+    it = APPLICATION.at(trial, "requires_review")
+    review = trial.reviews(it)["requires_review"]
+    first = trial.engine.reviews.decide(review.id, "approve", actor=ANN)
+    assert trial.engine.reviews.decide(review.id, "approve", actor=ANN) == first
     with pytest.raises(AlreadyDecided, match="approve by user:ann"):
-        play.engine.reviews.decide(review.id, "reject", actor=BOSS)
-    assert [row.kind for row in play.rows(it)].count("armed") == 1
+        trial.engine.reviews.decide(review.id, "reject", actor=BOSS)
+    assert [row.kind for row in trial.rows(it)].count("armed") == 1
 
 
 @pytest.mark.parametrize(
     ("decision", "to", "reason"), [("reject", "withdrawn", "rejected_in_review"), ("later", "paused", None)]
 )
-def test_rejecting_and_deciding_later(play: Play, decision: str, to: str, reason: str | None) -> None:
-    it = APPLICATION.at(play, "requires_review")
-    play.engine.reviews.decide(play.reviews(it)["requires_review"].id, decision, actor=ANN)
-    assert (play.state(it), play.data(it)["withdraw_reason"], play.reviews(it)) == (to, reason, {})
+def test_rejecting_and_deciding_later(trial: ScriptedTrial, decision: str, to: str, reason: str | None) -> None:
+    it = APPLICATION.at(trial, "requires_review")
+    trial.engine.reviews.decide(trial.reviews(it)["requires_review"].id, decision, actor=ANN)
+    assert (trial.state(it), trial.data(it)["withdraw_reason"], trial.reviews(it)) == (to, reason, {})
 
 
-def test_an_approval_names_the_packet_and_changes_nothing_else(play: Play) -> None:
-    it = APPLICATION.at(play, "requires_review")
-    before = play.get(it)
+def test_an_approval_names_the_packet_and_changes_nothing_else(trial: ScriptedTrial) -> None:
+    it = APPLICATION.at(trial, "requires_review")
+    before = trial.get(it)
     with pytest.raises(InvalidData, match="does not take the field 'user_id'; it takes approved_packet"):
-        play.fire(it, "approve", ANN, data={"user_id": "bob"})
-    assert play.get(it) == before
-    play.fire(it, "approve", ANN, data={"approved_packet": "p1"})
-    assert play.data(it)["approved_packet"] == "p1"
+        trial.fire(it, "approve", ANN, data={"user_id": "bob"})
+    assert trial.get(it) == before
+    trial.fire(it, "approve", ANN, data={"approved_packet": "p1"})
+    assert trial.data(it)["approved_packet"] == "p1"
 
 
-def test_an_approved_application_that_fails_to_submit_is_not_asked_about_again(house: House) -> None:
-    house.site.moods = ["refuses"]
-    it = house.begin(require_user_approval=True)
-    house.decide(it, "requires_review", "approve", approved_packet="packet")
-    assert house.trial.path(it)[-2:] == ["requires_review", "failed"]
-    house.trial.advance(minutes=15)
-    assert house.trial.path(it)[-4:] == ["queued", "preparing", "ready_to_submit", "submitted"]
-    assert (len(house.site.arrived), house.statuses(it)) == (1, [("confirmed", 2)])
+def test_an_approved_application_that_fails_to_submit_is_not_asked_about_again(autoapply: AutoApplyTrial) -> None:
+    autoapply.site.moods = ["refuses"]
+    it = autoapply.begin(require_user_approval=True)
+    autoapply.decide(it, "requires_review", "approve", approved_packet="packet")
+    assert autoapply.trial.path(it)[-2:] == ["requires_review", "failed"]
+    autoapply.trial.advance(minutes=15)
+    assert autoapply.trial.path(it)[-4:] == ["queued", "preparing", "ready_to_submit", "submitted"]
+    assert (len(autoapply.site.arrived), autoapply.statuses(it)) == (1, [("confirmed", 2)])
 
 
 # -- unknown
 
 
-def lost_after_sending(house: House, it: UUID) -> None:
+def lost_after_sending(autoapply: AutoApplyTrial, it: UUID) -> None:
     """A worker writes down that the submission goes out, the site takes it, and the worker is gone."""
-    trial = house.trial
+    trial = autoapply.trial
     worker = trial.new_worker()
     (claim,) = trial.claim(worker=worker)
     task = make_task(claim, EnginePort(trial.engine, claim))
     effect = task.intend("submit", {"job": task.data.job_id}, key=submission(task), takes=LIMITS)
     task.sent(effect)
-    house.site.send(effect)
+    autoapply.site.send(effect)
     trial.lose(worker)
     trial.run_until_idle()
 
 
-def falls_silent(house: House) -> UUID:
-    house.site.moods = ["falls silent"]
-    return house.begin()
+def falls_silent(autoapply: AutoApplyTrial) -> UUID:
+    autoapply.site.moods = ["falls silent"]
+    return autoapply.begin()
 
 
-def loses_its_worker(house: House) -> UUID:
-    it = house.trial.create("application", match())
-    (claim,) = house.trial.claim()
-    house.trial.finish(claim, house.trial.run(claim))
-    lost_after_sending(house, it)
+def loses_its_worker(autoapply: AutoApplyTrial) -> UUID:
+    it = autoapply.trial.create("application", match())
+    (claim,) = autoapply.trial.claim()
+    autoapply.trial.finish(claim, autoapply.trial.run(claim))
+    lost_after_sending(autoapply, it)
     return it
 
 
-def loses_its_worker_after_the_approval(house: House) -> UUID:
-    it = house.begin(require_user_approval=True)
-    house.trial.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
-    lost_after_sending(house, it)
+def loses_its_worker_after_the_approval(autoapply: AutoApplyTrial) -> UUID:
+    it = autoapply.begin(require_user_approval=True)
+    autoapply.trial.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
+    lost_after_sending(autoapply, it)
     return it
 
 
@@ -177,120 +177,126 @@ each_unknown = pytest.mark.parametrize("unknown", UNKNOWN, ids=lambda f: f.__nam
 
 @each_unknown
 def test_an_unknown_submission_rests_in_review_and_is_never_sent_by_itself(
-    house: House, unknown: Callable[[House], UUID]
+    autoapply: AutoApplyTrial, unknown: Callable[[AutoApplyTrial], UUID]
 ) -> None:
-    it = unknown(house)
-    assert house.trial.state(it) == "requires_review"
-    assert house.trial.data(it)["review_reason"] == "verify_submission"
-    assert "verify_submission" in house.reviews(it)
-    assert house.statuses(it) == [("unknown", 1)]
-    assert house.trial.engine.explain(it).waits_for == "person"
-    house.trial.advance(days=30)
-    assert (house.trial.state(it), len(house.site.arrived)) == ("requires_review", 1)
+    it = unknown(autoapply)
+    assert autoapply.trial.state(it) == "requires_review"
+    assert autoapply.trial.data(it)["review_reason"] == "verify_submission"
+    assert "verify_submission" in autoapply.reviews(it)
+    assert autoapply.statuses(it) == [("unknown", 1)]
+    assert autoapply.trial.engine.explain(it).waits_for == "person"
+    autoapply.trial.advance(days=30)
+    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("requires_review", 1)
 
 
 @each_unknown
-def test_what_arrived_is_submitted_and_not_sent_again(house: House, unknown: Callable[[House], UUID]) -> None:
-    it = unknown(house)
-    house.decide(it, "verify_submission", "arrived")
-    house.trial.advance(days=30)
-    assert (house.trial.state(it), len(house.site.arrived)) == ("submitted", 1)
-    assert house.statuses(it) == [("confirmed", 1)]
-    assert house.reviews(it) == {}
+def test_what_arrived_is_submitted_and_not_sent_again(
+    autoapply: AutoApplyTrial, unknown: Callable[[AutoApplyTrial], UUID]
+) -> None:
+    it = unknown(autoapply)
+    autoapply.decide(it, "verify_submission", "arrived")
+    autoapply.trial.advance(days=30)
+    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("submitted", 1)
+    assert autoapply.statuses(it) == [("confirmed", 1)]
+    assert autoapply.reviews(it) == {}
 
 
 @each_unknown
 def test_what_did_not_arrive_is_sent_again_after_a_quarter_of_an_hour(
-    house: House, unknown: Callable[[House], UUID]
+    autoapply: AutoApplyTrial, unknown: Callable[[AutoApplyTrial], UUID]
 ) -> None:
-    it = unknown(house)
-    house.site.arrived.clear()
-    house.decide(it, "verify_submission", "not_arrived")
-    assert (house.trial.state(it), house.statuses(it)) == ("failed", [("failed", 1)])
-    house.trial.advance(minutes=15)
-    assert house.trial.path(it)[-5:] == ["failed", "queued", "preparing", "ready_to_submit", "submitted"]
-    assert (len(house.site.arrived), house.statuses(it)) == (1, [("confirmed", 2)])
+    it = unknown(autoapply)
+    autoapply.site.arrived.clear()
+    autoapply.decide(it, "verify_submission", "not_arrived")
+    assert (autoapply.trial.state(it), autoapply.statuses(it)) == ("failed", [("failed", 1)])
+    autoapply.trial.advance(minutes=15)
+    assert autoapply.trial.path(it)[-5:] == ["failed", "queued", "preparing", "ready_to_submit", "submitted"]
+    assert (len(autoapply.site.arrived), autoapply.statuses(it)) == (1, [("confirmed", 2)])
 
 
 @each_unknown
-def test_approving_what_may_have_arrived_is_refused(house: House, unknown: Callable[[House], UUID]) -> None:
-    it = unknown(house)
-    before = house.trial.get(it)
+def test_approving_what_may_have_arrived_is_refused(
+    autoapply: AutoApplyTrial, unknown: Callable[[AutoApplyTrial], UUID]
+) -> None:
+    it = unknown(autoapply)
+    before = autoapply.trial.get(it)
     with pytest.raises(Refused, match="a submission may have arrived already; verify it"):
-        house.trial.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
-    assert house.trial.get(it) == before
+        autoapply.trial.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
+    assert autoapply.trial.get(it) == before
 
 
 @pytest.mark.parametrize("event", ["submit", "fail"])
-def test_nobody_verifies_what_is_not_in_doubt(play: Play, event: str) -> None:
-    it = APPLICATION.at(play, "requires_review")
+def test_nobody_verifies_what_is_not_in_doubt(trial: ScriptedTrial, event: str) -> None:
+    it = APPLICATION.at(trial, "requires_review")
     for actor in (ANN, BOSS, ROBOT):
         with pytest.raises(Refused):
-            play.fire(it, event, actor)
-    assert play.state(it) == "requires_review"
+            trial.fire(it, event, actor)
+    assert trial.state(it) == "requires_review"
 
 
-def test_putting_the_verification_off_does_not_make_it_go_away(house: House) -> None:
-    it = falls_silent(house)
-    house.trial.engine.fire(it, "pause", actor=ANN)
-    house.trial.engine.fire(it, "resume", actor=ANN)
-    house.trial.run_until_idle()
-    assert (house.trial.state(it), len(house.site.arrived)) == ("requires_review", 1)
-    assert house.trial.data(it)["review_reason"] == "verify_submission"
+def test_putting_the_verification_off_does_not_make_it_go_away(autoapply: AutoApplyTrial) -> None:
+    it = falls_silent(autoapply)
+    autoapply.trial.engine.fire(it, "pause", actor=ANN)
+    autoapply.trial.engine.fire(it, "resume", actor=ANN)
+    autoapply.trial.run_until_idle()
+    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("requires_review", 1)
+    assert autoapply.trial.data(it)["review_reason"] == "verify_submission"
 
 
-def test_after_a_verification_its_user_is_asked_about_a_packet_as_before(play: Play) -> None:
-    it = APPLICATION.at(play, "ready_to_submit")
-    play.work(it, EffectUnknown("no answer"))
-    play.fire(it, "fail", ANN)
-    play.wait(minutes=15)
-    play.work(it, Go("ready_to_submit"))
-    play.work(it, Go("requires_review"))
-    assert play.data(it)["review_reason"] == "approve_packet"
-    play.fire(it, "approve", ANN)
-    assert play.claims(it)
+def test_after_a_verification_its_user_is_asked_about_a_packet_as_before(trial: ScriptedTrial) -> None:
+    it = APPLICATION.at(trial, "ready_to_submit")
+    trial.work(it, EffectUnknown("no answer"))
+    trial.fire(it, "fail", ANN)
+    trial.wait(minutes=15)
+    trial.work(it, Go("ready_to_submit"))
+    trial.work(it, Go("requires_review"))
+    assert trial.data(it)["review_reason"] == "approve_packet"
+    trial.fire(it, "approve", ANN)
+    assert trial.claims(it)
 
 
 @pytest.mark.parametrize("end", ["lost workers", "time limit", "last retry"])
-def test_what_is_unknown_is_verified_though_the_step_was_given_up_for_another_reason(play: Play, end: str) -> None:
+def test_what_is_unknown_is_verified_though_the_step_was_given_up_for_another_reason(
+    trial: ScriptedTrial, end: str
+) -> None:
     """Law 5: withdrawn for lack of retries would say that it did not arrive, and that nobody knows."""
-    it = APPLICATION.at(play, "ready_to_submit")
+    it = APPLICATION.at(trial, "ready_to_submit")
     for _ in range(3 if end in {"time limit", "last retry"} else 0):
-        play.work(it, SiteUnreachable() if end == "last retry" else Fail(TimeoutError()))
-        play.wait(hours=1)
-        play.work(it, Go("ready_to_submit"))
-    claim = play.take(it)
-    task = make_task(claim, EnginePort(play.engine, claim))
+        trial.work(it, SiteUnreachable() if end == "last retry" else Fail(TimeoutError()))
+        trial.wait(hours=1)
+        trial.work(it, Go("ready_to_submit"))
+    claim = trial.take(it)
+    task = make_task(claim, EnginePort(trial.engine, claim))
     task.sent(task.intend("submit", {}, key=submission(task)))
     if end == "lost workers":
         for _ in range(3):
-            play.lose_worker(it)
+            trial.lose_worker(it)
     elif end == "time limit":
-        play.wait(minutes=15)
+        trial.wait(minutes=15)
     else:
-        play.finish(claim, Fail(SiteUnreachable()))
-    assert play.state(it) == "requires_review"
-    assert "verify_submission" in play.reviews(it)
+        trial.finish(claim, Fail(SiteUnreachable()))
+    assert trial.state(it) == "requires_review"
+    assert "verify_submission" in trial.reviews(it)
 
 
 # -- withdrawn while somebody works
 
 
-def test_withdrawn_while_it_is_prepared_it_goes_through_paused_in_one_transaction(play: Play) -> None:
-    it = APPLICATION.at(play, "preparing")
-    claim = play.held(it)
+def test_withdrawn_while_it_is_prepared_it_goes_through_paused_in_one_transaction(trial: ScriptedTrial) -> None:
+    it = APPLICATION.at(trial, "preparing")
+    claim = trial.held(it)
     assert claim is not None
-    seq = play.get(it).seq
-    play.engine.cancel(it, actor=ANN, reason="found another job")
-    rows = play.rows(it, after=seq)
+    seq = trial.get(it).seq
+    trial.engine.cancel(it, actor=ANN, reason="found another job")
+    rows = trial.rows(it, after=seq)
     assert [(r.from_state, r.to_state, r.event, r.actor) for r in rows] == [
         ("preparing", "paused", "pause", "user:ann"),
         ("paused", "withdrawn", "withdraw", "user:ann"),
     ]
     assert len({r.at for r in rows}) == 1
-    assert play.data(it)["withdraw_reason"] == "user"
-    assert play.finish(claim, Go("ready_to_submit")) is False
-    assert play.state(it) == "withdrawn"
+    assert trial.data(it)["withdraw_reason"] == "user"
+    assert trial.finish(claim, Go("ready_to_submit")) is False
+    assert trial.state(it) == "withdrawn"
 
 
 @pytest.mark.parametrize(
@@ -304,48 +310,48 @@ def test_withdrawn_while_it_is_prepared_it_goes_through_paused_in_one_transactio
         ("submitted", "user"),
     ],
 )
-def test_from_every_other_state_it_is_withdrawn_at_once(play: Play, state: str, reason: str) -> None:
-    it = APPLICATION.at(play, state)
-    play.engine.cancel(it, actor=ANN)
-    assert play.path(it)[-2:] == [state, "withdrawn"]
-    assert play.data(it)["withdraw_reason"] == reason
+def test_from_every_other_state_it_is_withdrawn_at_once(trial: ScriptedTrial, state: str, reason: str) -> None:
+    it = APPLICATION.at(trial, state)
+    trial.engine.cancel(it, actor=ANN)
+    assert trial.path(it)[-2:] == [state, "withdrawn"]
+    assert trial.data(it)["withdraw_reason"] == reason
 
 
 @pytest.mark.parametrize(("state", "event"), [("ready_to_submit", "withdraw"), ("requires_review", "reject")])
 def test_the_answer_of_a_submission_is_kept_though_its_user_withdrew_meanwhile(
-    play: Play, state: str, event: str
+    trial: ScriptedTrial, state: str, event: str
 ) -> None:
-    it = APPLICATION.at(play, state)
+    it = APPLICATION.at(trial, state)
     if state == "requires_review":
-        play.fire(it, "approve", ANN)
+        trial.fire(it, "approve", ANN)
 
     def submit(task: Task[Any]) -> Outcome:
         def send(_: Effect) -> dict[str, str]:
-            play.fire(it, event, ANN)
+            trial.fire(it, event, ANN)
             return {"url": "https://acme.example/confirm/1"}
 
         answer = task.once("submit", {}, send, key=submission(task))
         return Go("submitted", data={"confirmation_url": answer["url"]})
 
-    assert play.work(it, submit) is False, "its result comes too late"
-    assert play.state(it) == "withdrawn"
-    (effect,) = play.engine.effects(it)
+    assert trial.work(it, submit) is False, "its result comes too late"
+    assert trial.state(it) == "withdrawn"
+    (effect,) = trial.engine.effects(it)
     assert (effect.status, effect.answer) == ("confirmed", {"url": "https://acme.example/confirm/1"})
-    assert list(play.reviews(it)) == ["late_answer"]
+    assert list(trial.reviews(it)) == ["late_answer"]
 
 
-def test_what_was_withdrawn_before_it_was_sent_is_not_sent(play: Play) -> None:
-    it = APPLICATION.at(play, "ready_to_submit")
+def test_what_was_withdrawn_before_it_was_sent_is_not_sent(trial: ScriptedTrial) -> None:
+    it = APPLICATION.at(trial, "ready_to_submit")
     site = Site()
     caught: list[BaseException] = []
 
     def submit(task: Task[Any]) -> Outcome:
-        play.fire(it, "withdraw", ANN)
+        trial.fire(it, "withdraw", ANN)
         try:
             task.once("submit", {}, site.send, key=submission(task))
         except Fenced as error:
             caught.append(error)
         return Go("submitted")
 
-    assert play.work(it, submit) is False
-    assert (len(caught), site.arrived, play.engine.effects(it)) == (1, [], [])
+    assert trial.work(it, submit) is False
+    assert (len(caught), site.arrived, trial.engine.effects(it)) == (1, [], [])

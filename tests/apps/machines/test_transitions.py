@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from interlock.machine import By
-from tests.apps.machines.play import Play
 from tests.apps.machines.recipes import RECIPES, From, Step
+from tests.apps.machines.scripted_trial import ScriptedTrial
 
 pytestmark = pytest.mark.soak("postgresql")
 """What a machine declares is the same on both databases; the engine's own rules run on both in `make test`."""
@@ -35,13 +35,13 @@ WAYS = [
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_transition_is_taken_by_whom_it_is_for(play: Play, way: Way) -> None:
+def test_a_transition_is_taken_by_whom_it_is_for(trial: ScriptedTrial, way: Way) -> None:
     start, take = (way.take.state, way.take.step) if isinstance(way.take, From) else (way.source, way.take)
-    it = RECIPES[way.machine].at(play, start)
-    seq = play.get(it).seq
-    take(play, it)
-    assert (way.source, way.to, way.by.value) in play.moves(it, after=seq)
-    assert play.engine.verify(it).problems == ()
+    it = RECIPES[way.machine].at(trial, start)
+    seq = trial.get(it).seq
+    take(trial, it)
+    assert (way.source, way.to, way.by.value) in trial.moves(it, after=seq)
+    assert trial.engine.verify(it).problems == ()
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -15,20 +15,20 @@ from interlock.apps.contracts.tables import contract_calibration as C
 from interlock.engine import artifacts, creating
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from tests.apps.contracts.comparison.test_amendment import BASE, FIRST
-from tests.support.contracts import CLEAR, ENERGY, LAW, OPENING, SIGNATURES, House
+from tests.support.contracts import CLEAR, ENERGY, LAW, OPENING, SIGNATURES, Contracts
 
 TEXAS = tuple(line.replace("New York, without", "Texas, without") for line in LAW)
 VERSION = (OPENING, (*TEXAS, *SIGNATURES))
 
 
-def text_taken(house: House, text: str, name: str, **body: Any) -> UUID:
-    made = house.send(text.encode(), query="?wait=0", filename=name, **body)
-    house.hand.settle()
+def text_taken(contracts: Contracts, text: str, name: str, **body: Any) -> UUID:
+    made = contracts.send(text.encode(), query="?wait=0", filename=name, **body)
+    contracts.hand.settle()
     return UUID(made.json()["data"]["workflowId"])
 
 
-def compared(house: House, it: UUID) -> dict[str, Any]:
-    told = house.look(it)
+def compared(contracts: Contracts, it: UUID) -> dict[str, Any]:
+    told = contracts.look(it)
     assert told["state"] == "completed", told.get("lastError")
     found: dict[str, Any] = told["comparison"]
     assert told["comparisonKind"] == found["kind"]
@@ -36,29 +36,29 @@ def compared(house: House, it: UUID) -> dict[str, Any]:
     return found
 
 
-def approved(house: House, it: UUID) -> UUID:
+def approved(contracts: Contracts, it: UUID) -> UUID:
     """Whatever is not in it is said to be absent."""
-    read = house.look(it)["fields"]
+    read = contracts.look(it)["fields"]
     absent = [name for name in ("parties", "agreement_date", "governing_law") if name not in read]
     words = [{"field": name, "action": "absent"} for name in absent]
-    assert house.review(it, "correct" if words else "approve", *words).status_code == 200
-    house.hand.settle()
+    assert contracts.review(it, "correct" if words else "approve", *words).status_code == 200
+    contracts.hand.settle()
     return it
 
 
-def test_a_commercial_contract_meets_its_template(both: House) -> None:
+def test_a_commercial_contract_meets_its_template(both: Contracts) -> None:
     found = compared(both, both.taken(CLEAR))
     assert found["kind"] == "template"
     assert found["findings"]
 
 
-def test_an_energy_contract_meets_offers(both: House) -> None:
+def test_an_energy_contract_meets_offers(both: Contracts) -> None:
     found = compared(both, both.taken(ENERGY, vertical="energy"))
     assert (found["kind"], len(found["offers"]) > 1) == ("offers", True)
     assert found["switch"]
 
 
-def test_another_workflow_is_another_version(both: House) -> None:
+def test_another_workflow_is_another_version(both: Contracts) -> None:
     first = both.taken(CLEAR)
     second = both.taken(VERSION, drive=False)
     both.done(second, "extract")
@@ -72,72 +72,72 @@ def test_another_workflow_is_another_version(both: House) -> None:
     assert (law["before"]["value"], law["after"]["value"]) == ("New York", "Texas")
 
 
-def test_an_amendment_is_laid_over_its_base_whichever_came_first(house: House) -> None:
-    base = text_taken(house, BASE, "base.txt")
+def test_an_amendment_is_laid_over_its_base_whichever_came_first(contracts: Contracts) -> None:
+    base = text_taken(contracts, BASE, "base.txt")
     for number, (text, other) in enumerate(((FIRST, base), (FIRST + "\n", base))):
-        it = text_taken(house, text, f"first-amendment-{number}.txt", compareWith=str(other))
-        found = compared(house, approved(house, it))
+        it = text_taken(contracts, text, f"first-amendment-{number}.txt", compareWith=str(other))
+        found = compared(contracts, approved(contracts, it))
         assert found["kind"] == "amendment"
         assert found["documents"][0]["name"] == "base.txt"
 
 
-def test_what_it_is_compared_with_is_said_when_it_is_taken_in(both: House) -> None:
+def test_what_it_is_compared_with_is_said_when_it_is_taken_in(both: Contracts) -> None:
     first = both.taken(CLEAR)
     assert compared(both, both.taken(VERSION, compareWith=str(first)))["kind"] == "versions"
 
 
-def test_one_that_is_still_being_read_is_waited_for(house: House) -> None:
-    other = house.taken(CLEAR, read=False)
-    house.api.post(f"/api/instances/{other}/pause", {})
-    it = house.taken(VERSION, compareWith=str(other))
-    told = house.look(it)
+def test_one_that_is_still_being_read_is_waited_for(contracts: Contracts) -> None:
+    other = contracts.taken(CLEAR, read=False)
+    contracts.api.post(f"/api/instances/{other}/pause", {})
+    it = contracts.taken(VERSION, compareWith=str(other))
+    told = contracts.look(it)
     assert (told["state"], told["lastError"]["code"], told["lastError"]["retryable"]) == (
         "failed",
         "NOT_READ_YET",
         True,
     )
-    house.api.post(f"/api/instances/{other}/resume", {})
-    house.wait(minutes=1)
-    assert compared(house, it)["kind"] == "versions"
+    contracts.api.post(f"/api/instances/{other}/resume", {})
+    contracts.wait(minutes=1)
+    assert compared(contracts, it)["kind"] == "versions"
 
 
-def test_one_that_could_never_be_read_is_nothing_to_compare_with(house: House) -> None:
-    other = UUID(house.send(b"%PDF-1.7\nthis is no PDF at all", query="?wait=0").json()["data"]["workflowId"])
-    house.hand.settle()
-    assert house.state(other) == "rejected"
-    told = house.look(house.taken(VERSION, compareWith=str(other)))
+def test_one_that_could_never_be_read_is_nothing_to_compare_with(contracts: Contracts) -> None:
+    other = UUID(contracts.send(b"%PDF-1.7\nthis is no PDF at all", query="?wait=0").json()["data"]["workflowId"])
+    contracts.hand.settle()
+    assert contracts.state(other) == "rejected"
+    told = contracts.look(contracts.taken(VERSION, compareWith=str(other)))
     error = told["lastError"]
     assert (told["state"], error["code"], error["retryable"]) == ("rejected", "NOTHING_TO_COMPARE", False)
 
 
 @pytest.mark.parametrize("name", ["../ours", "folder/../../ours", "..", ""])
-def test_a_template_is_never_taken_from_outside_of_its_folder(house: House, tmp_path: Path, name: str) -> None:
+def test_a_template_is_never_taken_from_outside_of_its_folder(contracts: Contracts, tmp_path: Path, name: str) -> None:
     inside = tmp_path / "templates"
     (inside / "folder").mkdir(parents=True)
     (tmp_path / "ours.yaml").write_text("a file that nobody meant", "utf-8")
-    house.engine.core.settings["contracts"] = ContractSettings(templates=inside)
-    refused = house.send(b"a text", query="?wait=0", compareWith=f"template:{name}")
+    contracts.engine.core.settings["contracts"] = ContractSettings(templates=inside)
+    refused = contracts.send(b"a text", query="?wait=0", compareWith=f"template:{name}")
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "NOTHING_TO_COMPARE")
 
 
 @pytest.mark.parametrize("wanted", [str(UUID(int=9)), "a poem", "template:missing", "offers:../../etc/passwd"])
-def test_what_is_not_there_is_refused_before_anything_is_done(house: House, wanted: str) -> None:
-    it = house.taken(CLEAR, drive=False)
-    house.done(it, "extract")
-    refused = house.call(it, "compare", {"with": wanted})
+def test_what_is_not_there_is_refused_before_anything_is_done(contracts: Contracts, wanted: str) -> None:
+    it = contracts.taken(CLEAR, drive=False)
+    contracts.done(it, "extract")
+    refused = contracts.call(it, "compare", {"with": wanted})
     error = refused.json()["error"]
     assert (refused.status_code, error["code"], error["retryable"]) == (422, "NOTHING_TO_COMPARE", False)
-    assert house.state(it) == "validated"
+    assert contracts.state(it) == "validated"
 
 
-def test_one_of_another_workspace_is_not_there(house: House) -> None:
-    theirs = house.send(b"a text of theirs", who="north-owner", query="?wait=0").json()["data"]["workflowId"]
-    it = house.taken(CLEAR, drive=False)
-    house.done(it, "extract")
-    assert house.call(it, "compare", {"with": theirs}).status_code == 422
+def test_one_of_another_workspace_is_not_there(contracts: Contracts) -> None:
+    theirs = contracts.send(b"a text of theirs", who="north-owner", query="?wait=0").json()["data"]["workflowId"]
+    it = contracts.taken(CLEAR, drive=False)
+    contracts.done(it, "extract")
+    assert contracts.call(it, "compare", {"with": theirs}).status_code == 422
 
 
-def test_what_is_gone_when_the_step_runs_is_rejected_with_a_clear_error(both: House) -> None:
+def test_what_is_gone_when_the_step_runs_is_rejected_with_a_clear_error(both: Contracts) -> None:
     """As when the workflow was begun by other means."""
     missing = str(uuid4())
     it = both.taken(CLEAR, drive=False)
@@ -156,22 +156,22 @@ def test_what_is_gone_when_the_step_runs_is_rejected_with_a_clear_error(both: Ho
     assert missing in told["lastError"]["message"]
 
 
-def test_once_it_is_compared_it_stays_with_that(house: House) -> None:
-    it = house.taken(CLEAR)
-    assert house.call(it, "compare").status_code == 200
-    refused = house.call(it, "compare", {"with": "offers"})
+def test_once_it_is_compared_it_stays_with_that(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR)
+    assert contracts.call(it, "compare").status_code == 200
+    refused = contracts.call(it, "compare", {"with": "offers"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "WRONG_STATE")
-    assert compared(house, it)["kind"] == "template"
+    assert compared(contracts, it)["kind"] == "template"
 
 
-def test_a_template_and_offers_of_ones_own(house: House, tmp_path: Path) -> None:
+def test_a_template_and_offers_of_ones_own(contracts: Contracts, tmp_path: Path) -> None:
     from importlib.resources import files
 
     shipped = files("interlock.apps.contracts.comparison").joinpath("templates", "commercial.yaml")
     (tmp_path / "ours.yaml").write_text(shipped.read_text("utf-8"), "utf-8")
-    house.engine.core.settings["contracts"] = ContractSettings(templates=tmp_path)
-    it = house.taken(CLEAR, compareWith="template:ours")
-    assert compared(house, it)["kind"] == "template"
+    contracts.engine.core.settings["contracts"] = ContractSettings(templates=tmp_path)
+    it = contracts.taken(CLEAR, compareWith="template:ours")
+    assert compared(contracts, it)["kind"] == "template"
 
 
 LETTER = """
@@ -187,68 +187,70 @@ fields:
 
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_vertical_with_too_few_known_answers_goes_to_a_person_unless_told_otherwise(
-    house: House, tmp_path: Path, asked: bool
+    contracts: Contracts, tmp_path: Path, asked: bool
 ) -> None:
     (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")
     counts = Table(vertical="letter", version="few", documents=49, rows=(Row(field="topic", n=49, right=49),))
     values = {"vertical": "letter", "version": "few", "counts": counts.model_dump_json(), "documents": 49, "labels": 49}
-    house.engine.write(lambda unit: unit.conn.execute(C.insert().values(**values, at=unit.now)), name="counts")
-    house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path, review_uncalibrated=asked)
-    it = text_taken(house, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter", drive=False)
-    house.done(it, "extract")
-    told = house.look(it)
+    contracts.engine.write(lambda unit: unit.conn.execute(C.insert().values(**values, at=unit.now)), name="counts")
+    contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path, review_uncalibrated=asked)
+    it = text_taken(contracts, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter", drive=False)
+    contracts.done(it, "extract")
+    told = contracts.look(it)
     assert (told["needsReview"], told["finalConfidence"] >= 80, told["calibrationVersion"]) == (asked, not asked, "few")
 
 
-def test_a_correction_must_be_one_of_the_choices(house: House, tmp_path: Path) -> None:
+def test_a_correction_must_be_one_of_the_choices(contracts: Contracts, tmp_path: Path) -> None:
     chosen = LETTER.replace("labels: [Subject]", "labels: [Subject], choices: [Tea, Coffee]")
     (tmp_path / "letter.yaml").write_text(chosen, "utf-8")
-    house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
-    it = text_taken(house, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
-    house.done(it, "extract")
-    refused = house.review(it, "correct", {"field": "topic", "action": "correct", "value": "Water"})
+    contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
+    it = text_taken(contracts, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
+    contracts.done(it, "extract")
+    refused = contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Water"})
     assert refused.status_code == 422
     assert "none of Tea, Coffee" in refused.json()["error"]["message"]
-    assert house.state(it) == "review_required"
-    told = house.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).json()["data"]
+    assert contracts.state(it) == "review_required"
+    told = contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).json()["data"]
     assert (told["state"], told["problems"], told["fields"]["topic"]["value"]) == ("validated", [], "Coffee")
 
 
-def test_a_person_may_insist_on_what_stands_there(house: House, tmp_path: Path) -> None:
+def test_a_person_may_insist_on_what_stands_there(contracts: Contracts, tmp_path: Path) -> None:
     chosen = LETTER.replace("labels: [Subject]", "labels: [Subject], choices: [Tea, Coffee]")
     (tmp_path / "letter.yaml").write_text(chosen, "utf-8")
-    house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
-    it = text_taken(house, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
-    house.done(it, "extract")
-    told = house.review(it, "approve").json()["data"]
+    contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
+    it = text_taken(contracts, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
+    contracts.done(it, "extract")
+    told = contracts.review(it, "approve").json()["data"]
     assert (told["state"], len(told["problems"])) == ("validated", 1)
 
 
-def test_a_vertical_of_ones_own(house: House, tmp_path: Path) -> None:
+def test_a_vertical_of_ones_own(contracts: Contracts, tmp_path: Path) -> None:
     (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")
-    house.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
-    it = text_taken(house, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter")
-    told = house.look(it)
+    contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
+    it = text_taken(contracts, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter")
+    told = contracts.look(it)
     assert (told["fields"]["topic"]["value"], told["needsReview"]) == ("Tea", True)
     assert any("uncalibrated" in reason for reason in told["reasons"])
-    assert house.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).status_code == 200
-    house.hand.settle()
-    told = house.look(it)
+    assert (
+        contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).status_code == 200
+    )
+    contracts.hand.settle()
+    told = contracts.look(it)
     assert (told["state"], "no template for the vertical 'letter'" in told["lastError"]["message"]) == (
         "rejected",
         True,
     )
 
 
-def test_the_ranges_of_a_provider_in_the_database_count(house: House) -> None:
+def test_the_ranges_of_a_provider_in_the_database_count(contracts: Contracts) -> None:
     provider = {"aliases": ["Vattenfall"], "ranges": {"working_price": {"min": 0.4, "max": 0.5}}}
-    made = house.api.call("owner", "PUT", "/workflows/providers/energy/Vattenfall Europe Sales GmbH", provider)
+    made = contracts.api.call("owner", "PUT", "/workflows/providers/energy/Vattenfall Europe Sales GmbH", provider)
     assert made.status_code == 200, made.text
-    it = house.taken(ENERGY, vertical="energy")
-    assert any("0.315" in problem for problem in house.look(it)["problems"]), "the range of the database counts"
+    it = contracts.taken(ENERGY, vertical="energy")
+    assert any("0.315" in problem for problem in contracts.look(it)["problems"]), "the range of the database counts"
 
 
-def test_providers_of_the_database_have_the_last_word(both: House) -> None:
+def test_providers_of_the_database_have_the_last_word(both: Contracts) -> None:
     told = both.api.get("/workflows/providers/energy", "viewer").json()["data"]["providers"]
     assert any(one["name"] == "LichtBlick SE" for one in told)
     body = {"aliases": ["Strom Fix"], "ranges": {"working_price": {"min": 0.1, "max": 0.2}}}
@@ -263,7 +265,7 @@ def test_providers_of_the_database_have_the_last_word(both: House) -> None:
     assert any("0.315" in problem for problem in both.look(it)["problems"])
 
 
-def test_a_vertical_without_providers_takes_none(house: House) -> None:
-    refused = house.api.call("owner", "PUT", "/workflows/providers/commercial/X", {})
+def test_a_vertical_without_providers_takes_none(contracts: Contracts) -> None:
+    refused = contracts.api.call("owner", "PUT", "/workflows/providers/commercial/X", {})
     assert (refused.status_code, "looks up no providers" in refused.text) == (422, True)
-    assert house.api.get("/workflows/providers/commercial").json()["data"]["providers"] == []
+    assert contracts.api.get("/workflows/providers/commercial").json()["data"]["providers"] == []

@@ -15,7 +15,7 @@ from interlock.apps.contracts import registry
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.models import Contract
 from interlock.engine import Engine
-from tests.support.browser import CHROMIUM, Town, needs_browser, town, window
+from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window
 from tests.support.contracts import DOUBTFUL, OPENING, Hand, close_reader
 from tests.support.files import pdf
 
@@ -26,8 +26,8 @@ BLANK = (OPENING[0], OPENING[1].replace("March 5, 2024", "________, 2024"), *DOU
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    with town(tmp_path_factory.mktemp("town") / "interlock.db", registry, work=False) as made:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with run_service(tmp_path_factory.mktemp("service") / "interlock.db", registry, work=False) as made:
         yield made
     close_reader()
 
@@ -59,7 +59,7 @@ async def ready(page: Page) -> None:
     await expect(page.locator("#keys-bar")).to_be_visible()  # the script is there
 
 
-async def test_a_reviewer_decides_with_keys_and_another_is_told(place: Town, browser: Browser) -> None:
+async def test_a_reviewer_decides_with_keys_and_another_is_told(place: RunningService, browser: Browser) -> None:
     it = in_review(place.engine, "keys.pdf", [BLANK])
     async with window(browser, place, "mara") as mara, window(browser, place, "ivo") as ivo:
         await mara.go(f"/ui/contracts/{it}/review")
@@ -98,7 +98,9 @@ async def test_a_reviewer_decides_with_keys_and_another_is_told(place: Town, bro
     assert next(row for row in place.engine.history(it) if row.event == "approve").actor == "user:mara"
 
 
-async def test_a_drag_on_the_page_sets_the_evidence_of_the_chosen_field(place: Town, browser: Browser) -> None:
+async def test_a_drag_on_the_page_sets_the_evidence_of_the_chosen_field(
+    place: RunningService, browser: Browser
+) -> None:
     it = in_review(place.engine, "drag.pdf")
     async with window(browser, place, "mara") as mara:
         await mara.go(f"/ui/contracts/{it}/review?field=parties")
@@ -131,7 +133,7 @@ async def test_a_drag_on_the_page_sets_the_evidence_of_the_chosen_field(place: T
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
 async def test_hostile_text_does_nothing_and_nobody_trips(
-    place: Town, browser: Browser, theme: str, width: int
+    place: RunningService, browser: Browser, theme: str, width: int
 ) -> None:
     pages = [[line.replace("Nordwind Tools, Inc.", HOSTILE) for line in BLANK]]
     it = in_review(place.engine, f"<img src=x onerror=alert(3)> {width}.pdf", pages)

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from starlette.testclient import TestClient
 
-from tests.support.contracts import CLEAR, House
+from tests.support.contracts import CLEAR, Contracts
 from tests.support.review_page import Form
 from tests.support.site import Site
 
@@ -18,10 +18,10 @@ from tests.support.site import Site
 class Stranger:
     """Somebody with a link and no login."""
 
-    def __init__(self, house: House, it: UUID) -> None:
-        self.house, self.it = house, it
-        self.client = TestClient(Site(house.api).app, raise_server_exceptions=False, follow_redirects=True)
-        told = house.api.get(f"/workflows/{it}/resume-link", "reviewer").json()
+    def __init__(self, contracts: Contracts, it: UUID) -> None:
+        self.contracts, self.it = contracts, it
+        self.client = TestClient(Site(contracts.api).app, raise_server_exceptions=False, follow_redirects=True)
+        told = contracts.api.get(f"/workflows/{it}/resume-link", "reviewer").json()
         parts = urlsplit(told["data"]["url"])
         self.path, self.query = parts.path, parts.query
 
@@ -38,8 +38,8 @@ class Stranger:
 
 
 @pytest.fixture
-def stranger(house: House) -> Stranger:
-    return Stranger(house, house.in_review())
+def stranger(contracts: Contracts) -> Stranger:
+    return Stranger(contracts, contracts.in_review())
 
 
 def test_the_link_opens_the_page_and_says_in_whose_name(stranger: Stranger) -> None:
@@ -54,8 +54,8 @@ def test_it_decides_as_the_one_who_asked_for_the_link_and_then_says_only_that(st
     page = stranger.send(do__parties="accept", decision="approve")
     assert (page.status_code, "was decided: approve by user:reviewer" in page.text) == (409, True)
     assert "SUPPLY" not in page.text
-    assert stranger.house.state(stranger.it) == "validated"
-    assert stranger.house.engine.history(stranger.it)[-1].actor.startswith("user:reviewer")
+    assert stranger.contracts.state(stranger.it) == "validated"
+    assert stranger.contracts.engine.history(stranger.it)[-1].actor.startswith("user:reviewer")
 
 
 def test_what_is_missing_is_said_and_kept(stranger: Stranger) -> None:
@@ -63,7 +63,7 @@ def test_what_is_missing_is_said_and_kept(stranger: Stranger) -> None:
     assert page.status_code == 422
     assert "A decision is missing for: Parties." in page.text
     assert 'value="so far"' in page.text
-    assert stranger.house.state(stranger.it) == "review_required"
+    assert stranger.contracts.state(stranger.it) == "review_required"
 
 
 def test_its_pages_and_their_text_come_with_the_link_alone(stranger: Stranger) -> None:
@@ -75,7 +75,7 @@ def test_its_pages_and_their_text_come_with_the_link_alone(stranger: Stranger) -
 
 
 def test_nothing_else_is_visible_with_it(stranger: Stranger) -> None:
-    other = stranger.house.taken(CLEAR)
+    other = stranger.contracts.taken(CLEAR)
     for path in (f"/workflows/{other}/resume", f"/workflows/{other}/resume/pages/1"):
         assert stranger.client.get(f"{path}?{stranger.query}").status_code == 403
     for path in (f"/workflows/{stranger.it}", f"/workflows/{stranger.it}/pages/1"):
@@ -101,11 +101,11 @@ def test_a_changed_link_opens_nothing_and_says_so(stranger: Stranger, change: An
     assert page.headers["content-type"].startswith("text/html")
     assert said in page.text
     sent = stranger.client.post(f"{stranger.path}/form?{change(stranger.query)}", data={"decision": "approve"})
-    assert (sent.status_code, stranger.house.state(stranger.it)) == (403, "review_required")
+    assert (sent.status_code, stranger.contracts.state(stranger.it)) == (403, "review_required")
 
 
 def test_an_old_link_opens_nothing_and_says_so(stranger: Stranger) -> None:
-    stranger.house.api.clock.advance(timedelta(hours=24))
+    stranger.contracts.api.clock.advance(timedelta(hours=24))
     page = stranger.get()
     assert page.status_code == 403
     assert "The time of this link is over" in page.text
@@ -113,4 +113,4 @@ def test_an_old_link_opens_nothing_and_says_so(stranger: Stranger) -> None:
 
 def test_opening_the_link_holds_nothing(stranger: Stranger) -> None:
     stranger.get()
-    assert stranger.house.engine.reviews.waiting(instance_id=stranger.it)[0].claimed_by is None
+    assert stranger.contracts.engine.reviews.waiting(instance_id=stranger.it)[0].claimed_by is None

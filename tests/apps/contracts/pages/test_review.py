@@ -8,7 +8,7 @@ from html import unescape
 
 import pytest
 
-from tests.support.contracts import DOUBTFUL, OPENING, House
+from tests.support.contracts import DOUBTFUL, OPENING, Contracts
 from tests.support.review_page import Paper
 from tests.support.site import EVIL, Site
 
@@ -21,8 +21,8 @@ BLANK = (
 
 
 @pytest.fixture
-def paper(house: House) -> Paper:
-    return Paper(house, house.in_review(filename="supply.pdf"))
+def paper(contracts: Contracts) -> Paper:
+    return Paper(contracts, contracts.in_review(filename="supply.pdf"))
 
 
 def opened(text: str) -> list[str]:
@@ -37,7 +37,7 @@ def order(text: str) -> list[str]:
 
 
 def test_the_fields_stand_by_risk_and_only_the_doubtful_one_is_open(paper: Paper) -> None:
-    fields = paper.house.look(paper.it)["fields"]
+    fields = paper.contracts.look(paper.it)["fields"]
     assert paper.page.status_code == 200
     assert order(paper.text)[:3] == ["parties", "agreement_date", "governing_law"]
     others = [name for name in order(paper.text)[3:] if name in fields]
@@ -47,7 +47,7 @@ def test_the_fields_stand_by_risk_and_only_the_doubtful_one_is_open(paper: Paper
 
 def test_a_field_has_its_value_quote_signals_and_how_sure_it_is(paper: Paper) -> None:
     text = unescape(paper.text)
-    field = paper.house.look(paper.it)["fields"]["parties"]
+    field = paper.contracts.look(paper.it)["fields"]["parties"]
     assert field["value"] in text
     assert field["quote"] in text
     assert field["words"] in text
@@ -59,10 +59,10 @@ def test_the_box_of_the_chosen_field_is_lit_on_its_page_in_points(paper: Paper) 
     assert f'src="/workflows/{paper.it}/pages/1?scale=2"' in paper.text
     assert 'viewBox="0 0 612.0 792.0"' in paper.text
     assert len(re.findall(r'<rect class="lit"', paper.text)) == len(
-        paper.house.look(paper.it)["fields"]["parties"]["boxes"]
+        paper.contracts.look(paper.it)["fields"]["parties"]["boxes"]
     )
     paper.open("?field=governing_law")
-    left, top, right, bottom = paper.house.look(paper.it)["fields"]["governing_law"]["boxes"][0]
+    left, top, right, bottom = paper.contracts.look(paper.it)["fields"]["governing_law"]["boxes"][0]
     assert f'src="/workflows/{paper.it}/pages/2?scale=2"' in paper.text
     lit = re.search(r'<rect class="lit" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', paper.text)
     assert lit is not None
@@ -72,36 +72,36 @@ def test_the_box_of_the_chosen_field_is_lit_on_its_page_in_points(paper: Paper) 
 
 
 def test_the_head_says_how_sure_what_that_means_how_long_and_who_holds_it(paper: Paper) -> None:
-    data = paper.house.look(paper.it)
+    data = paper.contracts.look(paper.it)
     assert f'<b class="person">{data["finalConfidence"]} %</b>' in paper.text
     assert f"by the calibration {data['calibrationVersion']}" in paper.text
     assert ">1 d left<" in paper.text
     assert "held by you until" in paper.text
-    paper.house.api.clock.advance(timedelta(hours=3))
+    paper.contracts.api.clock.advance(timedelta(hours=3))
     paper.open()
     assert ">21 h left<" in paper.text
 
 
-def test_plain_text_is_shown_with_the_quote_marked(house: House) -> None:
-    made = house.upload("\n\n".join(OPENING).encode(), "plain.txt", query="?wait=0")
-    house.hand.settle()
-    paper = Paper(house, made.json()["data"]["workflowId"])
+def test_plain_text_is_shown_with_the_quote_marked(contracts: Contracts) -> None:
+    made = contracts.upload("\n\n".join(OPENING).encode(), "plain.txt", query="?wait=0")
+    contracts.hand.settle()
+    paper = Paper(contracts, made.json()["data"]["workflowId"])
     marked = re.search(r'<mark class="lit">(.*?)</mark>', paper.text, re.DOTALL)
     assert marked is not None
-    field = next(f for f in house.look(paper.it)["fields"].values() if f["quote"] == unescape(marked[1]))
+    field = next(f for f in contracts.look(paper.it)["fields"].values() if f["quote"] == unescape(marked[1]))
     assert field["page"] == 1
     assert "<img" not in paper.text
 
 
-def test_before_its_fields_are_read_it_says_so(house: House) -> None:
-    paper = Paper(house, house.taken(DOUBTFUL, read=False))
+def test_before_its_fields_are_read_it_says_so(contracts: Contracts) -> None:
+    paper = Paper(contracts, contracts.taken(DOUBTFUL, read=False))
     assert paper.page.status_code == 200
     assert "not read yet" in paper.text
 
 
-def test_what_comes_from_outside_is_shown_as_text(house: House) -> None:
+def test_what_comes_from_outside_is_shown_as_text(contracts: Contracts) -> None:
     pages = [[line.replace("Nordwind Tools, Inc.", "Nord <script>alert(1)</script> Tools, Inc.") for line in OPENING]]
-    paper = Paper(house, house.taken(pages, filename=EVIL))
+    paper = Paper(contracts, contracts.taken(pages, filename=EVIL))
     assert "&lt;script&gt;alert(1)" in paper.text
     paper.decide("approve", notes=EVIL, value__parties=EVIL, do__parties="correct", at__parties=EVIL)
     assert paper.page.status_code == 422
@@ -115,24 +115,24 @@ def test_what_comes_from_outside_is_shown_as_text(house: House) -> None:
 
 
 def test_whoever_opens_it_holds_it_and_another_is_told(paper: Paper) -> None:
-    other = Paper(paper.house, paper.it, "owner")
+    other = Paper(paper.contracts, paper.it, "owner")
     assert "<strong>reviewer</strong> is at it" in other.text
     assert other.form == {}
-    assert paper.house.engine.reviews.waiting(instance_id=paper.it)[0].claimed_by == "user:reviewer"
+    assert paper.contracts.engine.reviews.waiting(instance_id=paper.it)[0].claimed_by == "user:reviewer"
 
 
-def test_a_viewer_looks_and_holds_nothing(house: House) -> None:
-    paper = Paper(house, house.in_review(), "viewer")
+def test_a_viewer_looks_and_holds_nothing(contracts: Contracts) -> None:
+    paper = Paper(contracts, contracts.in_review(), "viewer")
     assert paper.page.status_code == 200
     assert paper.form == {}
     assert "needs the role reviewer" in paper.text
-    assert house.engine.reviews.waiting(instance_id=paper.it)[0].claimed_by is None
+    assert contracts.engine.reviews.waiting(instance_id=paper.it)[0].claimed_by is None
 
 
-def test_a_page_that_only_keeps_itself_up_to_date_holds_nothing(house: House) -> None:
-    it = house.in_review()
-    Site(house.api).get(f"/ui/contracts/{it}/review", "reviewer", headers={"X-Live": "1"})
-    assert house.engine.reviews.waiting(instance_id=it)[0].claimed_by is None
+def test_a_page_that_only_keeps_itself_up_to_date_holds_nothing(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    Site(contracts.api).get(f"/ui/contracts/{it}/review", "reviewer", headers={"X-Live": "1"})
+    assert contracts.engine.reviews.waiting(instance_id=it)[0].claimed_by is None
 
 
 def test_in_another_workspace_it_is_not_there(paper: Paper) -> None:
@@ -143,7 +143,7 @@ def test_in_another_workspace_it_is_not_there(paper: Paper) -> None:
 def test_a_form_without_its_token_is_refused(paper: Paper) -> None:
     paper.decide("approve", do__parties="accept", csrf="")
     assert paper.page.status_code == 403
-    assert paper.house.state(paper.it) == "review_required"
+    assert paper.contracts.state(paper.it) == "review_required"
 
 
 # -- deciding
@@ -153,17 +153,17 @@ def test_accepted_it_goes_on_with_who_said_so(paper: Paper) -> None:
     paper.decide("approve", do__parties="accept", notes="as on page 1")
     assert paper.page.url.path == "/ui/reviews"
     assert "supply.pdf: validated now." in paper.text
-    assert paper.house.state(paper.it) == "validated"
-    human = paper.house.look(paper.it)["fields"]["parties"]["human"]
+    assert paper.contracts.state(paper.it) == "validated"
+    human = paper.contracts.look(paper.it)["fields"]["parties"]["human"]
     assert (human["action"], human["by"]) == ("accept", "user:reviewer")
-    assert paper.house.look(paper.it)["notes"] == "as on page 1"
+    assert paper.contracts.look(paper.it)["notes"] == "as on page 1"
 
 
 def test_sent_twice_it_is_decided_once(paper: Paper) -> None:
     sent = {**paper.form, "do.parties": "accept", "decision": "approve"}
     answers = [paper.site.browser("reviewer").post(paper.path, data=sent) for _ in range(2)]
     assert [str(a.url) for a in answers] == [str(answers[0].url)] * 2
-    assert paper.house.path(paper.it).count("validated") == 1
+    assert paper.contracts.path(paper.it).count("validated") == 1
 
 
 def test_a_doubtful_field_without_a_decision_is_named_and_nothing_is_lost(paper: Paper) -> None:
@@ -173,7 +173,7 @@ def test_a_doubtful_field_without_a_decision_is_named_and_nothing_is_lost(paper:
     assert paper.form["notes"] == "half done"
     assert paper.form["value.agreement_date"] == "2024-03-06"
     assert paper.form["do.agreement_date"] == "correct"
-    assert paper.house.state(paper.it) == "review_required"
+    assert paper.contracts.state(paper.it) == "review_required"
 
 
 def test_a_value_of_the_wrong_kind_is_named_at_its_field_and_kept(paper: Paper) -> None:
@@ -182,14 +182,14 @@ def test_a_value_of_the_wrong_kind_is_named_at_its_field_and_kept(paper: Paper) 
     assert "Agreement date: 'some day' is not a date" in unescape(paper.text)
     assert paper.form["value.agreement_date"] == "some day"
     assert "agreement_date" in opened(paper.text)
-    assert paper.house.state(paper.it) == "review_required"
+    assert paper.contracts.state(paper.it) == "review_required"
 
 
 def test_a_changed_value_is_a_correction_and_the_machines_stays_beside_it(paper: Paper) -> None:
     paper.decide("approve", do__parties="accept", value__agreement_date="6 March 2024")
-    field = paper.house.look(paper.it)["fields"]["agreement_date"]
+    field = paper.contracts.look(paper.it)["fields"]["agreement_date"]
     assert (field["normalised"], field["machine"]["normalised"]) == ("2024-03-06", "2024-03-05")
-    row = next(row for row in paper.house.engine.history(paper.it) if row.event == "approve")
+    row = next(row for row in paper.contracts.engine.history(paper.it) if row.event == "approve")
     assert row.payload["decision"] == "correct"
     paper.open()
     assert "Corrected by reviewer; the machine had read: March 5, 2024" in paper.text
@@ -198,13 +198,13 @@ def test_a_changed_value_is_a_correction_and_the_machines_stays_beside_it(paper:
 @pytest.mark.parametrize("action", ["clear", "absent"])
 def test_a_field_is_cleared_or_marked_absent(paper: Paper, action: str) -> None:
     paper.decide("approve", do__parties="accept", do__renewal_term=action)
-    field = paper.house.look(paper.it)["fields"]["renewal_term"]
+    field = paper.contracts.look(paper.it)["fields"]["renewal_term"]
     assert (field["value"], field["human"]["action"]) == (None, action)
 
 
 def test_evidence_is_taken_as_a_rectangle_in_points(paper: Paper) -> None:
     paper.decide("approve", do__parties="accept", at__parties="1@70,80,200,95")
-    human = paper.house.look(paper.it)["fields"]["parties"]["human"]
+    human = paper.contracts.look(paper.it)["fields"]["parties"]["human"]
     assert human["evidence"]["quote"] == "SUPPLY AGREEMENT"
 
 
@@ -214,19 +214,19 @@ def test_evidence_where_nothing_stands_is_refused_at_its_field(paper: Paper, pla
     assert paper.page.status_code == 422
     assert paper.form["do.parties"] == "accept"
     assert re.search(r'class="wrong" role="alert".*?<span>[Pp]arties: ', paper.text)
-    assert paper.house.state(paper.it) == "review_required"
+    assert paper.contracts.state(paper.it) == "review_required"
 
 
-def test_another_value_that_was_found_can_be_taken(house: House) -> None:
-    paper = Paper(house, house.taken([BLANK, DOUBTFUL[1]]))
-    other = house.look(paper.it)["fields"]["agreement_date"]["alternatives"][0]
+def test_another_value_that_was_found_can_be_taken(contracts: Contracts) -> None:
+    paper = Paper(contracts, contracts.taken([BLANK, DOUBTFUL[1]]))
+    other = contracts.look(paper.it)["fields"]["agreement_date"]["alternatives"][0]
     paper.press("take", "agreement_date:0", notes="so far")
     assert paper.page.status_code == 200
     assert paper.form["do.agreement_date"] == "correct"
     assert paper.form["value.agreement_date"] == other["value"]
     assert paper.form["notes"] == "so far"
     paper.decide("approve", do__parties="accept")
-    field = house.look(paper.it)["fields"]["agreement_date"]
+    field = contracts.look(paper.it)["fields"]["agreement_date"]
     assert (field["normalised"], field["quote"]) == (other["normalised"], other["quote"])
 
 
@@ -237,20 +237,20 @@ def test_turning_the_page_loses_nothing_that_was_entered(paper: Paper) -> None:
     paper.press("look", "field:governing_law")
     assert paper.form["field"] == "governing_law"
     assert (paper.form["do.parties"], paper.form["notes"]) == ("accept", "so far")
-    assert paper.house.state(paper.it) == "review_required"
+    assert paper.contracts.state(paper.it) == "review_required"
 
 
 def test_rejecting_needs_a_word_why(paper: Paper) -> None:
     assert paper.decide("reject").status_code == 422
     assert "Say in the note why" in paper.text
-    assert paper.house.state(paper.it) == "review_required"
+    assert paper.contracts.state(paper.it) == "review_required"
     paper.decide("reject", notes="not our contract")
-    assert paper.house.state(paper.it) == "rejected"
+    assert paper.contracts.state(paper.it) == "rejected"
 
 
 def test_a_second_decision_is_told_who_was_faster(paper: Paper) -> None:
-    paper.house.api.clock.advance(timedelta(minutes=31))  # the first claim is over
-    faster = Paper(paper.house, paper.it, "owner")
+    paper.contracts.api.clock.advance(timedelta(minutes=31))  # the first claim is over
+    faster = Paper(paper.contracts, paper.it, "owner")
     faster.decide("approve", do__parties="accept")
     paper.decide("approve", do__parties="correct", value__parties="Nordwind Tools, Inc.; Harbor LLC")
     assert paper.page.status_code == 409
@@ -261,12 +261,12 @@ def test_a_second_decision_is_told_who_was_faster(paper: Paper) -> None:
 
 
 def test_somebody_elses_claim_is_told_and_what_was_entered_is_named(paper: Paper) -> None:
-    paper.house.api.clock.advance(timedelta(minutes=31))
-    Paper(paper.house, paper.it, "owner")
+    paper.contracts.api.clock.advance(timedelta(minutes=31))
+    Paper(paper.contracts, paper.it, "owner")
     paper.decide("approve", do__parties="accept")
     assert paper.page.status_code == 409
     assert "<strong>owner</strong> is at it" in paper.text
-    assert paper.house.state(paper.it) == "review_required"
+    assert paper.contracts.state(paper.it) == "review_required"
 
 
 def test_a_page_that_is_out_of_date_decides_nothing_and_keeps_what_was_entered(paper: Paper) -> None:
@@ -275,7 +275,7 @@ def test_a_page_that_is_out_of_date_decides_nothing_and_keeps_what_was_entered(p
     assert "It has changed since you opened this page" in paper.text
     assert (paper.form["do.parties"], paper.form["notes"]) == ("accept", "mine")
     paper.decide("approve")
-    assert paper.house.state(paper.it) == "validated"
+    assert paper.contracts.state(paper.it) == "validated"
 
 
 # -- what a drag asks for
@@ -300,7 +300,7 @@ def test_the_inbox_shows_fields_and_quotes_and_sends_to_the_page(paper: Paper) -
     text = unescape(paper.site.get("/ui/reviews", "reviewer").text)
     assert f'href="/ui/contracts/{paper.it}/review"' in text
     assert "Open review page" in text
-    field = paper.house.look(paper.it)["fields"]["governing_law"]
+    field = paper.contracts.look(paper.it)["fields"]["governing_law"]
     assert " ".join(field["quote"].split())[:60] in text
     assert "/decide" not in text
 
@@ -311,12 +311,12 @@ def test_the_instance_page_links_there_instead_of_deciding_itself(paper: Paper) 
     assert 'id="do-approve"' not in text
 
 
-def test_the_comparison_stands_in_the_frame(house: House) -> None:
-    site = Site(house.api)
-    it = house.in_review(filename=EVIL)
+def test_the_comparison_stands_in_the_frame(contracts: Contracts) -> None:
+    site = Site(contracts.api)
+    it = contracts.in_review(filename=EVIL)
     assert "not compared yet" in site.get(f"/ui/contracts/{it}/comparison").text
-    Paper(house, it).decide("approve", do__parties="accept")
-    house.hand.settle()
+    Paper(contracts, it).decide("approve", do__parties="accept")
+    contracts.hand.settle()
     page = site.get(f"/ui/contracts/{it}/comparison")
     assert page.status_code == 200
     assert '<div class="comparison">' in page.text
@@ -328,5 +328,5 @@ def test_the_comparison_stands_in_the_frame(house: House) -> None:
 
 
 @pytest.mark.parametrize("name", ["comparison/commercial.yaml", "contracts/../x.css", "nobody/x.css", "contracts/x.js"])
-def test_other_files_of_an_application_are_not_served(house: House, name: str) -> None:
-    assert Site(house.api).get(f"/ui/static/0/{name}").status_code == 404
+def test_other_files_of_an_application_are_not_served(contracts: Contracts, name: str) -> None:
+    assert Site(contracts.api).get(f"/ui/static/0/{name}").status_code == 404

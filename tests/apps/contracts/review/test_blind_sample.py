@@ -14,7 +14,7 @@ from interlock.apps.contracts.review import blind_sample
 from interlock.apps.contracts.tables import contract_label as L
 from interlock.engine import OpenReview
 from interlock.store import Store
-from tests.support.contracts import CLEAR, House, open_house
+from tests.support.contracts import CLEAR, Contracts, open_contracts
 from tests.support.site import Site
 
 ANSWERS = {
@@ -25,30 +25,30 @@ ANSWERS = {
 
 
 @pytest.fixture
-def sampled(store: Store, reader: None) -> Iterator[House]:
+def sampled(store: Store, reader: None) -> Iterator[Contracts]:
     """A house on each database that takes every contract into the sample."""
-    with open_house(store, blind_share=1.0) as made:
+    with open_contracts(store, blind_share=1.0) as made:
         yield made
 
 
-def sample(house: House, it: UUID) -> OpenReview:
-    (found,) = house.engine.reviews.waiting(instance_id=it)
+def sample(contracts: Contracts, it: UUID) -> OpenReview:
+    (found,) = contracts.engine.reviews.waiting(instance_id=it)
     return found
 
 
-def answered(house: House, it: UUID, decision: str = "done", **answer: str) -> Any:
+def answered(contracts: Contracts, it: UUID, decision: str = "done", **answer: str) -> Any:
     body = {"decision": decision, "answer": answer}
-    return house.api.post(f"/api/reviews/{sample(house, it).id}/decide", body, "reviewer")
+    return contracts.api.post(f"/api/reviews/{sample(contracts, it).id}/decide", body, "reviewer")
 
 
-def labels(house: House, it: UUID) -> dict[str, int]:
+def labels(contracts: Contracts, it: UUID) -> dict[str, int]:
     query = sa.select(L.c.field, L.c.was_right).where(L.c.instance_id == it)
-    rows = house.engine.read(lambda conn: conn.execute(query).all())
+    rows = contracts.engine.read(lambda conn: conn.execute(query).all())
     assert len({row.field for row in rows}) == len(rows), "each field once"
     return {row.field: row.was_right for row in rows}
 
 
-def test_the_contract_does_not_wait_for_its_sample(sampled: House) -> None:
+def test_the_contract_does_not_wait_for_its_sample(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     assert sampled.state(it) == "completed"
     told = sampled.look(it)
@@ -58,12 +58,12 @@ def test_the_contract_does_not_wait_for_its_sample(sampled: House) -> None:
     assert sampled.engine.verify().problems == ()
 
 
-def test_what_goes_to_a_person_anyway_is_in_no_sample(sampled: House) -> None:
+def test_what_goes_to_a_person_anyway_is_in_no_sample(sampled: Contracts) -> None:
     it = sampled.in_review()
     assert [one.name for one in sampled.engine.reviews.waiting(instance_id=it)] == ["review_required"]
 
 
-def test_the_question_has_the_required_fields_and_nothing_that_was_read(sampled: House) -> None:
+def test_the_question_has_the_required_fields_and_nothing_that_was_read(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     review = sample(sampled, it)
     assert review.form is not None
@@ -78,7 +78,7 @@ def test_the_question_has_the_required_fields_and_nothing_that_was_read(sampled:
     assert "New York" in Site(sampled.api).get(f"/ui/reviews?review={review.id}", "reviewer").text, "afterwards"
 
 
-def test_what_people_read_is_learnt_field_by_field(sampled: House) -> None:
+def test_what_people_read_is_learnt_field_by_field(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     assert answered(sampled, it, **ANSWERS).status_code == 200
     assert sampled.state(it) == "completed"
@@ -88,28 +88,28 @@ def test_what_people_read_is_learnt_field_by_field(sampled: House) -> None:
     assert sampled.look(it)["fields"]["governing_law"]["value"] == "New York", "a sample corrects nothing"
 
 
-def test_an_empty_answer_says_that_the_contract_does_not_say_it(sampled: House) -> None:
+def test_an_empty_answer_says_that_the_contract_does_not_say_it(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     answered(sampled, it, **{**ANSWERS, "agreement_date": ""})
     blind_sample.learn(sampled.engine)
     assert labels(sampled, it)["agreement_date"] == 0
 
 
-def test_what_cannot_be_understood_is_not_counted(sampled: House) -> None:
+def test_what_cannot_be_understood_is_not_counted(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     answered(sampled, it, **{**ANSWERS, "agreement_date": "some day in spring"})
     blind_sample.learn(sampled.engine)
     assert labels(sampled, it) == {"parties": 1, "governing_law": 0}
 
 
-def test_a_sample_that_nobody_can_read_teaches_nothing(sampled: House) -> None:
+def test_a_sample_that_nobody_can_read_teaches_nothing(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     assert answered(sampled, it, "unreadable").status_code == 200
     assert blind_sample.learn(sampled.engine) == 0
     assert labels(sampled, it) == {}
 
 
-def test_two_processes_that_learn_at_once_learn_it_once(sampled: House) -> None:
+def test_two_processes_that_learn_at_once_learn_it_once(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     answered(sampled, it, **ANSWERS)
     with ThreadPoolExecutor(2) as pool:
@@ -125,7 +125,7 @@ def test_the_share_is_what_the_configuration_says_and_the_same_id_is_chosen_alik
         assert [one for one in ids if blind_sample.chosen(one, share)] == found
 
 
-def test_without_a_share_nobody_is_asked(house: House) -> None:
-    it = house.taken(CLEAR)
-    assert house.state(it) == "completed"
-    assert house.engine.reviews.waiting(instance_id=it) == []
+def test_without_a_share_nobody_is_asked(contracts: Contracts) -> None:
+    it = contracts.taken(CLEAR)
+    assert contracts.state(it) == "completed"
+    assert contracts.engine.reviews.waiting(instance_id=it) == []

@@ -17,7 +17,7 @@ from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.tables import contract_calibration as C
 from interlock.apps.contracts.tables import contract_label as L
-from tests.support.contracts import DOUBTFUL, House
+from tests.support.contracts import DOUBTFUL, Contracts
 from tests.support.files import word
 
 BARE = 'This Supply Agreement is made between Nordwind Tools, Inc. ("Supplier") and Harbor Retail LLC ("Buyer").'
@@ -28,12 +28,12 @@ def correct(field: str, value: Any, **more: Any) -> dict[str, Any]:
     return {"field": field, "action": "correct", "value": value, **more}
 
 
-def labels(house: House, it: UUID) -> dict[str, int]:
+def labels(contracts: Contracts, it: UUID) -> dict[str, int]:
     query = sa.select(L.c.field, L.c.was_right).where(L.c.instance_id == it)
-    return {row.field: row.was_right for row in house.engine.read(lambda conn: conn.execute(query).all())}
+    return {row.field: row.was_right for row in contracts.engine.read(lambda conn: conn.execute(query).all())}
 
 
-def test_to_approve_is_to_accept_what_is_required(both: House) -> None:
+def test_to_approve_is_to_accept_what_is_required(both: Contracts) -> None:
     it = both.in_review(drive=False)
     told = both.review(it, "approve", notes="fine").json()["data"]
     assert (told["state"], told["needsReview"], told["notes"]) == ("validated", False, "fine")
@@ -41,7 +41,7 @@ def test_to_approve_is_to_accept_what_is_required(both: House) -> None:
     assert both.engine.verify().problems == ()
 
 
-def test_a_correction_is_put_beside_what_the_machine_had_read(both: House) -> None:
+def test_a_correction_is_put_beside_what_the_machine_had_read(both: Contracts) -> None:
     it = both.in_review(drive=False)
     before = both.look(it)["fields"]["governing_law"]
     told = both.review(it, "correct", correct("governing_law", "Delaware")).json()["data"]
@@ -62,44 +62,44 @@ def test_a_correction_is_put_beside_what_the_machine_had_read(both: House) -> No
     assert moved.payload["answer"]["decisions"][0]["value"] == "Delaware"
 
 
-def test_a_correction_that_says_the_same_counts_as_right(house: House) -> None:
-    it = house.in_review(drive=False)
-    house.review(it, "correct", correct("agreement_date", "5 March 2024"))
-    assert (labels(house, it)["agreement_date"], house.look(it)["fields"]["agreement_date"]["normalised"]) == (
+def test_a_correction_that_says_the_same_counts_as_right(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
+    contracts.review(it, "correct", correct("agreement_date", "5 March 2024"))
+    assert (labels(contracts, it)["agreement_date"], contracts.look(it)["fields"]["agreement_date"]["normalised"]) == (
         1,
         "2024-03-05",
     )
 
 
-def test_parties_are_corrected_as_a_list(house: House) -> None:
-    it = house.in_review(drive=False)
-    told = house.review(it, "correct", correct("parties", ["Nordwind Tools, Inc.", "Harbour Retail LLC"]))
+def test_parties_are_corrected_as_a_list(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
+    told = contracts.review(it, "correct", correct("parties", ["Nordwind Tools, Inc.", "Harbour Retail LLC"]))
     parties = told.json()["data"]["fields"]["parties"]
     assert parties["normalised"] == ["harbourretail", "nordwindtools"]
 
 
 @pytest.mark.parametrize("action", ["clear", "absent"])
-def test_what_is_cleared_or_absent_has_no_value_and_no_evidence(house: House, action: str) -> None:
-    it = house.in_review(drive=False)
-    told = house.review(it, "correct", {"field": "renewal_term", "action": action}).json()["data"]
+def test_what_is_cleared_or_absent_has_no_value_and_no_evidence(contracts: Contracts, action: str) -> None:
+    it = contracts.in_review(drive=False)
+    told = contracts.review(it, "correct", {"field": "renewal_term", "action": action}).json()["data"]
     field = told["fields"]["renewal_term"]
     assert [field[name] for name in ("value", "normalised", "quote", "page", "boxes")] == [None, None, None, None, []]
     assert (field["machine"]["normalised"], field["human"]["action"]) == ("P1Y", action)
-    assert labels(house, it)["renewal_term"] == 0
+    assert labels(contracts, it)["renewal_term"] == 0
 
 
-def test_a_required_field_that_is_absent_is_no_problem_any_more(house: House) -> None:
-    made = house.upload(word(BARE), query="?wait=0")
+def test_a_required_field_that_is_absent_is_no_problem_any_more(contracts: Contracts) -> None:
+    made = contracts.upload(word(BARE), query="?wait=0")
     it = UUID(made.json()["data"]["workflowId"])
-    house.hand.settle()
-    assert any("Governing law" in problem for problem in house.look(it)["problems"])
+    contracts.hand.settle()
+    assert any("Governing law" in problem for problem in contracts.look(it)["problems"])
     law, day = ({"field": name, "action": "absent"} for name in ("governing_law", "agreement_date"))
-    told = house.review(it, "correct", law, day).json()["data"]
+    told = contracts.review(it, "correct", law, day).json()["data"]
     assert not any("Governing law" in problem for problem in told["problems"])
 
 
 @pytest.mark.parametrize("action", ["approve", "correct"])
-def test_a_required_field_without_a_value_needs_a_word(both: House, action: str) -> None:
+def test_a_required_field_without_a_value_needs_a_word(both: Contracts, action: str) -> None:
     made = both.upload(word(BARE), query="?wait=0")
     it = UUID(made.json()["data"]["workflowId"])
     both.hand.settle()
@@ -112,9 +112,9 @@ def test_a_required_field_without_a_value_needs_a_word(both: House, action: str)
     assert (both.state(it), labels(both, it)) == ("review_required", {})
 
 
-def test_what_was_accepted_by_approving_the_whole_is_told_from_a_word_on_the_field(house: House) -> None:
-    it = house.in_review(drive=False)
-    fields = house.review(it, "approve", {"field": "parties", "action": "accept"}).json()["data"]["fields"]
+def test_what_was_accepted_by_approving_the_whole_is_told_from_a_word_on_the_field(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
+    fields = contracts.review(it, "approve", {"field": "parties", "action": "accept"}).json()["data"]["fields"]
     for name, implied in (("parties", None), ("agreement_date", True), ("governing_law", True)):
         human = fields[name]["human"]
         assert (human["action"], human["by"], human.get("implied")) == ("accept", "user:reviewer/t", implied)
@@ -122,9 +122,11 @@ def test_what_was_accepted_by_approving_the_whole_is_told_from_a_word_on_the_fie
     assert "human" not in fields["renewal_term"]
 
 
-def test_the_reader_is_not_asked_while_the_decision_is_written(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    it = house.in_review(drive=False)
-    box = house.look(it)["fields"]["governing_law"]["boxes"][-1]
+def test_the_reader_is_not_asked_while_the_decision_is_written(
+    contracts: Contracts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    it = contracts.in_review(drive=False)
+    box = contracts.look(it)["fields"]["governing_law"]["boxes"][-1]
     asked: list[str] = []
     real = stored.reader()
 
@@ -135,40 +137,40 @@ def test_the_reader_is_not_asked_while_the_decision_is_written(house: House, mon
 
     monkeypatch.setattr(stored, "reader", Watched)
     writers: set[str] = set()
-    house.engine.write(lambda unit: writers.add(threading.current_thread().name), name="who")
+    contracts.engine.write(lambda unit: writers.add(threading.current_thread().name), name="who")
     seen = {"page": 2, "box": box}
-    assert house.review(it, "correct", correct("governing_law", "New York", evidence=seen)).status_code == 200
+    assert contracts.review(it, "correct", correct("governing_law", "New York", evidence=seen)).status_code == 200
     assert len(asked) >= 2
     assert writers.isdisjoint(asked)
 
 
-def test_the_general_review_endpoint_takes_characters_and_no_rectangles(house: House) -> None:
-    it = house.in_review(drive=False)
-    task = house.look(it)["reviewTaskId"]
+def test_the_general_review_endpoint_takes_characters_and_no_rectangles(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
+    task = contracts.look(it)["reviewTaskId"]
     law = correct("governing_law", "New York", evidence={"page": 2, "box": [72, 90, 300, 200]})
     body = {"decision": "correct", "answer": {"decisions": [law]}}
-    refused = house.api.post(f"/api/reviews/{task}/decide", body, "reviewer")
+    refused = contracts.api.post(f"/api/reviews/{task}/decide", body, "reviewer")
     assert refused.status_code == 422
     assert "give start and end" in refused.text
     law["evidence"] = {"page": 2, "start": 0, "end": 13}
-    assert house.api.post(f"/api/reviews/{task}/decide", body, "reviewer").status_code == 200
-    field = house.look(it)["fields"]["governing_law"]
+    assert contracts.api.post(f"/api/reviews/{task}/decide", body, "reviewer").status_code == 200
+    field = contracts.look(it)["fields"]["governing_law"]
     assert (field["quote"], field["boxes"]) == ("4. Assignment", [])
 
 
-def test_what_was_read_is_validated_again_after_a_correction(house: House) -> None:
-    it = house.in_review(drive=False)
-    told = house.review(it, "correct", correct("expiration_date", "March 5, 2020")).json()["data"]
+def test_what_was_read_is_validated_again_after_a_correction(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
+    told = contracts.review(it, "correct", correct("expiration_date", "March 5, 2020")).json()["data"]
     assert told["state"] == "validated"
     assert any("2020-03-05" in problem for problem in told["problems"]), "it ends before it begins; a person said so"
 
 
-def test_evidence_is_given_as_characters_of_a_page(house: House) -> None:
-    it = house.in_review(drive=False)
-    text = house.api.get(f"/workflows/{it}/pages/1/text").json()["data"]["text"]
+def test_evidence_is_given_as_characters_of_a_page(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
+    text = contracts.api.get(f"/workflows/{it}/pages/1/text").json()["data"]["text"]
     start = text.index("Delaware")
     seen = {"page": 1, "start": start, "end": start + len("Delaware")}
-    told = house.review(it, "correct", correct("governing_law", "Delaware", evidence=seen)).json()["data"]
+    told = contracts.review(it, "correct", correct("governing_law", "Delaware", evidence=seen)).json()["data"]
     law = told["fields"]["governing_law"]
     assert (law["quote"], law["page"], law["start"]) == ("Delaware", 1, start)
     assert law["machine"]["page"] == 2
@@ -177,11 +179,11 @@ def test_evidence_is_given_as_characters_of_a_page(house: House) -> None:
     assert 110 < top < bottom < 150
 
 
-def test_evidence_is_given_as_a_rectangle_that_was_dragged(house: House) -> None:
-    it = house.in_review(drive=False)
-    box = house.look(it)["fields"]["governing_law"]["boxes"][-1]
+def test_evidence_is_given_as_a_rectangle_that_was_dragged(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
+    box = contracts.look(it)["fields"]["governing_law"]["boxes"][-1]
     wider = [box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1]
-    told = house.review(it, "correct", correct("governing_law", "New York", evidence={"page": 2, "box": wider}))
+    told = contracts.review(it, "correct", correct("governing_law", "New York", evidence={"page": 2, "box": wider}))
     law = told.json()["data"]["fields"]["governing_law"]
     assert "New York" in law["quote"]
     assert law["page"] == 2
@@ -203,17 +205,17 @@ def test_evidence_is_given_as_a_rectangle_that_was_dragged(house: House) -> None
     ],
     ids=["date", "nothing", "blank", "field", "accept", "twice", "page", "span", "box", "action"],
 )
-def test_a_wrong_word_on_a_field_changes_nothing(house: House, fields: list[Any], said: str) -> None:
-    it = house.in_review(drive=False)
-    before = house.look(it)
-    refused = house.review(it, "correct", *fields)
+def test_a_wrong_word_on_a_field_changes_nothing(contracts: Contracts, fields: list[Any], said: str) -> None:
+    it = contracts.in_review(drive=False)
+    before = contracts.look(it)
+    refused = contracts.review(it, "correct", *fields)
     assert (refused.status_code, refused.json()["error"]["retryable"]) == (422, False), refused.text
     assert said in refused.json()["error"]["message"]
-    assert house.look(it) == before
-    assert labels(house, it) == {}
+    assert contracts.look(it) == before
+    assert labels(contracts, it) == {}
 
 
-def test_a_rejected_contract_keeps_why_and_learns_only_what_was_said(both: House) -> None:
+def test_a_rejected_contract_keeps_why_and_learns_only_what_was_said(both: Contracts) -> None:
     it = both.in_review()
     told = both.review(it, "reject", {"field": "parties", "action": "clear"}, notes="not ours").json()["data"]
     assert (told["state"], told["rejectReason"], told["notes"]) == ("rejected", "rejected_in_review", "not ours")
@@ -222,29 +224,29 @@ def test_a_rejected_contract_keeps_why_and_learns_only_what_was_said(both: House
 
 
 @pytest.mark.parametrize("action", ["timeout", "time_out", "", "APPROVE"])
-def test_no_client_can_time_a_review_out(house: House, action: str) -> None:
-    it = house.in_review()
-    refused = house.review(it, action)
+def test_no_client_can_time_a_review_out(contracts: Contracts, action: str) -> None:
+    it = contracts.in_review()
+    refused = contracts.review(it, action)
     assert (refused.status_code, "none of approve, correct, reject" in refused.text) == (422, True)
-    assert house.api.post(f"/api/instances/{it}/events", {"event": "time_out"}).status_code == 403
-    assert house.state(it) == "review_required"
+    assert contracts.api.post(f"/api/instances/{it}/events", {"event": "time_out"}).status_code == 403
+    assert contracts.state(it) == "review_required"
 
 
-def test_to_correct_nothing_is_refused(house: House) -> None:
-    it = house.in_review()
-    assert house.review(it, "correct").status_code == 422
+def test_to_correct_nothing_is_refused(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    assert contracts.review(it, "correct").status_code == 422
 
 
-def test_a_decision_on_what_was_seen_before_is_refused(house: House) -> None:
-    it = house.in_review()
-    seq = house.look(it)["seq"]
-    refused = house.review(it, "approve", expected_seq=seq - 1)
+def test_a_decision_on_what_was_seen_before_is_refused(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    seq = contracts.look(it)["seq"]
+    refused = contracts.review(it, "approve", expected_seq=seq - 1)
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "OUT_OF_DATE")
     assert refused.json()["error"]["details"]["found_seq"] == seq
-    assert house.review(it, "approve", expected_seq=seq).status_code == 200
+    assert contracts.review(it, "approve", expected_seq=seq).status_code == 200
 
 
-def test_a_second_decision_is_refused(both: House) -> None:
+def test_a_second_decision_is_refused(both: Contracts) -> None:
     it = both.in_review()
     assert both.review(it, "approve").status_code == 200
     for again in ("approve", "reject"):
@@ -252,7 +254,7 @@ def test_a_second_decision_is_refused(both: House) -> None:
         assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ALREADY_DECIDED")
 
 
-def test_of_two_reviewers_at_once_exactly_one_wins(both: House) -> None:
+def test_of_two_reviewers_at_once_exactly_one_wins(both: Contracts) -> None:
     it = both.in_review(drive=False)
     with ThreadPoolExecutor(2) as pool:
         calls = [
@@ -266,20 +268,20 @@ def test_of_two_reviewers_at_once_exactly_one_wins(both: House) -> None:
     assert both.path(it).count("validated") == 1
 
 
-def test_one_that_somebody_else_is_at_is_held(house: House) -> None:
-    it = house.in_review()
-    task = house.look(it)["reviewTaskId"]
-    assert house.api.post(f"/api/reviews/{task}/claim", {}, "member").status_code == 200
-    refused = house.review(it, "approve")
+def test_one_that_somebody_else_is_at_is_held(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    task = contracts.look(it)["reviewTaskId"]
+    assert contracts.api.post(f"/api/reviews/{task}/claim", {}, "member").status_code == 200
+    refused = contracts.review(it, "approve")
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "REVIEW_HELD")
 
 
 @pytest.mark.parametrize(("who", "status"), [("viewer", 403), ("agent", 403), ("north-owner", 404), ("reviewer", 200)])
-def test_who_may_decide(house: House, who: str, status: int) -> None:
-    assert house.review(house.in_review(), "approve", who=who).status_code == status
+def test_who_may_decide(contracts: Contracts, who: str, status: int) -> None:
+    assert contracts.review(contracts.in_review(), "approve", who=who).status_code == status
 
 
-def test_after_24_hours_it_times_out_with_reminders_at_12_and_22(both: House) -> None:
+def test_after_24_hours_it_times_out_with_reminders_at_12_and_22(both: Contracts) -> None:
     it = both.in_review()
     both.wait(hours=23, minutes=59)
     assert both.state(it) == "review_required"
@@ -293,34 +295,34 @@ def test_after_24_hours_it_times_out_with_reminders_at_12_and_22(both: House) ->
     assert both.review(it, "approve").status_code == 409
 
 
-def test_the_general_review_endpoint_does_the_same(house: House) -> None:
-    it = house.in_review(drive=False)
+def test_the_general_review_endpoint_does_the_same(contracts: Contracts) -> None:
+    it = contracts.in_review(drive=False)
     body = {
         "decision": "correct",
         "answer": {"decisions": [correct("governing_law", "Delaware")], "review_note": "seen on page 1"},
     }
-    made = house.api.post(f"/api/reviews/{house.look(it)['reviewTaskId']}/decide", body, "reviewer")
+    made = contracts.api.post(f"/api/reviews/{contracts.look(it)['reviewTaskId']}/decide", body, "reviewer")
     assert made.status_code == 200, made.text
-    assert house.look(it)["fields"]["governing_law"]["machine"]["value"] == "New York"
+    assert contracts.look(it)["fields"]["governing_law"]["machine"]["value"] == "New York"
 
 
 # -- what is learnt
 
 
-def decide_ten(house: House, start: int = 0) -> None:
+def decide_ten(contracts: Contracts, start: int = 0) -> None:
     for number in range(start, start + 4):  # each decides on three required fields
         pages = (*DOUBTFUL, (f"Schedule {number}",))
-        it = house.taken(pages, drive=False)
-        house.done(it, "extract")
-        assert house.review(it, "correct", correct("governing_law", "Texas")).status_code == 200
+        it = contracts.taken(pages, drive=False)
+        contracts.done(it, "extract")
+        assert contracts.review(it, "correct", correct("governing_law", "Texas")).status_code == 200
 
 
-def versions(house: House) -> list[str]:
+def versions(contracts: Contracts) -> list[str]:
     query = sa.select(C.c.version).where(C.c.vertical == "commercial").order_by(C.c.at)
-    return list(house.engine.read(lambda conn: conn.execute(query).scalars().all()))
+    return list(contracts.engine.read(lambda conn: conn.execute(query).scalars().all()))
 
 
-def test_the_counts_are_made_anew_from_what_reviewers_decided(both: House) -> None:
+def test_the_counts_are_made_anew_from_what_reviewers_decided(both: Contracts) -> None:
     assert calibration_store.recount(both.engine) is False
     assert versions(both) == []
     decide_ten(both)
@@ -342,7 +344,7 @@ def test_the_counts_are_made_anew_from_what_reviewers_decided(both: House) -> No
     assert len(versions(both)) == 2, "nothing was decided since"
 
 
-def test_two_processes_that_count_at_once_make_one_version(both: House) -> None:
+def test_two_processes_that_count_at_once_make_one_version(both: Contracts) -> None:
     decide_ten(both)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: calibration_store.recount(both.engine), range(2)))

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from interlock.config import Settings
-from tests.support.contracts import CLEAR, DOUBTFUL, House, served
+from tests.support.contracts import CLEAR, DOUBTFUL, Contracts, served
 from tests.support.files import pdf
 
 TYPES = {"rawscript", "script", "flow", "forloopflow", "whileloopflow", "branchone", "branchall", "identity", "aiagent"}
@@ -51,15 +51,15 @@ def every(modules: list[Any]) -> Iterator[Any]:
         yield from every(one["value"].get("default", []))
 
 
-def the_flow(house: House) -> dict[str, Any]:
-    answer = house.api.get("/flows/process-contract.yaml", "viewer")
+def the_flow(contracts: Contracts) -> dict[str, Any]:
+    answer = contracts.api.get("/flows/process-contract.yaml", "viewer")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/yaml")
     found: dict[str, Any] = yaml.safe_load(answer.text)
     return found
 
 
-def test_the_flow_has_the_shape_that_windmill_takes(house: House) -> None:
-    flow = the_flow(house)
+def test_the_flow_has_the_shape_that_windmill_takes(contracts: Contracts) -> None:
+    flow = the_flow(contracts)
     assert set(flow) == {"summary", "description", "value", "schema"}
     found = list(every(flow["value"]["modules"]))
     ids = [one["id"] for one in found]
@@ -74,11 +74,11 @@ def test_the_flow_has_the_shape_that_windmill_takes(house: House) -> None:
             for given in one["value"]["input_transforms"].values():
                 assert set(given) == {"type", "expr"}
     assert set(flow["schema"]["required"]) <= set(flow["schema"]["properties"])
-    assert "&id" not in house.api.get("/flows/process-contract.yaml").text, "no references"
+    assert "&id" not in contracts.api.get("/flows/process-contract.yaml").text, "no references"
 
 
-def test_the_person_is_asked_where_one_is_needed_and_time_runs_out_into_the_next_step(house: House) -> None:
-    modules = {one["id"]: one for one in every(the_flow(house)["value"]["modules"])}
+def test_the_person_is_asked_where_one_is_needed_and_time_runs_out_into_the_next_step(contracts: Contracts) -> None:
+    modules = {one["id"]: one for one in every(the_flow(contracts)["value"]["modules"])}
     (branch,) = modules["route"]["value"]["branches"]
     assert branch["expr"] == "results.extract.needsReview === true"
     suspend = modules["approval"]["suspend"]
@@ -93,12 +93,12 @@ def test_the_person_is_asked_where_one_is_needed_and_time_runs_out_into_the_next
     assert sorted(actions) == ["approve", "correct", "reject"]
 
 
-def test_the_address_is_the_one_that_others_reach(house: House) -> None:
-    assert the_flow(house)["schema"]["properties"]["base"]["default"] == "http://127.0.0.1:8420"
-    house.api.service.settings = Settings(http={"url": "https://contracts.example.org"})
-    assert the_flow(house)["schema"]["properties"]["base"]["default"] == "https://contracts.example.org"
-    it = house.in_review()
-    link = house.api.get(f"/workflows/{it}/resume-link").json()["data"]["url"]
+def test_the_address_is_the_one_that_others_reach(contracts: Contracts) -> None:
+    assert the_flow(contracts)["schema"]["properties"]["base"]["default"] == "http://127.0.0.1:8420"
+    contracts.api.service.settings = Settings(http={"url": "https://contracts.example.org"})
+    assert the_flow(contracts)["schema"]["properties"]["base"]["default"] == "https://contracts.example.org"
+    it = contracts.in_review()
+    link = contracts.api.get(f"/workflows/{it}/resume-link").json()["data"]["url"]
     assert link.startswith(f"https://contracts.example.org/workflows/{it}/resume?")
 
 
@@ -108,9 +108,9 @@ def test_the_address_is_the_one_that_others_reach(house: House) -> None:
 class Windmill:
     """Runs the scripts of the flow against a real server."""
 
-    def __init__(self, house: House, base: str) -> None:
-        self.modules = {one["id"]: one for one in every(the_flow(house)["value"]["modules"])}
-        self.base, self.token = base, house.api.tokens["member"]
+    def __init__(self, contracts: Contracts, base: str) -> None:
+        self.modules = {one["id"]: one for one in every(the_flow(contracts)["value"]["modules"])}
+        self.base, self.token = base, contracts.api.tokens["member"]
 
     def run(self, id: str, path: str, **inputs: Any) -> Any:
         scope: dict[str, Any] = {}
@@ -119,12 +119,12 @@ class Windmill:
 
 
 @pytest.fixture
-def windmill(house: House, monkeypatch: pytest.MonkeyPatch) -> Iterator[Windmill]:
+def windmill(contracts: Contracts, monkeypatch: pytest.MonkeyPatch) -> Iterator[Windmill]:
     wmill = ModuleType("wmill")
     wmill.get_resume_urls = lambda who: {"resume": f"https://windmill/resume/{who}"}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "wmill", wmill)
-    with served(house) as base, house.hand.working():
-        yield Windmill(house, base)
+    with served(contracts) as base, contracts.hand.working():
+        yield Windmill(contracts, base)
 
 
 def sent(pages: Any) -> dict[str, Any]:
@@ -159,10 +159,10 @@ def test_the_flow_tells_the_service_what_was_decided(windmill: Windmill, resume:
     assert windmill.run("look", f"/workflows/{it}", method="GET")["state"] == state
 
 
-def test_what_the_service_decided_meanwhile_stands(windmill: Windmill, house: House) -> None:
+def test_what_the_service_decided_meanwhile_stands(windmill: Windmill, contracts: Contracts) -> None:
     it = windmill.run("ingest", "/workflows/ingest", body=sent(DOUBTFUL))["workflowId"]
     windmill.run("extract", f"/workflows/{it}/extract")
-    assert house.review(it, "approve").status_code == 200
+    assert contracts.review(it, "approve").status_code == 200
     assert windmill.run("review", f"/workflows/{it}/review", resume={"action": "reject"}) == {"told": False}
     assert windmill.run("compare", f"/workflows/{it}/compare")["state"] == "completed"
 
@@ -176,12 +176,12 @@ def test_an_error_says_whether_windmill_should_try_again(windmill: Windmill) -> 
 # -- the signed link
 
 
-def link_of(house: House, it: Any, who: str = "reviewer") -> str:
-    url = urlsplit(house.api.get(f"/workflows/{it}/resume-link", who).json()["data"]["url"])
+def link_of(contracts: Contracts, it: Any, who: str = "reviewer") -> str:
+    url = urlsplit(contracts.api.get(f"/workflows/{it}/resume-link", who).json()["data"]["url"])
     return f"{url.path}?{url.query}"
 
 
-def test_the_link_decides_without_a_login_and_once(both: House) -> None:
+def test_the_link_decides_without_a_login_and_once(both: Contracts) -> None:
     it = both.in_review()
     link = link_of(both, it)
     assert link == link_of(both, it), "the same key"
@@ -195,13 +195,13 @@ def test_the_link_decides_without_a_login_and_once(both: House) -> None:
 
 
 @pytest.mark.parametrize("part", ["review", "by", "via", "until", "signature", "path"])
-def test_a_link_that_was_changed_opens_nothing(house: House, part: str) -> None:
-    it = house.in_review()
-    link = urlsplit(link_of(house, it))
+def test_a_link_that_was_changed_opens_nothing(contracts: Contracts, part: str) -> None:
+    it = contracts.in_review()
+    link = urlsplit(link_of(contracts, it))
     query = {name: values[0] for name, values in parse_qs(link.query).items()}
     path = link.path
     if part == "path":
-        path = f"/workflows/{house.taken(CLEAR)}/resume"
+        path = f"/workflows/{contracts.taken(CLEAR)}/resume"
     else:
         changed = {
             "review": str(it),
@@ -211,36 +211,36 @@ def test_a_link_that_was_changed_opens_nothing(house: House, part: str) -> None:
             "signature": "Ünsinn",
         }
         query[part] = changed[part]
-    refused = house.api.call(None, "POST", path, {"action": "approve"}, params=query)
+    refused = contracts.api.call(None, "POST", path, {"action": "approve"}, params=query)
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "NOT_ALLOWED")
-    assert house.state(it) == "review_required"
+    assert contracts.state(it) == "review_required"
 
 
-def test_a_link_is_good_until_the_review_is_over(house: House) -> None:
-    link = link_of(house, house.in_review())
-    house.api.clock.advance(timedelta(hours=24))  # nobody looked at the clock yet
-    refused = house.api.post(link, {"action": "approve"}, None)
+def test_a_link_is_good_until_the_review_is_over(contracts: Contracts) -> None:
+    link = link_of(contracts, contracts.in_review())
+    contracts.api.clock.advance(timedelta(hours=24))  # nobody looked at the clock yet
+    refused = contracts.api.post(link, {"action": "approve"}, None)
     assert (refused.status_code, "time of this link is over" in refused.text) == (403, True)
 
 
-def test_a_link_is_no_better_than_whoever_made_it(house: House) -> None:
-    it = house.in_review()
-    link = link_of(house, it)
-    person = next(one for one in house.api.people.everyone() if one.name == "reviewer")
-    assert house.api.post(f"/api/users/{person.id}/disable").status_code == 200
-    refused = house.api.post(link, {"action": "approve"}, None)
-    assert (refused.status_code, house.state(it)) == (403, "review_required")
+def test_a_link_is_no_better_than_whoever_made_it(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    link = link_of(contracts, it)
+    person = next(one for one in contracts.api.people.everyone() if one.name == "reviewer")
+    assert contracts.api.post(f"/api/users/{person.id}/disable").status_code == 200
+    refused = contracts.api.post(link, {"action": "approve"}, None)
+    assert (refused.status_code, contracts.state(it)) == (403, "review_required")
 
 
-def test_no_link_is_made_where_nothing_is_to_be_decided(house: House) -> None:
-    assert house.api.get(f"/workflows/{house.taken(CLEAR)}/resume-link").status_code == 409
-    assert house.api.get(f"/workflows/{house.in_review()}/resume-link", "viewer").status_code == 403
+def test_no_link_is_made_where_nothing_is_to_be_decided(contracts: Contracts) -> None:
+    assert contracts.api.get(f"/workflows/{contracts.taken(CLEAR)}/resume-link").status_code == 409
+    assert contracts.api.get(f"/workflows/{contracts.in_review()}/resume-link", "viewer").status_code == 403
 
 
 @pytest.mark.parametrize(
     "body", [{"action": "timeout"}, {"action": "correct"}, {}], ids=["timeout", "nothing", "empty"]
 )
-def test_a_wrong_decision_by_link_is_refused(house: House, body: Any) -> None:
-    it = house.in_review()
-    assert house.api.post(link_of(house, it), body, None).status_code == 422
-    assert house.state(it) == "review_required"
+def test_a_wrong_decision_by_link_is_refused(contracts: Contracts, body: Any) -> None:
+    it = contracts.in_review()
+    assert contracts.api.post(link_of(contracts, it), body, None).status_code == 422
+    assert contracts.state(it) == "review_required"

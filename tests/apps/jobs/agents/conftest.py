@@ -1,4 +1,4 @@
-"""A town a test, and an agent of each kind in it."""
+"""A service with the claims application for each test, and an agent of each kind."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from interlock.store import Store, open_store
-from tests.apps.jobs.agents.town import Kind, Town, agent, job, served
+from tests.apps.jobs.agents.claims_service import ClaimsService, Kind, agent, job, served
 
 
 @pytest.fixture
-def town(sqlite_url: str) -> Iterator[Town]:
+def service(sqlite_url: str) -> Iterator[ClaimsService]:
     with open_store(sqlite_url, durability="normal") as store, served(store) as made:
         yield made
 
 
 @pytest.fixture
-def both(store: Store) -> Iterator[Town]:
-    """A town on each of the two databases."""
+def both(store: Store) -> Iterator[ClaimsService]:
+    """A service on each of the two databases."""
     with served(store) as made:
         yield made
 
@@ -31,9 +31,9 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 
 @pytest.fixture
-async def kit(kind: Kind, town: Town) -> AsyncIterator[Any]:
+async def kit(kind: Kind, service: ClaimsService) -> AsyncIterator[Any]:
     """An agent of each kind, and a job that waits for it."""
-    made = agent(kind, town)
+    made = agent(kind, service)
     await made.add([job()])
     yield made
     await made.close()

@@ -35,7 +35,7 @@ from interlock.apps.jobs.agents.service_api import (
     claim_request,
 )
 from interlock.machine import InterlockError
-from tests.apps.jobs.agents.town import Kind, Town, agent, job
+from tests.apps.jobs.agents.claims_service import ClaimsService, Kind, agent, job
 
 TOKEN = "il_a_secret_that_nobody_must_see"
 RUN = {
@@ -246,7 +246,7 @@ def test_importing_it_loads_neither_engine_nor_server() -> None:
 # -- against the service
 
 
-async def test_jobs_are_found_page_by_page_and_put_aside(both: Town, kind: Kind) -> None:
+async def test_jobs_are_found_page_by_page_and_put_aside(both: ClaimsService, kind: Kind) -> None:
     kit = agent(kind, both)
     assert await kit.add([job(str(n), tags=["go"] if n % 2 else []) for n in range(7)]) == Added(added=7)
     assert await kit.add([job("3", tags=["go"])]) == Added(unchanged=1)
@@ -268,17 +268,17 @@ async def test_jobs_are_found_page_by_page_and_put_aside(both: Town, kind: Kind)
     await owner.close()
 
 
-async def test_a_token_without_the_scope_is_not_allowed(town: Town, kind: Kind) -> None:
-    for token in (town.new_token("reader", ["read"]), "il_nobody"):
-        kit = agent(kind, town, token)
+async def test_a_token_without_the_scope_is_not_allowed(service: ClaimsService, kind: Kind) -> None:
+    for token in (service.new_token("reader", ["read"]), "il_nobody"):
+        kit = agent(kind, service, token)
         with pytest.raises(NotAllowed, match="scope `claims`"):
             await kit.add([job()])
         await kit.close()
 
 
-async def test_a_service_that_is_not_there_is_unavailable(town: Town, kind: Kind) -> None:
-    kit = agent(kind, town)
-    town.stop()
+async def test_a_service_that_is_not_there_is_unavailable(service: ClaimsService, kind: Kind) -> None:
+    kit = agent(kind, service)
+    service.stop()
     with pytest.raises(Unavailable, match="cannot be reached"):
         await kit.runs_for("1")
     assert len(kit.pauses) == 3

@@ -17,10 +17,10 @@ from interlock.apps.jobs.agents import (
     Unavailable,
     UnknownJob,
 )
-from tests.apps.jobs.agents.town import DEADLINE, Kind, Town, TownPace, agent, eventually, job
+from tests.apps.jobs.agents.claims_service import DEADLINE, ClaimsService, Kind, VirtualPace, agent, eventually, job
 
 
-async def test_a_claim_goes_from_its_start_to_success(both: Town, kind: Kind) -> None:
+async def test_a_claim_goes_from_its_start_to_success(both: ClaimsService, kind: Kind) -> None:
     kit = agent(kind, both)
     await kit.add([job()])
     async with kit.claim("ramp", "1", variant_id="v2", artifacts={"resume_url": "s3://v2.pdf"}) as run:
@@ -40,13 +40,13 @@ async def test_a_claim_goes_from_its_start_to_success(both: Town, kind: Kind) ->
     await kit.close()
 
 
-async def test_a_job_has_one_agent_at_a_time(town: Town, kit: Any, kind: Kind) -> None:
-    other = agent(kind, town, town.new_token("other", ["claims"]))
+async def test_a_job_has_one_agent_at_a_time(service: ClaimsService, kit: Any, kind: Kind) -> None:
+    other = agent(kind, service, service.new_token("other", ["claims"]))
     async with kit.claim("ramp", "1") as run:
         with pytest.raises(AlreadyClaimed, match="take another job"):
             await other.claim("ramp", "1").__aenter__()
         await run.fail("the form was gone")
-    assert (town.run()[2], town.status()) == ("the form was gone", "discovered")
+    assert (service.run()[2], service.status()) == ("the form was gone", "discovered")
     async with other.claim("ramp", "1") as run:
         await run.succeed()
     with pytest.raises(NotClaimable, match="applied"):
@@ -56,28 +56,28 @@ async def test_a_job_has_one_agent_at_a_time(town: Town, kit: Any, kind: Kind) -
     await other.close()
 
 
-async def test_the_lease_is_renewed_every_third_of_it(town: Town, kit: Any) -> None:
+async def test_the_lease_is_renewed_every_third_of_it(service: ClaimsService, kit: Any) -> None:
     async with kit.claim("ramp", "1") as run:
         await eventually(lambda: kit.pauses)
         for _ in range(7):
             waiting = len(kit.pauses)
-            town.advance(101)
-            await eventually(lambda: town.left() == 300)
+            service.advance(101)
+            await eventually(lambda: service.left() == 300)
             await eventually(lambda at=waiting: len(kit.pauses) > at)
         assert set(kit.pauses) == {100.0}
         assert not run.lost
         await run.succeed()
-    assert town.status() == "applied"
+    assert service.status() == "applied"
 
 
-async def test_an_exception_inside_is_reported_and_goes_on(town: Town, kit: Any) -> None:
+async def test_an_exception_inside_is_reported_and_goes_on(service: ClaimsService, kit: Any) -> None:
     with pytest.raises(ValueError, match="no such field"):
         async with kit.claim("ramp", "1"):
             raise ValueError("no such field")
-    assert (town.run()[0::2], town.status()) == (("failed", "ValueError: no such field"), "discovered")
+    assert (service.run()[0::2], service.status()) == (("failed", "ValueError: no such field"), "discovered")
 
 
-async def test_an_exception_after_the_submission_is_left_to_a_person(town: Town, kit: Any) -> None:
+async def test_an_exception_after_the_submission_is_left_to_a_person(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
             await run.submitted()
@@ -85,25 +85,25 @@ async def test_an_exception_after_the_submission_is_left_to_a_person(town: Town,
 
     with pytest.raises(TimeoutError):
         await work()
-    assert town.run() == ("submitted", {"agent_error": "TimeoutError"}, None)
-    town.expire_leases()
-    assert town.status() == "queued"
+    assert service.run() == ("submitted", {"agent_error": "TimeoutError"}, None)
+    service.expire_leases()
+    assert service.status() == "queued"
     assert (await kit.runs_for("1"))[0].requires_verification
 
 
-async def test_a_block_that_is_left_without_a_word(town: Town, kit: Any) -> None:
+async def test_a_block_that_is_left_without_a_word(service: ClaimsService, kit: Any) -> None:
     async with kit.claim("ramp", "1") as run:
         pass
-    assert (town.run()[0::2], town.status()) == (("failed", "the agent ended without a report"), "discovered")
+    assert (service.run()[0::2], service.status()) == (("failed", "the agent ended without a report"), "discovered")
     async with kit.claim("ramp", "1") as run:
         await run.submitted()
-    assert (town.run(), town.status()) == (("submitted", {}, None), "queued")
+    assert (service.run(), service.status()) == (("submitted", {}, None), "queued")
 
 
-async def test_who_lost_the_lease_is_told_at_the_next_word_and_at_the_end(town: Town, kit: Any) -> None:
+async def test_who_lost_the_lease_is_told_at_the_next_word_and_at_the_end(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
-            town.steal()
+            service.steal()
             assert not run.lost
             with pytest.raises(LeaseLost):
                 await run.check()
@@ -113,46 +113,46 @@ async def test_who_lost_the_lease_is_told_at_the_next_word_and_at_the_end(town: 
 
     with pytest.raises(LeaseLost, match="send nothing"):
         await work()
-    assert (town.run()[0], town.status()) == ("lost", "discovered")
+    assert (service.run()[0], service.status()) == ("lost", "discovered")
 
 
-async def test_the_renewal_notices_the_loss_by_itself(town: Town, kit: Any) -> None:
+async def test_the_renewal_notices_the_loss_by_itself(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
             await eventually(lambda: kit.pauses)
-            town.steal()
-            town.advance(100)
+            service.steal()
+            service.advance(100)
             await eventually(lambda: run.lost)
 
     with pytest.raises(LeaseLost):
         await work()
-    assert town.status() == "discovered"
+    assert service.status() == "discovered"
 
 
-async def test_a_failure_after_the_loss_is_the_agents_own_with_a_note(town: Town, kit: Any) -> None:
+async def test_a_failure_after_the_loss_is_the_agents_own_with_a_note(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
             await eventually(lambda: kit.pauses)
-            town.steal()
-            town.advance(100)
+            service.steal()
+            service.advance(100)
             await eventually(lambda: run.lost)
             raise ValueError("mine")
 
     with pytest.raises(ValueError, match="mine") as caught:
         await work()
     assert "its lease was lost" in caught.value.__notes__[0]
-    assert town.run()[0] == "lost"
+    assert service.run()[0] == "lost"
 
 
-async def test_who_cannot_renew_in_time_counts_as_lost_without_being_told(town: Town, kit: Any) -> None:
+async def test_who_cannot_renew_in_time_counts_as_lost_without_being_told(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
             await eventually(lambda: kit.pauses)
-            town.stop()
-            town.advance(299)
+            service.stop()
+            service.advance(299)
             await eventually(lambda: 10.0 in kit.pauses)
             assert not run.lost
-            town.advance(1)
+            service.advance(1)
             assert run.lost
             with pytest.raises(LeaseLost):
                 await run.submitted()
@@ -161,29 +161,29 @@ async def test_who_cannot_renew_in_time_counts_as_lost_without_being_told(town: 
         await work()
 
 
-async def test_the_service_goes_away_in_the_middle(town: Town, kit: Any) -> None:
+async def test_the_service_goes_away_in_the_middle(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
-            town.stop()
+            service.stop()
             await run.patch({"notes": "x"})
 
     with pytest.raises(Unavailable, match="cannot be reached") as caught:
         await work()
     assert "could not be reported" in caught.value.__notes__[0]
     assert [pause for pause in kit.pauses if pause < 10]
-    assert town.run()[0] == "pending"
+    assert service.run()[0] == "pending"
 
 
-async def test_what_was_said_and_not_heard_is_never_turned_into_a_failure(town: Town, kit: Any) -> None:
+async def test_what_was_said_and_not_heard_is_never_turned_into_a_failure(service: ClaimsService, kit: Any) -> None:
     """A success whose words are refused was still a submission."""
     with pytest.raises(BadRequest, match="answers") as caught:
         async with kit.claim("ramp", "1") as run:
             await run.succeed({"answers": "five"})
     assert caught.value.fields == ("artifacts.answers",)
-    assert (town.run()[0], town.status()) == ("submitted", "queued")
+    assert (service.run()[0], service.status()) == ("submitted", "queued")
 
 
-async def test_a_success_that_was_not_heard_is_said_again_at_the_end(town: Town, kit: Any) -> None:
+async def test_a_success_that_was_not_heard_is_said_again_at_the_end(service: ClaimsService, kit: Any) -> None:
     failing = {"on": False}
     _break(kit, failing)
     async with kit.claim("ramp", "1") as run:
@@ -191,57 +191,57 @@ async def test_a_success_that_was_not_heard_is_said_again_at_the_end(town: Town,
         with pytest.raises(Unavailable, match="503"):
             await run.succeed({"notes": "out"})
         failing["on"] = False
-    assert town.run() == ("success", {"notes": "out"}, None)
+    assert service.run() == ("success", {"notes": "out"}, None)
 
 
-async def test_nothing_is_said_of_a_run_that_is_over(town: Town, kit: Any) -> None:
+async def test_nothing_is_said_of_a_run_that_is_over(service: ClaimsService, kit: Any) -> None:
     async with kit.claim("ramp", "1") as run:
         await run.succeed()
         for word in (run.check(), run.patch({"notes": "x"}), run.fail("no")):
             with pytest.raises(RunOver, match="success"):
                 await word
-    assert town.run() == ("success", {}, None)
+    assert service.run() == ("success", {}, None)
 
 
-async def test_the_same_run_id_goes_on_with_the_same_claim_and_a_fresh_lease(town: Town, kit: Any) -> None:
+async def test_the_same_run_id_goes_on_with_the_same_claim_and_a_fresh_lease(service: ClaimsService, kit: Any) -> None:
     first = kit.claim("ramp", "1", "mine")
     await first.__aenter__()
-    town.advance(50)
+    service.advance(50)
     async with kit.claim("ramp", "1", "mine") as run:
-        assert town.left() == 300
+        assert service.left() == 300
         await run.succeed()
     assert [one.run_id for one in await kit.runs_for("1")] == ["mine"]
     with pytest.raises(LeaseLost):
         await first.__aexit__(None, None, None)
 
 
-async def test_an_agent_that_says_nothing_for_long_is_not_renewed(town: Town, kit: Any) -> None:
+async def test_an_agent_that_says_nothing_for_long_is_not_renewed(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1", idle=150) as run:
             await eventually(lambda: kit.pauses)
-            town.advance(100)
-            await eventually(lambda: town.left() == 300 and len(kit.pauses) == 2)
-            town.advance(100)
+            service.advance(100)
+            await eventually(lambda: service.left() == 300 and len(kit.pauses) == 2)
+            service.advance(100)
             await eventually(lambda: 10.0 in kit.pauses)
-            assert town.left() == 200
-            town.expire_leases()
+            assert service.left() == 200
+            service.expire_leases()
             assert run.lost
 
     with pytest.raises(LeaseLost):
         await work()
-    assert town.status() == "discovered"
+    assert service.status() == "discovered"
 
 
-def test_a_keyboard_interrupt_is_reported_too(town: Town) -> None:
-    with Client(town.url, town.token, pace=TownPace(town)) as client:
+def test_a_keyboard_interrupt_is_reported_too(service: ClaimsService) -> None:
+    with Client(service.url, service.token, pace=VirtualPace(service)) as client:
         client.add([job()])
         with pytest.raises(KeyboardInterrupt), client.claim("ramp", "1"):
             raise KeyboardInterrupt
-        assert town.run()[0::2] == ("failed", "KeyboardInterrupt")
+        assert service.run()[0::2] == ("failed", "KeyboardInterrupt")
 
 
-async def test_a_cancelled_task_is_reported_too(town: Town) -> None:
-    kit, inside = agent("asyncio", town), asyncio.Event()
+async def test_a_cancelled_task_is_reported_too(service: ClaimsService) -> None:
+    kit, inside = agent("asyncio", service), asyncio.Event()
     await kit.add([job()])
 
     async def work() -> None:
@@ -254,12 +254,12 @@ async def test_a_cancelled_task_is_reported_too(town: Town) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert town.run()[0::2] == ("failed", "CancelledError")
+    assert service.run()[0::2] == ("failed", "CancelledError")
     await kit.close()
 
 
-async def test_whoever_cancels_twice_does_not_wait_and_it_is_reported_nevertheless(town: Town) -> None:
-    kit, inside = agent("asyncio", town), asyncio.Event()
+async def test_whoever_cancels_twice_does_not_wait_and_it_is_reported_nevertheless(service: ClaimsService) -> None:
+    kit, inside = agent("asyncio", service), asyncio.Event()
     await kit.add([job()])
 
     async def work() -> None:
@@ -275,7 +275,7 @@ async def test_whoever_cancels_twice_does_not_wait_and_it_is_reported_neverthele
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await eventually(lambda: town.status() == "discovered")
+    await eventually(lambda: service.status() == "discovered")
     await eventually(lambda: len(asyncio.all_tasks()) == 1)
     await kit.close()
 

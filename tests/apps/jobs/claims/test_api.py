@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 JOBS = "/api/crawler/jobs"
 
 
-class Crawled:
+class ClaimsApi:
     """The API with the claims application, and short names for what agents do."""
 
     def __init__(self, api: Api) -> None:
@@ -58,67 +58,67 @@ class Crawled:
 
 
 @pytest.fixture
-def town(store: Store) -> Iterator[Crawled]:
+def claims(store: Store) -> Iterator[ClaimsApi]:
     with open_api(store, applications=[registry]) as api:
-        yield Crawled(api)
+        yield ClaimsApi(api)
 
 
 @pytest.fixture(params=["direct", "traced"])
-def quick(sqlite_url: str, request: pytest.FixtureRequest) -> Iterator[Crawled]:
+def quick(sqlite_url: str, request: pytest.FixtureRequest) -> Iterator[ClaimsApi]:
     """Each way that a request takes: past the framework's routes, and, where spans are collected, through them."""
     traced = request.param == "traced"
     tracer = tracing.start("http://unused", exporter=InMemorySpanExporter()) if traced else None
     with open_store(sqlite_url, durability="normal") as store:
         with open_api(store, applications=[registry], tracing=tracer) as api:
-            yield Crawled(api)
+            yield ClaimsApi(api)
         if tracer is not None:
             tracer.shutdown()
 
 
-def test_a_claim_runs_from_start_to_end_as_the_specification_has_it(town: Crawled) -> None:
-    assert town.add("12345").json() == {"added": 1, "updated": 0, "unchanged": 0}
+def test_a_claim_runs_from_start_to_end_as_the_specification_has_it(claims: ClaimsApi) -> None:
+    assert claims.add("12345").json() == {"added": 1, "updated": 0, "unchanged": 0}
     name = str(uuid4())
-    made = town.claim("12345", name, variant_id="resume-v2", artifacts={"resume_url": "s3://resumes/v2.pdf"})
+    made = claims.claim("12345", name, variant_id="resume-v2", artifacts={"resume_url": "s3://resumes/v2.pdf"})
     assert made.status_code == 201
     told = made.json()
     assert (told["run_id"], told["board"], told["job_id"], told["status"]) == (name, "ramp", "12345", "pending")
     assert told["lease"] == {"name": "lock:apply:ramp:12345", "seconds": 300}
-    held = town.api.engine.leases.find("lock:apply:ramp:12345")
+    held = claims.api.engine.leases.find("lock:apply:ramp:12345")
     assert held is not None
-    assert (held.holder, held.until - town.api.clock.now()) == (name, 300_000_000)
-    assert town.status("12345") == "queued"
+    assert (held.holder, held.until - claims.api.clock.now()) == (name, 300_000_000)
+    assert claims.status("12345") == "queued"
 
-    assert town.claim("12345").status_code == 409
-    assert town.patch(run_id=name, status="submitted", artifacts={"answers": {"yoe": "5"}}).status_code == 200
-    ended = town.patch(run_id=name, status="success", artifacts={"confirmation_url": "https://ramp.example/1"})
+    assert claims.claim("12345").status_code == 409
+    assert claims.patch(run_id=name, status="submitted", artifacts={"answers": {"yoe": "5"}}).status_code == 200
+    ended = claims.patch(run_id=name, status="success", artifacts={"confirmation_url": "https://ramp.example/1"})
     assert (ended.status_code, ended.json()["status"]) == (200, "success")
-    assert town.status("12345") == "applied"
-    assert town.api.engine.leases.find("lock:apply:ramp:12345") is None
+    assert claims.status("12345") == "applied"
+    assert claims.api.engine.leases.find("lock:apply:ramp:12345") is None
 
-    (run,) = town.runs("12345")
+    (run,) = claims.runs("12345")
     assert run["artifacts"] == {
         "resume_url": "s3://resumes/v2.pdf",
         "answers": {"yoe": "5"},
         "confirmation_url": "https://ramp.example/1",
     }
     assert (run["status"], run["error"], run["variant_id"]) == ("success", None, "resume-v2")
-    refused = town.claim("12345")
+    refused = claims.claim("12345")
     assert (refused.status_code, refused.json()["type"]) == (400, "job-status")
 
 
-def test_a_failure_frees_the_job_for_the_next(town: Crawled) -> None:
-    town.add("1")
+def test_a_failure_frees_the_job_for_the_next(claims: ClaimsApi) -> None:
+    claims.add("1")
     first, second = str(uuid4()), str(uuid4())
-    assert town.claim("1", first).status_code == 201
-    assert town.patch(run_id=first, status="failed", error="Form submission timeout").json()["error"] == (
+    assert claims.claim("1", first).status_code == 201
+    assert claims.patch(run_id=first, status="failed", error="Form submission timeout").json()["error"] == (
         "Form submission timeout"
     )
-    assert town.status("1") == "discovered"
-    assert town.claim("1", second).status_code == 201
-    assert [(run["run_id"], run["status"]) for run in town.runs("1")] == [(first, "failed"), (second, "pending")]
+    assert claims.status("1") == "discovered"
+    assert claims.claim("1", second).status_code == 201
+    assert [(run["run_id"], run["status"]) for run in claims.runs("1")] == [(first, "failed"), (second, "pending")]
 
 
-def test_the_same_claim_again_is_answered_alike_and_the_run_id_of_another_refused(quick: Crawled) -> None:
+def test_the_same_claim_again_is_answered_alike_and_the_run_id_of_another_refused(quick: ClaimsApi) -> None:
     quick.add("1", "2")
     name = str(uuid4())
     first, again = quick.claim("1", name), quick.claim("1", name)
@@ -129,42 +129,42 @@ def test_the_same_claim_again_is_answered_alike_and_the_run_id_of_another_refuse
     assert len(quick.runs("1")) == 1
 
 
-def test_crawlers_record_what_they_see_once(town: Crawled) -> None:
+def test_crawlers_record_what_they_see_once(claims: ClaimsApi) -> None:
     seen = {"location": "Berlin", "tags": ["python", "remote"], "url": "https://ramp.example/1"}
-    assert town.add("1", "2", **seen).json() == {"added": 2, "updated": 0, "unchanged": 0}
-    assert town.add("1", "2", "2", **seen).json() == {"added": 0, "updated": 0, "unchanged": 2}
-    assert town.add("1", **{**seen, "tags": ["go"]}).json() == {"added": 0, "updated": 1, "unchanged": 0}
-    assert town.add("1", board="stripe").json()["added"] == 1
-    assert [one["board"] for one in town.jobs("tag=go")["jobs"]] == ["ramp"]
-    assert [one["job_id"] for one in town.jobs("tag=python")["jobs"]] == ["2"]
-    changed = next(one for one in town.jobs("board=ramp")["jobs"] if one["job_id"] == "1")
+    assert claims.add("1", "2", **seen).json() == {"added": 2, "updated": 0, "unchanged": 0}
+    assert claims.add("1", "2", "2", **seen).json() == {"added": 0, "updated": 0, "unchanged": 2}
+    assert claims.add("1", **{**seen, "tags": ["go"]}).json() == {"added": 0, "updated": 1, "unchanged": 0}
+    assert claims.add("1", board="stripe").json()["added"] == 1
+    assert [one["board"] for one in claims.jobs("tag=go")["jobs"]] == ["ramp"]
+    assert [one["job_id"] for one in claims.jobs("tag=python")["jobs"]] == ["2"]
+    changed = next(one for one in claims.jobs("board=ramp")["jobs"] if one["job_id"] == "1")
     assert (changed["location"], changed["tags"], changed["title"]) == ("Berlin", ["go"], "Job 1")
-    assert town.api.engine.verify().problems == ()
+    assert claims.api.engine.verify().problems == ()
 
 
-def test_a_crawler_that_says_less_takes_nothing_away(quick: Crawled) -> None:
+def test_a_crawler_that_says_less_takes_nothing_away(quick: ClaimsApi) -> None:
     quick.add("1", location="Berlin", tags=["go"])
     body = {"action": "add", "jobs": [{"board": "ramp", "job_id": "1"}]}
     assert quick.api.post(JOBS, body, "agent").json() == {"added": 0, "updated": 0, "unchanged": 1}
     assert quick.jobs()["jobs"][0]["location"] == "Berlin"
 
 
-def test_jobs_are_listed_in_pages_by_board_status_and_tag(town: Crawled) -> None:
-    town.add(*map(str, range(25)), tags=["go"])
-    town.add("7", board="stripe", tags=["go"])
-    town.claim("3")
-    first = town.jobs("board=ramp&limit=10")
-    second = town.jobs(f"board=ramp&limit=10&cursor={first['next']}")
-    third = town.jobs(f"board=ramp&limit=10&cursor={second['next']}")
+def test_jobs_are_listed_in_pages_by_board_status_and_tag(claims: ClaimsApi) -> None:
+    claims.add(*map(str, range(25)), tags=["go"])
+    claims.add("7", board="stripe", tags=["go"])
+    claims.claim("3")
+    first = claims.jobs("board=ramp&limit=10")
+    second = claims.jobs(f"board=ramp&limit=10&cursor={first['next']}")
+    third = claims.jobs(f"board=ramp&limit=10&cursor={second['next']}")
     assert third["next"] is None
     numbers = [one["job_id"] for page in (first, second, third) for one in page["jobs"]]
     assert sorted(numbers, key=int) == list(map(str, range(25)))
-    assert [one["job_id"] for one in town.jobs("status=queued")["jobs"]] == ["3"]
-    assert len(town.jobs("board=ramp&status=discovered&tag=go")["jobs"]) == 24
-    assert {one["board"] for one in town.jobs("tag=go")["jobs"]} == {"ramp", "stripe"}
+    assert [one["job_id"] for one in claims.jobs("status=queued")["jobs"]] == ["3"]
+    assert len(claims.jobs("board=ramp&status=discovered&tag=go")["jobs"]) == 24
+    assert {one["board"] for one in claims.jobs("tag=go")["jobs"]} == {"ramp", "stripe"}
 
 
-def test_runs_are_scoped_by_board(quick: Crawled) -> None:
+def test_runs_are_scoped_by_board(quick: ClaimsApi) -> None:
     """Claims 5: ids collide across boards."""
     quick.add("1")
     quick.add("1", board="stripe")
@@ -191,7 +191,7 @@ def test_runs_are_scoped_by_board(quick: Crawled) -> None:
         ([], "object"),
     ],
 )
-def test_a_body_that_is_not_what_it_says_answers_400_with_the_field(quick: Crawled, body: Any, named: str) -> None:
+def test_a_body_that_is_not_what_it_says_answers_400_with_the_field(quick: ClaimsApi, body: Any, named: str) -> None:
     answer = quick.api.post(JOBS, body, "agent")
     assert (answer.status_code, named in answer.json()["detail"]) == (400, True), answer.text
 
@@ -207,18 +207,18 @@ def test_a_body_that_is_not_what_it_says_answers_400_with_the_field(quick: Crawl
         ({"run_id": "r", "artifacts": ["x"]}, "artifacts"),
     ],
 )
-def test_a_patch_that_is_not_what_it_says_answers_400_with_the_field(quick: Crawled, body: Any, named: str) -> None:
+def test_a_patch_that_is_not_what_it_says_answers_400_with_the_field(quick: ClaimsApi, body: Any, named: str) -> None:
     answer = quick.api.call("agent", "PATCH", JOBS, body)
     assert (answer.status_code, named in answer.json()["detail"]) == (400, True), answer.text
 
 
-def test_what_is_no_json_answers_400(quick: Crawled) -> None:
+def test_what_is_no_json_answers_400(quick: ClaimsApi) -> None:
     for method in ("POST", "PATCH"):
         answer = quick.api.call("agent", method, JOBS, content=b"{", headers={"Content-Type": "application/json"})
         assert (answer.status_code, answer.json()["detail"]) == (400, "the body is not JSON")
 
 
-def test_what_is_not_there_answers_404(quick: Crawled) -> None:
+def test_what_is_not_there_answers_404(quick: ClaimsApi) -> None:
     assert quick.claim("1").status_code == 404
     assert quick.patch(run_id="r", status="success").status_code == 404
     assert quick.patch("owner", board="ramp", job_id="1", status="expired").status_code == 404
@@ -231,7 +231,7 @@ STATES = ("discovered", "queued", "applied", "expired", "rejected")
 
 @pytest.mark.parametrize("to", STATES)
 @pytest.mark.parametrize("at", STATES)
-def test_every_pair_of_a_job_by_hand(quick: Crawled, at: str, to: str) -> None:
+def test_every_pair_of_a_job_by_hand(quick: ClaimsApi, at: str, to: str) -> None:
     """A person puts a job aside from any state; the others are what runs report."""
     quick.add("1")
     if at in {"queued", "applied"}:
@@ -260,7 +260,7 @@ LEGAL = {
 
 @pytest.mark.parametrize("to", RUNS)
 @pytest.mark.parametrize("at", RUNS)
-def test_every_pair_of_a_run(quick: Crawled, at: str, to: str) -> None:
+def test_every_pair_of_a_run(quick: ClaimsApi, at: str, to: str) -> None:
     quick.add("1")
     name = str(uuid4())
     quick.claim("1", name)
@@ -273,7 +273,7 @@ def test_every_pair_of_a_run(quick: Crawled, at: str, to: str) -> None:
     assert quick.runs("1")[0]["status"] == (to if (at, to) in LEGAL else at)
 
 
-def test_a_heartbeat_and_a_patch_renew_the_lease(quick: Crawled) -> None:
+def test_a_heartbeat_and_a_patch_renew_the_lease(quick: ClaimsApi) -> None:
     quick.add("1")
     name = str(uuid4())
     quick.claim("1", name)
@@ -289,42 +289,42 @@ def test_a_heartbeat_and_a_patch_renew_the_lease(quick: Crawled) -> None:
         assert held.until - quick.api.clock.now() == 300_000_000
 
 
-def test_a_late_writer_is_answered_409_and_changes_nothing(town: Crawled) -> None:
-    town.add("1")
+def test_a_late_writer_is_answered_409_and_changes_nothing(claims: ClaimsApi) -> None:
+    claims.add("1")
     late, next_one = str(uuid4()), str(uuid4())
-    town.claim("1", late, artifacts={"notes": "mine"})
-    town.expire_leases()
-    assert town.status("1") == "discovered"
-    assert town.claim("1", next_one, who="member").status_code == 201
+    claims.claim("1", late, artifacts={"notes": "mine"})
+    claims.expire_leases()
+    assert claims.status("1") == "discovered"
+    assert claims.claim("1", next_one, who="member").status_code == 201
     for status in ("submitted", "success", "failed", None):
-        refused = town.patch(run_id=late, artifacts={"notes": "late"}, **({"status": status} if status else {}))
+        refused = claims.patch(run_id=late, artifacts={"notes": "late"}, **({"status": status} if status else {}))
         assert refused.status_code == 409
-    assert town.api.post(JOBS, {"action": "heartbeat", "run_id": late}, "agent").status_code == 409
-    first, second = town.runs("1")
+    assert claims.api.post(JOBS, {"action": "heartbeat", "run_id": late}, "agent").status_code == 409
+    first, second = claims.runs("1")
     assert (first["status"], first["artifacts"], second["status"]) == ("lost", {"notes": "mine"}, "pending")
-    held = town.api.engine.leases.find("lock:apply:ramp:1")
+    held = claims.api.engine.leases.find("lock:apply:ramp:1")
     assert held is not None
     assert held.holder == next_one
 
 
-def test_a_submission_whose_agent_vanished_waits_in_the_inbox(town: Crawled) -> None:
-    town.add("1")
+def test_a_submission_whose_agent_vanished_waits_in_the_inbox(claims: ClaimsApi) -> None:
+    claims.add("1")
     name = str(uuid4())
-    town.claim("1", name)
-    town.patch(run_id=name, status="submitted")
-    town.expire_leases()
-    (run,) = town.runs("1")
-    assert (run["status"], run["requires_verification"], town.status("1")) == ("submitted", True, "queued")
-    assert town.claim("1").status_code == 409
-    (review,) = town.api.get("/api/reviews", "reviewer").json()["reviews"]
+    claims.claim("1", name)
+    claims.patch(run_id=name, status="submitted")
+    claims.expire_leases()
+    (run,) = claims.runs("1")
+    assert (run["status"], run["requires_verification"], claims.status("1")) == ("submitted", True, "queued")
+    assert claims.claim("1").status_code == 409
+    (review,) = claims.api.get("/api/reviews", "reviewer").json()["reviews"]
     assert review["title"].startswith("Requires verification")
-    decided = town.api.post(f"/api/reviews/{review['id']}/decide", {"decision": "it_did_not"}, "reviewer")
+    decided = claims.api.post(f"/api/reviews/{review['id']}/decide", {"decision": "it_did_not"}, "reviewer")
     assert decided.status_code == 200, decided.text
-    assert town.status("1") == "discovered"
-    assert town.claim("1").status_code == 201
+    assert claims.status("1") == "discovered"
+    assert claims.claim("1").status_code == 201
 
 
-def test_an_agent_puts_aside_only_what_nobody_is_at(quick: Crawled) -> None:
+def test_an_agent_puts_aside_only_what_nobody_is_at(quick: ClaimsApi) -> None:
     quick.add("1", "2")
     quick.claim("2")
     assert quick.patch(board="ramp", job_id="1", status="expired").status_code == 200
@@ -333,7 +333,7 @@ def test_an_agent_puts_aside_only_what_nobody_is_at(quick: Crawled) -> None:
     assert quick.status("2") == "queued"
 
 
-def test_a_token_for_claims_can_do_just_this(quick: Crawled) -> None:
+def test_a_token_for_claims_can_do_just_this(quick: ClaimsApi) -> None:
     api = quick.api
     api.tokens["kit"] = api.people.create_token("default", "kit", kind="agent", scopes=["claims"], by=BY)[1]
     quick.add("1", who="kit")
@@ -348,7 +348,7 @@ def test_a_token_for_claims_can_do_just_this(quick: Crawled) -> None:
     assert api.post("/api/instances", {"machine": "job"}, "kit").status_code == 403
 
 
-def test_each_workspace_has_its_own_jobs_and_locks(quick: Crawled) -> None:
+def test_each_workspace_has_its_own_jobs_and_locks(quick: ClaimsApi) -> None:
     quick.add("1")
     quick.add("1", who="north-agent")
     assert quick.claim("1").status_code == 201
@@ -359,30 +359,30 @@ def test_each_workspace_has_its_own_jobs_and_locks(quick: Crawled) -> None:
     assert quick.api.post(JOBS, body, "agent").status_code == 404
 
 
-def test_a_run_gives_back_no_lease_that_somebody_else_has_by_now(town: Crawled) -> None:
-    town.add("1")
-    town.claim("1", "mine")
-    town.api.clock.advance(timedelta(seconds=300))
-    town.api.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
-    refused = town.patch(run_id="mine", status="success")
+def test_a_run_gives_back_no_lease_that_somebody_else_has_by_now(claims: ClaimsApi) -> None:
+    claims.add("1")
+    claims.claim("1", "mine")
+    claims.api.clock.advance(timedelta(seconds=300))
+    claims.api.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
+    refused = claims.patch(run_id="mine", status="success")
     assert refused.status_code == 409
     assert "does not hold the lease" in refused.json()["detail"]
-    held = town.api.engine.leases.find("lock:apply:ramp:1")
+    held = claims.api.engine.leases.find("lock:apply:ramp:1")
     assert held is not None
     assert held.holder == "somebody"
-    assert (town.status("1"), town.runs("1")[0]["status"]) == ("queued", "pending")
+    assert (claims.status("1"), claims.runs("1")[0]["status"]) == ("queued", "pending")
 
 
-def test_a_person_who_verifies_a_run_takes_no_lease_from_somebody_else(town: Crawled) -> None:
-    town.add("1")
-    town.claim("1", "mine")
-    town.patch(run_id="mine", status="submitted")
-    town.expire_leases()
-    town.api.clock.advance(timedelta(days=2))
-    town.api.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
-    (found,) = town.api.engine.reviews.waiting()
-    town.api.engine.reviews.decide(found.id, "it_did_not", actor=BY, answer={})
-    assert town.runs("1")[0]["status"] == "failed"
-    held = town.api.engine.leases.find("lock:apply:ramp:1")
+def test_a_person_who_verifies_a_run_takes_no_lease_from_somebody_else(claims: ClaimsApi) -> None:
+    claims.add("1")
+    claims.claim("1", "mine")
+    claims.patch(run_id="mine", status="submitted")
+    claims.expire_leases()
+    claims.api.clock.advance(timedelta(days=2))
+    claims.api.engine.leases.take("lock:apply:ramp:1", "somebody", timedelta(minutes=5))
+    (found,) = claims.api.engine.reviews.waiting()
+    claims.api.engine.reviews.decide(found.id, "it_did_not", actor=BY, answer={})
+    assert claims.runs("1")[0]["status"] == "failed"
+    held = claims.api.engine.leases.find("lock:apply:ramp:1")
     assert held is not None
     assert held.holder == "somebody"

@@ -1,4 +1,4 @@
-"""A worker of this house takes the same claim before it submits."""
+"""A worker of the service takes the same claim before it submits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Errand(BaseModel):
     number: str = "1"
 
 
-class House(Trial):
+class ApplyTrial(Trial):
     """A machine whose only step applies for a job, in a way that the test says."""
 
     def __init__(self, store: Store) -> None:
@@ -70,42 +70,42 @@ class House(Trial):
 
 
 @pytest.fixture
-def house(store: Store) -> Iterator[House]:
-    with House(store) as made:
+def trial(store: Store) -> Iterator[ApplyTrial]:
+    with ApplyTrial(store) as made:
         yield made
 
 
-def test_a_handler_that_succeeds_leaves_an_applied_job(house: House) -> None:
-    it = house.create("errand")
-    house.run_until_idle()
-    (one,) = house.runs()
-    assert (house.state(it), house.job().state, one.state) == ("done", "applied", "success")
-    assert (house.job().data["title"], one.data["agent"]) == ("Baker", f"errand:{it}")
+def test_a_handler_that_succeeds_leaves_an_applied_job(trial: ApplyTrial) -> None:
+    it = trial.create("errand")
+    trial.run_until_idle()
+    (one,) = trial.runs()
+    assert (trial.state(it), trial.job().state, one.state) == ("done", "applied", "success")
+    assert (trial.job().data["title"], one.data["agent"]) == ("Baker", f"errand:{it}")
 
 
-def test_while_it_holds_the_job_no_agent_gets_it(house: House) -> None:
+def test_while_it_holds_the_job_no_agent_gets_it(trial: ApplyTrial) -> None:
     seen: list[str] = []
 
     def look(task: Task[Any], claim: HeldJob) -> None:
         with pytest.raises(steps.Conflict) as refused:
-            house.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
+            trial.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
         seen.append(str(refused.value))
         claim.succeeded()
 
-    house.act = look
-    house.create("errand")
-    house.run_until_idle()
+    trial.act = look
+    trial.create("errand")
+    trial.run_until_idle()
     assert "already has an active application" in seen[0]
 
 
-def test_a_job_that_an_agent_holds_is_not_applied_for(house: House) -> None:
-    house.create("job", {"board": "ramp", "job_id": "1"}, key="ramp:1")
-    house.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
+def test_a_job_that_an_agent_holds_is_not_applied_for(trial: ApplyTrial) -> None:
+    trial.create("job", {"board": "ramp", "job_id": "1"}, key="ramp:1")
+    trial.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
     did: list[object] = []
-    house.act = lambda task, claim: did.append(claim)
-    it = house.create("errand")
-    house.run_until_idle()
-    assert (did, house.get(it).error["type"]) == ([], "JobTaken")  # type: ignore[index]
+    trial.act = lambda task, claim: did.append(claim)
+    it = trial.create("errand")
+    trial.run_until_idle()
+    assert (did, trial.get(it).error["type"]) == ([], "JobTaken")  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -117,32 +117,32 @@ def test_a_job_that_an_agent_holds_is_not_applied_for(house: House) -> None:
     ],
 )
 def test_an_error_frees_the_job_unless_something_may_be_out_there(
-    house: House, submitted: bool, error: Exception, end: str, then: str
+    trial: ApplyTrial, submitted: bool, error: Exception, end: str, then: str
 ) -> None:
     def act(task: Task[Any], claim: HeldJob) -> None:
         if submitted:
             claim.submitted({"resume_url": "s3://v2"})
         raise error
 
-    house.act = act
-    house.create("errand")
-    house.run_until_idle()
-    assert (house.runs()[0].state, house.job().state) == (end, then)
+    trial.act = act
+    trial.create("errand")
+    trial.run_until_idle()
+    assert (trial.runs()[0].state, trial.job().state) == (end, then)
 
 
 def test_a_person_who_verifies_the_application_settles_its_run(store: Store) -> None:
-    with Trial(registry, store=store) as house:
-        house.create("job", {"board": "ramp", "job_id": "1"}, key="ramp:1")
-        house.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
-        house.engine.write(lambda unit: steps.report(unit, "default", "r", ROBOT, status="submitted"))
+    with Trial(registry, store=store) as trial:
+        trial.create("job", {"board": "ramp", "job_id": "1"}, key="ramp:1")
+        trial.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
+        trial.engine.write(lambda unit: steps.report(unit, "default", "r", ROBOT, status="submitted"))
         data = {"user_id": "ann", "run_id": "r", "review_reason": "verify_submission"}
-        it = house.engine.create(application.name, data, unstarted=False).id
+        it = trial.engine.create(application.name, data, unstarted=False).id
         owner = Actor(OWNER, "ann")
-        house.engine.force(it, "requires_review", actor=owner, reason="as if a submission had been cut off")
-        house.engine.fire(it, "submit", actor=ANN)
-        found = house.engine.find("run", "r")
+        trial.engine.force(it, "requires_review", actor=owner, reason="as if a submission had been cut off")
+        trial.engine.fire(it, "submit", actor=ANN)
+        found = trial.engine.find("run", "r")
         assert found is not None
         assert found.state == "success"
-        posting = house.engine.find("job", "ramp:1")
+        posting = trial.engine.find("job", "ramp:1")
         assert posting is not None
         assert posting.state == "applied"

@@ -30,7 +30,7 @@ sale = Machine(
 
 def _write(line: str) -> None:
     """One line, whole, whoever else writes at the same time."""
-    handle = os.open(os.environ["SHOP_LEDGER"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    handle = os.open(os.environ["SALE_LEDGER"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(handle, f"{line}\n".encode())
     os.close(handle)
 

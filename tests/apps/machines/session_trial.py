@@ -52,7 +52,7 @@ class Allocator:
         return {"status": "succeeded"}
 
 
-class Desk(Trial):
+class SessionTrial(Trial):
     """Sessions and their loans in one world. What the agent did is noted; it does what `agent` says."""
 
     def __init__(self, store: Store, *, verify: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""An arena: one database, one ledger, and the victims that come and go."""
+"""Worker processes on one database, which are started and killed, and a ledger of what they did."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["pytest", "tests.acceptance.victim", "tests.acceptance.keepers"])
 
 
-class Arena:
-    """One database, one ledger, and the victims that come and go."""
+class WorkerProcesses:
+    """Starts and kills them, and in the end checks that all is well."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
@@ -46,7 +46,7 @@ class Arena:
         self.alive.remove(process)
         process.close()
 
-    def __enter__(self) -> Arena:
+    def __enter__(self) -> WorkerProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:

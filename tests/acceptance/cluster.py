@@ -1,4 +1,4 @@
-"""A town: two servers and a worker on one PostgreSQL, maybe Redis beside, agents who come and go, and who looks on."""
+"""A cluster: two servers and a worker on one PostgreSQL, maybe Redis beside, and agents who come and go."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FEW = 4
 APP = ("--app", "tests.acceptance.jumping:registry")
 
 
-class Town:
+class Cluster:
     """Start it, let agents in, do them harm, and in the end see whether all is well."""
 
     def __init__(self, url: str, folder: Path, redis: Redis | None = None) -> None:
@@ -58,7 +58,7 @@ class Town:
         where = ["--port", str(self.ports[int(number)])] if number else []
         return Running([kind, *where, *APP], self.folder, {**self._environment, "CLOCK_AHEAD": str(ahead)})
 
-    def __enter__(self) -> Town:
+    def __enter__(self) -> Cluster:
         try:
             for name in ("server 0", "server 1", "worker"):
                 self.processes[name] = self._start(name)

@@ -25,7 +25,7 @@ DEADLINE = 20.0
 Kind = Literal["threads", "asyncio"]
 
 
-class Town:
+class ClaimsService:
     """The service, what it knows, and the time there."""
 
     def __init__(self, api: Api, server: InThread) -> None:
@@ -68,11 +68,11 @@ class Town:
 
 
 @contextmanager
-def served(store: Store) -> Iterator[Town]:
+def served(store: Store) -> Iterator[ClaimsService]:
     with open_api(store, applications=[registry]) as api:
         app = create_app(api.service, routers=api.engine.registry.routers)
         with InThread(app, api.service) as server:
-            yield Town(api, server)
+            yield ClaimsService(api, server)
 
 
 async def eventually(true: Callable[[], Any]) -> None:
@@ -83,14 +83,14 @@ async def eventually(true: Callable[[], Any]) -> None:
         await asyncio.sleep(0.005)
 
 
-# -- time as the town's clock has it
+# -- time as the service's clock has it
 
 
-class TownPace(Pace):
-    """A lease is renewed when the town's clock says so; pauses between attempts are not waited for."""
+class VirtualPace(Pace):
+    """A lease is renewed when the service's clock says so; pauses between attempts are not waited for."""
 
-    def __init__(self, town: Town) -> None:
-        self._clock = town.api.clock
+    def __init__(self, service: ClaimsService) -> None:
+        self._clock = service.api.clock
         self.pauses: list[float] = []
 
     def now(self) -> float:
@@ -107,9 +107,9 @@ class TownPace(Pace):
         return True
 
 
-class AsyncTownPace(AsyncPace):
-    def __init__(self, town: Town) -> None:
-        self._clock = town.api.clock
+class AsyncVirtualPace(AsyncPace):
+    def __init__(self, service: ClaimsService) -> None:
+        self._clock = service.api.clock
         self.pauses: list[float] = []
 
     def now(self) -> float:
@@ -130,7 +130,7 @@ class AsyncTownPace(AsyncPace):
 class Threaded:
     """A client with threads, as a test with asyncio can use it."""
 
-    def __init__(self, client: Client, pace: TownPace) -> None:
+    def __init__(self, client: Client, pace: VirtualPace) -> None:
         self.client, self.pauses = client, pace.pauses
 
     async def find(self, *given: Any, **more: Any) -> AsyncIterator[Job]:
@@ -178,13 +178,13 @@ class ThreadedClaim:
         await asyncio.to_thread(self._claim.__exit__, *how)
 
 
-def agent(kind: Kind, town: Town, token: str | None = None, **more: Any) -> Any:
-    """A client of this kind, on the town's time."""
+def agent(kind: Kind, service: ClaimsService, token: str | None = None, **more: Any) -> Any:
+    """A client of this kind, on the service's time."""
     if kind == "threads":
-        pace = TownPace(town)
-        return Threaded(Client(town.url, token or town.token, pace=pace, **more), pace)
-    slow = AsyncTownPace(town)
-    made = AsyncClient(town.url, token or town.token, pace=slow, **more)
+        pace = VirtualPace(service)
+        return Threaded(Client(service.url, token or service.token, pace=pace, **more), pace)
+    slow = AsyncVirtualPace(service)
+    made = AsyncClient(service.url, token or service.token, pace=slow, **more)
     made.pauses = slow.pauses  # type: ignore[attr-defined]
     return made
 

@@ -27,7 +27,7 @@ Answer = Outcome | BaseException | Callable[[Task[Any]], Outcome]
 """What a handler does: return this, raise this, or run this."""
 
 
-class Play(Trial):
+class ScriptedTrial(Trial):
     """Every state that can be worked on has a stand-in handler, and each instance a queue of its own.
 
     So a claim takes the instance that the test means, whatever else is ready.
