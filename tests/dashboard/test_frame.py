@@ -12,7 +12,7 @@ import interlock.dashboard
 from interlock.machine import Application, PageLink, Registry, Scope
 from interlock.people import Role
 from interlock.store import open_store
-from tests.support.api import BY, opened
+from tests.support.api import BY, open_api
 from tests.support.site import EVIL, Site
 
 PAGES = ("/ui", "/ui/reviews", "/ui/schedules", "/ui/outbox", "/ui/settings", "/ui/logout")
@@ -136,8 +136,8 @@ def test_every_text_can_be_read_on_every_surface(theme: int) -> None:
 def test_pages_of_applications_are_in_the_navigation_of_those_who_have_the_role(sqlite_url: str) -> None:
     pages = [PageLink("All letters", "/ui/letters"), PageLink("Postage & <fees>", "/ui/postage", role="owner")]
     letters = Registry([Application("letters", pages=pages)])
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=[letters]) as desk:
-        site = Site(desk)
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=[letters]) as api:
+        site = Site(api)
         owner, viewer = site.get("/ui").text, site.get("/ui", "viewer").text
     assert '<a class="item" href="/ui/letters">' in owner
     assert '<a class="item" href="/ui/letters">' in viewer
@@ -147,7 +147,7 @@ def test_pages_of_applications_are_in_the_navigation_of_those_who_have_the_role(
 
 def test_scopes_are_shown_with_their_meaning_where_tokens_are_made(sqlite_url: str) -> None:
     letters = Registry([Application("letters", scopes=[Scope("post", "send letters")])])
-    with open_store(sqlite_url, durability="normal") as store, opened(store, applications=[letters]) as desk:
-        page = Site(desk).get("/ui/settings").text
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=[letters]) as api:
+        page = Site(api).get("/ui/settings").text
     assert 'value="post">post<span class="small muted">send letters</span>' in page
     assert "create instances</span>" in page

@@ -26,7 +26,7 @@ ANSWERS = {
 
 @pytest.fixture
 def sampled(store: Store, reader: None) -> Iterator[Contracts]:
-    """A house on each database that takes every contract into the sample."""
+    """The application on each database; it takes every contract into the sample."""
     with open_contracts(store, blind_share=1.0) as made:
         yield made
 

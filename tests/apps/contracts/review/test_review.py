@@ -273,7 +273,7 @@ def test_one_that_somebody_else_is_at_is_held(contracts: Contracts) -> None:
     task = contracts.look(it)["reviewTaskId"]
     assert contracts.api.post(f"/api/reviews/{task}/claim", {}, "member").status_code == 200
     refused = contracts.review(it, "approve")
-    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "REVIEW_HELD")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "REVIEW_CLAIMED")
 
 
 @pytest.mark.parametrize(("who", "status"), [("viewer", 403), ("agent", 403), ("north-owner", 404), ("reviewer", 200)])
