@@ -17,7 +17,7 @@ _OF: dict[str, list[str]] = {}
 for _language, _words in _SMALL.items():
     for _one in _words.split():
         _OF.setdefault(_one, []).append(_language)
-MOST = 2500
+MOST = 1500
 
 
 def language_of(low: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import ahocorasick
@@ -102,7 +102,8 @@ def automaton() -> Any:
 
 
 _LETTERS = {"C", "R"}
-_LETTER = re.compile(r"(?<![\w&'.+(-])[CR](?![\w+#&'-])")
+_LETTER = re.compile(r"[CR](?![\w+#&'-])(?<![\w&'.+(-][CR])")
+_PLACE = itemgetter(0, 1)
 
 
 def spot(text: str, low: str) -> tuple[list[Spotted], dict[str, list[Hit]]]:
@@ -122,8 +123,8 @@ def spot(text: str, low: str) -> tuple[list[Spotted], dict[str, list[Hit]]]:
         if names:
             cues.append((start, -length, names))
     found.extend((one.start(), -1, terms()[one.group()], False) for one in _LETTER.finditer(text))
-    found.sort(key=_place)
-    cues.sort(key=_place)
+    found.sort(key=_PLACE)
+    cues.sort(key=_PLACE)
     spotted, covered = [], 0
     for start, negative, term, sure in found:
         if start >= covered:
@@ -137,10 +138,6 @@ def spot(text: str, low: str) -> tuple[list[Spotted], dict[str, list[Hit]]]:
             for name in names:
                 by_name.setdefault(name, []).append(Hit(start, covered, name))
     return spotted, by_name
-
-
-def _place(one: Iterable[Any]) -> Any:
-    return one[:2]  # type: ignore[index]
 
 
 def _camel(text: str, at: int, length: int) -> bool:
