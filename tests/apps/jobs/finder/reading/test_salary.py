@@ -78,6 +78,12 @@ def test_the_board_goes_before_the_text() -> None:
     assert (reading["salaryMin"], reading["salaryMax"], reading.salary.origin) == (90_000, 110_000, "board")
 
 
+def test_a_title_may_state_pay() -> None:
+    reading = read(Source("[Job 27963] Senior Engineer ($120k - $150k), 2 openings"))
+    assert (reading["salaryMin"], reading["salaryMax"]) == (120_000, 150_000)
+    assert read(Source("[Job 27963] Senior Engineer, Team of 5")).salary is None
+
+
 def test_a_year_is_counted_only_from_a_stated_period() -> None:
     hourly = read(Source("Engineer", "Pay: $50 - $60 per hour"))
     assert (hourly["salaryMin"], hourly["salaryMax"]) == (104_000, 124_800)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from operator import itemgetter
 
 from interlock.apps.jobs.finder.reading.plain import folded, plain
 from interlock.apps.jobs.finder.reading.sections import sections_of
@@ -12,6 +13,7 @@ from interlock.apps.jobs.finder.reading.values import Section, Source
 from interlock.apps.jobs.finder.reading.vocabulary import Hit, spot
 
 LONGEST_QUOTE = 240
+_START = itemgetter(0)
 _END = re.compile(r"\n|[.!?;] ")
 _ABBREVIATED = ("e.g", "i.e", "u.s", "etc", " sr", " jr", "z.b", "bzw", "incl", "inkl", " vs", "p.ex", " st", "approx")
 
@@ -64,7 +66,11 @@ class Document:
 
     def has(self, cue: str, start: int, end: int) -> bool:
         """Whether a cue is within a stretch of text."""
-        return any(start <= hit.start < end for hit in self.cues.get(cue, ()))
+        hits = self.cues.get(cue)
+        if not hits:
+            return False
+        index = bisect_left(hits, start, key=_START)
+        return index < len(hits) and hits[index].start < end
 
     def first(self, cue: str, *, without: frozenset[Section] = frozenset()) -> Hit | None:
         """The first hit of a cue outside some sections."""

@@ -93,33 +93,28 @@ class _Pay(NamedTuple):
 def salary_of(document: Document) -> Salary | None:
     """The pay that the board states, else what the text does; the hull of several ranges (zones, levels)."""
     if document.salary:
-        board = folded(document.salary)
-        found = _hull(_pays(board, always=True), "board", lambda amount: document.salary)
+        found = _hull(_pays(folded(document.salary), None), "board", lambda amount: document.salary)
         if found is not None:
             return found
-    begin = document.begin
-    low = document.low
-    pays = _pays(low, begin=begin, pay_sections=[(a, b) for kind, a, b in document.sections() if kind == "pay"])
-    return _hull(pays, "text", lambda amount: document.quote(amount.start, amount.end))
+    return _hull(_pays(document.low, document), "text", lambda amount: document.quote(amount.start, amount.end))
 
 
-def _pays(
-    low: str, *, begin: int = 0, always: bool = False, pay_sections: list[tuple[int, int]] | None = None
-) -> list[_Pay]:
+def _pays(low: str, document: Document | None) -> list[_Pay]:
+    """The amounts that are pay. Without a document the text is the board's salary field, and all of them are."""
     found: list[_Pay] = []
     previous = 0
-    for amount in amounts(low[begin:]) if begin else amounts(low):
-        if begin:
-            amount = amount._replace(start=amount.start + begin, end=amount.end + begin)
-        line_begin = max(low.rfind("\n", 0, amount.start) + 1, amount.start - _WINDOW)
+    for amount in amounts(low):
+        window = max(0, amount.start - _WINDOW)
+        line_begin = max(low.rfind("\n", window, amount.start) + 1, window)
         line_end = low.find("\n", amount.end, amount.end + _WINDOW)
         line_end = min(len(low), amount.end + _WINDOW) if line_end < 0 else line_end
         before = low[max(line_begin, previous) : amount.start]
-        if amount.plain and not always and (amount.low < 1000 or not _PAY.search(before)):
+        if amount.plain and document is not None and (amount.low < 1000 or not _PAY.search(before)):
             continue
-        in_pay = always or any(a <= amount.start < b for a, b in pay_sections or ())
+        in_pay = document is None or amount.start < document.begin or document.section(amount.start) == "pay"
         last = found[-1] if found and amount.start - found[-1].amount.end < _NEXT else None
-        pay = _judged(amount, before, low[line_begin : amount.start], low[amount.end : line_end], in_pay, always, last)
+        after = low[amount.end : line_end]
+        pay = _judged(amount, before, low[line_begin : amount.start], after, in_pay, document is None, last)
         if pay is not None:
             found.append(pay)
             previous = amount.end
