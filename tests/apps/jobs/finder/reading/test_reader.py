@@ -254,6 +254,16 @@ def test_the_heading_above_a_line_may_be_in_other_words() -> None:
     assert sections == {"Kafka": "duties", "Redis": "requirements", "Docker": "other"}
 
 
+def test_an_unknown_heading_over_a_list_ends_what_feeds_no_skills() -> None:
+    text = "Why join us\nWe sail.\nThe craft\n* Kafka\n* Redis\nPerks\n* A course in Tableau"
+    assert read(Source("Engineer", text))["technologies"] == ["kafka", "redis"]
+
+
+def test_a_posting_in_one_line_is_not_all_legal_text() -> None:
+    text = "You build services in Go and Kafka for ports. " * 12 + "We are an equal opportunity employer, also in Java."
+    assert read(Source("Engineer", text))["technologies"] == ["go", "kafka"]
+
+
 @pytest.mark.parametrize(
     ("text", "name", "value"),
     [

@@ -9,7 +9,8 @@ from interlock.apps.jobs.finder.reading.values import Section
 from interlock.apps.jobs.finder.reading.vocabulary import Hit
 
 LONGEST_HEADING = 90
-LONGEST_PARAGRAPH = 1500
+LONGEST_NOTE = 400
+"""A longer line has other things to say before its legal or benefits sentences."""
 
 _HEADINGS: tuple[tuple[Section, tuple[str, ...]], ...] = (
     (
@@ -165,6 +166,9 @@ _ANNOUNCED = re.compile(
     r"|(?P<benefits>\bbenefits(?: include)?$|\bperks$|\bwe offer$)"
 )
 """What ends a line that announces a list, whatever it begins with."""
+_BULLETS = ("\u2022", "* ", "- ")
+_BESIDE = frozenset({"benefits", "company", "legal", "pay"})
+"""Sections that feed no skills; a heading that is not known must not be swallowed by them."""
 _LEAD = " \u2022*#-:>\"'_=~\u25ba\u2714\u2705"
 
 
@@ -173,12 +177,7 @@ def heading(line: str) -> Section | None:
     if len(line) > LONGEST_HEADING:
         return None
     bare = line.strip(_LEAD)
-    if (
-        not bare
-        or bare[-1] in ".,;"
-        or bare.count(" ") > 9
-        or (line.startswith(("\u2022", "* ", "- ")) and line[-1] != ":")
-    ):
+    if not bare or bare[-1] in ".,;" or bare.count(" ") > 9 or (line.startswith(_BULLETS) and line[-1] != ":"):
         return None
     found = _HEADING.match(bare)
     # "Experience with Kubernetes" begins like a heading and is none.
@@ -187,36 +186,60 @@ def heading(line: str) -> Section | None:
     return None if found is None else found.lastgroup  # type: ignore[return-value]
 
 
+def _begins_list(low: str, at: int, end: int) -> bool:
+    """Whether a short line stands above a list: a heading in words that are not known, which ends the one before."""
+    return not low.startswith(_BULLETS, at) and low.startswith(_BULLETS, end + 1) and low[end - 1] not in ".!?,;"
+
+
 def sections_of(low: str, begin: int, cues: Mapping[str, Sequence[Hit]]) -> tuple[list[int], list[Section]]:
     """Where each section begins, and its kind; the title is "other"."""
-    starts, kinds = [0], ["other"]
-    legal = [hit.start for hit in cues.get("legal", ())]
-    perks = [hit.start for hit in cues.get("benefits", ())]
-    at, current, next_legal, next_perk = begin, "other", 0, 0
+    starts: list[int] = [0]
+    kinds: list[Section] = ["other"]
+    legal, perks = _Places(cues.get("legal", ())), _Places(cues.get("benefits", ()))
+    current: Section = "other"
+
+    def add(start: int, kind: Section) -> None:
+        if kinds[-1] != kind:
+            starts.append(start)
+            kinds.append(kind)
+
+    at = begin
     while at < len(low):
         end = low.find("\n", at)
         end = len(low) if end < 0 else end
-        line_kind = current
         if end - at <= LONGEST_HEADING:
             found = heading(low[at:end])
             if found is not None:
-                line_kind = current = found
-        while next_legal < len(legal) and legal[next_legal] < at:
-            next_legal += 1
-        while next_perk < len(perks) and perks[next_perk] < at:
-            next_perk += 1
-        if end - at > LONGEST_PARAGRAPH:
-            pass  # a whole posting without line breaks is not legal text because it ends in some
-        elif next_legal < len(legal) and legal[next_legal] < end:
-            line_kind = "legal"
-        elif (
-            line_kind not in {"requirements", "preferred", "duties"}
-            and next_perk < len(perks)
-            and perks[next_perk] < end
-        ):
-            line_kind = "benefits"
-        if kinds[-1] != line_kind:
-            starts.append(at)
-            kinds.append(line_kind)
+                current = found
+            elif current in _BESIDE and _begins_list(low, at, end):
+                current = "other"
+        note: Section = "legal"
+        place = legal.within(at, end)
+        perk = perks.within(at, end)
+        if place is None and current not in {"requirements", "preferred", "duties"}:
+            note, place = "benefits", perk
+        if place is None:
+            add(at, current)
+        else:
+            sentence = at if end - at <= LONGEST_NOTE else max(at, low.rfind(". ", at, place) + 2)
+            if sentence > at:
+                add(at, current)
+            add(sentence, note)
         at = end + 1
-    return starts, kinds  # type: ignore[return-value]
+    return starts, kinds
+
+
+class _Places:
+    """Places of a cue, asked for from the first line to the last."""
+
+    def __init__(self, hits: Sequence[Hit]) -> None:
+        self._starts = [hit.start for hit in hits]
+        self._next = 0
+
+    def within(self, begin: int, end: int) -> int | None:
+        """The first place between two others."""
+        while self._next < len(self._starts) and self._starts[self._next] < begin:
+            self._next += 1
+        if self._next < len(self._starts) and self._starts[self._next] < end:
+            return self._starts[self._next]
+        return None
