@@ -9,11 +9,14 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.engine import Engine, Result
-from interlock.machine import Go
+from interlock.machine import Go, Registry
 from tests.cli.test_operating import PROGRAM, letter
 from tests.support.commands import command, process
+from tests.support.notes import application as notes
+from tests.support.notes.tables import notes_line, notes_visitor, notes_word
 
 ROOT = Path(__file__).parents[2]
 
@@ -115,3 +118,29 @@ def test_a_file_that_cannot_be_written_is_told_in_one_line(post: Path) -> None:
 def test_a_format_that_there_is_not_is_exit_code_2(post: Path) -> None:
     code, _, told = export(post, "--format", "xml")
     assert (code, "xml" in told) == (2, True)
+
+
+def test_rows_of_applications_go_along_whether_their_code_is_here_or_not(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with Engine(f"sqlite:///{path}", Registry([notes])) as engine:
+        it = engine.create("note", {}).id
+        engine.create("note", {})
+
+        def fill(conn: sa.Connection) -> None:
+            conn.execute(sa.insert(notes_visitor).values(instance_id=it, name="ann", at=1))
+            conn.execute(sa.insert(notes_line).values(id=UUID(int=7), instance_id=it, words="hello", picture=b"\0x"))
+            conn.execute(sa.insert(notes_word).values(word="hello", times=3))
+
+        engine.store.write(fill)
+    for arguments in ([], ["--app", "tests.support.notes:application"]):
+        done = command("export", "--database", f"sqlite:///{path}", *arguments, cwd=tmp_path)
+        rows = [json.loads(line) for line in done.out.splitlines()]
+        assert done.err.strip().endswith("2 instances, 1 other rows of applications")
+        assert "tables" not in rows[0]
+        assert rows[1]["tables"] == {
+            "notes_visitor": [{"name": "ann", "at": 1}],
+            "notes_line": [{"id": str(UUID(int=7)), "words": "hello", "picture": "0078"}],
+        }
+        assert rows[2:] == [{"application": "notes", "table": "notes_word", "row": {"word": "hello", "times": 3}}]
+    done = command("export", "--machine", "note", "--database", f"sqlite:///{path}", cwd=tmp_path)
+    assert len(done.out.splitlines()) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,8 @@ from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
 from interlock.console.printing import described
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from interlock.engine import Engine, Instance
 
 COLUMNS = ("id", "machine", "state", "workspace", "key", "seq", "created_at", "entered_at", "finished_at", "paused")
@@ -37,7 +39,11 @@ def export(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Write instances, newest first, each with its history. It reads page by page and blocks nobody."""
+    """Write instances, newest first, each with its history. It reads page by page and blocks nobody.
+
+    With an instance go the rows that applications keep of it in tables of their own. Without a filter, rows of
+    applications that belong to no instance follow, one line each.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
@@ -56,14 +62,16 @@ def export(
         write = _csv(target) if format is Format.CSV else _jsonl(target, engine, history=not without_history)
         while True:
             page = engine.page(where, after=after, limit=500)
-            for instance in page.instances:
-                write(instance)
+            write(page.instances)
             done += len(page.instances)
             progress.update(bar, completed=done)
             if page.next is None:
                 break
             after = page.next
-    typer.echo(f"{done} instances", err=True)
+        others = 0
+        if format is Format.JSONL and (machine, state, workspace) == (None, None, None):
+            others = engine.read(lambda conn: _others(target, conn))
+    typer.echo(f"{done} instances" + (f", {others} other rows of applications" if others else ""), err=True)
 
 
 @contextmanager
@@ -90,7 +98,11 @@ def _csv(target: TextIO) -> Any:
     writer = csv.DictWriter(target, COLUMNS, extrasaction="ignore")
     writer.writeheader()
 
-    def write(instance: Instance) -> None:
+    def write(instances: Sequence[Instance]) -> None:
+        for instance in instances:
+            write_one(instance)
+
+    def write_one(instance: Instance) -> None:
         # A spreadsheet would run a cell that begins like a formula.
         row = {name: _harmless(value) for name, value in described(instance).items()}
         writer.writerow(row)
@@ -106,13 +118,41 @@ def _jsonl(target: TextIO, engine: Engine, *, history: bool) -> Any:
     import json
     from dataclasses import asdict
 
-    def write(instance: Instance) -> None:
+    from interlock.store.application_tables import rows_of
+
+    def write(instances: Sequence[Instance]) -> None:
+        kept = engine.read(lambda conn: rows_of(conn, [one.id for one in instances]))
+        for instance in instances:
+            write_one(instance, kept.get(instance.id))
+
+    def write_one(instance: Instance, kept: Mapping[str, Any] | None) -> None:
         record = described(instance)
+        if kept:
+            record["tables"] = kept
         if history:
             rows: list[Any] = []
             while page := engine.history(instance.id, after=rows[-1].seq if rows else 0):
                 rows += page
             record["history"] = [asdict(row) for row in rows]
-        target.write(json.dumps(record, default=str, ensure_ascii=False) + "\n")
+        target.write(json.dumps(record, default=_spelled, ensure_ascii=False) + "\n")
 
     return write
+
+
+def _others(target: TextIO, conn: Connection) -> int:
+    """Write what applications keep beside instances; how many rows there are."""
+    import json
+
+    from interlock.store.application_tables import other_rows
+
+    count = 0
+    for table, row in other_rows(conn):
+        count += 1
+        record = {"application": table.application, "table": table.name, "row": row}
+        target.write(json.dumps(record, default=_spelled, ensure_ascii=False) + "\n")
+    return count
+
+
+def _spelled(value: Any) -> str:
+    """What JSON has no word for: bytes in hexadecimal, as archives have them."""
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -7,16 +7,18 @@ instance.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 
 from interlock.machine import Application, InterlockError, Personal, attribute
 from interlock.store.columns import Reference, metadata, text
 from interlock.store.errors import MigrationFailed, StoreError
+from interlock.store.sql import among
 
 KINDS: dict[str, type[sa.types.TypeEngine[Any]]] = {
     "id": Reference,
@@ -47,6 +49,11 @@ class ApplicationTable:
     columns: tuple[tuple[str, str], ...]
     """Name and kind."""
     personal: Personal | None = None
+
+    @property
+    def of_instances(self) -> bool:
+        """Whether its rows belong to instances."""
+        return ("instance_id", "id") in self.columns
 
     def as_table(self) -> sa.Table:
         """For statements."""
@@ -141,6 +148,28 @@ def known(conn: sa.Connection) -> list[ApplicationTable]:
         _read(row.name, row.application, row.columns, row.personal)
         for row in conn.execute(sa.select(T).order_by(T.c.name))
     ]
+
+
+def rows_of(conn: sa.Connection, ids: Collection[UUID]) -> dict[UUID, dict[str, list[dict[str, Any]]]]:
+    """What applications keep of these instances: instance → table → rows, whether their code is here or not."""
+    found: dict[UUID, dict[str, list[dict[str, Any]]]] = {}
+    for one in known(conn):
+        if one.of_instances:
+            table = one.as_table()
+            query = sa.select(table).where(among(conn, table.c.instance_id, ids))
+            for row in conn.execute(query.order_by(*table.c)):
+                values = {name: value for name, value in row._mapping.items() if name != "instance_id"}
+                found.setdefault(row.instance_id, {}).setdefault(one.name, []).append(values)
+    return found
+
+
+def other_rows(conn: sa.Connection) -> Iterator[tuple[ApplicationTable, dict[str, Any]]]:
+    """What applications keep beside instances."""
+    for one in known(conn):
+        if not one.of_instances:
+            query = sa.select(one.as_table()).order_by(*one.as_table().c)
+            for row in conn.execution_options(yield_per=500).execute(query):
+                yield one, dict(row._mapping)
 
 
 def _read(name: str, application: str, columns: str, personal: str | None) -> ApplicationTable:
