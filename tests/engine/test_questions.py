@@ -280,6 +280,19 @@ def test_two_names_are_two_questions_and_one_name_is_one(trial_with: Callable[[A
     assert trial.data(it) == {"answers": ["allow", "deny", "allow"]}
 
 
+def test_one_name_is_not_asked_with_two_reviews(trial_with: Callable[[Any], Trial]) -> None:
+    def confused(task: Task[Any]) -> Outcome:
+        task.ask("one", TOOL, deadline=HOUR, default="deny")
+        return Go("done", task.ask("one", MONEY, deadline=HOUR, default="spend", default_form={"amount": 1}).form)
+
+    trial = trial_with(confused)
+    trial.will_answer("one", "allow")
+    it = started(trial)
+    error = trial.get(it).error
+    assert error is not None
+    assert "'one' of build was asked with another review in this visit of its step" in error["message"]
+
+
 def test_a_form_is_checked_and_given_to_the_handler(trial_with: Callable[[Any], Trial]) -> None:
     def spend(task: Task[Any]) -> Outcome:
         answer = task.ask(
@@ -306,6 +319,7 @@ def test_a_form_is_checked_and_given_to_the_handler(trial_with: Callable[[Any], 
     [
         (TOOL, {"default": "perhaps"}, "no decision 'perhaps' for its default; it takes allow, deny"),
         (TOOL, {"deadline": timedelta(0)}, "needs a deadline after now"),
+        (TOOL, {"deadline": timedelta.max}, "needs a deadline after now, and within 36500 days"),
         (MOVING, {"default": "stop"}, "its answer is for the handler"),
         (Review("Undeclared?", decisions={"deny": ""}), {}, "add it to the machine's reviews="),
         (MONEY, {"default": "spend", "default_form": {"amount": 101}}, "default_form of .* amount: "),

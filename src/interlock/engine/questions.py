@@ -32,6 +32,8 @@ from interlock.store.tables import review as R
 
 log = logging.getLogger("interlock.engine")
 BATCH = 200
+LONGEST = timedelta(days=36_500)
+"""The longest deadline: 100 years."""
 _WAITING = sa.text("review.status = 'open' AND review.fallback IS NOT NULL")
 
 
@@ -93,7 +95,7 @@ def ask(
     fallback = {"decision": default, "answer": _checked(claim.machine, name, review, deadline, default, default_form)}
     step = effects.step_of(claim, instance)
     visit = visits.of(unit.conn, instance.id, instance.parent, step).key
-    found = _asked(unit, instance, name, visit)
+    found = _asked(unit, instance, name, visit, review)
     if found is None:
         asked = replace(review, title=title or review.title, due=deadline)
         made = moves.open_review(unit, instance, name, asked, evidence=evidence, visit=visit, fallback=fallback)
@@ -119,8 +121,8 @@ def _checked(
         raise InvalidData(
             f"{place} has no decision {default!r} for its default; it takes {', '.join(review.decisions)}"
         )
-    if deadline <= timedelta(0):
-        raise InvalidData(f"{place} needs a deadline after now, not {deadline}")
+    if not timedelta(0) < deadline <= LONGEST:
+        raise InvalidData(f"{place} needs a deadline after now, and within {LONGEST.days} days, not {deadline}")
     if review.form is None:
         return {}
     try:
@@ -130,18 +132,31 @@ def _checked(
         raise InvalidData(f"default_form of {place} does not fit its form: {places}") from error
 
 
-def _asked(unit: Unit, instance: Instance, name: str, visit: str) -> Question | None:
-    """What this visit has asked under this name: open, or answered in the instance or in one that it continues."""
+def _asked(unit: Unit, instance: Instance, name: str, visit: str, review: Review) -> Question | None:
+    """What this visit has asked under this name: open, or answered in the instance or in one that it continues.
+
+    InvalidData where its answer could be one that the handler does not expect.
+    """
     values.indexed(name, "the question's name", values.NAME)
     line = visits.line(unit.conn, instance.id, instance.parent)
     query = sa.select(R).where(
         R.c.instance_id.in_(line),
         R.c.name == name,
         R.c.visit == visit,
-        sa.or_(R.c.status == "decided", sa.and_(R.c.status == "open", R.c.instance_id == instance.id)),
+        sa.or_(  # a decided one without an answer was erased
+            sa.and_(R.c.status == "decided", R.c.answer.is_not(None)),
+            sa.and_(R.c.status == "open", R.c.instance_id == instance.id),
+        ),
     )
     row = unit.conn.execute(query.order_by(R.c.id.desc()).limit(1)).first()
-    return _read(row) if row is not None else None
+    if row is None:
+        return None
+    if not set(values.readable(row.decisions)) <= set(review.decisions) or bool(row.form) != bool(review.form):
+        raise InvalidData(
+            f"the question {name!r} of {instance.machine} was asked with another review in this visit of its step; "
+            "give each question a name of its own"
+        )
+    return _read(row)
 
 
 def _read(row: sa.Row[Any]) -> Question:
