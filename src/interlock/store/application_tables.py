@@ -84,6 +84,8 @@ def kind_of(column: sa.Column[Any]) -> str:
 
 def declared(applications: Iterable[Application]) -> list[ApplicationTable]:
     """The tables that the applications bring; refused where we could not keep them."""
+    from interlock.store import service_tables  # noqa: F401 - so that the metadata has every table
+
     found: dict[str, ApplicationTable] = {}
     for application in applications:
         for one in _tables_of(application):

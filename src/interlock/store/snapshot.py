@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 
-from interlock.store import migrate, private
+from interlock.store import migrate, private, service_tables  # noqa: F401 - so that the metadata has every table
 from interlock.store.application_tables import ApplicationTable, application_table, kind_of, known
 from interlock.store.columns import metadata
 from interlock.store.database import Store
