@@ -73,7 +73,7 @@ def test_without_wait_they_are_only_taken_in_and_the_same_file_is_the_same_workf
     assert once["state"] == "pending"
     again, other = told(folder, "process", "first.pdf", "blank.pdf", "--as", "cleo")
     assert again["workflowId"] == once["workflowId"] != other["workflowId"]
-    assert "nobody works on this database now" in contracts(folder, "process", "first.pdf").out
+    assert "no worker is running on this database" in contracts(folder, "process", "first.pdf").out
 
 
 def test_a_worker_that_is_there_does_the_work(folder: Path) -> None:
@@ -139,7 +139,7 @@ def test_an_amendment_is_compared_with_its_base_on_whichever_side_it_stands(fold
 
 def test_what_is_no_file_and_no_workflow_is_told(folder: Path) -> None:
     done = contracts(folder, "compare", "first.pdf", "seconds.pdf")
-    assert (done.code, done.err) == (1, "error: seconds.pdf is neither a file that is there nor a workflow's id\n")
+    assert (done.code, done.err) == (1, "error: seconds.pdf is neither an existing file nor a workflow's id\n")
     done = contracts(folder, "compare", "first.pdf", "01a1dfcb-1861-7310-9a8d-23fbf3cea2cb")
     assert done.code == 1
     assert "there is no database" in done.err
@@ -211,7 +211,7 @@ def test_a_file_that_describes_a_kind_is_checked(folder: Path) -> None:
         "  - {name: rent, label: Rent, type: money, extractors: [label], labels: [Rent], required: true}\n"
     )
     done = contracts(folder, "verticals", "--check", "lease.yaml")
-    assert (done.code, done.out.splitlines()[-1]) == (0, "lease.yaml is sound")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "lease.yaml is valid")
     (folder / "lease.yaml").write_text(
         "name: lease\nlabel: Lease\nfields:\n  - {name: rent, label: Rent, type: cash}\n"
     )

@@ -27,7 +27,7 @@ from interlock.apps.contracts.workflow.step_calls import (
     must_have_data,
     seen,
     settings_of,
-    tell,
+    show_workflow,
     write_once,
 )
 from interlock.engine import (
@@ -68,7 +68,7 @@ Id = Annotated[UUID, Path(description="The workflow's id.")]
 
 @router.get("/{id}", summary="All of a workflow", response_model=Envelope)
 async def get_workflow(service: TheService, who: Caller, id: Id) -> Response:
-    return await tell(service, who, id)
+    return await show_workflow(service, who, id)
 
 
 @router.get("/{id}/log", summary="Its history", response_model=Envelope)
@@ -225,7 +225,7 @@ async def retry_step(service: TheService, write: Write, id: Id) -> Response:
         return Done(id=id)
 
     await write_once(write, again, "fire")
-    return await tell(service, write.who, id)
+    return await show_workflow(service, write.who, id)
 
 
 @router.post(
@@ -259,7 +259,7 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
         return Done(id=made.id)
 
     made = await write_once(write, again, "create")
-    return await tell(service, write.who, made.id, 201)
+    return await show_workflow(service, write.who, made.id, 201)
 
 
 # -- review
@@ -279,7 +279,7 @@ async def review(service: TheService, write: Write, id: Id, body: ReviewBody) ->
         return Done(id=id)
 
     await write_once(write, job, "review")
-    return await tell(service, write.who, id)
+    return await show_workflow(service, write.who, id)
 
 
 def decide(unit: Unit, id: UUID, body: ReviewBody, who: Principal) -> None:

@@ -68,7 +68,7 @@ async def test_a_reviewer_decides_with_keys_and_another_is_told(place: RunningSe
         await expect(approve).to_be_disabled()
         await expect(mara.page.locator("#missing")).to_contain_text("still need a decision")
         await ivo.go(f"/ui/contracts/{it}/review")
-        await expect(ivo.page.locator("#held")).to_contain_text("mara is at it")
+        await expect(ivo.page.locator("#held")).to_contain_text("mara has claimed it")
         await expect(ivo.page.locator("#approve")).to_have_count(0)
         await mara.page.locator("h1").click()
         await mara.page.keyboard.press("?")

@@ -76,7 +76,7 @@ def test_the_head_says_how_sure_what_that_means_how_long_and_who_holds_it(paper:
     assert f'<b class="person">{data["finalConfidence"]} %</b>' in paper.text
     assert f"by the calibration {data['calibrationVersion']}" in paper.text
     assert ">1 d left<" in paper.text
-    assert "held by you until" in paper.text
+    assert "claimed by you until" in paper.text
     paper.contracts.api.clock.advance(timedelta(hours=3))
     paper.open()
     assert ">21 h left<" in paper.text
@@ -96,7 +96,7 @@ def test_plain_text_is_shown_with_the_quote_marked(contracts: Contracts) -> None
 def test_before_its_fields_are_read_it_says_so(contracts: Contracts) -> None:
     paper = Paper(contracts, contracts.taken(DOUBTFUL, read=False))
     assert paper.page.status_code == 200
-    assert "not read yet" in paper.text
+    assert "not extracted yet" in paper.text
 
 
 def test_what_comes_from_outside_is_shown_as_text(contracts: Contracts) -> None:
@@ -116,7 +116,7 @@ def test_what_comes_from_outside_is_shown_as_text(contracts: Contracts) -> None:
 
 def test_whoever_opens_it_holds_it_and_another_is_told(paper: Paper) -> None:
     other = Paper(paper.contracts, paper.it, "owner")
-    assert "<strong>reviewer</strong> is at it" in other.text
+    assert "<strong>reviewer</strong> has claimed it" in other.text
     assert other.form == {}
     assert paper.contracts.engine.reviews.waiting(instance_id=paper.it)[0].claimed_by == "user:reviewer"
 
@@ -242,7 +242,7 @@ def test_turning_the_page_loses_nothing_that_was_entered(paper: Paper) -> None:
 
 def test_rejecting_needs_a_word_why(paper: Paper) -> None:
     assert paper.decide("reject").status_code == 422
-    assert "Say in the note why" in paper.text
+    assert "Enter a note with the reason" in paper.text
     assert paper.contracts.state(paper.it) == "review_required"
     paper.decide("reject", notes="not our contract")
     assert paper.contracts.state(paper.it) == "rejected"
@@ -254,8 +254,8 @@ def test_a_second_decision_is_told_who_was_faster(paper: Paper) -> None:
     faster.decide("approve", do__parties="accept")
     paper.decide("approve", do__parties="correct", value__parties="Nordwind Tools, Inc.; Harbor LLC")
     assert paper.page.status_code == 409
-    assert "yours was not taken" in paper.text.lower()
-    assert "It was decided: <strong>approve</strong> by owner" in paper.text
+    assert "your decision was not accepted" in paper.text.lower()
+    assert "Decided: <strong>approve</strong> by owner" in paper.text
     assert "Parties: corrected to Nordwind Tools, Inc.; Harbor LLC" in paper.text
     assert paper.form == {}
 
@@ -265,14 +265,14 @@ def test_somebody_elses_claim_is_told_and_what_was_entered_is_named(paper: Paper
     Paper(paper.contracts, paper.it, "owner")
     paper.decide("approve", do__parties="accept")
     assert paper.page.status_code == 409
-    assert "<strong>owner</strong> is at it" in paper.text
+    assert "<strong>owner</strong> has claimed it" in paper.text
     assert paper.contracts.state(paper.it) == "review_required"
 
 
 def test_a_page_that_is_out_of_date_decides_nothing_and_keeps_what_was_entered(paper: Paper) -> None:
     paper.decide("approve", do__parties="accept", notes="mine", seq="1")
     assert paper.page.status_code == 409
-    assert "It has changed since you opened this page" in paper.text
+    assert "The contract has changed since you opened this page" in paper.text
     assert (paper.form["do.parties"], paper.form["notes"]) == ("accept", "mine")
     paper.decide("approve")
     assert paper.contracts.state(paper.it) == "validated"

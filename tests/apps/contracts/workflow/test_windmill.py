@@ -163,7 +163,7 @@ def test_what_the_service_decided_meanwhile_stands(windmill: Windmill, contracts
     it = windmill.run("ingest", "/workflows/ingest", body=sent(DOUBTFUL))["workflowId"]
     windmill.run("extract", f"/workflows/{it}/extract")
     assert contracts.review(it, "approve").status_code == 200
-    assert windmill.run("review", f"/workflows/{it}/review", resume={"action": "reject"}) == {"told": False}
+    assert windmill.run("review", f"/workflows/{it}/review", resume={"action": "reject"}) == {"reported": False}
     assert windmill.run("compare", f"/workflows/{it}/compare")["state"] == "completed"
 
 

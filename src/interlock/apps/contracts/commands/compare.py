@@ -1,4 +1,4 @@
-"""`interlock contracts compare`: what differs between two contracts, in the terminal and as a page."""
+"""`interlock contracts compare`: the differences between two contracts, in the terminal and as a page."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 def compare(
-    before: Annotated[str, typer.Argument(metavar="A", help="A file, or a workflow's id: what was before.")],
-    after: Annotated[str, typer.Argument(metavar="B", help="A file, or a workflow's id: what came after.")],
+    before: Annotated[str, typer.Argument(metavar="A", help="The earlier version: a file or a workflow's id.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The later version: a file or a workflow's id.")],
     html: Annotated[
-        Path | None, typer.Option("--html", help="Write the comparison as one page into this file.", show_default=False)
+        Path | None,
+        typer.Option("--html", help="Write the comparison as an HTML page to this file.", show_default=False),
     ] = None,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
@@ -65,7 +66,7 @@ def _sources(wanted: Sequence[str], database: str, settings: Settings) -> list[S
         try:
             workflow = UUID(one)
         except ValueError:
-            raise InterlockError(f"{one} is neither a file that is there nor a workflow's id") from None
+            raise InterlockError(f"{one} is neither an existing file nor a workflow's id") from None
         from interlock.apps.contracts.steps import source_of
 
         with store_of(database or settings.database_url) as store:

@@ -1,4 +1,4 @@
-"""`interlock contracts evaluate`: how well contracts are read, measured where the answers are known."""
+"""`interlock contracts evaluate`: measure the extraction on contracts with known answers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 def evaluate(
     pdfs: Annotated[Path, typer.Option("--pdfs", help="The folder with the PDFs.", show_default=False)],
-    labels: Annotated[Path, typer.Option("--labels", help="The known answers, as CUAD's CSV.", show_default=False)],
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many files.", show_default=False)] = None,
-    vertical: Annotated[str, typer.Option("--vertical", help="What kind of contracts they are.")] = "commercial",
+    labels: Annotated[Path, typer.Option("--labels", help="The known answers, a CSV like CUAD's.", show_default=False)],
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most so many files.", show_default=False)
+    ] = None,
+    vertical: Annotated[str, typer.Option("--vertical", help="The kind of contract.")] = "commercial",
     in_json: Json = False,
     config: Config = None,
 ) -> None:
-    """Measure how well contracts are read where the answers are known: fields, calibration, what would be approved."""
+    """Measure the extraction on contracts with known answers: fields, calibration, what would be approved."""
     settings = contract_settings(config)
     from interlock.apps.contracts.fields.evaluate import evaluate as measure
     from interlock.apps.contracts.steps import vertical_of
@@ -112,7 +114,7 @@ def _print_report(report: Report) -> None:
             for row in report.thresholds
         ],
     )
-    typer.echo("approved: documents that no person would look at; stated: how sure the score says it is of them")
+    typer.echo("approved: documents without a review; stated: the confidence that the score gives them")
     for line in report.skipped[:10]:
         typer.echo(f"left out: {clean(line)}", err=True)
     if len(report.skipped) > 10:

@@ -1,4 +1,4 @@
-"""`interlock contracts process`: take files in, and wait for them if asked to."""
+"""`interlock contracts process`: ingest files, and optionally wait for them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LOOK_EVERY = 0.1
 def process(
     files: Files,
     vertical: Vertical = "commercial",
-    wait: Annotated[bool, typer.Option("--wait", help="Stay until each is done or waits for a person.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is done or needs a person.")] = False,
     compare_with: Annotated[
         str | None, typer.Option("--compare-with", help="A workflow's id, `template` or `offers`.", show_default=False)
     ] = None,
@@ -46,7 +46,7 @@ def process(
     apps: App = None,
     config: Config = None,
 ) -> None:
-    """Take contracts in; a file that was taken in before is the same workflow. Exit code 1 if one was rejected."""
+    """Ingest contracts; the same file is the same workflow. Exit code 1 if one was rejected."""
     settings = contract_settings(config)
     from interlock.machine import USER, Actor
 
@@ -62,7 +62,7 @@ def process(
     else:
         _table([one.filename for one in intakes], found, settings)
         if not wait and not working:
-            typer.echo("nobody works on this database now; start: interlock up, or say --wait")
+            typer.echo("no worker is running on this database; start one with: interlock up, or use --wait")
     if any(one["state"] in {"rejected", "timed_out"} for one in found):
         raise typer.Exit(1)
 
@@ -83,7 +83,7 @@ def _intakes(files: Sequence[Path], vertical: str, settings: Settings) -> list[I
 
 @contextmanager
 def _engine(database: str, apps: list[str] | None, settings: Settings) -> Iterator[Engine]:
-    """An engine that can do the work, too; a database that is not there yet is made."""
+    """An engine that can also do the work; creates a missing database."""
     from interlock import ai
     from interlock.engine import Engine
     from interlock.store import migrate, open_store
@@ -128,7 +128,7 @@ def _instances(conn: Any, ids: Sequence[UUID]) -> list[Instance]:
 
 
 def _somebody_works(engine: Engine) -> bool:
-    """Whether a live process does the work of contracts."""
+    """Whether a live worker processes contracts."""
     from interlock.apps.contracts.machine import contract
     from interlock.engine.application import is_served
 
@@ -139,7 +139,7 @@ def _somebody_works(engine: Engine) -> bool:
 
 
 def _wait(engine: Engine, ids: Sequence[UUID], names: Sequence[str], *, quiet: bool) -> None:
-    """Until all are at rest; where nobody else works on the database, the work is done here meanwhile."""
+    """Wait until all are done or need a person; do the work here if no worker is alive."""
     from interlock.apps.contracts.machine import contract
     from interlock.worker import Worker
 
@@ -166,7 +166,7 @@ STEPS = ("pending", "parsing_pdf", "extracting", "validating", "validated", "com
 
 
 def _at_rest(one: Instance) -> bool:
-    """Finished, or waiting for a person: a review, a pause, a step that is held."""
+    """Whether it is finished or waits for a person: a review, a pause, an unstarted step."""
     by_itself = one.wake is not None or one.paused_wake is not None
     return one.finished_at is not None or one.state == "review_required" or one.paused_at is not None or not by_itself
 

@@ -1,4 +1,4 @@
-"""`interlock contracts verticals`: the kinds of contract, and whether a file that describes one is sound."""
+"""`interlock contracts verticals`: list the kinds of contract, or check a file that describes one."""
 
 from __future__ import annotations
 
@@ -49,4 +49,4 @@ def verticals(
         ],
     )
     if check is not None:
-        typer.echo(f"{check} is sound")
+        typer.echo(f"{check} is valid")

@@ -1,7 +1,7 @@
-"""Contracts: papers that the demo writes itself, read by the application's own steps, and decided by people.
+"""Contracts of the demo: files that the demo writes, read by the application's own steps, and decided by people.
 
-In the present the workers do it, as with anybody's files. In the past the same steps run where the past is told; the
-files are the demo's own, so they are opened there, too.
+In the present the workers run the steps. In the past they run where the past is written; the files are the demo's own,
+so they are opened in that process.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def _agreed(instance: Instance) -> Terms:
 # -- the past
 
 
-def _told(task: Task[Contract], _: random.Random, *, step: str) -> Outcome:
-    """One of the application's own steps, with the files opened here."""
+def _run_step(task: Task[Contract], _: random.Random, *, step: str) -> Outcome:
+    """Run one of the application's steps, with files opened in this process."""
     from interlock.apps.contracts import steps
     from interlock.apps.contracts.ingest import stored
     from interlock.apps.contracts.reading.errors import ReaderDied
@@ -170,7 +170,7 @@ def _word(name: str, right: str) -> dict[str, Any]:
 
 CONTRACTS = Part(
     "contracts",
-    acts={contract.name: {s: partial(_told, step=s) for s in (PARSING_PDF, EXTRACTING, VALIDATING, COMPARING)}},
+    acts={contract.name: {s: partial(_run_step, step=s) for s in (PARSING_PDF, EXTRACTING, VALIDATING, COMPARING)}},
     begin=begin,
     react=react,
     waiting={(contract.name, REVIEW_REQUIRED): 6},

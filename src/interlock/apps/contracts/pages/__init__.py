@@ -1,4 +1,4 @@
-"""How contracts look to people: the review beside the page, the comparison, and what the inbox shows of both."""
+"""Pages of contracts: the review page, the comparison, and the view for the inbox."""
 
 from __future__ import annotations
 

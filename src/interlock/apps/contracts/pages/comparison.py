@@ -17,7 +17,7 @@ from interlock.dashboard.site import Reader, render
 from interlock.engine import Instance, artifacts
 
 router = APIRouter(include_in_schema=False)
-NOT_YET = "It was not compared yet. The comparison is shown here as soon as the worker has it."
+NOT_YET = "It is not compared yet. The comparison appears here as soon as the worker has it."
 
 
 @router.get("/ui/contracts/{id}/comparison")

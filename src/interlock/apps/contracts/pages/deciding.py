@@ -1,4 +1,4 @@
-"""A posted review page: what it asks for, and why it cannot be done, before the workflow is asked."""
+"""A posted review page: the requested decision, and what is wrong with it, before the workflow sees it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LONGEST_NOTE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What somebody sent: a decision, or a wish to see the page again in another way."""
+    """What a reviewer posted: a decision, or another view of the page."""
 
     body: ReviewBody | None = None
-    """What the workflow is asked to do; None where the page is only shown again, with all that was entered."""
+    """The decision for the workflow; None if the page is only shown again, with everything entered."""
     given: Mapping[str, Given] = field(default_factory=dict)
     notes: str = ""
     field: str = ""
@@ -36,7 +36,7 @@ class Asked:
 def asked(
     conn: sa.Connection, instance: Instance, settings: ContractSettings, form: Mapping[str, str], seq: int | None
 ) -> Asked:
-    """Read the form; whatever is wrong with it is said of the field, and nothing that was entered is lost."""
+    """Parse the form. Errors are shown at their field, and nothing that was entered is lost."""
     plain = sheet(conn, instance, settings)
     given = entering.read(plain.vertical, form, {row.name: row.value for row in plain.rows})
     notes = form.get("notes", "")[:LONGEST_NOTE]
@@ -63,7 +63,7 @@ def asked(
         names = ", ".join(row.label for row in whole.undecided)
         return refused(f"Nothing was decided. A decision is missing for: {names}.", whole.undecided[0].name)
     if decision == "reject" and not notes.strip():
-        return refused("Nothing was decided. Say in the note why it is rejected.")
+        return refused("Nothing was decided. Enter a note with the reason for the rejection.")
     fields = entering.decisions(given)
     corrects = decision == "approve" and any(one.action != "accept" for one in fields)
     body = ReviewBody(action="correct" if corrects else decision, fields=fields, notes=notes, expected_seq=seq)
@@ -71,14 +71,17 @@ def asked(
 
 
 def message_of(error: InterlockError, *, still_open: bool) -> tuple[str, int]:
-    """A refusal of the workflow as the page says it."""
+    """The message for a refusal of the workflow, and the HTTP status."""
     if not still_open:
-        return "Yours was not taken: it was decided before, or its time was over.", 409
+        return "Your decision was not accepted: the review was already decided, or its deadline has passed.", 409
     match error:
         case ReviewClaimed():
-            return "Somebody else is at it now: yours was not taken. What you entered is still here.", 409
+            return (
+                "Somebody else has claimed this review: your decision was not accepted. Your input is still here.",
+                409,
+            )
         case OutOfDate():
-            return "It has changed since you opened this page. Look at it once more, and decide again.", 409
+            return "The contract has changed since you opened this page. Check it and decide again.", 409
     return f"Nothing was decided. {str(error)[:1].upper()}{str(error)[1:]}.", 422
 
 

@@ -1,4 +1,4 @@
-"""What a reviewer entered on the page, field by field, and what of it cannot be meant."""
+"""What a reviewer entered on the page, field by field, and what is invalid in it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Given:
     action: str = ""
     value: str = ""
     place: str = ""
-    """Where the reviewer saw it: `page:start-end` in characters, or `page@left,top,right,bottom` in points."""
+    """The evidence: `page:start-end` in characters, or `page@left,top,right,bottom` in points."""
     error: str = ""
 
     @property
@@ -43,7 +43,7 @@ class Given:
 
 
 def read(vertical: Vertical, fields: Mapping[str, str], before: Mapping[str, str]) -> dict[str, Given]:
-    """The form's fields; a value that was changed is a correction, also where nothing was ticked."""
+    """The form's fields. A changed value is a correction, even if no action was selected."""
     found = {}
     for one in vertical.fields:
         if f"do.{one.name}" not in fields and f"value.{one.name}" not in fields:
@@ -61,11 +61,11 @@ def _wrong(one: FieldDefinition, vertical: Vertical, given: Given, before: Mappi
     if len(given.value) > LONGEST:
         return f"{one.label}: a value has at most {LONGEST:,} characters"
     if given.place and evidence(given.place) is None:
-        return f"{one.label}: the place on the page cannot be read; mark it once more"
+        return f"{one.label}: the evidence is invalid; mark it again"
     if given.action == "accept" and not before.get(one.name):
         return f"{one.label}: there is no value to accept; correct it or mark it absent"
     if given.action == "correct" and not given.value:
-        return f"{one.label}: to correct it, write what is right"
+        return f"{one.label}: enter the right value"
     if given.action == "correct" and normalise(one.type, given.value, vertical.locale) is None:
         kind = KINDS.get(one.type, f"a {one.type}")
         return f"{one.label}: {given.value[:80]!r} is not {kind}"
@@ -89,7 +89,7 @@ def decisions(given: Mapping[str, Given]) -> list[FieldDecision]:
 
 
 def blamed(given: Mapping[str, Given], vertical: Vertical, message: str) -> dict[str, Given]:
-    """A refusal of the workflow, put to the field that it names."""
+    """The form with a refusal of the workflow at the field that it names."""
     found = dict(given)
     for one in vertical.fields:
         if message.startswith((f"{one.name}:", f"{one.label}:")) and one.name in found:
@@ -98,7 +98,7 @@ def blamed(given: Mapping[str, Given], vertical: Vertical, message: str) -> dict
 
 
 def taken(given: dict[str, Given], choice: str, read: Mapping[str, Mapping[str, Any]]) -> dict[str, Given]:
-    """An alternative taken: its value and its place become the correction."""
+    """The form with an alternative used: its value and its place become the correction."""
     name, _, number = choice.partition(":")
     others = read.get(name, {}).get("alternatives") or []
     if name in given and number.isdecimal() and len(number) < 4 and int(number) < len(others):
@@ -110,7 +110,7 @@ def taken(given: dict[str, Given], choice: str, read: Mapping[str, Mapping[str, 
 
 
 def lost(given: Mapping[str, Given], vertical: Vertical) -> list[str]:
-    """What was entered, in words, for somebody whose decision came too late."""
+    """What was entered, in words, for a reviewer whose decision came too late."""
     labels = {one.name: one.label for one in vertical.fields}
     return [
         f"{labels[name]}: {WORDS[one.action]}{f' to {one.value}' if one.action == 'correct' else ''}"
@@ -120,7 +120,7 @@ def lost(given: Mapping[str, Given], vertical: Vertical) -> list[str]:
 
 
 def evidence(place: str) -> Evidence | None:
-    """A place as the form carries it; None for what is none."""
+    """Parse a place of the form; None if it is invalid."""
     if found := PLACE.fullmatch(place):
         page, start, end = (int(part) for part in found.groups())
         return Evidence(page=page, start=start, end=end) if page and start < end else None

@@ -1,4 +1,4 @@
-"""A signed link in a browser: the same review page without a login, for that one review alone."""
+"""A signed link in a browser: the review page without a login, for one review only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from interlock.people import NotAllowed
 router = APIRouter(prefix="/workflows", include_in_schema=False)
 BIGGEST = 200_000
 REFUSALS: dict[type[InterlockError], tuple[int, str]] = {
-    NotAllowed: (403, "This link does not open anything"),
+    NotAllowed: (403, "This link is not valid"),
     AlreadyDecided: (409, "This review is over"),
     NotFound: (404, "Not found"),
 }
@@ -42,14 +42,14 @@ REFUSALS: dict[type[InterlockError], tuple[int, str]] = {
 async def opened(
     service: TheService, request: Request, id: UUID, field: FieldName = "", page: PageNumber = None
 ) -> Response:
-    """The page of the review that the link is for; a link that is not good says so."""
+    """The page of the link's review, or why the link is invalid."""
     return await _shown(service, request, id, Asked(field=field, page=page))
 
 
 @router.post("/{id}/resume/form", openapi_extra=PUBLIC)
 @takes(*links.PARTS)
 async def posted(service: TheService, request: Request, id: UUID) -> Response:
-    """The form of that page: the signature in its address is its only right, and no cookie counts."""
+    """The posted form of that page. It is authorised only by the signature in its address, never by a cookie."""
     form = await request.form(max_files=0, max_fields=500, max_part_size=BIGGEST)
     fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
     given = fields.get("seq", "")
@@ -80,7 +80,7 @@ async def posted(service: TheService, request: Request, id: UUID) -> Response:
         return await refused(request, error)
     except (EngineError, BadRequest) as error:
         return await _shown(service, request, id, want, error)
-    # The link is used up: the page that it leads to says that it was decided, and nothing else.
+    # The link is used up: its page now only says that the review was decided.
     return RedirectResponse(f"/workflows/{id}/resume?{link.query}", 303)
 
 
@@ -162,7 +162,7 @@ async def _shown(
 
 
 async def refused(request: Request, error: InterlockError) -> Response:
-    """A page that says why the link opens nothing."""
+    """A page that says why the link is invalid."""
     message = str(error)
     status, title = next(answer for kind, answer in REFUSALS.items() if isinstance(error, kind))
     return await plain(

@@ -1,4 +1,4 @@
-"""The review beside the page: fields by risk on the right, what they were read from lit on the left."""
+"""The review page: fields by risk on the right, their evidence highlighted in the document on the left."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ from interlock.machine import InterlockError
 from interlock.store import SECOND
 
 router = APIRouter(include_in_schema=False)
-NOT_YET = "Its fields were not read yet. They are shown here as soon as the worker has them."
+NOT_YET = "Its fields are not extracted yet. They appear here as soon as the worker has them."
 ALMOST_OVER = 15 * 60 * SECOND
-"""A claim that ends so soon is taken anew when its holder looks again."""
+"""A claim that ends within this time is renewed when its holder opens the page again."""
 FieldName = Annotated[str, Query(max_length=100)]
 PageNumber = Annotated[int | None, Query(ge=1, le=100_000)]
 BoxText = Annotated[str, Query(max_length=100)]
@@ -54,18 +54,18 @@ BoxText = Annotated[str, Query(max_length=100)]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the page stands, and what whoever looks may do there."""
+    """The page's addresses, and what its reader may do."""
 
     layout: str
     action: str
     images: str
-    """What comes before and after the number in the address of a page's image."""
+    """The parts of an image's address before and after the page number."""
     query: str
     text: str
-    """Where the text under a rectangle is asked for."""
+    """The address for the text under a rectangle."""
     may: bool
     held: str
-    """Who else is at it."""
+    """Another person who has claimed it."""
 
 
 def seen(conn: sa.Connection, id: UUID, v: Visitor) -> Instance:
@@ -74,7 +74,7 @@ def seen(conn: sa.Connection, id: UUID, v: Visitor) -> Instance:
 
 @router.get("/ui/contracts/{id}/review")
 async def review(v: Reader, id: UUID, field: FieldName = "", page: PageNumber = None) -> Response:
-    """Whoever may decide holds it from now on, so that others see that somebody is at it."""
+    """Show the review page, and claim the review for a reader who may decide."""
     await _claim(v, id)
     return await _show(v, id, Asked(field=field, page=page))
 
@@ -106,19 +106,19 @@ async def post(request: Request, form: Posted, id: UUID) -> Response:
 
 @router.get("/ui/contracts/{id}/text")
 async def text(v: Reader, id: UUID, page: Annotated[int, Query(ge=1, le=100_000)], box: BoxText) -> Response:
-    """The text under a rectangle that somebody dragged on a page."""
+    """The text under a rectangle dragged on a page."""
     return await under(
         v.service, v.request, counted_for(v.who), await v.service.read(lambda conn: seen(conn, id, v)), page, box
     )
 
 
 async def under(service: Service, request: Request, caller: str, instance: Instance, page: int, box: str) -> Response:
-    """Points from the top left corner in, words and their exact boxes out."""
+    """The words under a rectangle (in points from the top left), with their exact boxes."""
     from interlock.apps.contracts.reading import Box, Span
 
     wanted = entering.evidence(f"{page}@{box}")
     if wanted is None or wanted.box is None:
-        raise BadRequest(f"{box[:60]!r} is no rectangle; give left,top,right,bottom in points")
+        raise BadRequest(f"{box[:60]!r} is not a rectangle; use left,top,right,bottom in points")
     data = instance.data
 
     def look(conn: sa.Connection) -> tuple[Any, bytes]:
@@ -172,7 +172,7 @@ async def _claim(v: Visitor, id: UUID) -> None:
 
 
 def later(instance: Instance, sentence: str) -> str:
-    """Why there is nothing to see: it is not there yet, or not any more."""
+    """Why there is nothing to show: not yet, or not any more."""
     return f"Its data was erased: {instance.erased}" if instance.erased else sentence
 
 
@@ -215,7 +215,7 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
 def shown(
     conn: sa.Connection, instance: Instance, settings: Any, want: Asked, error: InterlockError | None
 ) -> tuple[Sheet, dict[str, Any]]:
-    """The sheet with what was entered, and what is said about it."""
+    """The sheet with what was entered, and the messages about it."""
     given, message, status = want.given, want.message, want.status
     made = sheet(conn, instance, settings, field=want.field, page=want.page, given=given)
     lost: list[str] = []
@@ -228,7 +228,7 @@ def shown(
 
 
 def holder(made: Sheet, me: str, now: int) -> str:
-    """Who is at it, if that is somebody else."""
+    """The other person who has claimed it, if any."""
     review = made.review
     if review is None or not made.open or review.claimed_by in {None, me} or (review.claimed_until or 0) <= now:
         return ""

@@ -1,4 +1,4 @@
-"""What the review page shows: the fields by risk, with evidence, doubts, alternatives, and what was decided so far."""
+"""The content of the review page: fields by risk, with evidence, doubts, alternatives and decisions so far."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from interlock.engine import Instance, artifacts, reviews
 from interlock.store import moment
 
 LOW = 0.9
-"""Below this a required field needs a person's word."""
+"""Below this confidence a required field needs a person's decision."""
 MOST_ALTERNATIVES = 6
 UNDERSTOOD = {"date", "money", "duration", "number", "law"}
-"""Kinds whose comparable form says more to a person than how it is written."""
+"""Types whose normalised form tells a person more than the original text."""
 SHORT = 80
 PDF = "application/pdf"
 GRADES = {"poor": "failed", "review": "person", "good": "done", "excellent": "done"}
@@ -38,7 +38,7 @@ _boxes: dict[tuple[UUID, str], dict[str, list[Boxes]]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another value that was found, with its own place."""
+    """Another value that was found, with its place."""
 
     value: str
     quote: str
@@ -57,9 +57,9 @@ class Row:
     help: str
     required: bool
     value: str
-    """As the document has it; empty where nothing was found."""
+    """The text in the document; empty if nothing was found."""
     meaning: str
-    """What the value was understood as, where that differs from how it is written."""
+    """The normalised value, if it differs from the text."""
     quote: str
     page: int | None
     start: int
@@ -72,10 +72,10 @@ class Row:
     alternatives: Sequence[Alternative]
     choices: Sequence[str]
     flagged: bool
-    """Nobody may approve before this one has a decision."""
+    """It needs a decision before anybody can approve."""
     human: Mapping[str, Any] | None
     machine: str
-    """What the machine had read, where a person said otherwise."""
+    """The machine's value, if a person changed it."""
     given: Given
 
     @property
@@ -102,16 +102,16 @@ class Sheet:
 
     instance: Instance
     review: reviews.OpenReview | None
-    """The open one, else the last that there was."""
+    """The open review, else the latest one."""
     vertical: Vertical
     rows: Sequence[Row]
     grade: str
     tone: str
     calibrated_with: int
-    """Documents whose answers the calibration knows."""
+    """The number of documents behind the calibration."""
     sizes: Sequence[tuple[float, float]]
     text: str
-    """The text of the page, where there is no image to show."""
+    """The text of the page, if there is no image."""
     page: int
     chosen: Row | None
     form: Given = field(default_factory=Given)
@@ -165,7 +165,7 @@ def sheet(
     page: int | None = None,
     given: Mapping[str, Given] | None = None,
 ) -> Sheet:
-    """All that the page needs, in one read; `given` is what a reviewer has entered already."""
+    """Read everything for the page in one transaction; `given` is what the reviewer has entered already."""
     data = instance.data
     vertical = vertical_of(data["vertical"], settings)
     read = stored.fields(conn, instance.id, data)
@@ -266,7 +266,7 @@ def _row(
 
 
 def _spaced(quote: str | None) -> str:
-    """With spaces that a line may break at."""
+    """The quote with ordinary spaces, where lines may break."""
     return (quote or "").replace("\u00a0", " ")
 
 

@@ -1,4 +1,4 @@
-"""What the dashboard shows of a contract: its fields with how sure each is, and the sentences they were read from."""
+"""The dashboard's view of a contract: its fields with their confidence, and the quotes they were read from."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LONGEST = 300
 
 @dataclass(frozen=True, slots=True)
 class ContractView(View):
-    """What the contract is called, why a person is asked, and where it is looked at beside its pages."""
+    """The title of a contract, why a person is asked, and the address of its review page."""
 
     def title(self, instance: Instance) -> str:
         return str(instance.data.get("filename") or View.title(self, instance))
 
     def summary(self, review: OpenReview, instance: Instance) -> str:
         if review.name == blind_sample.NAME:
-            return "A sample of those that nobody looked at. Read it yourself; what the machine read comes afterwards"
+            return "A sample of contracts that nobody reviewed. Read it yourself; the machine's values are hidden"
         reasons = instance.data.get("reasons") or []
         sure = f"{instance.data.get('final_confidence') or 0} % sure that all required fields are right"
         return "; ".join([sure, *reasons][:3])
@@ -46,7 +46,7 @@ class ContractView(View):
         originals = [a for a in context.artifacts if a.hash == context.instance.data.get("pdf")]
         file = [Block(a.name, kind="artifact", artifact=a.name) for a in originals[-1:]]
         if context.review is not None and (context.review.name, context.review.status) == (blind_sample.NAME, "open"):
-            return file  # whoever has seen the machine's values would find them right
+            return file  # seeing the machine's values would bias the answers
         digest = context.instance.data.get("fields")
         fields: Mapping[str, Mapping[str, Any]] = json.loads(context.content(digest) or b"{}") if digest else {}
         read = {name: one for name, one in fields.items() if one.get("value") not in (None, "")}
@@ -54,7 +54,7 @@ class ContractView(View):
         found = []
         if ordered:
             rows = [(_named(name), _short(one["value"]), 100 * (one.get("confidence") or 0.0)) for name, one in ordered]
-            found.append(Block("Fields, the least sure first", rows=rows))
+            found.append(Block("Fields, lowest confidence first", rows=rows))
         text, marks = "", []
         for name, one in ordered:
             if quote := _short(one.get("quote") or ""):
@@ -63,7 +63,7 @@ class ContractView(View):
                 marks.append((len(text), len(text) + len(quote), sure))
                 text += f"{quote}\n"
         if text:
-            found.append(Block("Where they stand", kind="quote", text=text, marks=marks))
+            found.append(Block("Evidence", kind="quote", text=text, marks=marks))
         if context.instance.data.get("verdict"):
             found.append(Block("Comparison", rows=[("verdict", str(context.instance.data["verdict"]), None)]))
         return found + file

@@ -1,4 +1,4 @@
-"""How the workflow endpoints answer: always the same envelope, with an error that says whether to try again."""
+"""The answers of the workflow endpoints: always the same envelope, with an error that says whether to retry."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def envelope(data: Any, status: int = 200, error: ErrorOut | None = None) -> Res
 
 
 def refused(error: InterlockError) -> Response:
-    """One of our errors in the envelope, with the status that the rest of the API would give it."""
+    """One of our errors in the envelope, with the same status as in the rest of the API."""
     if isinstance(error, WorkError):
         retryable = error.retryable if isinstance(error, ReadingError) else not isinstance(error, NotRetryable)
         problem = ErrorOut(code=code_of(type(error)), message=str(error), retryable=retryable)
@@ -76,7 +76,7 @@ def of_problem(refusal: problems.Refusal) -> Response:
 
 
 class Enveloped(APIRoute):
-    """A route whose refusals come in the envelope, too."""
+    """A route whose errors also come in the envelope."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -99,7 +99,7 @@ class Enveloped(APIRoute):
 
 
 def workflow(conn: sa.Connection, instance: Instance) -> dict[str, Any]:
-    """All that is known of a workflow by now."""
+    """The workflow as an answer shows it."""
     data = instance.data
     described: dict[str, Any] = {
         "workflowId": str(instance.id),
@@ -153,13 +153,13 @@ def open_review(conn: sa.Connection, instance: Instance) -> reviews.OpenReview |
 
 
 def given_up(instance: Instance) -> bool:
-    """Whether it was rejected because a step failed, and not by a reviewer."""
+    """Whether it was rejected because of a failed step, not by a reviewer."""
     why = instance.data.get("reject_reason")
     return instance.state == REJECTED and why is not None and why != RejectReason.REJECTED_IN_REVIEW
 
 
 def failure(instance: Instance) -> ErrorOut:
-    """Why the last step failed, and whether trying again can help."""
+    """Why the last step failed, and whether a retry can help."""
     error = instance.error or {}
     kind = str(error.get("type", "Error"))
     known = next((c for c in _all(WorkError) if c.__name__ == kind), None)
@@ -173,7 +173,7 @@ def failure(instance: Instance) -> ErrorOut:
 
 
 def code_of(kind: type[Exception]) -> str:
-    """The error's name for a program."""
+    """The error code for programs."""
     return str(getattr(kind, "code", "") or _words(kind.__name__))
 
 

@@ -1,4 +1,4 @@
-"""What the workflow endpoints take."""
+"""Request bodies of the workflow endpoints."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class IngestBody(BaseModel):
         json_schema_extra={"examples": [{"pdfBase64": "JVBERi0x…", "filename": "lease.pdf", "vertical": "commercial"}]},
     )
 
-    pdfBase64: str = Field(min_length=1, description="The file's bytes; Word and plain text are taken, too.")
+    pdfBase64: str = Field(min_length=1, description="The file's bytes; also Word or plain text.")
     filename: str = Field("contract.pdf", max_length=300)
     vertical: str = Field("commercial", max_length=64)
-    drive: bool = Field(True, description="False: each further step waits for its endpoint to be called.")
+    drive: bool = Field(True, description="False: each further step waits until its endpoint is called.")
     compareWith: str | None = Field(None, max_length=200, description="A workflow's id, `template` or `offers`.")
     workspace: str | None = Field(None, max_length=200)
 
@@ -64,7 +64,7 @@ class CompareBody(BaseModel):
 
 
 class ProviderBody(BaseModel):
-    """A provider's other names, and what is usual for it."""
+    """A provider's aliases and usual ranges."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -87,7 +87,7 @@ async def uploaded(request: Request) -> tuple[bytes, IngestBody]:
             content = await file.read()
             named = {n: v for n, v in form.items() if isinstance(v, str)}
             return content, _body({"pdfBase64": "-", "filename": file.filename or "contract.pdf", **named})
-    return await asyncio.to_thread(_from_json, await request.body())  # tens of megabytes, perhaps
+    return await asyncio.to_thread(_from_json, await request.body())  # it may be tens of megabytes
 
 
 def _from_json(content: bytes) -> tuple[bytes, IngestBody]:

@@ -1,4 +1,4 @@
-"""A step that is called: started where it is held, waited for while it runs, its stored answer when it is done."""
+"""Calls of a step: start it, wait while it runs, return its stored answer when it is done."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ from interlock.machine.transitions import PEOPLE
 from interlock.people import NotAuthenticated, Principal
 
 LINE = (PENDING, PARSING_PDF, EXTRACTING, VALIDATING, REVIEW_REQUIRED, VALIDATED, COMPARING, COMPLETED)
-"""The way of a contract that nothing goes wrong with."""
+"""The states of a contract without failures, in order."""
 POLL = (0.02, 0.5)
 LATER = 2
-"""Seconds after which it makes sense to ask again for a step that is under way."""
+"""Seconds after which a client should ask again for a running step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ COMPARE = Step("compare", (VALIDATED, COMPARING))
 
 
 class WrongState(BadRequest):
-    """The workflow is not where this makes sense."""
+    """The workflow's state does not allow this."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail, status=409, kind="wrong-state")
@@ -75,7 +75,7 @@ def settings_of(service: Service) -> ContractSettings:
 
 
 def seen(conn: sa.Connection, id: UUID, who: Principal) -> Instance:
-    """The workflow, if whoever asks may see it."""
+    """The workflow, if the caller may read it."""
     found = find(conn, id, machine=contract.name)
     if found is None:
         raise NotFound(f"there is no workflow {id}")
@@ -84,20 +84,20 @@ def seen(conn: sa.Connection, id: UUID, who: Principal) -> Instance:
 
 
 def kept(instance: Instance) -> Instance:
-    """The workflow, if what was read from its file is still there."""
+    """The workflow, if its data is not erased."""
     if instance.erased:
         raise NotFound(f"the data of workflow {instance.id} was erased: {instance.erased}")
     return instance
 
 
 def must_have_data(instance: Instance) -> None:
-    """Nothing more can be done with what was erased."""
+    """Refuse a workflow whose data was erased."""
     if instance.erased:
         raise WrongState(f"the data of workflow {instance.id} was erased: {instance.erased}")
 
 
 def locked(unit: Unit, id: UUID, who: Principal, permission: str) -> Instance:
-    """The workflow, if whoever asks may do this to it."""
+    """The workflow, locked, if the caller has the permission."""
     try:
         instance = unit.lock(id)
     except NotFound:
@@ -110,29 +110,29 @@ def locked(unit: Unit, id: UUID, who: Principal, permission: str) -> Instance:
 
 
 class Done(BaseModel):
-    """What a write leaves behind: the workflow that its answer tells of."""
+    """The result of a write: the workflow that its answer shows."""
 
     id: UUID
     new: bool = True
 
 
 async def write_once(write: Writer, job: Callable[[Unit], Done], name: str) -> Done:
-    """In one transaction; under an Idempotency-Key only the first time."""
+    """Run the job in one transaction; with an Idempotency-Key only once."""
     if write.key is None:
         return await write.service.write_as(write.who, job, name)
     answer, _ = await write.once(job, write.key, name=name)
     return Done.model_validate_json(answer)
 
 
-async def tell(service: Service, who: Principal, id: UUID, status: int = 200) -> Response:
-    """All of the workflow."""
+async def show_workflow(service: Service, who: Principal, id: UUID, status: int = 200) -> Response:
+    """The whole workflow as an answer."""
     return await service.read(lambda conn: envelope(workflow(conn, seen(conn, id, who)), status))
 
 
 async def call(
     write: Writer, id: UUID, step: Step, wait: float | None, patch: Mapping[str, Any] | None = None
 ) -> Response:
-    """Start the step, attach to it while it runs, or give its answer when it is done."""
+    """Start the step, wait for it while it runs, or return its answer when it is done."""
     service = write.service
 
     def start(unit: Unit) -> Done:
@@ -147,7 +147,7 @@ async def call(
 def begin(
     unit: Unit, instance: Instance, step: Step, actor: Actor, patch: Mapping[str, Any], settings: ContractSettings
 ) -> None:
-    """Set the step going, unless it is under way or done."""
+    """Start the step, unless it is running or done."""
     must_have_data(instance)
     where = _where(instance)
     if LINE.index(where) < LINE.index(step.states[0]):
@@ -159,13 +159,11 @@ def begin(
         comparable(unit.conn, patch["compare_with"], instance.workspace, settings)
         change(unit, instance, patch, actor)
     elif patch and any(instance.data[name] != value for name, value in patch.items()):
-        raise WrongState(
-            f"workflow {instance.id} is {instance.state}; what it is compared with cannot be changed any more"
-        )
+        raise WrongState(f"workflow {instance.id} is {instance.state}; the comparison can no longer be changed")
     if where not in step.states:
         return
     if instance.state == FAILED:
-        # An orchestrator may call a step again; that a contract is tried again is the service's own rule.
+        # An orchestrator may call a step again; the service decides whether to retry it.
         by = actor if actor.kind in PEOPLE else SYSTEM_ACTOR
         fire(unit, instance.id, "retry", by, reason=f"{actor} called its step again")
     elif instance.state == step.states[0] and not under_way(instance):
@@ -173,16 +171,16 @@ def begin(
 
 
 def _where(instance: Instance) -> str:
-    """The state that counts for what was done: of one that failed, the step that failed."""
+    """The state that shows what is done: for a failed workflow, the failed step."""
     if instance.state == FAILED or given_up(instance):
         return (instance.failed_step or PARSING_PDF).partition(":")[0]
     return REVIEW_REQUIRED if instance.state in {REJECTED, TIMED_OUT} else instance.state
 
 
 async def until(write: Writer, id: UUID, step: Step, wait: float | None, *, done: int = 200) -> Response:
-    """The answer of a step that is under way: when it is done, or 202 with what is known by then.
+    """The answer of a running step: when it is done, or 202 with what is known by then.
 
-    Where too many wait already it is 202 at once: the step was started, so it cannot be refused any more.
+    If too many requests wait already, it is 202 at once: the step is started and can no longer be refused.
     """
     service = write.service
     found = await service.read(lambda conn: seen(conn, id, write.who))
@@ -193,10 +191,10 @@ async def until(write: Writer, id: UUID, step: Step, wait: float | None, *, done
         except TooBusy:
             pass
     if _at_work(found, step):
-        answer = await tell(service, write.who, id, 202)
+        answer = await show_workflow(service, write.who, id, 202)
         answer.headers["Retry-After"] = str(LATER)
         return answer
-    # It is told as it was when the step ended, however far the worker has gone on by now.
+    # The answer shows the workflow at the end of the step, however far the worker is by now.
     data = await service.read(lambda conn: workflow(conn, found))
     stuck = found.state in step.states and found.error is not None
     if stuck or (_where(found) in step.states and (found.state == FAILED or given_up(found))):
@@ -210,7 +208,7 @@ def _at_work(instance: Instance, step: Step) -> bool:
 
 
 async def _ended(write: Writer, found: Instance, step: Step, wait: float) -> Instance:
-    """The workflow when the step has ended, or the time; nobody is waited for who has gone or is shut out."""
+    """Wait for the end of the step or the timeout; stops if the caller disconnects or is disabled."""
     service, shown = write.service, credentials(write.request)
     deadline = time.monotonic() + wait
     nap, longest = POLL
@@ -219,10 +217,10 @@ async def _ended(write: Writer, found: Instance, step: Step, wait: float) -> Ins
         while _at_work(found, step) and (rest := deadline - time.monotonic()) > 0 and not service.stopping:
             await asyncio.wait({left}, timeout=min(nap, rest))
             if left.done():
-                raise CallerGone("nobody waits for the answer any more")
+                raise CallerGone("the caller has disconnected")
             known = await still_known(service, shown)
             if known is None:
-                raise NotAuthenticated("the token or the login has ended meanwhile")
+                raise NotAuthenticated("the token or the login has ended")
             found = await service.read(partial(seen, id=found.id, who=known))
             nap = min(nap * 1.5, longest)
     finally:

@@ -1,4 +1,4 @@
-"""The same workflow for Windmill: steps that call the endpoints, in the OpenFlow shape. The service owns the state."""
+"""The same workflow as an OpenFlow for Windmill: its steps call the endpoints. The service owns the state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import urllib.request
 
 
 def ask(method: str, url: str, token: str, body: dict | None = None) -> tuple[int, dict]:
-    """The status and the envelope; 202 is asked again, for the step still runs."""
+    """The status and the envelope. Asks again after 202, while the step runs."""
     while True:
         request = urllib.request.Request(
             url,
@@ -28,11 +28,11 @@ def ask(method: str, url: str, token: str, body: dict | None = None) -> tuple[in
         )
         try:
             with urllib.request.urlopen(request, timeout=600) as answer:
-                status, told = answer.status, json.load(answer)
+                status, envelope = answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
-            status, told = error.code, json.load(error)
+            status, envelope = error.code, json.load(error)
         if status != 202:
-            return status, told
+            return status, envelope
 
 
 def data_of(answer: dict) -> dict:
@@ -56,17 +56,17 @@ def main(base: str, token: str, path: str) -> dict:
 DECISION = f'''{ASK}
 
 def main(base: str, token: str, path: str, resume: dict | None = None) -> dict:
-    """Tell the service what was decided here, unless it knows better: it may have been decided there, or be over."""
+    """Report the decision to the service, unless it was decided there or is over."""
     resume = resume or {{}}
     error = resume.get("error") or {{}}
     if error.get("name") == "SuspendedTimedOut":
-        return {{"told": False}}
+        return {{"reported": False}}
     body = {{"action": resume.get("action", "reject"), "fields": resume.get("fields") or []}}
     body["notes"] = resume.get("notes") or error.get("message") or ""
-    status, told = ask("POST", base + path, token, body)
+    status, answer = ask("POST", base + path, token, body)
     if status == 409:
-        return {{"told": False}}
-    return data_of(told)
+        return {{"reported": False}}
+    return data_of(answer)
 '''
 WORKFLOW = "results.ingest.workflowId"
 
@@ -96,7 +96,7 @@ def openflow(base: str) -> dict[str, Any]:
     """Ingest, extract, a person where one is needed, compare."""
     given = ", ".join(f"{name}: flow_input.{name}" for name in ("pdfBase64", "filename", "vertical"))
     approval = {
-        **_script("approval", "A person looks at the fields", APPROVAL, _of_workflow("/resume-link")),
+        **_script("approval", "A person reviews the fields", APPROVAL, _of_workflow("/resume-link")),
         "suspend": {
             "required_events": 1,
             "timeout": 86400,
@@ -106,8 +106,8 @@ def openflow(base: str) -> dict[str, Any]:
             "resume_form": {"schema": _resume_form()},
         },
     }
-    review = _script("review", "Tell the service", DECISION, _of_workflow("/review"), resume="resume")
-    look = _script("look", "Where it is now", CALL, _of_workflow(), method="'GET'")
+    review = _script("review", "Report the decision", DECISION, _of_workflow("/review"), resume="resume")
+    look = _script("look", "Read the state", CALL, _of_workflow(), method="'GET'")
     route = {
         "id": "route",
         "summary": "Is a person needed?",
@@ -129,9 +129,9 @@ def openflow(base: str) -> dict[str, Any]:
         "value": {
             "modules": [
                 _script(
-                    "ingest", "Take the contract in", CALL, "'/workflows/ingest'", body=f"({{{given}, drive: false}})"
+                    "ingest", "Ingest the contract", CALL, "'/workflows/ingest'", body=f"({{{given}, drive: false}})"
                 ),
-                _script("extract", "Read its fields", CALL, _of_workflow("/extract")),
+                _script("extract", "Extract the fields", CALL, _of_workflow("/extract")),
                 route,
                 {**look, "stop_after_if": {"expr": "result.state !== 'validated'", "skip_if_stopped": False}},
                 _script("compare", "Compare it", CALL, _of_workflow("/compare")),

@@ -214,7 +214,7 @@ if (leaf) {
 function nothing (field) {
   const marked = field.querySelector('[data-marked]')
   marked.hidden = false
-  marked.querySelector('span').textContent = 'There are no words under that rectangle'
+  marked.querySelector('span').textContent = 'There are no words in this rectangle'
 }
 
 // In a Word file or plain text, words are selected.
