@@ -8,7 +8,7 @@ from typing import Any
 from interlock.apps.jobs.finder.places import country_code, place
 from interlock.apps.jobs.finder.posting import EmploymentType, Evidence, Location, Salary, Workplace
 from interlock.apps.jobs.finder.sources.adapter import union
-from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
+from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import MOST_ITEMS, Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, period
@@ -43,8 +43,8 @@ def posting_fields(row: Row) -> dict[str, Any]:
         "posted_precision": precision,
         "closes_at": row.date("validThrough")[0],
         "updated_at": row.date("dateModified")[0],
-        "description": sanitised("\n".join(part for part in (row.html("description"), duties, *wanted) if part)),
-        "sections": {"requirements": text_of("\n".join(part for part in wanted if part)), "duties": text_of(duties)},
+        "description": joined([row.html("description"), duties, *wanted]),
+        "sections": {"requirements": text_of(joined(wanted)), "duties": text_of(duties)},
         "language": language(row.text("inLanguage")),
         "evidence": evidence,
     }

@@ -11,7 +11,7 @@ from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Location, Posting, Salary, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Request
-from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
+from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.headings import section_of
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import Row
@@ -84,7 +84,7 @@ class Lever(Adapter):
             heading, items = one.text("text"), one.html("content")
             parts += [f"<h3>{escape(heading)}</h3>" if heading else None, f"<ul>{items}</ul>" if items else None]
         parts += [row.html("salaryDescription"), row.html("additional")]
-        return sanitised("\n".join(part for part in parts if part))
+        return joined(parts)
 
     def _sections(self, row: Row) -> Sections:
         found: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Location, Posting, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import Answer, Request
-from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
+from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.documents import decoded, load
 from interlock.apps.jobs.finder.sources.headings import section_of
 from interlock.apps.jobs.finder.sources.row import MOST_ITEMS, Row
@@ -79,7 +79,7 @@ class Personio(Adapter):
             seniority=seniority(level),
             posted_at=posted,
             posted_precision=precision,
-            description=sanitised("\n".join(f"<h3>{escape(name or '')}</h3>{body}" for name, body in parts if body)),
+            description=joined(f"<h3>{escape(name or '')}</h3>{body}" for name, body in parts if body),
             sections=Sections(**{name: "\n\n".join(texts) for name, texts in found.items()}),
             language=self._language(page),
             evidence={

@@ -9,7 +9,7 @@ from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Location, Posting, Question, Salary, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Hidden, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import Request
-from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
+from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, period, seniority, workplace
@@ -74,7 +74,7 @@ class Recruitee(Adapter):
             posted_precision=precision,
             updated_at=row.date("updated_at")[0],
             closes_at=row.date("close_at")[0],
-            description=sanitised("\n".join(part for part in (duties, wanted) if part)),
+            description=joined([duties, wanted]),
             sections=Sections(duties=text_of(duties), requirements=text_of(wanted)),
             language=self._language(row),
             questions=self._questions(row),

@@ -11,7 +11,7 @@ from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Posting, Salary, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Hidden, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Request
-from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
+from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, period, seniority, workplace
@@ -91,7 +91,7 @@ class SmartRecruiters(Adapter):
             salary=self._pay(row),
             posted_at=posted,
             posted_precision=precision,
-            description=sanitised("\n".join(f"<h3>{escape(title)}</h3>{text}" for _, title, text in parts)),
+            description=joined(f"<h3>{escape(title)}</h3>{text}" for _, title, text in parts),
             sections=Sections(**{name: text_of(text) for name, _, text in parts if name != "other"}),
             language=language(row.text("language.code")),
             evidence={

@@ -9,7 +9,7 @@ from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Location, Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import Request
-from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
+from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, seniority, workplace
 
@@ -78,7 +78,7 @@ class Workable(Adapter):
             seniority=seniority(level),
             posted_at=posted,
             posted_precision=precision,
-            description=sanitised("\n".join(part for part in (duties, wanted, benefits) if part)),
+            description=joined([duties, wanted, benefits]),
             evidence={
                 "workplace": given(field, model),
                 "employment_type": given("employment_type", kind),
