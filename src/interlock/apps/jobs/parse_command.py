@@ -11,15 +11,21 @@ import typer
 from interlock.console.printing import Json, as_json, clean, short, table
 
 if TYPE_CHECKING:
-    from interlock.apps.jobs.finder.sources.answer import Parsed, Request
+    from interlock.apps.jobs.finder.sources.answer import Answer, Parsed, Request
 
 
 def parse(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of source: greenhouse, lever, …")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="greenhouse, lever, …, feed, jsonld, html or api.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A recorded answer: the body as it came.")],
     url: Annotated[
         str | None,
-        typer.Option("--url", help="The board's address, for systems whose answers have none.", show_default=False),
+        typer.Option("--url", help="The address of the board or page that it came from.", show_default=False),
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            "--source", help="A JSON file with the configuration of a feed, selectors or an API.", show_default=False
+        ),
     ] = None,
     at: Annotated[
         str | None,
@@ -30,24 +36,65 @@ def parse(
     in_json: Json = False,
 ) -> None:
     """Print the postings of one recorded answer, in the canonical form. It needs neither a database nor the network."""
-    from interlock.apps.jobs.finder.sources import adapter_of
+    from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
     from interlock.apps.jobs.finder.sources.answer import Answer
     from interlock.machine import InterlockError
 
-    adapter = adapter_of(kind)
-    board = adapter.detect(url) if url else None
-    if url and board is None:
-        raise InterlockError(f"{url} is no address of {kind}")
-    try:
-        body = file.read_bytes()
-        recorded = _moment(at) if at else datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    except OSError as error:
-        raise InterlockError(f"{file} cannot be read: {error.strerror}") from None
-    found = adapter.parse(Answer(body, url=url), board, recorded)
+    body, changed = _recorded(file)
+    recorded = _moment(at) if at else changed
+    answer = Answer(body, url=url)
+    if kind == "html" and settings is None:
+        found = _discovered(answer, recorded)
+    else:
+        adapter = adapter_of(kind, _configuration(settings) if settings else None)
+        board = adapter.detect(url) if url and kind in SYSTEMS else None
+        if url and board is None and kind in SYSTEMS:
+            raise InterlockError(f"{url} is no address of {kind}")
+        found = adapter.parse(answer, board, recorded)
     if in_json:
         as_json(_parsed(kind, found))
         return
     _print_parsed(found)
+
+
+def _recorded(file: Path) -> tuple[bytes, datetime]:
+    from interlock.machine import InterlockError
+
+    try:
+        return file.read_bytes(), datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except OSError as error:
+        raise InterlockError(f"{file} cannot be read: {error.strerror}") from None
+
+
+def _configuration(file: Path) -> dict[str, Any]:
+    import json
+
+    from interlock.machine import InterlockError
+
+    try:
+        found = json.loads(_recorded(file)[0])
+    except ValueError as error:
+        raise InterlockError(f"{file} is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InterlockError(f"{file} must have an object with the configuration of the source")
+    return found
+
+
+def _discovered(answer: Answer, at: datetime) -> Parsed:
+    """What the selectors that rules propose for a page give; `failed` when they propose none."""
+    from interlock.apps.jobs.finder.sources.answer import failed
+    from interlock.apps.jobs.finder.sources.discovery import discover
+    from interlock.apps.jobs.finder.sources.documents import decoded
+    from interlock.apps.jobs.finder.sources.selectors import Html
+    from interlock.machine import InterlockError
+
+    if answer.url is None:
+        raise InterlockError("selectors are found with the page's address: give it as --url, or selectors as --source")
+    found = discover(decoded(answer), answer.url, at)
+    if found is None:
+        return failed("no repeated element of the page has links that look like postings")
+    typer.echo(f"selectors: {found.config.selectors.model_dump_json(exclude_none=True)}", err=True)
+    return Html(found.config).parse(answer, None, at)
 
 
 def _moment(text: str) -> datetime:

@@ -14,6 +14,7 @@ from interlock.apps.jobs.finder.sources import SYSTEMS
 from interlock.machine import InterlockError
 
 from .answers import BOARDS, LISTS, body
+from .test_general_sources import LIST, PAGE, SELECTORS
 
 
 def run(*args: str) -> str:
@@ -45,6 +46,20 @@ def test_postings_come_as_json(kind: str, tmp_path: Path) -> None:
 def test_relative_dates_count_from_when_it_was_recorded(recorded: Path) -> None:
     told = json.loads(run("workday", str(recorded), "--at", "2026-03-08T09:00:00Z", "--json"))
     assert told["postings"][0]["posted_at"] == "2026-03-03T00:00:00Z"
+
+
+def test_a_page_is_read_by_selectors_that_are_given_or_found(tmp_path: Path) -> None:
+    page, config = tmp_path / "page.html", tmp_path / "source.json"
+    page.write_text(PAGE)
+    config.write_text(json.dumps(SELECTORS))
+    for extra in (["--url", LIST], ["--url", LIST, "--source", str(config)]):
+        told = json.loads(run("html", str(page), "--json", *extra))
+        assert [one["title"] for one in told["postings"]] == [f"Cook {n}" for n in range(1, 8)]
+    with pytest.raises(InterlockError, match="--url"):
+        run("html", str(page))
+    config.write_text("[]")
+    with pytest.raises(InterlockError, match="an object"):
+        run("html", str(page), "--source", str(config))
 
 
 def test_without_json_it_is_a_table(recorded: Path) -> None:

@@ -22,6 +22,9 @@ HOURS_A_YEAR = 2080
 PER_YEAR = {"hour": HOURS_A_YEAR, "day": 260, "week": 52, "month": 12, "year": 1}
 
 
+EvidenceSource = Literal["board", "jsonld", "feed", "selectors", "title", "text", "url"]
+
+
 class Workplace(StrEnum):
     """Where the work is done."""
 
@@ -94,7 +97,7 @@ class Frozen(BaseModel):
 class Evidence(Frozen):
     """Where a derived value came from: a field of the answer, or a sentence of the title or the text."""
 
-    source: Literal["board", "jsonld", "feed", "selectors", "title", "text", "url"]
+    source: EvidenceSource
     field: str | None = None
     """The path of the field in the answer, or the section of the text."""
     quote: str | None = None

@@ -18,9 +18,18 @@ from typing import Any, ClassVar, Literal
 from pydantic import ValidationError
 
 from interlock.apps.jobs.finder.addresses import Address, address_of
-from interlock.apps.jobs.finder.posting import Evidence, Extraction, Location, Method, Posting, Salary, Sections
+from interlock.apps.jobs.finder.posting import (
+    Evidence,
+    EvidenceSource,
+    Extraction,
+    Location,
+    Method,
+    Posting,
+    Salary,
+    Sections,
+)
 from interlock.apps.jobs.finder.sources.answer import MOST_ROWS, Answer, Counts, Parsed, Request, Verdict, failed
-from interlock.apps.jobs.finder.sources.cleaning import text_of
+from interlock.apps.jobs.finder.sources.cleaning import line, text_of
 from interlock.apps.jobs.finder.sources.documents import Unreadable, load
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.urls import canonical_url, url_key
@@ -109,6 +118,8 @@ class Adapter(ABC):
     version: ClassVar[str] = "1"
     method: ClassVar[Method] = Method.API
     format: ClassVar[Literal["json", "xml", "html"]] = "json"
+    whole: ClassVar[bool] = True
+    """Whether a complete list has every open posting. A feed has the newest, so what it leaves out may be open."""
     gone: ClassVar[bool] = True
     """Whether 404 for one posting proves that it is closed."""
 
@@ -317,9 +328,7 @@ def union(first: Sequence[Location], second: Sequence[Location]) -> tuple[Locati
     return tuple(found.values())
 
 
-def given(path: str, value: object) -> Evidence | None:
+def given(path: str, value: object, source: EvidenceSource = "board") -> Evidence | None:
     """Evidence of a field that the source gave; None when it gave nothing."""
-    if value is None or value == "":
-        return None
-    quote = str(value)
-    return Evidence(source="board", field=path, quote=quote if len(quote) <= 300 else quote[:299] + "…")
+    quote = None if value is None else line(str(value)[:3000])
+    return Evidence(source=source, field=path, quote=quote) if quote else None

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from interlock.apps.jobs.finder.places import country_code, place
-from interlock.apps.jobs.finder.posting import EmploymentType, Evidence, Location, Salary, Workplace
-from interlock.apps.jobs.finder.sources.adapter import union
+from interlock.apps.jobs.finder.posting import EmploymentType, Location, Salary, Workplace
+from interlock.apps.jobs.finder.sources.adapter import given, union
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import MOST_ITEMS, Row
@@ -22,11 +22,11 @@ def posting_fields(row: Row) -> dict[str, Any]:
     remote = any(one.upper() == "TELECOMMUTE" for one in model)
     scope = remote_scope(row)
     evidence = {
-        "employment_type": _seen("employmentType", ", ".join(kinds)),
-        "workplace": _seen("jobLocationType", ", ".join(model)),
-        "locations": _seen("jobLocation", "; ".join(one.raw for one in where)),
-        "remote_scope": _seen("applicantLocationRequirements", ", ".join(scope)),
-        "posted_at": _seen("datePosted", row.get("datePosted")),
+        "employment_type": given("employmentType", ", ".join(kinds), "jsonld"),
+        "workplace": given("jobLocationType", ", ".join(model), "jsonld"),
+        "locations": given("jobLocation", "; ".join(one.raw for one in where), "jsonld"),
+        "remote_scope": given("applicantLocationRequirements", ", ".join(scope), "jsonld"),
+        "posted_at": given("datePosted", row.get("datePosted"), "jsonld"),
     }
     wanted = [row.html(name) for name in ("qualifications", "experienceRequirements", "skills")]
     duties = row.html("responsibilities")
@@ -132,7 +132,3 @@ def salary(row: Row) -> Salary | None:
     currency = base.text("currency") or amounts.text("currency") or row.text("salaryCurrency")
     words = " ".join(str(part) for part in (low, "-", high, currency, unit) if part is not None)
     return money(low, high, currency, period(unit), words, "jsonld")
-
-
-def _seen(field: str, value: object) -> Evidence | None:
-    return Evidence(source="jsonld", field=field, quote=str(value)[:300]) if value else None
