@@ -42,19 +42,19 @@ AGGREGATORS = word_list("""
 """Names of collections of postings. One of them alone is the feed's own name and no company."""
 
 
-def fold(text: str | None) -> str:
+def fold(text: str | None, most: int = TOO_LONG) -> str:
     """Lower case, without accents, in compatible characters and single spaces."""
     if not text:
         return ""
     # Compatible characters first: some of them are capitals, and some casefold to letters with marks.
-    plain = unicodedata.normalize("NFKC", text[:TOO_LONG]).casefold()
+    plain = unicodedata.normalize("NFKC", text[:most]).casefold()
     bare = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
     return " ".join(bare.split())
 
 
-def words(text: str | None) -> list[str]:
+def words(text: str | None, most: int = TOO_LONG) -> list[str]:
     """The words of a title in their order; `c++`, `c#` and words in brackets are kept."""
-    return WORD.findall(fold(text))
+    return WORD.findall(fold(text, most))
 
 
 def title_key(title: str | None) -> str:
