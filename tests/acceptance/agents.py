@@ -38,11 +38,11 @@ class Connection:
             self._turn += 1
             port = self._ports[self._turn % len(self._ports)]
             try:
-                status, told = await self._once(port, method, data)
+                status, response = await self._once(port, method, data)
             except (OSError, EOFError):
                 status = 503
             if status != 503:
-                return status, json.loads(told)
+                return status, json.loads(response)
             assert time.monotonic() < deadline, f"no server answered {body}"
             self._close(port)
             await asyncio.sleep(0.02)
@@ -184,8 +184,8 @@ class Agent:
         self._runs += 1
         run = f"{self.name}-{self._runs}"
         wish = {"action": "run", "run_id": run, "board": BOARD, "job_id": job}
-        status, told = await self.wire.ask("POST", wish)
-        assert status in {201, 409, 400}, told
+        status, response = await self.wire.ask("POST", wish)
+        assert status in {201, 409, 400}, response
         if status == 201:
             await self._note(job, run, "claimed")
             await self._apply(job, run)
@@ -206,8 +206,8 @@ class Agent:
             if not await self._report(run, status="success", artifacts={"confirmation_url": f"https://x/{run}"}):
                 await self._note(job, run, "left")
 
-    async def _report(self, run: str, **told: Any) -> bool:
-        status, answer = await self.wire.ask("PATCH", {"run_id": run, **told})
+    async def _report(self, run: str, **body: Any) -> bool:
+        status, answer = await self.wire.ask("PATCH", {"run_id": run, **body})
         assert status in {200, 409}, answer
         return status == 200
 

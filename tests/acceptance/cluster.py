@@ -134,11 +134,11 @@ class Cluster:
     # -- jobs and agents
 
     def post(self, count: int) -> list[str]:
-        """So many new jobs, and agents are told."""
+        """Add so many new jobs, and let agents know."""
         new = [str(len(self.jobs) + number) for number in range(count)]
         answer = self.call("POST", PATH, {"action": "add", "jobs": [{"board": BOARD, "job_id": n} for n in new]})
-        told = answer.json()
-        assert told["added"] + told["unchanged"] == count, told  # unchanged: a server died after it had added them
+        body = answer.json()
+        assert body["added"] + body["unchanged"] == count, body  # unchanged: a server died after it had added them
         self.jobs += new
         self._posted = time.monotonic()
         self.notices.put_up(new)

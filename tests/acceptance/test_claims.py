@@ -49,7 +49,7 @@ def cluster(request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path) -
             yield made
 
 
-def told(what: str, begun: float, **figures: object) -> None:
+def report(what: str, begun: float, **figures: object) -> None:
     print(f"{what}: {time.perf_counter() - begun:.1f} s", *(f"{name}={value}" for name, value in figures.items()))
 
 
@@ -60,7 +60,7 @@ def test_of_all_who_race_for_a_job_one_has_it_and_everybody_else_is_refused(clus
     begun = time.perf_counter()
     asyncio.run(crowd.race())
     counts = Counter(status for answers in crowd.answers.values() for status in answers)
-    told("race", begun, answers=dict(counts), answers_a_second=round(counts.total() / (time.perf_counter() - begun)))
+    report("race", begun, answers=dict(counts), answers_a_second=round(counts.total() / (time.perf_counter() - begun)))
     for number in cluster.jobs:
         answers = Counter(crowd.answers[number])
         assert (answers[201], answers[409] + answers[400]) == (1, CLIENTS - 1), (number, answers)
@@ -94,7 +94,7 @@ def test_agents_and_servers_are_killed_and_clocks_jump_and_each_job_is_applied_f
     eventually(lambda: over(cluster), within=900 if SOAK else 120, what=lambda: left(cluster))
     deeds = Counter(line.deed for line in cluster.ledger.lines())
     states = Counter(one.state for one in cluster.instances(run.name))
-    told("kills", begun, jobs=len(cluster.jobs), deeds=dict(deeds), done=dict(cluster.done), runs=dict(states))
+    report("kills", begun, jobs=len(cluster.jobs), deeds=dict(deeds), done=dict(cluster.done), runs=dict(states))
     cluster.all_is_well()
 
 
@@ -196,7 +196,7 @@ def test_of_patches_at_once_none_is_lost_although_a_server_is_killed(cluster: Cl
 
     begun = time.perf_counter()
     asyncio.run(everybody())
-    told("patches", begun, patches=RUNS * PATCHES, a_second=round(RUNS * PATCHES / (time.perf_counter() - begun)))
+    report("patches", begun, patches=RUNS * PATCHES, a_second=round(RUNS * PATCHES / (time.perf_counter() - begun)))
     runs = cluster.instances(run.name)
     assert len(runs) == RUNS
     for one in runs:

@@ -160,8 +160,8 @@ def archived(folder: Path) -> Counter[str]:
     for path in folder.iterdir() if folder.is_dir() else ():
         for line in archive.lines(path):
             assert not line.problem
-            told = json.loads(line.text)
-            found[told["instance"]["id"] if "instance" in told else f"{told['table']} {told['row']['id']}"] += 1
+            entry = json.loads(line.text)
+            found[entry["instance"]["id"] if "instance" in entry else f"{entry['table']} {entry['row']['id']}"] += 1
     return found
 
 
@@ -263,8 +263,11 @@ def places(trial: Trial, it: UUID) -> set[str]:
         hashes = set(conn.execute(sa.select(t.artifact_ref.c.hash).where(t.artifact_ref.c.instance_id == it)).scalars())
         for table in all_tables():
             for row in conn.execute(sa.select(table)):
-                told = row._mapping
-                mine = it in (told.get("instance_id"), told.get("id")) or told.get("hash") in {*hashes, str(it)}
+                columns = row._mapping
+                mine = it in (columns.get("instance_id"), columns.get("id")) or columns.get("hash") in {
+                    *hashes,
+                    str(it),
+                }
                 if mine and any(ANN in _text(value) for value in row):
                     found.add(table.name)
         return found
@@ -289,15 +292,15 @@ EVERYWHERE = {
 
 
 def erased(trial: Trial, it: UUID) -> bool:
-    """Whether it is told as erased; by all that tell it, or by none."""
-    told = {
+    """Whether it is shown as erased: everywhere, or nowhere."""
+    recorded = {
         "erased" in trial.get(it).data,
         trial.engine.history(it)[-1].kind == "erased",
         count(trial, P, P.c.instance_id == it) == 1,
         count(trial, s.action, s.action.c.what == "erase", s.action.c.target == str(it)) == 1,
     }
-    assert len(told) == 1
-    return told.pop()
+    assert len(recorded) == 1
+    return recorded.pop()
 
 
 def test_an_erasure_that_is_killed_at_any_point_leaves_nothing_half_erased(

@@ -94,8 +94,8 @@ def test_the_intent_is_an_effect_before_anything_is_sent_and_its_end_is_in_the_h
         both.trial.finish(claim, running.result(60))
     [effect] = both.trial.engine.effects(claim.id)
     assert (effect.status, effect.kind, effect.answer["call"]) == ("confirmed", "ai_call", str(both.calls()[0].id))
-    told = [row.payload["status"] for row in both.trial.engine.history(claim.id) if row.kind == "effect"]
-    assert told == ["intended", "confirmed"]
+    rows = [row.payload["status"] for row in both.trial.engine.history(claim.id) if row.kind == "effect"]
+    assert rows == ["intended", "confirmed"]
     assert broken_laws(both.trial.engine) == []
 
 

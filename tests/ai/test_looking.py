@@ -22,9 +22,9 @@ def api(store: Any) -> Any:
         yield made
 
 
-def asked(api: Api, *told: Ended, task: str = "judge", workspace: str = "default", it: Any = None) -> None:
+def asked(api: Api, *body: Ended, task: str = "judge", workspace: str = "default", it: Any = None) -> None:
     question = Question(it, workspace, "ann", "t1", task, "v1", "cheap", "openai", "m", 1, "h", None)
-    api.engine.write(lambda unit: [note(unit, None, question, one) for one in told])
+    api.engine.write(lambda unit: [note(unit, None, question, one) for one in body])
 
 
 ANSWERED = Ended("m", input_tokens=100, output_tokens=20, cost=600_001, took=1_500_000)
@@ -66,15 +66,15 @@ def test_what_was_spent_is_told_by_day_task_and_model(api: Api) -> None:
     asked(api, ANSWERED, FAILED, KEPT)
     asked(api, ANSWERED, task="weigh")
     asked(api, ANSWERED, workspace="north")
-    told = api.get("/api/ai-spend?workspace=default", "viewer").json()
-    assert [(s["task"], s["calls"], s["cached"], s["failed"], s["unpriced"]) for s in told["spend"]] == [
+    body = api.get("/api/ai-spend?workspace=default", "viewer").json()
+    assert [(s["task"], s["calls"], s["cached"], s["failed"], s["unpriced"]) for s in body["spend"]] == [
         ("judge", 3, 1, 1, 1),
         ("weigh", 1, 0, 0, 0),
         ("judge", 1, 0, 0, 0),
     ]
-    today = told["spend"][0]
+    today = body["spend"][0]
     assert (today["input_tokens"], today["output_tokens"], today["cost"]) == (100, 20, "0.000600001")
-    assert today["day"] > told["spend"][2]["day"]
+    assert today["day"] > body["spend"][2]["day"]
     assert today["day"].endswith("T00:00:00Z")
     assert len(api.get("/api/ai-spend?workspace=default&days=1", "viewer").json()["spend"]) == 2
 

@@ -203,6 +203,6 @@ def shortest(work: Callable[[str], object], text: str) -> float:
 if __name__ == "__main__":
     every = patterns()
     for one in every:
-        if told := grows(one):
-            print(f"{one.place}: {told}\n    {one.pattern.pattern[:300]!a}", flush=True)
+        if growth := grows(one):
+            print(f"{one.place}: {growth}\n    {one.pattern.pattern[:300]!a}", flush=True)
     print(f"{len(every)} expressions", flush=True)

@@ -72,9 +72,9 @@ def test_data_that_names_a_hash_does_not_open_it(contracts: Contracts) -> None:
         f"/workflows/{it}/pages/1",
         f"/workflows/{it}/pages/1/text",
     ):
-        told = contracts.api.get(path)
-        assert told.status_code == 404, path
-        assert SECRET.decode() not in told.text
+        response = contracts.api.get(path)
+        assert response.status_code == 404, path
+        assert SECRET.decode() not in response.text
     with pytest.raises(NotFound):
         contracts.engine.read(lambda conn: stored.document(conn, it, contracts.engine.get(it).data))
 
@@ -83,9 +83,9 @@ def test_a_step_of_such_an_instance_reads_nothing_either(contracts: Contracts) -
     theirs(contracts)
     it = contracts.engine.create("contract", {"pdf": DIGEST, "filename": "mine.txt"}, by_application=True).id
     contracts.hand.settle()
-    told = contracts.look(it)
-    assert told["state"] in {"failed", "rejected"}
-    assert "fields" not in told
+    body = contracts.look(it)
+    assert body["state"] in {"failed", "rejected"}
+    assert "fields" not in body
     assert contracts.engine.artifacts(it) == []
 
 
@@ -112,8 +112,8 @@ def test_a_caller_does_not_put_his_own_in_the_place_of_what_a_step_kept(contract
     it = contracts.taken(CLEAR)
     for name in ("original", "document", "extraction.json", "fields.json", "comparison.json", "comparison.html"):
         before = contracts.api.get(f"/api/instances/{it}/artifacts/{name}").content
-        told = put(contracts, it, name, b"forged")
-        assert (told.status_code, told.json()["type"]) == (409, "name-taken"), name
+        response = put(contracts, it, name, b"forged")
+        assert (response.status_code, response.json()["type"]) == (409, "name-taken"), name
         assert contracts.api.get(f"/api/instances/{it}/artifacts/{name}").content == before != b"forged"
     assert put(contracts, it, "note", b"mine").status_code == 200
     assert put(contracts, it, "note", b"mine, again").status_code == 200

@@ -515,7 +515,7 @@ def test_retention_and_erasure_after_a_checkpoint_verify_against_it(w: World, tm
     assert report.instances.total() >= 1
     verdict = engine.verify(against=kept)
     assert verdict.problems == ()
-    assert any("instances were removed, each with its purge" in told for told in verdict.notes)
+    assert any("instances were removed, each with its purge" in answer for answer in verdict.notes)
     engine.checkpoint()
     assert engine.verify(against=kept).problems == ()
 

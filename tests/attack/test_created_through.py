@@ -60,11 +60,11 @@ def count(engine: Engine, machine: str) -> int:
 @pytest.mark.parametrize("who", ["owner", "member", "agent"])
 def test_the_generic_endpoint_creates_none_and_names_the_one_that_does(api: Api, machine: str, who: str) -> None:
     for more in ({}, {"key": "k", "on_taken": "return"}, {"unstarted": True}):
-        told = api.post("/api/instances", {"machine": machine, "data": OURS[machine], **more}, who)
-        assert (told.status_code, told.json()["type"]) == (403, "created-elsewhere"), told.text
+        response = api.post("/api/instances", {"machine": machine, "data": OURS[machine], **more}, who)
+        assert (response.status_code, response.json()["type"]) == (403, "created-elsewhere"), response.text
         through = api.engine.registry[machine].created_through
         assert through is not None
-        assert through in told.json()["detail"]
+        assert through in response.json()["detail"]
         assert api.get(f"/api/machines/{machine}", who).json()["created_through"] == through
     assert count(api.engine, machine) == 0
 
@@ -72,16 +72,16 @@ def test_the_generic_endpoint_creates_none_and_names_the_one_that_does(api: Api,
 @pytest.mark.parametrize("machine", OURS)
 def test_nor_does_a_schedule(api: Api, machine: str) -> None:
     body = {"machine": machine, "cron": "* * * * *", "data": OURS[machine]}
-    told = api.call("owner", "PUT", "/api/schedules/default/mine", body)
-    assert (told.status_code, told.json()["type"]) == (403, "created-elsewhere")
+    response = api.call("owner", "PUT", "/api/schedules/default/mine", body)
+    assert (response.status_code, response.json()["type"]) == (403, "created-elsewhere")
     assert api.get("/api/schedules").json()["schedules"] == []
 
 
 def test_a_schedule_from_before_starts_nothing_and_says_why(api: Api) -> None:
     api.engine.schedules.put(ScheduleSpec("old", "order", "* * * * *"), actor=BY)
     api.engine.store.write(lambda conn: conn.execute(sa.update(S).values(machine="contract")))
-    told = api.post("/api/schedules/default/old/run")
-    assert (told.status_code, told.json()["type"]) == (403, "created-elsewhere")
+    response = api.post("/api/schedules/default/old/run")
+    assert (response.status_code, response.json()["type"]) == (403, "created-elsewhere")
     api.clock.advance(timedelta(minutes=2))
     api.engine.schedules.due()
     assert INGEST in str(api.engine.schedules.get("old").last_error)
@@ -89,8 +89,8 @@ def test_a_schedule_from_before_starts_nothing_and_says_why(api: Api) -> None:
 
 
 def test_what_callers_send_to_the_application_is_derived_by_it(api: Api) -> None:
-    told = api.post("/workflows/ingest", {"pdfBase64": "aGVsbG8=", "text": "0" * 64, "pdf": "0" * 64})
-    assert told.status_code == 422, "no field of the body is one that is worked out"
+    request = api.post("/workflows/ingest", {"pdfBase64": "aGVsbG8=", "text": "0" * 64, "pdf": "0" * 64})
+    assert request.status_code == 422, "no field of the body is one that is worked out"
 
 
 # -- the engine's own ways, on both databases

@@ -22,15 +22,15 @@ def test_nobody_writes_without_showing_who_they_are(site: Site) -> None:
         place = f"{method} {path}"
         for sent in ({"json": {}}, {"data": {"a": "b"}}):
             answer = nobody.request(method, filled(path), **sent)  # type: ignore[arg-type]
-            status, told = answer.status_code, answer.text
+            status, text = answer.status_code, answer.text
             if place in OPEN:
                 good = status in {OPEN[place], 403}
             elif path.startswith("/ui"):
                 good = status == 303 and answer.headers["location"].startswith("/ui/login")
             else:  # where it is 422, its body was read first, and nothing else
-                good = status == 401 or (status == 422 and ("body" in told or "Field" in told))
+                good = status == 401 or (status == 422 and ("body" in text or "Field" in text))
             if not good:
-                wrong.append((place, status, told[:200]))
+                wrong.append((place, status, text[:200]))
     assert wrong == []
     assert len(WRITES) > 70
 

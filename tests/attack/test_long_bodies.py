@@ -72,7 +72,7 @@ LONG = b'["' + b"a" * SMALL + b'", "%b"]'
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (rb"\ud83e\udd9c", ""),
         (rb"\uD83E\uDD9C", ""),
@@ -86,8 +86,8 @@ LONG = b'["' + b"a" * SMALL + b'", "%b"]'
         (b"\xed\xa0\x80", "half of a surrogate pair"),
     ],
 )
-def test_escapes_of_a_long_body_are_judged_as_a_parser_would(text: bytes, told: str) -> None:
+def test_escapes_of_a_long_body_are_judged_as_a_parser_would(text: bytes, message: str) -> None:
     for content in (LONG % text, b'["%b"]' % text):
         wrong = incoming.body("json", content)
-        assert told in wrong
-        assert bool(wrong) == bool(told)
+        assert message in wrong
+        assert bool(wrong) == bool(message)

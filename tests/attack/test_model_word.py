@@ -57,13 +57,13 @@ def reader() -> Iterator[None]:
 
 
 def went_to_a_person(contracts: Contracts, it: UUID, why: str) -> dict[str, Any]:
-    told = contracts.look(it)
-    assert told["state"] == "review_required", told["state"]
+    body = contracts.look(it)
+    assert body["state"] == "review_required", body["state"]
     assert not APPROVED & set(contracts.path(it)), "not even for a moment"
-    assert told["needsReview"] is True
-    assert told["finalConfidence"] <= 79
-    assert any(why in reason for reason in told["reasons"]), told["reasons"]
-    return told
+    assert body["needsReview"] is True
+    assert body["finalConfidence"] <= 79
+    assert any(why in reason for reason in body["reasons"]), body["reasons"]
+    return body
 
 
 def test_the_same_contracts_are_approved_where_the_rules_are_sure_and_nobody_interferes(contracts: Contracts) -> None:
@@ -87,8 +87,8 @@ def test_a_required_field_that_only_the_model_found_goes_to_a_person(
 
 
 def test_so_does_an_optional_one(contracts: Contracts) -> None:
-    told = says(("exclusivity", "yes", "Buyer may audit the books and records of Supplier", 2))
-    with FakeModel(NOTHING, NOTHING, NOTHING, told) as model:
+    body = says(("exclusivity", "yes", "Buyer may audit the books and records of Supplier", 2))
+    with FakeModel(NOTHING, NOTHING, NOTHING, body) as model:
         ai.configure(contracts.engine, model.settings())
         it = contracts.taken(CLEAR)
     went_to_a_person(contracts, it, "Exclusivity: only a model read it")
@@ -192,8 +192,8 @@ def test_a_model_that_obeys_the_document_gets_nothing_approved(contracts: Contra
             assert contracts.state(it) == "failed"
             contracts.wait(minutes=30)
         assert any(TRAP in request.user for request in model.requests)
-    told = went_to_a_person(contracts, it, "speaks to the reader")
-    law = told["fields"]["governing_law"]
+    body = went_to_a_person(contracts, it, "speaks to the reader")
+    law = body["fields"]["governing_law"]
     assert law["normalised"] == "New York"
     assert law["confidence"] <= 0.5
 
@@ -210,8 +210,8 @@ def test_nor_when_a_timed_out_one_is_done_again(contracts: Contracts) -> None:
 
 
 def test_a_document_that_steers_goes_to_a_person_without_a_model_too(contracts: Contracts) -> None:
-    told = went_to_a_person(contracts, contracts.taken(TRAPPED), "page 2 speaks to the reader: “ignore all previous")
-    assert told["fields"]["governing_law"]["normalised"] == "New York"
+    body = went_to_a_person(contracts, contracts.taken(TRAPPED), "page 2 speaks to the reader: “ignore all previous")
+    assert body["fields"]["governing_law"]["normalised"] == "New York"
 
 
 def test_a_quote_with_characters_that_nobody_sees_counts_against_its_field(contracts: Contracts) -> None:
@@ -219,9 +219,9 @@ def test_a_quote_with_characters_that_nobody_sees_counts_against_its_field(contr
     made = contracts.send("\n".join(lines).encode(), query="?wait=0", filename="a.txt")
     contracts.hand.settle()
     it = UUID(made.json()["data"]["workflowId"])
-    told = contracts.look(it)
-    assert told["state"] == "review_required"
-    if "governing_law" in told["fields"]:
+    body = contracts.look(it)
+    assert body["state"] == "review_required"
+    if "governing_law" in body["fields"]:
         went_to_a_person(contracts, it, "characters that no person sees")
 
 
@@ -262,9 +262,9 @@ def test_a_clause_that_nobody_sees_on_the_page_goes_to_a_person(contracts: Contr
     made = contracts.send(painted(how), query="?wait=0")
     contracts.hand.settle()
     it = UUID(made.json()["data"]["workflowId"])
-    told = contracts.look(it)
-    assert told["state"] == "review_required"
-    if "governing_law" in told["fields"]:  # else the reader left it out, and the field is missing
+    body = contracts.look(it)
+    assert body["state"] == "review_required"
+    if "governing_law" in body["fields"]:  # else the reader left it out, and the field is missing
         went_to_a_person(contracts, it, "Governing law: its quote has words that are not visible")
 
 

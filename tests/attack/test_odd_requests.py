@@ -89,13 +89,13 @@ UNFIT: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("what", UNFIT)
 def test_unfit_data_is_refused_with_its_place_and_nothing_is_kept(site: Site, what: str) -> None:
-    data, told = UNFIT[what]
+    data, message = UNFIT[what]
     before = counts(site.api)
     headers = {"Authorization": f"Bearer {site.api.tokens['owner']}", "Content-Type": "application/json"}
     body = f'{{"machine": "note", "data": {data}}}'
     answer = site.api.client.post("/api/instances", content=body.encode(), headers=headers)
     assert answer.status_code == 422
-    assert told in answer.json()["detail"]
+    assert message in answer.json()["detail"]
     assert counts(site.api) == before
 
 

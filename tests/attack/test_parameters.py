@@ -23,10 +23,10 @@ def test_each_address_refuses_a_parameter_that_it_does_not_take(site: Site) -> N
 
 def test_the_refusal_names_it_the_nearest_one_and_all_that_there_are(api: Api) -> None:
     refused = api.get("/api/instances?stat=new")
-    told = refused.json()
-    assert (refused.status_code, told["type"], told["errors"][0]["place"]) == (422, "invalid", "query.stat")
+    body = refused.json()
+    assert (refused.status_code, body["type"], body["errors"][0]["place"]) == (422, "invalid", "query.stat")
     assert (
-        "no query parameter 'stat' here; did you mean 'state'? it takes after, count, error, finished" in told["detail"]
+        "no query parameter 'stat' here; did you mean 'state'? it takes after, count, error, finished" in body["detail"]
     )
     none = api.get("/healthz?x=1").json()
     assert none["detail"] == "there is no query parameter 'x' here; it takes none"

@@ -88,9 +88,9 @@ def test_what_was_made_with_wider_modes_is_tightened_and_told(tmp_path: Path, ca
         done = command("export", str(out), "--database", f"sqlite:///{path}", "--app", PROGRAM, cwd=tmp_path)
     assert done.code == 0
     assert modes(tmp_path) == {}
-    told = " ".join(record.getMessage() for record in caplog.records)
-    assert f"the file {path} had mode 0644" in told
-    assert f"the file {out} had mode 0666" in told
+    logged = " ".join(record.getMessage() for record in caplog.records)
+    assert f"the file {path} had mode 0644" in logged
+    assert f"the file {out} had mode 0666" in logged
 
 
 def test_the_data_folder_of_a_service_is_tightened_unless_it_holds_what_is_not_ours(tmp_path: Path) -> None:

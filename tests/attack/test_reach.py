@@ -92,9 +92,9 @@ LIES = {
 
 
 def scope(peer: str, **headers: str) -> dict[str, Any]:
-    told = [(b"host", b"localhost")]
-    told += [(name.lower().replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    return {"type": "http", "client": (peer, 5), "scheme": "http", "headers": told}
+    sent_headers = [(b"host", b"localhost")]
+    sent_headers += [(name.lower().replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {"type": "http", "client": (peer, 5), "scheme": "http", "headers": sent_headers}
 
 
 def test_without_configured_proxies_nobody_is_believed_and_nothing_is_left_to_believe() -> None:
@@ -134,17 +134,17 @@ def test_guesses_are_counted_by_the_address_that_is_there_not_by_the_one_that_is
     with InThread(create_app(api.service), api.service) as server, httpx2.Client(base_url=server.url) as client:
         seen = []
         for n in range(MOST + 1):
-            told = {"name": f"nobody{n}", "password": "guess"}
+            credentials = {"name": f"nobody{n}", "password": "guess"}
             lie = {"X-Forwarded-For": f"203.0.113.{n}"}
-            seen.append(client.post("/api/login", json=told, headers=lie).status_code)
+            seen.append(client.post("/api/login", json=credentials, headers=lie).status_code)
     assert seen == [401] * MOST + [429]
 
 
 def test_a_cookie_is_secure_by_the_url_and_not_by_a_header_of_anybodys(api: Api) -> None:
     api.people.add("ann", password=PASSWORD, role=Role.MEMBER, by=BY)
     with InThread(create_app(api.service), api.service) as server, httpx2.Client(base_url=server.url) as client:
-        told = {"name": "ann", "password": PASSWORD}
-        answer = client.post("/api/login", json=told, headers={"X-Forwarded-Proto": "https"})
+        login = {"name": "ann", "password": PASSWORD}
+        answer = client.post("/api/login", json=login, headers={"X-Forwarded-Proto": "https"})
     assert answer.status_code == 200
     assert "Secure" not in answer.headers["set-cookie"]
 

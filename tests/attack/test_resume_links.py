@@ -32,8 +32,8 @@ class Stranger:
         self.contracts, self.it = contracts, it
         self.client = TestClient(Site(contracts.api).app, raise_server_exceptions=False)
         path = f"/workflows/{it}/resume-link"
-        told = client.get(path) if client is not None else contracts.api.get(path, who)
-        url = urlsplit(told.json()["data"]["url"])
+        response = client.get(path) if client is not None else contracts.api.get(path, who)
+        url = urlsplit(response.json()["data"]["url"])
         self.path, self.query = url.path, url.query
 
     def looks(self) -> set[int]:

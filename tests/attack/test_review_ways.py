@@ -75,8 +75,8 @@ def test_a_bulk_action_is_refused_where_the_review_is_not_its_starters(both: Api
     body = {"action": "fire", "filter": {"machine": "order", "state": "asked"}, "arguments": {"event": "refuse"}}
     started = both.post("/api/bulk", body, "member").json()
     both.engine.bulk.step()
-    told = both.get(f"/api/bulk/{started['id']}").json()
-    assert (told["done"], told["refused"]) == (1, 2)
+    answer = both.get(f"/api/bulk/{started['id']}").json()
+    assert (answer["done"], answer["refused"]) == (1, 2)
     assert both.engine.get(free).state == "refused"
     assert_untouched(both, higher)
     assert_untouched(both, held)

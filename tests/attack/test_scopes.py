@@ -56,9 +56,9 @@ def test_who_may_only_fire_is_not_told_why_it_was_refused(api: Api, body: dict[s
     it = api.asked({"note": NEEDLE})
     refused = api.post(f"/api/instances/{it.id}/events", body, agent(api, "fire"))
     assert refused.status_code == status
-    told = refused.json()
+    answer = refused.json()
     assert "asked" not in refused.text
-    assert not {"allowed", "found_seq", "expected_seq"} & set(told)
+    assert not {"allowed", "found_seq", "expected_seq"} & set(answer)
 
 
 def test_a_repeated_request_shows_no_more_than_the_first(api: Api) -> None:
@@ -74,8 +74,8 @@ def test_a_search_finds_and_counts_only_what_the_token_may_read(both: Api, scope
         both.new({"note": NEEDLE})
     who = agent(both, scope)
     for query in (f"text={NEEDLE}", "machine=order", "state=new", ""):
-        told = both.get(f"/api/instances?count=true&limit=1&{query}", who).json()
-        assert told == {"instances": [], "next": None, "count": 0, "exact": True}, query
+        body = both.get(f"/api/instances?count=true&limit=1&{query}", who).json()
+        assert body == {"instances": [], "next": None, "count": 0, "exact": True}, query
 
 
 @pytest.mark.parametrize("scope", ["read:contract", "create"])
@@ -89,8 +89,8 @@ def test_lists_beside_it_have_neither_rows_nor_cursors_of_what_it_may_not_read(b
         ("/api/reviews?limit=1&status=decided", "reviews"),
         ("/api/dead-letters?limit=1", "dead_letters"),
     ):
-        told = both.get(path, who).json()
-        assert (told[key], told["next"]) == ([], None), path
+        body = both.get(path, who).json()
+        assert (body[key], body["next"]) == ([], None), path
     assert both.get("/api/dead-letters/groups", who).json() == {"groups": []}
     assert both.get("/api/events?limit=1000", who).json().get("events", []) == []
 
@@ -150,20 +150,20 @@ def test_a_cursor_names_no_instance_that_they_may_not_read(both: Api, monkeypatc
     ids = {str(both.new()) for _ in range(7)}
     who, after, looks = agent(both, "read:job", "read:contract"), "", 0
     while True:
-        told = both.get(f"/api/instances?limit=2{after}", who).json()
-        assert told["instances"] == []
-        if told["next"] is None:
+        body = both.get(f"/api/instances?limit=2{after}", who).json()
+        assert body["instances"] == []
+        if body["next"] is None:
             break
-        assert told["next"] not in ids
-        after, looks = f"&after={told['next']}", looks + 1
+        assert body["next"] not in ids
+        after, looks = f"&after={body['next']}", looks + 1
     assert looks == 2
     seen, after = [], ""
     while True:
-        told = both.get(f"/api/instances?limit=2&text=tea{after}").json()
-        seen += [one["id"] for one in told["instances"]]
-        if told["next"] is None:
+        body = both.get(f"/api/instances?limit=2&text=tea{after}").json()
+        seen += [one["id"] for one in body["instances"]]
+        if body["next"] is None:
             break
-        after = f"&after={told['next']}"
+        after = f"&after={body['next']}"
     assert (len(seen), set(seen)) == (7, ids), "each once"
 
 

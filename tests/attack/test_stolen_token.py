@@ -178,8 +178,8 @@ def test_a_bulk_action_stops_with_the_rights_of_whoever_started_it(both: Api, ho
             token = next(one for one in both.people.tokens() if one.name == "laptop")
             both.people.revoke(token.id, BY)
     both.engine.bulk.step(1)
-    told = both.get(f"/api/bulk/{begun}").json()
-    assert (told["status"], told["done"], len(told["problems"])) == ("stopped", 1, 1)
+    answer = both.get(f"/api/bulk/{begun}").json()
+    assert (answer["status"], answer["done"], len(answer["problems"])) == ("stopped", 1, 1)
     paused = both.get("/api/instances?paused=true").json()["instances"]
     assert [one["id"] for one in paused] == [str(waiting[0])]
 

@@ -90,12 +90,12 @@ def test_a_receiver_that_repeats_it_does_not_bring_it_into_the_records(hooks: Ho
         url = f"{origin(receiver.url)}/{KEY}?token=sesame-sesame"
         receiver._replies += [Reply(200, f"took it at {url}".encode()), Reply(500, f"no route /{KEY}".encode())]
         channel = hooks.to(url)
-        told = [channel.deliver(message())]
+        answers = [channel.deliver(message())]
         with pytest.raises(DeliveryFailed) as failed:
             channel.deliver(message())
-        told.append(str(failed.value))
-    assert KEY not in str(told)
-    assert "sesame" not in str(told)
+        answers.append(str(failed.value))
+    assert KEY not in str(answers)
+    assert "sesame" not in str(answers)
 
 
 @pytest.mark.parametrize(

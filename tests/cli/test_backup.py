@@ -35,15 +35,15 @@ def interlock(post: Path, *arguments: str) -> Done:
 def test_a_backup_is_proven_and_restored(post: Path) -> None:
     done = interlock(post, "backup", "b.zip", "--database", f"sqlite:///{post}")
     assert (done.code, done.err) == (0, "")
-    told, proof = done.out.splitlines()
-    assert told.startswith("b.zip: schema ")
-    assert "2 instances, 3 history rows" in told
+    text, proof = done.out.splitlines()
+    assert text.startswith("b.zip: schema ")
+    assert "2 instances, 3 history rows" in text
     assert proof == "whole: 2 instances, 3 history rows, every chain and every replay"
     done = interlock(post, "restore", "b.zip", "--database", f"sqlite:///{post.parent}/new.db")
     assert (done.code, done.err) == (0, "")
-    told, proof = done.out.splitlines()
-    assert told.startswith("restored: schema ")
-    assert told.endswith(" UTC")
+    text, proof = done.out.splitlines()
+    assert text.startswith("restored: schema ")
+    assert text.endswith(" UTC")
     assert proof == "whole: 2 instances, 3 history rows, every chain and every replay"
     call = ("instance", "list", "--json", "--database", f"sqlite:///{post.parent}/new.db", "--app", PROGRAM)
     assert [i["key"] for i in json.loads(interlock(post, *call).out)["instances"]] == ["b", "a"]

@@ -85,7 +85,7 @@ def test_machines_of_ones_own_come_in_through_app(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("machine", "show", "nothing"), "there is no machine 'nothing'; there are: application, company"),
         (("machine", "list", "--app", "no.such:registry"), "is the package installed?"),
@@ -102,11 +102,11 @@ def test_machines_of_ones_own_come_in_through_app(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_clear_line_and_exit_code_1(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+def test_a_mistake_is_one_clear_line_and_exit_code_1(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
     done = interlock(*arguments, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
-    assert told in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

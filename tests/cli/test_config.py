@@ -73,7 +73,7 @@ def test_check_tells_the_schema_and_fails_where_it_does_not_fit(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "variables", "told"),
+    ("text", "variables", "message"),
     [
         ("colour = 1", {}, "colour (INTERLOCK_COLOUR, or interlock.toml): there is no such setting"),
         ("", {"INTERLOCK_PORT": "1"}, "the variable INTERLOCK_PORT is not a setting"),
@@ -82,12 +82,14 @@ def test_check_tells_the_schema_and_fails_where_it_does_not_fit(tmp_path: Path) 
         ('database = "nonsense"', {}, "not 'nonsense'"),
     ],
 )
-def test_check_says_in_one_line_what_is_wrong(tmp_path: Path, text: str, variables: dict[str, str], told: str) -> None:
+def test_check_says_in_one_line_what_is_wrong(
+    tmp_path: Path, text: str, variables: dict[str, str], message: str
+) -> None:
     (tmp_path / "interlock.toml").write_text(text)
     done = command("config", "check", cwd=tmp_path, **variables)
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error: ")
-    assert told in done.err
+    assert message in done.err
     assert len(done.err.splitlines()) == 1
 
 
@@ -105,18 +107,20 @@ def test_show_prints_toml_that_says_the_same_with_its_secrets_hidden(tmp_path: P
     assert done.code == 0, done.err
     assert "sesame" not in done.out
     given = "\n".join(line for line in done.out.splitlines() if not line.endswith("# not set"))
-    told = tomllib.loads(given)
-    assert (told["http"]["port"], told["token"], told["mail"]["password"]) == (9000, "********", "********")
-    assert told["webhooks"]["shop"]["url"] == "https://shop.org/********"
+    parsed = tomllib.loads(given)
+    assert (parsed["http"]["port"], parsed["token"], parsed["mail"]["password"]) == (9000, "********", "********")
+    assert parsed["webhooks"]["shop"]["url"] == "https://shop.org/********"
     as_json = command("config", "show", "--json", cwd=tmp_path, INTERLOCK_HTTP__PORT="9000")
     assert "sesame" not in as_json.out
-    assert {name: value for name, value in json.loads(as_json.out)["http"].items() if value is not None} == told["http"]
+    assert {name: value for name, value in json.loads(as_json.out)["http"].items() if value is not None} == parsed[
+        "http"
+    ]
 
 
 def test_the_file_is_named_on_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text('owner = "ann"\n')
-    told = json.loads(command("config", "show", "--json", "--config", "other.toml", cwd=tmp_path).out)
-    assert told["owner"] == "ann"
+    output = json.loads(command("config", "show", "--json", "--config", "other.toml", cwd=tmp_path).out)
+    assert output["owner"] == "ann"
     assert command("config", "show", "--config", "gone.toml", cwd=tmp_path).code == 1
 
 

@@ -30,7 +30,7 @@ def doctor(url: str, folder: Path, *arguments: str) -> Done:
     return command("doctor", *arguments, "--database", url, cwd=folder)
 
 
-def told(url: str, folder: Path, *arguments: str) -> dict[str, dict[str, Any]]:
+def report_of(url: str, folder: Path, *arguments: str) -> dict[str, dict[str, Any]]:
     """What was found, by its name; of several the worst."""
     done = doctor(url, folder, "--json", *arguments)
     found = json.loads(done.out)
@@ -52,7 +52,7 @@ def alive(url: str) -> str:
 
 
 def test_a_healthy_database_is_told_so(alive: str, tmp_path: Path) -> None:
-    found = told(alive, tmp_path)
+    found = report_of(alive, tmp_path)
     found.pop("durability", None)  # the tests' server does not wait for its disk, and doctor says so
     found.pop("disk", None)  # whatever room this machine has
     assert [one for one in found.values() if one["level"] != "ok"] == []
@@ -73,7 +73,7 @@ def test_the_table_is_for_people_and_the_worst_comes_first(url: str, tmp_path: P
 def test_work_that_waits_without_a_worker_is_a_problem(url: str, tmp_path: Path) -> None:
     with Engine(url, [letter]) as engine:
         engine.create("letter")
-    found = told(url, tmp_path, "--app", PROGRAM)
+    found = report_of(url, tmp_path, "--app", PROGRAM)
     assert (found["workers"]["level"], found["workers"]["says"]) == ("problem", "no worker is alive, and work is ready")
 
 
@@ -94,7 +94,7 @@ class Ago:
 def test_work_that_waits_for_long_is_told_with_its_queue(alive: str, tmp_path: Path, seconds: int, level: str) -> None:
     with Engine(alive, [letter], clock=Ago(seconds)) as engine:
         engine.create("letter")
-    found = told(alive, tmp_path, "--app", PROGRAM)["lag"]
+    found = report_of(alive, tmp_path, "--app", PROGRAM)["lag"]
     assert (found["level"], "ready in the queue letter" in found["says"]) == (level, True)
 
 
@@ -103,21 +103,21 @@ def test_dead_letters_and_versions_without_code_are_told(alive: str, tmp_path: P
         engine.create("letter")
         [claim] = engine.claim(UUID(int=1), ["letter"], 1)
         engine.finish([Result(claim, Fail(ValueError("no ink")))])
-    found = told(alive, tmp_path)
+    found = report_of(alive, tmp_path)
     assert (found["dead letters"]["level"], found["dead letters"]["says"]) == ("warning", "1 are open")
     assert "1 instances of letter version 1 have no code here: no machine has that name" in found["versions"]["says"]
-    assert told(alive, tmp_path, "--app", PROGRAM)["versions"]["level"] == "ok"
+    assert report_of(alive, tmp_path, "--app", PROGRAM)["versions"]["level"] == "ok"
 
 
 def test_a_schema_that_is_missing_is_a_problem_and_the_rest_is_still_told(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.db").close()
-    found = told(f"sqlite:///{tmp_path}/empty.db", tmp_path)
+    found = report_of(f"sqlite:///{tmp_path}/empty.db", tmp_path)
     assert (found["schema"]["level"], found["schema"]["do"]) == ("problem", "run: interlock db migrate")
     assert found["integrity"]["level"] == "ok"
 
 
 def test_a_database_that_cannot_be_reached_is_a_problem(tmp_path: Path) -> None:
-    found = told("postgresql://nobody@127.0.0.1:9/none", tmp_path)
+    found = report_of("postgresql://nobody@127.0.0.1:9/none", tmp_path)
     assert (found["database"]["level"], found["database"]["do"] != "") == ("problem", True)
 
 
@@ -133,7 +133,7 @@ def test_a_damaged_file_is_a_problem(sqlite_url: str, tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.seek((page - 1) * 4096)
         file.write(b"\xff" * 50)
-    found = told(sqlite_url, tmp_path)
+    found = report_of(sqlite_url, tmp_path)
     assert found["integrity"]["level"] == "problem"
     assert "restore the last backup" in found["integrity"]["do"]
 

@@ -40,8 +40,8 @@ def export(post: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_json_lines_have_every_instance_with_its_history_the_newest_first(post: Path) -> None:
-    code, text, told = export(post)
-    assert (code, told.strip().endswith("3 instances")) == (0, True)
+    code, text, errors = export(post)
+    assert (code, errors.strip().endswith("3 instances")) == (0, True)
     rows = [json.loads(line) for line in text.split("\n") if line]
     assert [row["data"]["to"] for row in rows] == ["north", "Zoë\u2028", "ann"]
     assert [step["kind"] for step in rows[2]["history"]] == ["created", "moved"]
@@ -83,8 +83,8 @@ def test_filters_choose_and_histories_can_be_left_out(post: Path) -> None:
     )
     [row] = [json.loads(line) for line in text.split("\n") if line]
     assert (code, row["key"], "history" in row) == (0, "+1", False)
-    code, text, told = export(post, "--machine", "nothing")
-    assert (code, text, "0 instances" in told) == (0, "", True)
+    code, text, errors = export(post, "--machine", "nothing")
+    assert (code, text, "0 instances" in errors) == (0, "", True)
 
 
 def test_a_process_writes_it_as_utf_8_and_its_progress_elsewhere(post: Path) -> None:
@@ -95,29 +95,29 @@ def test_a_process_writes_it_as_utf_8_and_its_progress_elsewhere(post: Path) -> 
 
 
 def test_it_is_written_to_a_file(post: Path, tmp_path: Path) -> None:
-    code, text, told = export(post, "out.jsonl")
-    assert (code, text, "3 instances" in told) == (0, "", True)
+    code, text, errors = export(post, "out.jsonl")
+    assert (code, text, "3 instances" in errors) == (0, "", True)
     lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").split("\n")
     assert len([json.loads(line) for line in lines if line]) == 3
 
 
 def test_a_file_that_is_there_is_kept_when_there_is_nothing_to_export_from(post: Path, tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_text("yesterday's\n")
-    code, _, told = export(tmp_path / "gone.db", "out.jsonl")
-    assert (code, "there is no database" in told) == (1, True)
+    code, _, errors = export(tmp_path / "gone.db", "out.jsonl")
+    assert (code, "there is no database" in errors) == (1, True)
     assert (tmp_path / "out.jsonl").read_text() == "yesterday's\n"
 
 
 def test_a_file_that_cannot_be_written_is_told_in_one_line(post: Path) -> None:
-    code, _, told = export(post, "no/such/folder.jsonl")
+    code, _, errors = export(post, "no/such/folder.jsonl")
     assert code == 1
-    assert told.startswith("error: cannot write to no/such/folder.jsonl: ")
-    assert len(told.splitlines()) == 1
+    assert errors.startswith("error: cannot write to no/such/folder.jsonl: ")
+    assert len(errors.splitlines()) == 1
 
 
 def test_a_format_that_there_is_not_is_exit_code_2(post: Path) -> None:
-    code, _, told = export(post, "--format", "xml")
-    assert (code, "xml" in told) == (2, True)
+    code, _, errors = export(post, "--format", "xml")
+    assert (code, "xml" in errors) == (2, True)
 
 
 def test_rows_of_applications_go_along_whether_their_code_is_here_or_not(tmp_path: Path) -> None:

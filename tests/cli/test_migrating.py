@@ -53,7 +53,7 @@ def migrate(url: str, *arguments: str) -> Done:
     return command(*call, cwd=Path.cwd())
 
 
-def told(url: str, *arguments: str) -> Any:
+def report_of(url: str, *arguments: str) -> Any:
     return json.loads(migrate(url, *arguments, "--json").out)
 
 
@@ -96,7 +96,7 @@ def test_what_is_applied_can_be_taken_back(url: str) -> None:
         assert instance is not None
         last = engine.history(instance.id)[-1]
         assert (last.kind, last.actor, last.payload["reason"]) == ("migrated", "user:ann", "release 2")
-    assert [m["count"] for m in told(url, "--back", "--plan")["moved"]] == [1, 1]
+    assert [m["count"] for m in report_of(url, "--back", "--plan")["moved"]] == [1, 1]
     assert migrate(url, "--back", "--apply", "--since", "2100-01-01T00:00Z").out.splitlines()[-1].startswith("0 moved")
     done = migrate(url, "--back", "--apply")
     assert (done.code, done.out.splitlines()[-1]) == (0, "2 moved, 0 claimed by workers, 0 refused")
@@ -136,7 +136,7 @@ def test_a_second_ctrl_c_ends_it_at_once() -> None:
 
 
 def test_scripts_get_the_same_as_json(url: str) -> None:
-    report = told(url, "--plan")
+    report = report_of(url, "--plan")
     assert (report["applied"], report["stopped"]) == (False, False)
     assert [(v["version"], v["goal"], v["served"]) for v in report["versions"]] == [(1, False, False), (2, True, True)]
     assert report["versions"][0]["problems"][0] == "state 'signing' is gone"

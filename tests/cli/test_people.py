@@ -63,7 +63,7 @@ def test_a_login_link_is_for_the_owner_unless_somebody_is_named(home: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "message"),
     [
         (("user", "add", "owner"), 1, "there is a person 'owner' already"),
         (("user", "disable", "owner"), 1, "is the last owner"),
@@ -74,9 +74,9 @@ def test_a_login_link_is_for_the_owner_unless_somebody_is_named(home: Path) -> N
     ],
 )
 def test_a_mistake_has_its_exit_code_and_its_reason(
-    home: Path, arguments: tuple[str, ...], code: int, told: str
+    home: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     done = command(*arguments, cwd=home)
     assert (done.code, done.out) == (code, "")
-    assert told in done.err
+    assert message in done.err
     assert "Traceback" not in done.err

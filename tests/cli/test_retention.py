@@ -64,9 +64,9 @@ def test_a_dry_run_tells_and_a_run_does_it(post: Post) -> None:
     assert "letter  would go  1" in planned.out
     assert not (post[1] / "data").exists()
     done = call(post, "retention", "run", "--json", "--as", "cleo", **AGE)
-    told = json.loads(done.out)
-    assert (told["instances"], len(told["files"])) == ({"letter": 1}, 1)
-    assert (post[1] / told["files"][0]).exists()
+    output = json.loads(done.out)
+    assert (output["instances"], len(output["files"])) == ({"letter": 1}, 1)
+    assert (post[1] / output["files"][0]).exists()
     assert "nothing is old enough" in call(post, "retention", "run", **AGE).out
     status = json.loads(call(post, "retention", "status", "--json", **AGE).out)
     assert status["machines"] == {"default": "90d"}
@@ -92,8 +92,8 @@ def test_ctrl_c_ends_a_run_after_the_batch_at_hand(post: Post, monkeypatch: pyte
     assert ["letter", "removed", "1"] in [line.split() for line in done.out.splitlines()]
     assert done.out.splitlines()[-1] == "stopped before the end; run it again to continue"
     monkeypatch.undo()
-    told = json.loads(call(post, "retention", "run", "--json", **AGE).out)
-    assert (told["instances"], told["stopped"]) == ({"letter": 2}, False)
+    output = json.loads(call(post, "retention", "run", "--json", **AGE).out)
+    assert (output["instances"], output["stopped"]) == ({"letter": 2}, False)
 
 
 def test_without_an_age_nothing_is_removed(post: Post) -> None:
@@ -133,9 +133,9 @@ def test_an_archive_is_verified_alone_and_with_the_database(post: Post) -> None:
 def test_erase_by_a_value(post: Post) -> None:
     planned = call(post, "erase", ANN, "--dry-run")
     assert (planned.code, f"{post[2]}  would be erased" in planned.out) == (0, True)
-    told = json.loads(call(post, "erase", ANN, "--reason", "asked to", "--as", "cleo", "--json").out)
-    assert (told["instances"], told["at_work"]) == ([str(post[2])], [])
-    assert told["what"]["history"] == 2
+    output = json.loads(call(post, "erase", ANN, "--reason", "asked to", "--as", "cleo", "--json").out)
+    assert (output["instances"], output["at_work"]) == ([str(post[2])], [])
+    assert output["what"]["history"] == 2
     assert call(post, "audit", "verify").code == 0
     assert "0 erased, 0 left" in call(post, "erase", ANN, "--reason", "asked to").out
 
@@ -155,7 +155,7 @@ def test_erase_one_instance(post: Post) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "name either a value to look for, or one instance"),
         ([ANN, "--instance", str(UUID(int=1))], "name either a value to look for, or one instance"),
@@ -164,10 +164,10 @@ def test_erase_one_instance(post: Post) -> None:
     ],
 )
 def test_an_erasure_that_says_too_little_is_refused(
-    tmp_path: Path, sqlite_url: str, arguments: list[str], told: str
+    tmp_path: Path, sqlite_url: str, arguments: list[str], message: str
 ) -> None:
     done = command("erase", *arguments, "--database", sqlite_url, cwd=tmp_path)
-    assert (done.code, told in done.err) == (1, True)
+    assert (done.code, message in done.err) == (1, True)
 
 
 def test_the_history_is_kept_by_months_on_postgresql(postgres_url: str, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_the_command_lines_port_wins_over_the_configurations(home: Path) -> None
 
 
 def test_what_cannot_start_says_why_in_its_last_line(home: Path) -> None:
-    for arguments, told in (
+    for arguments, message in (
         (("worker", "--queue", "nothing", "--app", "mine:sale"), "no machine has the queue nothing"),
         (("server", "--host", "192.0.2.1", "--port", "0"), "cannot listen on 192.0.2.1:0"),
     ):
@@ -70,11 +70,11 @@ def test_what_cannot_start_says_why_in_its_last_line(home: Path) -> None:
         assert "Traceback" not in ended.said
         last = ended.said.strip().splitlines()[-1]
         assert last.startswith("error: ")
-        assert told in last
+        assert message in last
 
 
 @pytest.mark.parametrize(
-    ("arguments", "variables", "told"),
+    ("arguments", "variables", "message"),
     [
         (("up", "--no-demo"), {"INTERLOCK_HTTP__PORT": "many"}, "http.port (INTERLOCK_HTTP__PORT)"),
         (("server",), {"INTERLOCK_DATABASE": "nonsense"}, "database (INTERLOCK_DATABASE)"),
@@ -82,13 +82,13 @@ def test_what_cannot_start_says_why_in_its_last_line(home: Path) -> None:
     ],
 )
 def test_wrong_settings_are_told_before_anything_is_made(
-    home: Path, arguments: tuple[str, ...], variables: dict[str, str], told: str
+    home: Path, arguments: tuple[str, ...], variables: dict[str, str], message: str
 ) -> None:
     before = set(home.iterdir())
     done = command(*arguments, cwd=home, **variables)
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("error: ")
-    assert told in done.err
+    assert message in done.err
     assert set(home.iterdir()) == before
 
 

@@ -1,4 +1,4 @@
-"""What is wrong is refused by its name and its value, and a secret is never told."""
+"""What is wrong is refused by its name and its value, and a secret is never shown."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_a_wrong_key_or_value_is_refused_by_name_and_value(
 
 def test_every_mistake_is_named_at_once(write: Write, refused: Refused) -> None:
     write('colour = 1\n[http]\nport = "many"\n[log]\nlevel = "loud"\n')
-    told = refused()
+    message = refused()
     for name in ("colour", "http.port", "log.level"):
-        assert name in told
+        assert name in message
 
 
 @pytest.mark.parametrize(
@@ -145,17 +145,21 @@ def test_what_is_shown_has_every_setting_and_no_secret(write: Write) -> None:
         '[mail]\nhost = "m.org"\nsender = "i@m.org"\npassword = "sesame"\n'
         f'{HOOK}secret = "sesame-sesame-sesame"\n[webhooks.shop.headers]\nX-Key = "sesame"\n'
     )
-    told = shown(load())
-    assert "sesame" not in str(told)
-    assert set(told) == {*Settings.model_fields, "contracts"}
-    assert told["database"] == f"postgresql://u:{HIDDEN}@h/x?password={HIDDEN}"
-    assert (told["token"], told["secrets"], told["mail"]["password"]) == (HIDDEN, {"bank": HIDDEN}, HIDDEN)
-    assert told["webhooks"]["shop"]["url"] == "https://shop.org"
-    assert told["webhooks"]["shop"]["headers"] == {"X-Key": HIDDEN}
+    displayed = shown(load())
+    assert "sesame" not in str(displayed)
+    assert set(displayed) == {*Settings.model_fields, "contracts"}
+    assert displayed["database"] == f"postgresql://u:{HIDDEN}@h/x?password={HIDDEN}"
+    assert (displayed["token"], displayed["secrets"], displayed["mail"]["password"]) == (
+        HIDDEN,
+        {"bank": HIDDEN},
+        HIDDEN,
+    )
+    assert displayed["webhooks"]["shop"]["url"] == "https://shop.org"
+    assert displayed["webhooks"]["shop"]["headers"] == {"X-Key": HIDDEN}
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "message"),
     [
         ("postgresql://u:a@b@h/x", f"postgresql://u:{HIDDEN}@h/x"),
         ("postgresql://u@h/x", "postgresql://u@h/x"),
@@ -163,13 +167,13 @@ def test_what_is_shown_has_every_setting_and_no_secret(write: Write) -> None:
         ("postgresql://h/x?sslmode=require&password=p&x=1", f"postgresql://h/x?sslmode=require&password={HIDDEN}&x=1"),
     ],
 )
-def test_only_the_password_of_an_address_is_hidden(address: str, told: str) -> None:
-    assert shown(Settings.model_construct(database=address))["database"] == told
+def test_only_the_password_of_an_address_is_hidden(address: str, message: str) -> None:
+    assert shown(Settings.model_construct(database=address))["database"] == message
 
 
 def test_what_is_not_set_is_shown_as_not_set(plain: Settings) -> None:
-    told = shown(plain)
-    assert (told["token"], told["mail"], told["webhooks"], told["data"]) == (None, None, {}, "data")
+    displayed = shown(plain)
+    assert (displayed["token"], displayed["mail"], displayed["webhooks"], displayed["data"]) == (None, None, {}, "data")
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ def test_an_application_that_cannot_be_loaded_is_a_mistake_in_the_configuration(
 def test_a_secret_of_a_section_is_shown_nowhere(write: Write, refused: Refused) -> None:
     write(f'{NOTES}[notes]\npassword = "sesame"\n[notes.marks]\nred = "pepper"\n')
     settings = load()
-    told = shown(settings)["notes"]
-    assert (told["password"], told["marks"], told["greeting"]) == (HIDDEN, {"red": HIDDEN}, "hello")
+    displayed = shown(settings)["notes"]
+    assert (displayed["password"], displayed["marks"], displayed["greeting"]) == (HIDDEN, {"red": HIDDEN}, "hello")
     assert sorted(secret_values(settings.section("notes"))) == ["pepper", "sesame"]
     write(f"{NOTES}[notes.marks]\nred = 987654\n")
     assert "987654" not in refused()

@@ -446,12 +446,12 @@ def test_what_was_agreed_on_is_read_from_the_paper_unless_it_is_doubtful(kind: s
     agreed = next(t for t in map(agreements.terms, range(200)) if kind in (t.vertical, t.title))
     document = reading.read(papers.pdf(agreements.written(agreed, doubt)))
     vertical = shipped()[agreed.vertical]
-    told = assess(document, vertical, today=agreed.dated)
+    assessment = assess(document, vertical, today=agreed.dated)
     values = {n: normalise(vertical.field(n).type, v, vertical.locale) for n, v in agreed.values.items()}
-    read = {n: f.normalised for n, f in told.extraction.fields.items() if n in values}
+    read = {n: f.normalised for n, f in assessment.extraction.fields.items() if n in values}
     if not doubt:
         assert read == values
-    assert told.needs_review == bool(doubt)
+    assert assessment.needs_review == bool(doubt)
     if doubt in (agreements.MISSING, agreements.BLANK):
         assert read != values
 
@@ -490,8 +490,8 @@ def test_a_past_that_was_told_in_part_is_told_to_its_end_and_nothing_twice(store
     roots = World(engine, People(engine))
     # An application puts the job that it is for beside it, where nobody has found it yet.
     begun = [one for one in roots.all() if one.parent is None]
-    told = [one for one in begun if not engine.history(one.id)[0].actor.startswith("worker:application:")]
-    assert len(told) == len(stories(parts, 2)) == store.read(mark.stories_written)
+    rows = [one for one in begun if not engine.history(one.id)[0].actor.startswith("worker:application:")]
+    assert len(rows) == len(stories(parts, 2)) == store.read(mark.stories_written)
 
 
 def test_a_fill_that_is_stopped_leaves_a_world_that_keeps_the_laws(store: Store) -> None:

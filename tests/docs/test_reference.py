@@ -108,8 +108,8 @@ EVERYWHERE = {"--json", "--as", "--database", "--app", "--config", "--help"}
 """Options that many commands share; the page explains them once."""
 
 
-def told(command: str) -> str:
-    """What the page says of a command; `list\\|show` is told of both."""
+def described(command: str) -> str:
+    """What the page says of a command; `list\\|show` counts for both."""
     words = command.split()
     for usage, meaning in rows(page("command-line"), 2):
         for part in re.findall(r"`([^`]*)`", usage):
@@ -125,7 +125,7 @@ def told(command: str) -> str:
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_a_command_is_on_the_page_with_its_options(command: str) -> None:
-    said = told(command)
+    said = described(command)
     assert said, f"docs/reference/command-line.md does not name {command!r}"
     options = {o for p in COMMANDS[command].params if p.param_type_name == "option" for o in p.opts} - EVERYWHERE
     assert [option for option in sorted(options) if option not in said] == []

@@ -34,7 +34,7 @@ def trial(store: Store) -> Iterator[Trial]:
         yield trial
         # Some forget and change artifacts behind the engine's back, and verifying says so.
         assert [
-            told for told in trial.engine.verify().problems if "artifact" not in told and "is gone" not in told
+            answer for answer in trial.engine.verify().problems if "artifact" not in answer and "is gone" not in answer
         ] == []
 
 

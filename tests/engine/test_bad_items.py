@@ -215,8 +215,8 @@ def opened(store: Store) -> Iterator[Callable[..., Trial]]:
 def in_the_dead_letters(trial: Trial, it: UUID) -> str:
     """The message of its dead letter; explain names it too."""
     [letter] = [one for one in trial.engine.dead_letters.find() if one.instance_id == it]
-    told = trial.engine.explain(it)
-    assert "dead letter" in told.sentence, told.sentence
+    explanation = trial.engine.explain(it)
+    assert "dead letter" in explanation.sentence, explanation.sentence
     return str(letter.error["message"])
 
 

@@ -441,7 +441,7 @@ def test_an_empty_filter_for_dead_letters_is_refused(trial: Trial, chosen: Any) 
 
 
 @pytest.mark.parametrize(
-    ("target", "action", "chosen", "arguments", "told"),
+    ("target", "action", "chosen", "arguments", "message"),
     [
         ("people", "pause", ORDERED, {}, "done to instances or dead_letters, not to 'people'"),
         ("instances", "delete", ORDERED, {}, "no bulk action 'delete' for instances; there are pause, resume, cancel"),
@@ -459,8 +459,8 @@ def test_an_empty_filter_for_dead_letters_is_refused(trial: Trial, chosen: Any) 
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name(
-    trial: Trial, target: str, action: str, chosen: Any, arguments: dict[str, Any], told: str
+    trial: Trial, target: str, action: str, chosen: Any, arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidData, match=told):
+    with pytest.raises(InvalidData, match=message):
         start(trial, action, chosen, target=target, arguments=arguments)
     assert trial.engine.bulk.page().bulks == []

@@ -103,8 +103,8 @@ def test_what_was_paid_before_is_not_paid_again_through_any_number_of_retries(st
         (effect,) = trial.engine.effects(last)
         assert (effect.instance_id, effect.inherited_from, effect.status) == (it, it, "confirmed")
         assert trial.engine.effects(it)[0].inherited_from is None
-        told = trial.engine.explain(last).sentence
-        assert f"It continues {line[-1]} and inherits what was sent there: payment (confirmed)." in told
+        explanation = trial.engine.explain(last).sentence
+        assert f"It continues {line[-1]} and inherits what was sent there: payment (confirmed)." in explanation
         inherited = [row for row in trial.engine.history(last) if row.kind == "effect"]
         assert [row.payload["status"] for row in inherited] == ["inherited"]
         assert broken_laws(trial.engine) == []
@@ -289,5 +289,5 @@ def test_the_late_answer_of_the_one_before_is_given_to_the_one_that_continues_it
 
 
 def _bury(unit: Any, instance: Any, step: str) -> UUID:
-    told = error_details.describe(RuntimeError("it was given up while it was sent"))
-    return last_resort.bury(unit, instance, step, step, told, '{"order":7}')
+    details = error_details.describe(RuntimeError("it was given up while it was sent"))
+    return last_resort.bury(unit, instance, step, step, details, '{"order":7}')

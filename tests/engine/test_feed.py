@@ -32,20 +32,20 @@ def everything(engine: Engine, after: Position = START) -> list[tuple[object, in
 def test_what_happened_is_told_in_order_with_whose_it_is(engine: Engine) -> None:
     first = engine.create("parcel", workspace="red")
     second = engine.create("parcel")
-    told = engine.feed(START)
-    assert [(h.instance_id, h.workspace, h.machine, h.kind) for h in told] == [
+    events = engine.feed(START)
+    assert [(h.instance_id, h.workspace, h.machine, h.kind) for h in events] == [
         (first.id, "red", "parcel", "created"),
         (second.id, "default", "parcel", "created"),
     ]
-    assert everything(engine, told[0].position) == [(second.id, 1)]
-    assert everything(engine, told[1].position) == []
+    assert everything(engine, events[0].position) == [(second.id, 1)]
+    assert everything(engine, events[1].position) == []
 
 
 def test_only_the_workspaces_that_are_asked_for_are_told(engine: Engine) -> None:
     red = engine.create("parcel", workspace="red")
     engine.create("parcel", workspace="blue")
-    told = engine.read(lambda conn: feed.read(conn, START, workspaces={"red"}))
-    assert [h.instance_id for h in told] == [red.id]
+    events = engine.read(lambda conn: feed.read(conn, START, workspaces={"red"}))
+    assert [h.instance_id for h in events] == [red.id]
 
 
 def test_a_reader_that_starts_now_hears_only_of_what_comes(engine: Engine) -> None:
@@ -122,5 +122,5 @@ def test_a_row_says_how_long_it_was_there_and_how_long_its_step_had_waited(store
     clock.advance(timedelta(seconds=2))
     assert engine.finish([Result(claim, Go("labelling"))]) == [True]
     rows = sa.select(t.history.c.dwell, t.history.c.waited).where(t.history.c.instance_id == made.id)
-    told = [tuple(row) for row in store.read(lambda conn: conn.execute(rows.order_by(t.history.c.seq)).all())]
-    assert told == [(None, None), (7_000_000, 5_000_000)]
+    values = [tuple(row) for row in store.read(lambda conn: conn.execute(rows.order_by(t.history.c.seq)).all())]
+    assert values == [(None, None), (7_000_000, 5_000_000)]

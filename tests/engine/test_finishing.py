@@ -168,15 +168,17 @@ NONSENSE: list[tuple[str, Outcome, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("outcome", "told"), [case[1:] for case in NONSENSE], ids=[case[0] for case in NONSENSE])
-def test_nonsense_is_a_failure_of_the_step_and_nothing_of_it_is_kept(trial: Trial, outcome: Outcome, told: str) -> None:
+@pytest.mark.parametrize(("outcome", "message"), [case[1:] for case in NONSENSE], ids=[case[0] for case in NONSENSE])
+def test_nonsense_is_a_failure_of_the_step_and_nothing_of_it_is_kept(
+    trial: Trial, outcome: Outcome, message: str
+) -> None:
     it = trial.create("job", {"kept": 1})
     do(trial, outcome)
     after = trial.get(it)
     assert (after.state, after.data) == ("first", {"kept": 1})
     assert after.error is not None
     assert after.error["type"] == "InvalidOutcome"
-    assert told in after.error["message"]
+    assert message in after.error["message"]
     assert sum(after.failures.values()) == 1
     assert kinds(trial, it) == ["created", "failed"]
     assert trial.engine.verify().instances == 1
@@ -256,7 +258,7 @@ def test_again_passes_the_step_so_that_its_counters_start_anew(trial: Trial) -> 
     do(trial, Fail(ValueError("no paper")))
     pass_time(trial, minutes=5)
     do(trial, Again(timedelta(0)))
-    assert trial.get(it).error is not None, "what went wrong last is still told"
+    assert trial.get(it).error is not None, "what went wrong last is still shown"
     assert trial.get(it).failures == {}
 
 

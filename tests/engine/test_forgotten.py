@@ -122,9 +122,12 @@ def test_whatever_took_the_instance_away_somebody_is_asked_what_became_of_what_w
     (review,) = trial.engine.reviews.waiting(instance_id=claim.id)
     assert (review.name, review.state) == ("verify_effect", None)
     assert (review.evidence["effect"], review.evidence["kind"]) == (str(effect.id), "payment")
-    told = trial.engine.explain(claim.id)
-    assert told.waits_for == "person"
-    assert "Nobody knows what came of 'payment', which it sent: a person has to answer 'Did it arrive?" in told.sentence
+    explanation = trial.engine.explain(claim.id)
+    assert explanation.waits_for == "person"
+    assert (
+        "Nobody knows what came of 'payment', which it sent: a person has to answer 'Did it arrive?"
+        in explanation.sentence
+    )
     trial.advance(days=30)
     assert len(trial.engine.reviews.waiting()) == 1
 

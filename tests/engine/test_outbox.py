@@ -1,4 +1,4 @@
-"""The outbox: what is put down is taken, tried again, given up, and told of."""
+"""The outbox: a message is taken, tried again, given up, and reported."""
 
 from __future__ import annotations
 
@@ -288,11 +288,11 @@ def test_pages_are_filtered_by_status_channel_and_workspace(trial: Trial) -> Non
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [({"limit": 0}, "1 to 500 rows, not 0"), ({"limit": 501}, "not 501"), ({"status": "lost"}, "never 'lost'")],
 )
-def test_a_page_that_cannot_be_is_refused(trial: Trial, options: dict[str, object], told: str) -> None:
-    with pytest.raises(InvalidData, match=told):
+def test_a_page_that_cannot_be_is_refused(trial: Trial, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidData, match=message):
         trial.engine.outbox.page(**options)  # type: ignore[arg-type]
 
 

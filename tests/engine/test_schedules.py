@@ -197,8 +197,8 @@ def test_it_may_wait_until_the_run_before_is_finished(trial: Trial) -> None:
     at(trial, MIDNIGHT + timedelta(hours=2))
     assert len(instances(trial)) == 1
     found = trial.engine.schedules.get("nightly")
-    told = f"the run of 2026-01-05T02:00:00Z was skipped: instance {first.id} is not finished"
-    assert (found.last_error, found.runs, found.last_instance) == (told, 1, first.id)
+    message = f"the run of 2026-01-05T02:00:00Z was skipped: instance {first.id} is not finished"
+    assert (found.last_error, found.runs, found.last_instance) == (message, 1, first.id)
     do(trial, Go("shipped"))
     at(trial, MIDNIGHT + timedelta(hours=3))
     assert runs(trial) == ["2026-01-05T01:00:00Z", "2026-01-05T03:00:00Z"]
@@ -246,8 +246,8 @@ def choosy(data: type[BaseModel] | None) -> Machine:
     return machine.with_handlers({"open": lambda _: Go("done")})
 
 
-@pytest.mark.parametrize(("item", "told"), [("coffee", "only tea"), ("bomb", "the validator itself breaks")])
-def test_a_run_that_is_refused_is_told_and_the_schedule_goes_on(store: Store, item: str, told: str) -> None:
+@pytest.mark.parametrize(("item", "message"), [("coffee", "only tea"), ("bomb", "the validator itself breaks")])
+def test_a_run_that_is_refused_is_told_and_the_schedule_goes_on(store: Store, item: str, message: str) -> None:
     clock = VirtualClock(MIDNIGHT)
     old = Engine(store, [choosy(None), PARCEL], clock=clock)
     old.schedules.put(spec("a", machine="choosy", data={"item": item}), actor=ANN)
@@ -256,7 +256,7 @@ def test_a_run_that_is_refused_is_told_and_the_schedule_goes_on(store: Store, it
     clock.advance(timedelta(hours=3))
     assert new.schedules.due() == 2
     found = new.schedules.get("a")
-    assert told in (found.last_error or "")
+    assert message in (found.last_error or "")
     assert (found.runs, found.last_instance) == (0, None)
     assert found.next_at == micros(MIDNIGHT + timedelta(days=1, hours=2, minutes=30))
     assert [i.machine for i in new.page().instances] == ["parcel"], "the one beside it ran"
@@ -391,9 +391,9 @@ def test_schedules_are_listed_by_name_and_by_workspace(trial: Trial) -> None:
 
 @pytest.mark.parametrize("cron", ["", "@daily", "61 * * * *", "0 0 31 2 *", "* * * *", "*/0 * * * *", "9" * 300])
 def test_a_wrong_cron_expression_is_refused_with_an_example(trial: Trial, cron: str) -> None:
-    with pytest.raises(InvalidData, match=r"is no cron expression: .* such as '30 6 \* \* 1-5'") as told:
+    with pytest.raises(InvalidData, match=r"is no cron expression: .* such as '30 6 \* \* 1-5'") as refusal:
         begin(trial, cron=cron)
-    assert repr(cron) in str(told.value)
+    assert repr(cron) in str(refusal.value)
 
 
 def test_what_never_comes_is_refused(trial: Trial) -> None:
@@ -408,7 +408,7 @@ def test_a_wrong_time_zone_is_refused(trial: Trial, zone: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"name": ""}, "1 to 100 printable characters"),
         ({"name": "a\nb"}, "1 to 100 printable characters"),
@@ -420,8 +420,8 @@ def test_a_wrong_time_zone_is_refused(trial: Trial, zone: str) -> None:
         ({"labels": {"a": "\x00"}}, "the label"),
     ],
 )
-def test_a_wrong_schedule_is_refused_by_name(trial: Trial, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidData, match=told):
+def test_a_wrong_schedule_is_refused_by_name(trial: Trial, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidData, match=message):
         begin(trial, **options)
     assert trial.engine.schedules.all() == []
 

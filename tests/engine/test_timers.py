@@ -73,9 +73,13 @@ def test_a_reminder_moves_nothing_and_tells_somebody(trial: Trial, waiting: UUID
     trial.advance(hours=12)
     assert (trial.state(waiting), trial.get(waiting).wake) == ("waiting", None)
     assert last_row(trial, waiting).payload["message"] == "A letter has waited half a day."
-    [told] = outbox(trial)
-    assert (told.channel, told.recipient, told.subject) == ("reminder", "post", "A letter has waited half a day.")
-    assert json.loads(told.body) == {"instance": str(waiting), "machine": "letter", "state": "waiting"}
+    [message] = outbox(trial)
+    assert (message.channel, message.recipient, message.subject) == (
+        "reminder",
+        "post",
+        "A letter has waited half a day.",
+    )
+    assert json.loads(message.body) == {"instance": str(waiting), "machine": "letter", "state": "waiting"}
 
 
 def test_each_timer_is_done_once(trial: Trial, waiting: UUID) -> None:

@@ -71,8 +71,8 @@ def test_no_request_that_the_description_allows_meets_an_error_of_ours(schema: A
 
 
 def test_every_operation_says_what_it_does_what_it_takes_and_who_may_ask(api: Api) -> None:
-    told = api.client.get("/openapi.json").json()
-    for path, methods in told["paths"].items():
+    body = api.client.get("/openapi.json").json()
+    for path, methods in body["paths"].items():
         for method, operation in methods.items():
             assert operation.get("summary"), (method, path)
             assert operation.get("tags"), (method, path)
@@ -88,10 +88,10 @@ def test_every_operation_says_what_it_does_what_it_takes_and_who_may_ask(api: Ap
 
 
 def test_every_body_has_an_example_that_is_valid(api: Api) -> None:
-    told = api.client.get("/openapi.json").json()
+    body = api.client.get("/openapi.json").json()
     bodies = [
         (path, option)
-        for path, methods in told["paths"].items()
+        for path, methods in body["paths"].items()
         for operation in methods.values()
         for kind, content in operation.get("requestBody", {}).get("content", {}).items()
         if kind == "application/json"
@@ -100,7 +100,7 @@ def test_every_body_has_an_example_that_is_valid(api: Api) -> None:
     ]
     assert len(bodies) > 10
     for path, option in bodies:
-        shape = told["components"]["schemas"][option["$ref"].rpartition("/")[2]] if "$ref" in option else option
+        shape = body["components"]["schemas"][option["$ref"].rpartition("/")[2]] if "$ref" in option else option
         fields = shape["properties"].values()
         assert shape.get("examples") or any("examples" in field for field in fields), path
 

@@ -1,4 +1,4 @@
-"""Live events: told in order, from any position, to whoever may see them, and nothing is missed."""
+"""Live events: sent in order, from any position, to whoever may see them, and nothing is missed."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def test_what_happens_is_told_as_it_happens(served: tuple[Api, str]) -> None:
     api, url = served
     with listening(url, api, query="?after=0-0") as ears:
         it = api.asked()
-        told = ears.wait_for(2)
-        assert heard(told) == [(str(it.id), 1), (str(it.id), 2)]
-        assert (told[1]["kind"], told[1]["from_state"], told[1]["to_state"]) == ("moved", "new", "asked")
+        events = ears.wait_for(2)
+        assert heard(events) == [(str(it.id), 1), (str(it.id), 2)]
+        assert (events[1]["kind"], events[1]["from_state"], events[1]["to_state"]) == ("moved", "new", "asked")
 
 
 def test_a_listener_that_was_away_goes_on_where_it_was(served: tuple[Api, str]) -> None:
@@ -176,8 +176,8 @@ def test_a_transaction_that_commits_late_is_told_late_and_not_missed(postgres_ur
             quick = [str(api.new()) for _ in range(3)]
             go_on.set()
             thread.join(DEADLINE)
-            told = [i for i, _ in heard(ears.wait_for(4))]
-            assert sorted(told) == sorted([*slow, *quick])
+            ids = [i for i, _ in heard(ears.wait_for(4))]
+            assert sorted(ids) == sorted([*slow, *quick])
 
 
 def test_a_thousand_happenings_from_eight_writers_are_all_told_once(served: tuple[Api, str]) -> None:
@@ -198,9 +198,9 @@ def test_a_thousand_happenings_from_eight_writers_are_all_told_once(served: tupl
         for writer in writers:
             writer.join(DEADLINE)
         for ears in (early, late):
-            told = [i for i, _ in heard(ears.wait_for(1000))]
-            assert len(told) == 1000
-            assert sorted(told) == sorted(made)
+            received = [i for i, _ in heard(ears.wait_for(1000))]
+            assert len(received) == 1000
+            assert sorted(received) == sorted(made)
 
 
 def test_the_server_stops_although_somebody_listens(sqlite_url: str) -> None:

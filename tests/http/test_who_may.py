@@ -37,7 +37,7 @@ def row(
 ) -> tuple[str, Place | str, Any, dict[str, int]]:
     """What each of them is answered; a role that is not named is answered like the one below it."""
     second = reviewer if reviewer is not None else viewer
-    told = {
+    statuses = {
         "nobody": nobody,
         "viewer": viewer,
         "reviewer": second,
@@ -48,7 +48,7 @@ def row(
         "north-owner": north_owner if north_owner is not None else north,
         "north-agent": north_agent if north_agent is not None else north,
     }
-    return operation, place, body, told
+    return operation, place, body, statuses
 
 
 def instance(rest: str = "") -> Place:
@@ -458,13 +458,13 @@ def operations(api: Api) -> set[str]:
 
 def assert_refused(path: str, answer: Any) -> None:
     """A refusal is a problem document; of a contract's workflow, an envelope."""
-    told = answer.json()
+    body = answer.json()
     if path.startswith("/workflows"):
-        assert (told["success"], set(told["error"])) == (False, {"code", "message", "details", "retryable"})
-        assert told["error"]["message"]
+        assert (body["success"], set(body["error"])) == (False, {"code", "message", "details", "retryable"})
+        assert body["error"]["message"]
         return
     assert answer.headers["content-type"] == "application/problem+json"
-    assert told["detail"]
+    assert body["detail"]
 
 
 def test_every_operation_has_a_row_here(fresh: Api) -> None:

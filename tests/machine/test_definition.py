@@ -163,8 +163,8 @@ def test_title_and_queue_are_the_name_unless_told() -> None:
         transitions=[Transition("new", "done", on="finish")],
     )
     assert (plain.title, plain.queue) == ("big order", "big_order")
-    told = declare(title="An order", queue="slow")
-    assert (told.title, told.queue) == ("An order", "slow")
+    machine = declare(title="An order", queue="slow")
+    assert (machine.title, machine.queue) == ("An order", "slow")
 
 
 def test_a_machine_without_windows_says_so() -> None:

@@ -32,13 +32,13 @@ def ann(people: People, owner: Person) -> Person:
 
 
 def is_out(people: People, secret: str) -> bool:
-    told = ""
+    text = ""
     try:
         people.by_session(secret)
     except NotAuthenticated as refused:
-        told = str(refused)
-    assert told in {"", NOT_IN}
-    return bool(told)
+        text = str(refused)
+    assert text in {"", NOT_IN}
+    return bool(text)
 
 
 # -- in by password

@@ -474,10 +474,10 @@ def test_new_history_comes_after_all_that_was_added_up_even_where_rows_were_remo
 def test_a_file_is_read_again_before_it_is_given_out(place: Place, tmp_path: Path) -> None:
     old, file = place("sqlite"), tmp_path / "backup"
     filled(old)
-    told: list[tuple[str, int, int, bool]] = []
-    made = write(old, file, lambda what, done, total: told.append((what, done, total, file.exists())))
-    assert list(dict.fromkeys(what for what, *_ in told)) == ["copying", "checking the copy", "writing", "checking"]
-    assert told[-1] == ("checking", made.rows, made.rows, False)
+    received: list[tuple[str, int, int, bool]] = []
+    made = write(old, file, lambda what, done, total: received.append((what, done, total, file.exists())))
+    assert list(dict.fromkeys(what for what, *_ in received)) == ["copying", "checking the copy", "writing", "checking"]
+    assert received[-1] == ("checking", made.rows, made.rows, False)
 
 
 def test_what_is_restored_can_be_told_from_the_file_alone(place: Place, tmp_path: Path) -> None:

@@ -134,9 +134,9 @@ def test_an_engine_that_must_not_migrate_says_what_to_run(new_database: MakeUrl)
     with open_store(url.replace("postgres@", "postgres:secret@"), wakeup="poll") as store:
         with pytest.raises(
             SchemaMismatch, match=f"has schema none and needs {NEWEST}; run: interlock db migrate"
-        ) as told:
+        ) as refusal:
             Engine(store, [parcel], migrate_schema=False)
-        assert "secret" not in str(told.value)
+        assert "secret" not in str(refusal.value)
         assert tables(store) == set()
 
 
@@ -220,9 +220,9 @@ def test_a_database_that_is_newer_is_refused_with_a_clear_line_and_left_alone(em
     assert (found.core.current, found.core.pending, found.unknown) == ("0999", (), True)
     before = everything(empty)
     line = rf"schema 0999, which is newer than this code \(it knows up to {NEWEST}\); upgrade interlock, nothing was c"
-    with pytest.raises(SchemaMismatch, match=line) as told:
+    with pytest.raises(SchemaMismatch, match=line) as refusal:
         WAYS[way](empty)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
     assert everything(empty) == before
 
 

@@ -28,7 +28,7 @@ from tests.support.api import BY, QUICK
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
 )
-expect.set_options(timeout=20_000)  # a busy machine is slow; what never comes is told all the same
+expect.set_options(timeout=20_000)  # a busy machine is slow; what never comes still fails
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: install the package chromium")
 
 

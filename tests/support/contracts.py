@@ -149,8 +149,8 @@ class Contracts:
         )
 
     def send(self, content: bytes, who: str = "owner", query: str = "", **body: Any) -> Any:
-        told = {"pdfBase64": base64.b64encode(content).decode(), **body}
-        return self.api.post(f"/workflows/ingest{query}", told, who)
+        request = {"pdfBase64": base64.b64encode(content).decode(), **body}
+        return self.api.post(f"/workflows/ingest{query}", request, who)
 
     def taken(self, pages: Sequence[Sequence[str]], *, read: bool = True, **body: Any) -> UUID:
         """A workflow whose file was taken in and, unless told otherwise, read as far as it goes by itself."""
@@ -168,9 +168,9 @@ class Contracts:
         return it
 
     def look(self, it: UUID, who: str = "owner") -> dict[str, Any]:
-        told = self.api.get(f"/workflows/{it}", who).json()
-        assert (told["success"], told["error"]) == (True, None), told
-        data: dict[str, Any] = told["data"]
+        body = self.api.get(f"/workflows/{it}", who).json()
+        assert (body["success"], body["error"]) == (True, None), body
+        data: dict[str, Any] = body["data"]
         return data
 
     def state(self, it: UUID) -> str:

@@ -1,4 +1,4 @@
-"""An alert opens once, is told again now and then, and closes when its rule has not held twice in a row."""
+"""An alert opens once, is reported again now and then, and closes when its rule has not held twice in a row."""
 
 from __future__ import annotations
 

@@ -210,9 +210,9 @@ def test_dwell_is_as_long_as_instances_stayed(store: Store) -> None:
             trial.clock.advance(timedelta(microseconds=wait))
             trial.engine.fire(it, "approve", actor=ANN)
         roll_all(trial.engine)
-        told = trial.engine.read(lambda conn: measures.dwell(conn, "parcel", trial.clock.now()))["checking"]
-    assert (told.n, told.worst, told.mean) == (40, max(waits), sum(waits) // 40)
-    for part, seen in ((0.5, told.median), (0.9, told.p90)):
+        values = trial.engine.read(lambda conn: measures.dwell(conn, "parcel", trial.clock.now()))["checking"]
+    assert (values.n, values.worst, values.mean) == (40, max(waits), sum(waits) // 40)
+    for part, seen in ((0.5, values.median), (0.9, values.p90)):
         true = sorted(waits)[ceil(part * len(waits)) - 1]
         bound = next(b for b in BUCKET_BOUNDS if true <= b)
         assert lower_bound(bound) <= seen <= bound, "right to its class"
@@ -263,9 +263,9 @@ def test_a_series_has_zeros_where_nothing_happened(trial: Trial) -> None:
     trial.create("job")
     roll_all(trial.engine)
     now, window = trial.clock.now(), timedelta(minutes=6)
-    told = trial.engine.read(lambda conn: measures.series(conn, "created", now, window=window, by="minute"))
-    assert [point.n for point in told] == [0, 1, 0, 0, 2, 1]
-    assert [point.at for point in told] == [now - n * MINUTE for n in (5, 4, 3, 2, 1, 0)]
+    values = trial.engine.read(lambda conn: measures.series(conn, "created", now, window=window, by="minute"))
+    assert [point.n for point in values] == [0, 1, 0, 0, 2, 1]
+    assert [point.at for point in values] == [now - n * MINUTE for n in (5, 4, 3, 2, 1, 0)]
     one = trial.engine.read(
         lambda conn: measures.series(conn, "created", now, window=window, by="minute", machine="job", state="first")
     )
@@ -277,8 +277,10 @@ def test_failures_over_the_hours(trial: Trial) -> None:
     do(trial, Fail(Unreachable("no answer")))
     pass_time(trial, hours=2)
     roll_all(trial.engine)
-    told = trial.engine.read(lambda conn: measures.series(conn, "failed", trial.clock.now(), window=timedelta(hours=4)))
-    assert [(point.at - micros(START), point.n) for point in told] == [(-HOUR, 0), (0, 1), (HOUR, 0), (2 * HOUR, 0)]
+    values = trial.engine.read(
+        lambda conn: measures.series(conn, "failed", trial.clock.now(), window=timedelta(hours=4))
+    )
+    assert [(point.at - micros(START), point.n) for point in values] == [(-HOUR, 0), (0, 1), (HOUR, 0), (2 * HOUR, 0)]
 
 
 @pytest.mark.parametrize(

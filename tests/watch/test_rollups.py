@@ -167,7 +167,7 @@ def test_what_is_sent_to_where_nothing_is_tried_again_has_ended(store: Store) ->
 
 
 def test_an_error_that_looks_like_json_is_one_failed_attempt(store: Store) -> None:
-    """A key is told by its text, so a text must not be able to play one."""
+    """A key is recognised by its text, so another text must not look like one."""
     with Trial([JOB], store=store) as trial:
         trial.create("job")
         do(trial, Fail(Unreachable('}]},"exhausted":true,{"crash":1,"error":{ \x00 \ud800 %_\\')))
@@ -181,8 +181,8 @@ def test_a_state_that_is_called_like_a_key_is_counted(store: Store) -> None:
         claim_one(trial)
         trial.engine.fire(it, "stop", actor=ANN)
         roll_all(trial.engine)
-        told = {measure for _, _, measure, _ in trial.engine.read(rolled)}
-        assert told == {"created", "waited"}
+        values = {measure for _, _, measure, _ in trial.engine.read(rolled)}
+        assert values == {"created", "waited"}
 
 
 def test_machines_that_only_other_processes_know_are_added_up_too(store: Store) -> None:

@@ -89,10 +89,10 @@ def test_what_is_not_ones_own_cannot_be_removed(engine: Engine, name: str) -> No
 
 
 def test_a_wrong_metric_is_told_with_the_right_ones(engine: Engine) -> None:
-    with pytest.raises(InvalidData) as told:
+    with pytest.raises(InvalidData) as refusal:
         put(engine, {"name": "x", "metric": "happiness", "threshold": 1})
-    assert "happiness" in str(told.value)
-    assert all(metric in str(told.value) for metric in METRICS)
+    assert "happiness" in str(refusal.value)
+    assert all(metric in str(refusal.value) for metric in METRICS)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_wrong_metric_is_told_with_the_right_ones(engine: Engine) -> None:
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(engine: Engine, change: dict[str, Any], why: str) -> None:
-    with pytest.raises(InvalidData) as told:
+    with pytest.raises(InvalidData) as refusal:
         put(engine, {"name": "x", "metric": "queue_lag", "threshold": 1, **change})
-    assert why in str(told.value)
+    assert why in str(refusal.value)
     assert engine.read(rules.own) == []

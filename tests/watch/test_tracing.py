@@ -32,13 +32,13 @@ def test_an_instances_trace_id_is_that_of_its_spans(spans: InMemorySpanExporter)
     for name in ("first", "second"):
         with tracing.span(name, trace_id, {"machine": "parcel", "step": None, "attempt": 2}):
             pass
-    told = spans.get_finished_spans()
-    assert [(span.name, hexed(span.context.trace_id), span.parent) for span in told] == [
+    finished = spans.get_finished_spans()
+    assert [(span.name, hexed(span.context.trace_id), span.parent) for span in finished] == [
         ("first", trace_id, None),
         ("second", trace_id, None),
     ]
-    assert dict(told[0].attributes) == {"machine": "parcel", "attempt": 2}
-    assert told[0].resource.attributes["service.name"] == "test service"
+    assert dict(finished[0].attributes) == {"machine": "parcel", "attempt": 2}
+    assert finished[0].resource.attributes["service.name"] == "test service"
 
 
 def test_a_span_inside_one_of_the_same_trace_is_its_child(spans: InMemorySpanExporter) -> None:

@@ -73,19 +73,22 @@ def test_without_the_key_or_with_another_it_signs_nothing(trial: Trial, caplog: 
 
 
 def test_the_doctor_says_how_far_it_is_signed_and_where_that_is_kept(trial: Trial, tmp_path: Path) -> None:
-    def told(settings: Settings) -> list[str]:
+    def warnings_of(settings: Settings) -> list[str]:
         return [one.says for one in work_health.check(trial.engine, settings) if one.name == "checkpoints"]
 
-    assert told(Settings()) == []
+    assert warnings_of(Settings()) == []
     trial.create("note")
-    assert "was never signed" in told(Settings())[0]
+    assert "was never signed" in warnings_of(Settings())[0]
     trial.engine.checkpoint()
     trial.create("note")
-    first, where = told(Settings())
+    first, where = warnings_of(Settings())
     assert "number 1 was signed at" in first
     assert "1 history rows are newer" in first
     assert where == "they are only in this database and in the log"
-    assert told(Settings(audit=AuditSettings(file=tmp_path / "c")))[1] == f"they are also written to {tmp_path / 'c'}"
+    assert (
+        warnings_of(Settings(audit=AuditSettings(file=tmp_path / "c")))[1]
+        == f"they are also written to {tmp_path / 'c'}"
+    )
 
 
 def test_it_signs_nothing_in_a_database_that_does_not_have_what_its_file_has(

@@ -83,7 +83,7 @@ def test_what_waited_while_nobody_delivered_is_delivered_at_the_start(engine: En
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "outcome", "told"),
+    ("error", "status", "outcome", "message"),
     [
         (DeliveryFailed("451 later"), "waiting", "failed", "451 later"),
         (DeliveryRefused("550 never"), "dead", "refused", "550 never"),
@@ -92,7 +92,7 @@ def test_what_waited_while_nobody_delivered_is_delivered_at_the_start(engine: En
     ],
 )
 def test_what_a_channel_raises_decides_whether_it_is_tried_again(
-    engine: Engine, deliverer: Opener, error: BaseException, status: str, outcome: str, told: str
+    engine: Engine, deliverer: Opener, error: BaseException, status: str, outcome: str, message: str
 ) -> None:
     def raising(_: OutboxMessage) -> None:
         raise error
@@ -100,9 +100,9 @@ def test_what_a_channel_raises_decides_whether_it_is_tried_again(
     made = engine.outbox.put("mail", "ann@example.org")
     deliverer(engine, {"mail": Noted(raising)})
     [row] = eventually(lambda: engine.outbox.deliveries(made))
-    assert (row.outcome, row.detail) == (outcome, told)
+    assert (row.outcome, row.detail) == (outcome, message)
     found = engine.outbox.get(made)
-    assert (found.status, found.last_error, found.attempts) == (status, told, 1)
+    assert (found.status, found.last_error, found.attempts) == (status, message, 1)
 
 
 def test_what_failed_is_tried_again_when_its_time_has_come(store: Store, deliverer: Opener) -> None:

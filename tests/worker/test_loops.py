@@ -168,7 +168,7 @@ def test_no_more_jobs_run_at_once_than_there_are_threads(threads: Threads) -> No
     assert most == 2
 
 
-class Told:
+class EndListener:
     """Hears how a coroutine ended."""
 
     def __init__(self) -> None:
@@ -189,7 +189,7 @@ class Told:
 
 
 def test_a_blocked_event_loop_is_noticed_and_new_work_gets_another() -> None:
-    events, free, blocked, finished = EventLoop(), threading.Event(), Told(), Told()
+    events, free, blocked, finished = EventLoop(), threading.Event(), EndListener(), EndListener()
 
     async def block() -> None:
         free.wait(20)
@@ -210,14 +210,14 @@ def test_a_blocked_event_loop_is_noticed_and_new_work_gets_another() -> None:
 
 
 def test_an_idle_event_loop_is_not_called_blocked() -> None:
-    events, told = EventLoop(), Told()
+    events, ending = EventLoop(), EndListener()
 
     async def rest() -> None:
         await asyncio.sleep(0)
 
     assert events.blocked_for() == 0.0
-    events.submit(rest(), told)
-    told.wait()
+    events.submit(rest(), ending)
+    ending.wait()
     end = time.monotonic() + 0.3
     while time.monotonic() < end:
         assert events.blocked_for() < 0.2
@@ -235,7 +235,7 @@ def test_what_still_runs_on_an_event_loop_is_cancelled_when_it_closes() -> None:
         finally:
             cancelled.set()
 
-    events.submit(hang(), Told())
+    events.submit(hang(), EndListener())
     assert begun.wait(5)
     events.close()
     assert cancelled.wait(5)
@@ -243,7 +243,7 @@ def test_what_still_runs_on_an_event_loop_is_cancelled_when_it_closes() -> None:
 
 def test_a_coroutine_tells_once_how_it_ended_also_when_it_was_cancelled_before_it_began() -> None:
     events, free = EventLoop(), threading.Event()
-    blocked, early, broken = Told(), Told(), Told()
+    blocked, early, broken = EndListener(), EndListener(), EndListener()
     ran: list[str] = []
 
     async def block() -> None:
@@ -264,7 +264,7 @@ def test_a_coroutine_tells_once_how_it_ended_also_when_it_was_cancelled_before_i
     assert isinstance(broken.wait(), ValueError)
     events.close()
     assert ran == []
-    assert [len(told.said) for told in (blocked, early, broken)] == [1, 1, 1]
+    assert [len(ending.said) for ending in (blocked, early, broken)] == [1, 1, 1]
 
 
 def test_any_object_that_can_be_called_may_be_a_handler() -> None:

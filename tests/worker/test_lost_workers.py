@@ -221,13 +221,13 @@ def test_two_workers_in_one_process_do_not_take_each_other_for_dead(sqlite: Stor
 
 def test_a_worker_that_cannot_beat_stops_writing_before_it_can_be_given_up(live_engine: Opener) -> None:
     clock = VirtualClock()
-    begun, end, told = threading.Event(), threading.Event(), threading.Event()
+    begun, end, notified = threading.Event(), threading.Event(), threading.Event()
 
     def work(task: Task[Any]) -> Go:
         begun.set()
         while not task.cancelled:
             end.wait(0.01)
-        told.set()
+        notified.set()
         return Go("done")
 
     live = live_engine(errand(todo=work), clock=clock)
@@ -239,7 +239,7 @@ def test_a_worker_that_cannot_beat_stops_writing_before_it_can_be_given_up(live_
     until = next(row.until for row in live.engine.read(workers.every) if row.id == worker.id)
     assert clock.now() < until  # nobody may take its work away yet
     assert not worker.heartbeat.trusted()
-    assert told.wait(10)
+    assert notified.wait(10)
     eventually(lambda: worker.claimer.troubles >= 2)
     assert live.kinds(it) == ["created"]
     assert live.get(it).holder == worker.id

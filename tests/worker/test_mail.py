@@ -193,9 +193,9 @@ def test_a_wrong_password_is_trouble_of_the_connection_and_is_told_without_the_p
         channel = mail(
             host.port, security="starttls", context=trusting_context(), username="interlock", password="wrong one"
         )
-        with pytest.raises(DeliveryFailed, match="535") as told:
+        with pytest.raises(DeliveryFailed, match="535") as refusal:
             channel.deliver(message())
-        assert "wrong one" not in str(told.value)
+        assert "wrong one" not in str(refusal.value)
         assert set(host.box.logins) == {("interlock", "wrong one")}
 
 
@@ -264,14 +264,14 @@ def test_a_server_that_is_not_there_is_tried_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         ({"sender": "nobody"}, "'nobody' is not a mail address"),
         ({"security": "ssl3"}, "security 'ssl3' is unknown"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_at_once(options: dict[str, str], told: str) -> None:
-    with pytest.raises(InterlockError, match=told):
+def test_settings_that_cannot_be_are_refused_at_once(options: dict[str, str], expected: str) -> None:
+    with pytest.raises(InterlockError, match=expected):
         mail(25, **options)
 
 

@@ -75,11 +75,13 @@ def test_it_looks_by_itself_too(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "wakes"), [((), True), (("*history",), True), (("parcel", "*history"), True), (("parcel",), False)]
+    ("hints", "wakes"), [((), True), (("*history",), True), (("parcel", "*history"), True), (("parcel",), False)]
 )
-def test_it_is_woken_by_history_and_by_what_may_be_anything(engine: Engine, told: tuple[str, ...], wakes: bool) -> None:
+def test_it_is_woken_by_history_and_by_what_may_be_anything(
+    engine: Engine, hints: tuple[str, ...], wakes: bool
+) -> None:
     roller = Roller(engine)
-    roller._hinted(frozenset(told))
+    roller._hinted(frozenset(hints))
     assert roller._awake.is_set() is wakes
 
 
@@ -144,8 +146,8 @@ def test_the_alerter_opens_and_tells(trial: Trial) -> None:
         eventually(lambda: trial.engine.read(alerts.open_alerts))
     [alert] = trial.engine.read(alerts.open_alerts)
     assert alert.rule == "queue_lag"
-    told = trial.engine.read(lambda conn: conn.execute(sa.select(t.outbox.c.recipient)).scalars().all())
-    assert told == ["ops@example.org"]
+    values = trial.engine.read(lambda conn: conn.execute(sa.select(t.outbox.c.recipient)).scalars().all())
+    assert values == ["ops@example.org"]
 
 
 def test_rules_of_ones_own_count_from_the_next_look(trial: Trial) -> None:

@@ -132,9 +132,9 @@ def signed(secret: str = SECRET, at: datetime = NOW) -> tuple[dict[str, str], by
 
 
 def refused(headers: dict[str, str], body: bytes, secret: str = SECRET, now: datetime = NOW) -> str:
-    with pytest.raises(SignatureInvalid) as told:
+    with pytest.raises(SignatureInvalid) as refusal:
         verify(secret, headers, body, now=micros(now))
-    return str(told.value)
+    return str(refusal.value)
 
 
 def test_another_secret_another_body_or_another_id_does_not_verify() -> None:
@@ -186,17 +186,17 @@ def test_any_yes_is_a_delivery(hooks: Hooks, status: int) -> None:
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 599])
 def test_trouble_of_the_moment_is_tried_again(hooks: Hooks, status: int) -> None:
-    with Receiver(Reply(status, b"not now")) as receiver, pytest.raises(DeliveryFailed) as told:
+    with Receiver(Reply(status, b"not now")) as receiver, pytest.raises(DeliveryFailed) as refusal:
         hooks.to(receiver.url).deliver(message())
-    assert str(told.value) == f"webhook 'ops' answered {status} not now"
-    assert told.value.retry_after is None
+    assert str(refusal.value) == f"webhook 'ops' answered {status} not now"
+    assert refusal.value.retry_after is None
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422])
 def test_a_no_is_not_tried_again(hooks: Hooks, status: int) -> None:
-    with Receiver(Reply(status, b"never")) as receiver, pytest.raises(DeliveryRefused) as told:
+    with Receiver(Reply(status, b"never")) as receiver, pytest.raises(DeliveryRefused) as refusal:
         hooks.to(receiver.url).deliver(message())
-    assert str(told.value) == f"webhook 'ops' answered {status} never"
+    assert str(refusal.value) == f"webhook 'ops' answered {status} never"
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -208,7 +208,7 @@ def test_a_redirect_is_not_followed(hooks: Hooks, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "wait"),
+    ("expected", "wait"),
     [
         ("120", timedelta(seconds=120)),
         (" 7 ", timedelta(seconds=7)),
@@ -224,18 +224,18 @@ def test_a_redirect_is_not_followed(hooks: Hooks, status: int) -> None:
     ],
 )
 def test_retry_after_is_honoured_in_seconds_or_as_a_date_up_to_a_day(
-    hooks: Hooks, told: str, wait: timedelta | None
+    hooks: Hooks, expected: str, wait: timedelta | None
 ) -> None:
-    with Receiver(Reply(429, headers={"retry-after": told})) as receiver, pytest.raises(DeliveryFailed) as failed:
+    with Receiver(Reply(429, headers={"retry-after": expected})) as receiver, pytest.raises(DeliveryFailed) as failed:
         hooks.to(receiver.url).deliver(message())
     assert failed.value.retry_after == wait
 
 
 def test_of_the_answer_five_hundred_characters_are_kept_on_one_line(hooks: Hooks) -> None:
     with Receiver(Reply(200, b"a\r\nb\x00\x1b[31m\xff" + b"y" * 5000)) as receiver:
-        told = hooks.to(receiver.url).deliver(message())
-    assert told.startswith("200 a b [31m\ufffdyyy")
-    assert len(told) == len("200 ") + 500
+        answer = hooks.to(receiver.url).deliver(message())
+    assert answer.startswith("200 a b [31m\ufffdyyy")
+    assert len(answer) == len("200 ") + 500
 
 
 def test_of_a_huge_answer_only_the_beginning_is_read(hooks: Hooks) -> None:
@@ -312,19 +312,19 @@ def test_secrets_appear_neither_in_details_nor_in_logs(hooks: Hooks, caplog: pyt
         echo = f"you sent {TOKEN} signed with {SECRET} to {receiver.url}".encode()
         receiver._replies += [Reply(200, echo), Reply(500, echo), Reply(raw=b"")]
         channel = hooks.to(receiver.url, headers={"authorization": TOKEN})
-        told = [channel.deliver(message())]
+        answers = [channel.deliver(message())]
         for _ in range(2):
             with pytest.raises(DeliveryFailed) as failed:
                 channel.deliver(message())
-            told.append(str(failed.value))
-    assert told[0] == "200 you sent *** signed with *** to ***"
-    everything = "\n".join([*told, caplog.text, repr(Endpoint(receiver.url, SECRET, {"authorization": TOKEN}))])
+            answers.append(str(failed.value))
+    assert answers[0] == "200 you sent *** signed with *** to ***"
+    everything = "\n".join([*answers, caplog.text, repr(Endpoint(receiver.url, SECRET, {"authorization": TOKEN}))])
     for secret in (SECRET, SECRET.removeprefix("whsec_"), TOKEN, "in-the-address"):
         assert secret not in everything
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "told"),
+    ("endpoint", "expected"),
     [
         (Endpoint("ftp://host/", "s" * 16), "has an invalid address"),
         (Endpoint("https:///path", "s" * 16), "has an invalid address"),
@@ -336,8 +336,8 @@ def test_secrets_appear_neither_in_details_nor_in_logs(hooks: Hooks, caplog: pyt
         (Endpoint("https://host/", "s" * 16, {"a": "b\r\nc: d"}), "invalid header 'a'"),
     ],
 )
-def test_an_endpoint_that_cannot_be_is_refused_at_once(endpoint: Endpoint, told: str) -> None:
-    with pytest.raises(InterlockError, match=told) as error:
+def test_an_endpoint_that_cannot_be_is_refused_at_once(endpoint: Endpoint, expected: str) -> None:
+    with pytest.raises(InterlockError, match=expected) as error:
         Webhooks({"ops": endpoint})
     assert "###" not in str(error.value)
 

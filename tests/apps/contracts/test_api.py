@@ -20,10 +20,10 @@ FIELD = {"value", "normalised", "quote", "page", "start", "end", "boxes", "confi
 
 def error_of(answer: Any) -> dict[str, Any]:
     """The error of a refusal, after the envelope was looked at."""
-    told = answer.json()
-    assert (told["success"], answer.headers["content-type"]) == (False, "application/json")
-    assert set(told["error"]) == {"code", "message", "details", "retryable"}
-    error: dict[str, Any] = told["error"]
+    body = answer.json()
+    assert (body["success"], answer.headers["content-type"]) == (False, "application/json")
+    assert set(body["error"]) == {"code", "message", "details", "retryable"}
+    error: dict[str, Any] = body["error"]
     assert error["message"]
     return error
 
@@ -35,9 +35,9 @@ def test_the_worker_goes_all_the_way_by_itself(both: Contracts) -> None:
     with both.hand.working():
         made = both.upload(pdf(CLEAR), vertical="commercial")
         assert made.status_code == 201
-        told = made.json()
-        assert (told["success"], told["error"]) == (True, None)
-        it = told["data"]["workflowId"]
+        body = made.json()
+        assert (body["success"], body["error"]) == (True, None)
+        it = body["data"]["workflowId"]
         read = both.call(it, "extract").json()["data"]
         assert (read["needsReview"], read["vertical"], read["pages"]) == (False, "commercial", 2)
         compared = both.call(it, "compare").json()["data"]
@@ -57,9 +57,9 @@ def test_the_worker_goes_all_the_way_by_itself(both: Contracts) -> None:
 
 def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(contracts: Contracts) -> None:
     it = contracts.taken(CLEAR)
-    told = contracts.look(it)
-    assert (told["finalConfidence"], told["calibrationVersion"]) == (96, "commercial-2")
-    law = told["fields"]["governing_law"]
+    body = contracts.look(it)
+    assert (body["finalConfidence"], body["calibrationVersion"]) == (96, "commercial-2")
+    law = body["fields"]["governing_law"]
     assert set(law) >= FIELD
     assert (law["value"], law["normalised"], law["page"]) == ("New York", "New York", 2)
     text = contracts.api.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
@@ -69,7 +69,7 @@ def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(contracts: Contra
     for left, top, right, bottom in law["boxes"]:
         assert 72 <= left < right <= 612
         assert 92 <= top < bottom <= 792
-    assert "reviewTaskId" not in told
+    assert "reviewTaskId" not in body
 
 
 def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: Contracts) -> None:
@@ -78,24 +78,24 @@ def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: Contracts) -
     both.taken(CLEAR, filename="sure.pdf")
     assert both.engine.read(lambda conn: conn.execute(query).all()) == []
     it = both.in_review(filename="unsure.pdf")
-    told = both.engine.read(lambda conn: [tuple(row) for row in conn.execute(query)])
-    assert told == [("mail", "ann@example.org", "unsure.pdf waits for a review", it)]
+    values = both.engine.read(lambda conn: [tuple(row) for row in conn.execute(query)])
+    assert values == [("mail", "ann@example.org", "unsure.pdf waits for a review", it)]
 
 
 def test_what_waits_for_a_person_says_so_and_names_the_task(contracts: Contracts) -> None:
     it = contracts.in_review()
-    told = contracts.look(it)
-    assert (told["needsReview"], told["finalConfidence"] < 80) == (True, True)
+    body = contracts.look(it)
+    assert (body["needsReview"], body["finalConfidence"] < 80) == (True, True)
     (task,) = contracts.engine.reviews.waiting(instance_id=it)
-    assert told["reviewTaskId"] == str(task.id)
-    assert told["reviewDueAt"] == "2026-01-06T09:00:00+00:00"
+    assert body["reviewTaskId"] == str(task.id)
+    assert body["reviewDueAt"] == "2026-01-06T09:00:00+00:00"
 
 
 def test_a_workflow_shows_only_what_exists_by_then(contracts: Contracts) -> None:
     it = contracts.taken(CLEAR, read=False)
-    told = contracts.look(it)
-    assert (told["state"], told["vertical"], told["filename"]) == ("pending", "commercial", "contract.pdf")
-    assert not {"fields", "needsReview", "finalConfidence", "reviewTaskId", "comparison", "pages"} & set(told)
+    body = contracts.look(it)
+    assert (body["state"], body["vertical"], body["filename"]) == ("pending", "commercial", "contract.pdf")
+    assert not {"fields", "needsReview", "finalConfidence", "reviewTaskId", "comparison", "pages"} & set(body)
 
 
 def test_the_log_has_each_move_with_who_and_when(contracts: Contracts) -> None:
@@ -377,8 +377,8 @@ def test_an_error_of_ours_comes_in_the_envelope_too(contracts: Contracts) -> Non
     it = contracts.taken(CLEAR, read=False)
 
     def written(data: str) -> Any:
-        told = f"UPDATE instance SET data = '{data}' WHERE machine = 'contract'"
-        contracts.engine.store.write(lambda conn: conn.exec_driver_sql(told))
+        statement = f"UPDATE instance SET data = '{data}' WHERE machine = 'contract'"
+        contracts.engine.store.write(lambda conn: conn.exec_driver_sql(statement))
         return contracts.api.get(f"/workflows/{it}")
 
     broken = written('{"vertical": 1}')

@@ -39,7 +39,7 @@ def contracts(folder: Path, *arguments: str) -> Done:
     return command("contracts", *arguments, cwd=folder)
 
 
-def told(folder: Path, *arguments: str, code: int = 0) -> Any:
+def output_of(folder: Path, *arguments: str, code: int = 0) -> Any:
     done = contracts(folder, *arguments, "--json")
     assert done.code == code, done.err
     return json.loads(done.out)
@@ -69,9 +69,9 @@ def test_one_that_is_rejected_is_told_in_one_line_and_by_the_exit_code(folder: P
 
 
 def test_without_wait_they_are_only_taken_in_and_the_same_file_is_the_same_workflow(folder: Path) -> None:
-    [once] = told(folder, "process", "first.pdf")
+    [once] = output_of(folder, "process", "first.pdf")
     assert once["state"] == "pending"
-    again, other = told(folder, "process", "first.pdf", "blank.pdf", "--as", "cleo")
+    again, other = output_of(folder, "process", "first.pdf", "blank.pdf", "--as", "cleo")
     assert again["workflowId"] == once["workflowId"] != other["workflowId"]
     assert "no worker is running on this database" in contracts(folder, "process", "first.pdf").out
 
@@ -79,15 +79,15 @@ def test_without_wait_they_are_only_taken_in_and_the_same_file_is_the_same_workf
 def test_a_worker_that_is_there_does_the_work(folder: Path) -> None:
     url = f"sqlite:///{folder}/shared.db"
     with Engine(url, registry) as engine, Worker(engine, queues=[contract.queue]) as worker:
-        [done] = told(folder, "process", "first.pdf", "--wait", "--database", url)
+        [done] = output_of(folder, "process", "first.pdf", "--wait", "--database", url)
         found = engine.history(UUID(done["workflowId"]))
     assert done["state"] == "completed"
     assert {row.actor for row in found if row.actor.startswith("worker:")} == {f"worker:{worker.id}"}
 
 
 def test_it_is_compared_with_what_was_asked_for(folder: Path) -> None:
-    [first] = told(folder, "process", "first.pdf", "--wait")
-    [second] = told(folder, "process", "second.pdf", "--wait", "--compare-with", first["workflowId"])
+    [first] = output_of(folder, "process", "first.pdf", "--wait")
+    [second] = output_of(folder, "process", "second.pdf", "--wait", "--compare-with", first["workflowId"])
     assert (second["comparisonKind"], second["comparison"]["summary"]["counts"]["changed"]) == ("versions", 4)
     done = contracts(folder, "compare", first["workflowId"], "second.pdf")
     assert "first.pdf → second.pdf" in done.out
@@ -108,7 +108,7 @@ def test_what_cannot_be_taken_in_is_one_line_and_nothing_is_begun(
     (folder / "photo.pdf").write_bytes(b"\x89PNG\r\n\x1a\nxxxx")
     done = contracts(folder, "process", "blank.pdf", *arguments)
     assert (done.code, done.err) == (1, f"error: {error}\n")
-    [only] = told(folder, "process", "second.pdf")
+    [only] = output_of(folder, "process", "second.pdf")
     counted = command("instance", "list", "--json", cwd=folder)
     assert [one["id"] for one in json.loads(counted.out)["instances"]] == [only["workflowId"]]
 
@@ -131,7 +131,7 @@ def test_two_files_are_compared_without_a_database(folder: Path) -> None:
 
 def test_an_amendment_is_compared_with_its_base_on_whichever_side_it_stands(folder: Path) -> None:
     for sides in (("first.pdf", "amendment-1.pdf"), ("amendment-1.pdf", "first.pdf")):
-        found = told(folder, "compare", *sides)
+        found = output_of(folder, "compare", *sides)
         assert found["kind"] == "amendment"
         assert [(one["section"], one["action"]) for one in found["sections"]] == [("3", "replaced")]
     assert "replaced" in contracts(folder, "compare", "first.pdf", "amendment-1.pdf").out
@@ -179,7 +179,7 @@ def test_an_evaluation_prints_every_field_and_every_threshold(labelled: Path) ->
 
 
 def test_an_evaluation_as_json_of_only_so_many(labelled: Path) -> None:
-    report = told(labelled, "evaluate", "--pdfs", ".", "--labels", "labels.csv", "--limit", "1")
+    report = output_of(labelled, "evaluate", "--pdfs", ".", "--labels", "labels.csv", "--limit", "1")
     assert [one["name"] for one in report["documents"]] == ["first.pdf"]
     law = next(row for row in report["fields"] if row["field"] == "governing_law")
     assert (law["coverage"], law["accuracy"], report["grounded"]) == (1.0, 1.0, 1.0)
@@ -202,7 +202,7 @@ def test_the_kinds_of_contract_are_listed(folder: Path) -> None:
     rows = {line.split()[0]: line for line in done.out.splitlines()[2:]}
     assert set(rows) == {"commercial", "energy"}
     assert "parties, agreement_date, governing_law" in rows["commercial"]
-    assert [one["name"] for one in told(folder, "verticals")] == ["commercial", "energy"]
+    assert [one["name"] for one in output_of(folder, "verticals")] == ["commercial", "energy"]
 
 
 def test_a_file_that_describes_a_kind_is_checked(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A contract whose data was erased: it is told so, and nothing more can be done with it."""
+"""A contract whose data was erased: it says so, and nothing more can be done with it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def erased(contracts: Contracts) -> UUID:
 
 
 def test_what_is_left_is_told(contracts: Contracts, erased: UUID) -> None:
-    told = contracts.look(erased)
-    assert NOTE in told.pop("erased")
-    assert set(told) == {"workflowId", "state", "seq", "createdAt", "updatedAt"}
+    body = contracts.look(erased)
+    assert NOTE in body.pop("erased")
+    assert set(body) == {"workflowId", "state", "seq", "createdAt", "updatedAt"}
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ each_step = pytest.mark.parametrize("step", STEPS)
 def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: Contracts, faults: Faults, step: str) -> None:
     faults.left[step] = 3
     it = both.taken(CLEAR)
-    told = both.look(it)
-    assert (told["state"], told["failedAtStep"]) == ("failed", step)
-    assert (told["lastError"]["code"], told["lastError"]["retryable"]) == ("OUTAGE", True)
+    body = both.look(it)
+    assert (body["state"], body["failedAtStep"]) == ("failed", step)
+    assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("OUTAGE", True)
     both.wait(minutes=5)
     assert both.state(it) == "completed"
     path = both.path(it)
@@ -74,9 +74,9 @@ def test_after_three_retries_it_is_rejected_and_says_why(both: Contracts, faults
     faults.left[step] = 99
     it = both.taken(CLEAR)
     both.wait(hours=1)
-    told = both.look(it)
-    assert (told["state"], told["rejectReason"], told["failedAtStep"]) == ("rejected", "retries_exhausted", step)
-    assert (told["lastError"]["retryable"], told["lastError"]["details"]["attempts"]) == (False, 4)
+    body = both.look(it)
+    assert (body["state"], body["rejectReason"], body["failedAtStep"]) == ("rejected", "retries_exhausted", step)
+    assert (body["lastError"]["retryable"], body["lastError"]["details"]["attempts"]) == (False, 4)
     assert both.path(it).count("failed") == 4
 
 
@@ -99,8 +99,8 @@ def test_to_call_the_step_of_one_that_failed_tries_it_again_now(
     it = contracts.taken(CLEAR)
     assert contracts.state(it) == "failed"
     with contracts.hand.working():
-        told = contracts.call(it, endpoint, who=who)
-    assert (told.status_code, told.json()["success"]) == (200, True), told.text
+        response = contracts.call(it, endpoint, who=who)
+    assert (response.status_code, response.json()["success"]) == (200, True), response.text
     assert contracts.api.clock.time.isoformat() == "2026-01-05T09:00:00+00:00", "nobody waited for the retry"
     assert contracts.state(it) == "completed"
 
@@ -110,8 +110,8 @@ def test_to_send_the_file_again_reads_it_again_now(contracts: Contracts, faults:
     it = contracts.taken(CLEAR)
     assert contracts.state(it) == "failed"
     with contracts.hand.working():
-        told = contracts.upload(pdf(CLEAR))
-    assert (told.status_code, told.json()["data"]["workflowId"]) == (200, str(it))
+        response = contracts.upload(pdf(CLEAR))
+    assert (response.status_code, response.json()["data"]["workflowId"]) == (200, str(it))
 
 
 def test_a_step_that_fails_while_it_is_waited_for_is_503_and_can_be_retried(
@@ -179,10 +179,10 @@ def test_one_that_was_rejected_or_timed_out_is_done_again_as_a_new_one(
     else:
         both.wait(hours=24)
     made = both.call(old, "reprocess")
-    told = made.json()["data"]
-    assert (made.status_code, told["origin"], told["state"]) == (201, str(old), "pending")
+    body = made.json()["data"]
+    assert (made.status_code, body["origin"], body["state"]) == (201, str(old), "pending")
     both.hand.settle()
-    new = UUID(told["workflowId"])
+    new = UUID(body["workflowId"])
     assert both.path(new) == ["pending", "parsing_pdf", "extracting", "validating", "review_required"]
     assert (faults.reads, both.state(old)) == (1, end)
     both.review(new, "approve")

@@ -44,9 +44,9 @@ class Board(Trial):
         wish = steps.ClaimRequest(run_id or f"{agent.name}-{uuid4()}", data["board"], data["job_id"])
         return self.engine.write(lambda unit: steps.claim(unit, "default", wish, agent)).id
 
-    def tell(self, it: UUID, agent: Actor, status: str | None = None, **told: Any) -> str:
+    def tell(self, it: UUID, agent: Actor, status: str | None = None, **body: Any) -> str:
         name = str(self.get(it).key)
-        return self.engine.write(lambda unit: steps.report(unit, "default", name, agent, status=status, **told)).state
+        return self.engine.write(lambda unit: steps.report(unit, "default", name, agent, status=status, **body)).state
 
     def sweep(self) -> None:
         followers.sweep(self.engine)

@@ -137,13 +137,13 @@ def test_nobody_but_the_system_times_a_review_out(trial: ScriptedTrial, hours: i
 
 def test_reminders_come_before_and_move_nothing(trial: ScriptedTrial) -> None:
     it, _ = asked(trial)
-    told = []
+    received = []
     for hours in (12, 10, 2):
         trial.wait(timedelta(hours=hours) - MICRO)
-        told.append(len(trial.messages(it)))
+        received.append(len(trial.messages(it)))
         trial.wait(MICRO)
-        told.append(len(trial.messages(it)))
-    assert told == [0, 1, 1, 2, 2, 2]
+        received.append(len(trial.messages(it)))
+    assert received == [0, 1, 1, 2, 2, 2]
     assert [row.kind for row in trial.rows(it)][-3:] == ["reminded", "reminded", "moved"]
     assert trial.messages(it) == [
         "A contract has waited half of its 24 hours for a review.",
@@ -227,9 +227,9 @@ def test_only_these_may_start_a_step_and_only_where_an_endpoint_begins(trial: Sc
         trial.fire(it, "run", HAND)
     running = CONTRACT.at(trial, "extracting")
     trial.work(running, Go("validating", unstarted=True))
-    told = trial.get(running).error
-    assert told is not None
-    assert "cannot be held back" in told["message"]
+    last_error = trial.get(running).error
+    assert last_error is not None
+    assert "cannot be entered unstarted" in last_error["message"]
 
 
 def test_a_held_contract_that_is_paused_waits_for_both(trial: ScriptedTrial) -> None:

@@ -37,8 +37,8 @@ def named(machine: Machine, state: str, *, guarded: bool) -> set[tuple[str, By]]
 
 def allowed(refusal: Refused) -> set[tuple[str, By]]:
     """What the refusal says would be accepted, and from whom."""
-    told = {(entry.event, By(who)) for entry in refusal.allowed for who in entry.by}
-    return told | {(event, OWNER) for event, who in told if who is USER}
+    permitted = {(entry.event, By(who)) for entry in refusal.allowed for who in entry.by}
+    return permitted | {(event, OWNER) for event, who in permitted if who is USER}
 
 
 @pytest.mark.parametrize(("name", "state"), PLACES)
@@ -50,19 +50,19 @@ def test_an_event_is_accepted_or_refused_as_declared_and_the_refusal_says_what_i
     before = trial.get(it)
     with pytest.raises(Refused) as first:
         trial.fire(it, "no_such_event", CLOCK)
-    told = allowed(first.value)
-    assert told <= named(recipes.machine, state, guarded=True)
+    permitted = allowed(first.value)
+    assert permitted <= named(recipes.machine, state, guarded=True)
     if not any(arm.state == state for arm in recipes.machine.arms):  # work under way is not started once more
-        assert told >= named(recipes.machine, state, guarded=False)
+        assert permitted >= named(recipes.machine, state, guarded=False)
 
     for event in events(recipes.machine):
         for kind, actor in ACTORS.items():
-            if (event, kind) in told:
+            if (event, kind) in permitted:
                 trial.fire(recipes.at(trial, state), event, actor)
                 continue
             with pytest.raises(Refused) as refused:
                 trial.fire(it, event, actor)
-            assert allowed(refused.value) == told, f"{event} by {kind}"
+            assert allowed(refused.value) == permitted, f"{event} by {kind}"
             assert trial.get(it) == before, f"{event} by {kind} was refused and changed something"
 
 
@@ -92,12 +92,12 @@ def test_a_worker_cannot_end_its_work_with_a_move_that_is_not_for_it(
     before = trial.get(it)
     assert trial.work(it, Go(to, data={"board": "changed"} if "board" in before.data else None))
 
-    told = trial.get(it).error
-    assert told is not None
-    assert told["type"] == "InvalidOutcome"
+    last_error = trial.get(it).error
+    assert last_error is not None
+    assert last_error["type"] == "InvalidOutcome"
     ways = [e.to for e in recipes.machine.edges_from(state)]
     where_to_go = ("is not for a worker", "is where failures rest; raise the error", f"lead: {', '.join(ways)}")
-    assert any(words in told["message"] for words in where_to_go), told["message"]
+    assert any(words in last_error["message"] for words in where_to_go), last_error["message"]
     # It counts as a failure of the step, and by the rules for failures alone it goes on.
     entered = [row for row in trial.rows(it, after=before.seq) if row.to_state == to and row.from_state == state]
     assert all(row.payload["error"]["type"] == "InvalidOutcome" for row in entered)

@@ -31,7 +31,7 @@ def sessions(store: Store) -> Iterator[SessionTrial]:
 
 
 def give_back(sessions: SessionTrial, it: UUID) -> None:
-    """What the return of a sandbox comes to: the loan goes back, then the session is told, if it waits for that."""
+    """What the return of a sandbox comes to: the loan goes back, then the session moves on, if it waits for that."""
     current = sessions.open_loan(it)
     assert current is not None
     sessions.engine.fire(current.id, "give_back", actor=CLOCK)

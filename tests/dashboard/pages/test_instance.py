@@ -149,29 +149,29 @@ def test_an_owner_forces_it_with_a_reason(site: Site) -> None:
 def test_it_says_why_it_waits_who_may_act_and_what_happens_by_itself(site: Site) -> None:
     it = site.api.asked().id
     site.api.clock.advance(timedelta(hours=2))
-    told = words(site.get(path(it)).text)
-    assert "It waits for a person to approve it, for 2 h" in told
-    assert "Possible actions you: approve, " in told
-    assert "agents: report" in told
-    assert "Next it moves to refused (refuse), in 22 h" in told
+    page_text = words(site.get(path(it)).text)
+    assert "It waits for a person to approve it, for 2 h" in page_text
+    assert "Possible actions you: approve, " in page_text
+    assert "agents: report" in page_text
+    assert "Next it moves to refused (refuse), in 22 h" in page_text
 
 
 def test_the_timeline_has_what_happened_and_what_comes(site: Site) -> None:
     it = site.api.asked({"item": "coffee"}).id
-    told = words(site.get(path(it)).text)
+    page_text = words(site.get(path(it)).text)
     for part in ("new created by the system", "+ is item: coffee", "asked checked, by a worker", "Today"):
-        assert part in told, part
-    assert "automatic (refuse), if nobody acts" in told
+        assert part in page_text, part
+    assert "automatic (refuse), if nobody acts" in page_text
 
 
 def test_a_failure_is_in_the_timeline_with_where_and_how_it_goes_on(site: Site) -> None:
     it = site.api.new()
     [claim] = site.api.engine.claim(uuid4(), ["order"], 1)
     site.api.engine.finish([Result(claim, Fail(Broken("the scale is broken")))])
-    told = words(site.get(path(it)).text)
-    assert "new failed" in told
-    assert "Broken: the scale is broken" in told
-    assert "failure 1 of this step; retried in" in told
+    page_text = words(site.get(path(it)).text)
+    assert "new failed" in page_text
+    assert "Broken: the scale is broken" in page_text
+    assert "failure 1 of this step; retried in" in page_text
 
 
 def test_a_long_history_comes_in_pages(site: Site) -> None:
@@ -307,13 +307,13 @@ def test_changes_go_down_to_the_fields_inside_and_hide_secrets() -> None:
 def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(site: Site) -> None:
     it = site.api.new()
     asked = Question(it, "default", "ann", None, "read_terms", "v1", "strong", "anthropic", "some-model", 1, "h", None)
-    told = (
+    found = (
         Ended("some-model", input_tokens=1234, output_tokens=56, cost=12_300_000, took=2_000_000),
         Ended("some-model", cached=True, input_tokens=0, output_tokens=0, cost=0),
         Ended("some-model", attempt=2, error_type="ModelTimeout", error=f"{EVIL} no answer"),
         Ended("rules", input_tokens=0, output_tokens=0, cost=0),
     )
-    site.api.engine.write(lambda unit: [note(unit, None, asked, one) for one in told])
+    site.api.engine.write(lambda unit: [note(unit, None, asked, one) for one in found])
     page = site.get(f"/ui/instances/{it}?tab=ai").text
     shown = words(page)
     for text in ("AI calls 4", "read terms", "for ann", "some-model strong", "1,234, 56", "$0.0123", "2.0 s"):

@@ -62,8 +62,8 @@ def test_it_can_be_sorted_by_age_and_by_the_time_in_its_state(site: Site) -> Non
     assert shown(site) == [str(third), str(second), str(first)]
     assert shown(site, "?sort=oldest") == [str(first), str(second), str(third)]
     assert shown(site, "?sort=longest&machine=order&state=asked") == [str(second), str(third)]
-    told = site.get("/ui/instances?sort=longest").text
-    assert "needs a machine and a state" in told
+    page_text = site.get("/ui/instances?sort=longest").text
+    assert "needs a machine and a state" in page_text
 
 
 def test_where_too_many_are_in_a_state_they_are_not_sorted_by_the_time_in_it(

@@ -36,7 +36,8 @@ def page(site: Site, who: str = "owner", query: str = "") -> str:
 def nodes(text: str) -> dict[str, str]:
     """What a screen reader is told of each state of the diagram."""
     return {
-        name: html.unescape(told) for name, told in re.findall(r'data-key="n-([^"]*)"[^>]*? aria-label="([^"]*)"', text)
+        name: html.unescape(label)
+        for name, label in re.findall(r'data-key="n-([^"]*)"[^>]*? aria-label="([^"]*)"', text)
     }
 
 
@@ -113,8 +114,8 @@ def test_one_that_is_there_much_longer_than_usual_stands_out_in_words(site: Site
     assert "stuck" not in page(site)
     site.api.clock.advance(timedelta(hours=2))
     text = page(site)
-    told = html.unescape(re.sub(r"<.*?>", "", text))
-    assert "forgotten has been in asked for 2 h, longer than usual: 90 % leave within 1.9 s." in told
+    page_text = html.unescape(re.sub(r"<.*?>", "", text))
+    assert "forgotten has been in asked for 2 h, longer than usual: 90 % leave within 1.9 s." in page_text
     assert 'class="node n-person stuck"' in text
     assert "1 · stuck 2 h" in text
     assert nodes(text)["asked"].endswith("one for 2 h, longer than usual")

@@ -134,7 +134,7 @@ def swap(conn: sa.Connection, it: UUID) -> None:
 
 
 def shorten(conn: sa.Connection, it: UUID) -> None:
-    """The last row goes, and the instance is told so."""
+    """The last row goes, and the instance is changed to match."""
     conn.execute(sa.delete(H).where(row_of(it, 6)))
     head = sa.select(H.c.hash).where(row_of(it, 5)).scalar_subquery()
     conn.execute(sa.update(I).where(I.c.id == it).values(seq=5, head=head))

@@ -51,8 +51,8 @@ class Agreement:
             assert broken_laws(self.engine) == []
 
     def _instance(self, it: Row, instance: Instance, history: list[Any]) -> None:
-        told = [(r.kind, r.from_state, r.to_state, r.event, r.actor.partition(":")[0]) for r in history]
-        assert told == it["rows"], f"{it['number']}: {told[-4:]} is history, and ought to be {it['rows'][-4:]}"
+        actual = [(r.kind, r.from_state, r.to_state, r.event, r.actor.partition(":")[0]) for r in history]
+        assert actual == it["rows"], f"{it['number']}: {actual[-4:]} is history, and ought to be {it['rows'][-4:]}"
         assert [r.seq for r in history] == list(range(1, len(history) + 1))
         assert [r.at for r in history] == sorted(r.at for r in history), "the past was turned around"
         wake, due = self.model.due(it)
@@ -108,11 +108,13 @@ class Agreement:
         if self.explained.get(it["number"]) == instance.seq:
             return
         self.explained[it["number"]] = instance.seq
-        told = self.engine.explain(instance.id)
-        assert told.waits_for == self._waits_for(it), told.sentence
-        assert told.waits_for != "time" or told.by_itself, f"it waits for a time, and none is named: {told.sentence}"
-        acts = told.next or self._letter(it) or self._asked(it)
-        assert told.waits_for not in {"person", "event"} or acts, told.sentence
+        explanation = self.engine.explain(instance.id)
+        assert explanation.waits_for == self._waits_for(it), explanation.sentence
+        assert explanation.waits_for != "time" or explanation.by_itself, (
+            f"it waits for a time, and none is named: {explanation.sentence}"
+        )
+        acts = explanation.next or self._letter(it) or self._asked(it)
+        assert explanation.waits_for not in {"person", "event"} or acts, explanation.sentence
 
     def _waits_for(self, it: Row) -> str:
         if it["paused"]:
@@ -146,8 +148,8 @@ class Agreement:
         real = self.tables["effect"]
         assert [e.id for e in real] == list(self.effect_ids)
         for effect, expected in zip(real, self.model.effects, strict=True):
-            told = (effect.status, effect.sends, effect.fence)
-            assert told == (expected["status"], expected["sends"], expected["fence"]), expected["key"]
+            actual = (effect.status, effect.sends, effect.fence)
+            assert actual == (expected["status"], expected["sends"], expected["fence"]), expected["key"]
             # Law 5: sent again only after somebody knew that it had not arrived.
             assert effect.sends <= 1 + expected["failures"], f"{expected['key']} was sent {effect.sends} times"
 

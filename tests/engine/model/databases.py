@@ -1,4 +1,4 @@
-"""Where the stories are told: a fresh database for each. And how many of them."""
+"""Where the stories run: a fresh database for each. And how many of them."""
 
 from __future__ import annotations
 

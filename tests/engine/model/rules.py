@@ -74,7 +74,7 @@ def step(often: int = 1, /, **arguments: st.SearchStrategy[Any]) -> Callable[[F]
     """A step of the story, so often among the others.
 
     Rules of Hypothesis's own would be switched off by turns in each story, and without claims, or without time, there
-    is not much of a story: so few of them are told that each must have everything in it.
+    is not much of a story: so few of them are run that each must have everything in it.
     """
 
     def register(method: F) -> F:
@@ -126,17 +126,19 @@ class Working(RuleBasedStateMachine):
     def both(self, real: Callable[[], T], model: Callable[[], Any]) -> T | None:
         """Do it in the engine and in the model: they refuse it alike, or do it alike."""
         self.model.now, self.touched = self.clock.now(), True
-        result, answer, told, expected = None, None, None, None
+        result, answer, raised, expected = None, None, None, None
         try:
             result = real()
         except (EngineError, WorkError) as error:
-            told = error
+            raised = error
         try:
             with self.model.whole():
                 answer = model()
         except No as no:
             expected = str(no)
-        assert (type(told).__name__ if told else None) == expected, f"the engine said {told!r}, the model {expected}"
+        assert (type(raised).__name__ if raised else None) == expected, (
+            f"the engine said {raised!r}, the model {expected}"
+        )
         assert answer is None or answer == result, f"the engine answered {result}, the model {answer}"
         self._wake()
         return result

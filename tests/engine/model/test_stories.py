@@ -68,10 +68,10 @@ class Story(Conformance):
 
 @pytest.fixture
 def story(store: Store) -> Iterator[Story]:
-    told = Story(store)
-    told.then(told.first, "ann", None)
-    yield told
-    told.teardown()
+    answer = Story(store)
+    answer.then(answer.first, "ann", None)
+    yield answer
+    answer.teardown()
 
 
 def test_failures_of_one_step_are_counted_on_while_another_step_is_passed(story: Story) -> None:

@@ -177,9 +177,9 @@ def test_it_can_be_erased_again_after_more_has_happened(trial: Trial) -> None:
 def test_a_key_that_was_erased_stays_taken(trial: Trial) -> None:
     it = anns(trial, key=ANN)
     erase(trial)
-    with pytest.raises(KeyTaken) as told:
+    with pytest.raises(KeyTaken) as refusal:
         trial.create("page", key=ANN)
-    assert told.value.existing == it
+    assert refusal.value.existing == it
     trial.create("page", key="bob@example.org")
 
 

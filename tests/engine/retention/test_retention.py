@@ -252,9 +252,9 @@ def test_a_key_that_is_unique_for_ever_stays_taken(trial: Trial, policy: Policy)
     it = read_page(trial, key="a")
     trial.clock.advance(91 * DAY)
     assert run(trial, policy).total == 1
-    with pytest.raises(KeyTaken) as told:
+    with pytest.raises(KeyTaken) as refusal:
         trial.create("page", key="a")
-    assert told.value.existing == it
+    assert refusal.value.existing == it
     trial.create("page", key="a", workspace="another")
     with pytest.raises(NotFound, match="was removed on"):
         trial.engine.create_or_get("page", key="a")

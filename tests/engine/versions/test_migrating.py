@@ -138,10 +138,10 @@ def test_a_plan_tells_the_same_as_what_is_then_done_and_changes_nothing(
     old.work()
     ready = old.create()
     before = new.engine.get(ready)
-    told = plan(new, renamed={"asking": "talking"})
+    preview = plan(new, renamed={"asking": "talking"})
     assert new.engine.get(ready) == before
-    assert moved(told) == {(1, "asking", 2, "talking"): 3, (1, "new", 2, "new"): 1}
-    assert moved(apply(new, renamed={"asking": "talking"})) == moved(told)
+    assert moved(preview) == {(1, "asking", 2, "talking"): 3, (1, "new", 2, "new"): 1}
+    assert moved(apply(new, renamed={"asking": "talking"})) == moved(preview)
 
 
 def test_doing_it_twice_does_it_once(old: Process, store: Store, clock: VirtualClock) -> None:
@@ -155,11 +155,11 @@ def test_doing_it_twice_does_it_once(old: Process, store: Store, clock: VirtualC
 def test_many_go_in_small_batches(old: Process, store: Store, clock: VirtualClock) -> None:
     made = old.engine.create_many("job", [{"name": f"n{n}"} for n in range(23)])
     new = Process(store, clock, job(data=JobWithoutPay))
-    told: list[int] = []
+    received: list[int] = []
     way = migrating.route(new.engine, "job")
     assert migrating.count(new.engine, way) == 23
-    report = migrating.apply(new.engine, way, ANN, batch=5, progress=told.append)
-    assert (report.moved.total(), sum(told), max(told)) == (23, 23, 5)
+    report = migrating.apply(new.engine, way, ANN, batch=5, progress=received.append)
+    assert (report.moved.total(), sum(received), max(received)) == (23, 23, 5)
     assert {new.engine.get(i).version for i in made} == {2}
     assert migrating.count(new.engine, way) == 0
 
@@ -464,8 +464,8 @@ def test_other_timers_count_from_the_entry_and_what_went_off_does_not_go_off_aga
     new = Process(
         store, clock, with_asking(Reminder(DAY, "still"), Reminder(2 * DAY, "again"), Timer(3 * DAY, "expire"))
     )
-    told = plan(new)
-    assert dict(told.timers) == {
+    preview = plan(new)
+    assert dict(preview.timers) == {
         ("asking", "reminder after 1 d, expire after 7 d → reminder after 1 d, reminder after 2 d, expire after 3 d"): 1
     }
     apply(new)
@@ -564,9 +564,9 @@ def test_a_review_asks_in_the_words_of_the_new_version(old: Process, store: Stor
     it = first.create()
     first.work()
     new = Process(store, clock, asking(Review("Shall we do it?", {"aye": "answered"}), "talking"))
-    told = plan(new, renamed={"asking": "talking"})
+    preview = plan(new, renamed={"asking": "talking"})
     apply(new, renamed={"asking": "talking"})
-    assert dict(told.reviews) == {("talking", "changed"): 1}
+    assert dict(preview.reviews) == {("talking", "changed"): 1}
     assert asked(store, it) == [("talking", "Shall we do it?", "open")]
     [review] = new.engine.reviews.waiting()
     new.engine.reviews.decide(review.id, "aye", actor=ANN)

@@ -347,9 +347,9 @@ def test_an_older_version_that_the_code_does_not_cover_is_left_alone_and_explain
     assert [claim.id for claim in new.claim()] == [mine]
     with pytest.raises(NotServed, match=f"this process has no code for job version 1: .*{why}"):
         new.engine.fire(it, "ask")
-    told = new.engine.explain(it)
-    assert told.waits_for == "code"
-    assert "No process here has code for version 1 of job" in told.sentence
+    explanation = new.engine.explain(it)
+    assert explanation.waits_for == "code"
+    assert "No process here has code for version 1 of job" in explanation.sentence
     assert old.work() == [it], "the process with the old code still does its work"
     assert old.engine.get(it).state == "asking"
 

@@ -41,15 +41,15 @@ def late(api: Api) -> str:
 
 
 def test_the_built_in_rules_are_listed_with_their_thresholds(shared: Api) -> None:
-    told = shared.get("/api/alert-rules", "viewer").json()["rules"]
-    assert {r["name"]: (r["metric"], r["op"], r["threshold"], r["machine"]) for r in told} == {
+    body = shared.get("/api/alert-rules", "viewer").json()["rules"]
+    assert {r["name"]: (r["metric"], r["op"], r["threshold"], r["machine"]) for r in body} == {
         "queue_lag": ("queue_lag", ">", 1800, "each"),
         "failure_rate": ("failure_rate", ">", 0.2, "each"),
         "review_age": ("review_age", ">", 172_800, "each"),
         "no_worker": ("workers_alive", "<", 1, None),
         "dead_letters": ("dead_letters", ">", 0, "each"),
     }
-    assert all(r["built_in"] for r in told)
+    assert all(r["built_in"] for r in body)
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def tuned(sqlite_url: str) -> Iterator[Api]:
 
 
 def test_the_configuration_sets_thresholds_and_switches_rules_off(tuned: Api) -> None:
-    told = {r["name"]: r for r in tuned.get("/api/alert-rules").json()["rules"]}
-    assert set(told) == {"queue_lag", "review_age", "dead_letters"}
-    assert (told["queue_lag"]["threshold"], told["queue_lag"]["repeat_every"]) == (300, 60)
+    body = {r["name"]: r for r in tuned.get("/api/alert-rules").json()["rules"]}
+    assert set(body) == {"queue_lag", "review_age", "dead_letters"}
+    assert (body["queue_lag"]["threshold"], body["queue_lag"]["repeat_every"]) == (300, 60)
 
 
 def test_a_rule_of_ones_own_is_kept_changed_and_removed(both: Api) -> None:
@@ -149,11 +149,11 @@ def test_a_built_in_rule_is_not_removed_but_switched_off_elsewhere(shared: Api) 
 def test_an_alert_says_what_is_wrong_since_when_and_closes_by_itself(both: Api) -> None:
     api = both
     opened_id = late(api)
-    [told] = [a for a in api.get("/api/alerts", "viewer").json()["alerts"] if a["id"] == opened_id]
-    assert (told["rule"], told["machine"], told["status"], told["notices"]) == ("queue_lag", "order", "open", 1)
-    assert told["value"] > told["threshold"] == 1800
-    assert "order" in told["sentence"]
-    assert (told["acknowledged_at"], told["closed_at"]) == (None, None)
+    [body] = [a for a in api.get("/api/alerts", "viewer").json()["alerts"] if a["id"] == opened_id]
+    assert (body["rule"], body["machine"], body["status"], body["notices"]) == ("queue_lag", "order", "open", 1)
+    assert body["value"] > body["threshold"] == 1800
+    assert "order" in body["sentence"]
+    assert (body["acknowledged_at"], body["closed_at"]) == (None, None)
     api.engine.claim(uuid4(), ["order"], 9)
     look(api)
     look(api)
@@ -169,8 +169,8 @@ def test_what_is_acknowledged_is_not_told_again_and_the_first_name_stays(api: Ap
     assert api.post(path).json() == first
     api.clock.advance(timedelta(hours=5))
     look(api)
-    [told] = [a for a in api.get("/api/alerts").json()["alerts"] if a["id"] == first["id"]]
-    assert (told["status"], told["notices"]) == ("open", 1)
+    [body] = [a for a in api.get("/api/alerts").json()["alerts"] if a["id"] == first["id"]]
+    assert (body["status"], body["notices"]) == ("open", 1)
 
 
 def test_what_is_closed_or_not_there_cannot_be_acknowledged(api: Api) -> None:
@@ -190,10 +190,10 @@ def test_a_rule_of_ones_own_opens_an_alert_for_whom_it_names(api: Api) -> None:
     api.asked()
     api.clock.advance(timedelta(hours=25))
     look(api)
-    [told] = [a for a in api.get("/api/alerts").json()["alerts"] if a["rule"] == "crowd"]
-    assert (told["value"], told["threshold"]) == (2, 1)
+    [body] = [a for a in api.get("/api/alerts").json()["alerts"] if a["rule"] == "crowd"]
+    assert (body["value"], body["threshold"]) == (2, 1)
     [mail] = [m for m in api.get("/api/outbox").json()["messages"] if m["body"]["rule"] == "crowd"]
-    assert (mail["recipient"], mail["body"]["alert"]) == ("ann@example.org", told["id"])
+    assert (mail["recipient"], mail["body"]["alert"]) == ("ann@example.org", body["id"])
 
 
 def test_the_newest_come_first_in_pages(api: Api) -> None:

@@ -45,8 +45,8 @@ def logged_in(api: Api, name: str, roles: dict[str, Role]) -> Iterator[Any]:
 def test_a_preview_counts_and_samples_and_changes_nothing(both: Api) -> None:
     made = [both.new() for _ in range(7)]
     both.asked()
-    told = both.post("/api/bulk/preview", {"action": "pause", "filter": {"machine": "order", "state": "new"}})
-    assert told.json() == {"count": 7, "exact": True, "sample": [str(one) for one in made[:5]]}
+    response = both.post("/api/bulk/preview", {"action": "pause", "filter": {"machine": "order", "state": "new"}})
+    assert response.json() == {"count": 7, "exact": True, "sample": [str(one) for one in made[:5]]}
     assert not any(paused(both, *made))
     assert both.get("/api/bulk").json() == {"bulks": [], "next": None}
 
@@ -55,8 +55,8 @@ def test_it_is_done_in_batches_with_progress_and_then_it_is_over(both: Api) -> N
     made = [both.new() for _ in range(5)]
     begun = both.post("/api/bulk", {**PAUSE, "reason": "stock-taking"})
     assert begun.status_code == 202
-    told = begun.json()
-    assert (told["status"], told["total"], told["done"], told["actor"], told["filter"]) == (
+    body = begun.json()
+    assert (body["status"], body["total"], body["done"], body["actor"], body["filter"]) == (
         "running",
         5,
         0,
@@ -65,15 +65,15 @@ def test_it_is_done_in_batches_with_progress_and_then_it_is_over(both: Api) -> N
     )
     later = both.new()
     both.engine.bulk.step(2)
-    half = both.get(f"/api/bulk/{told['id']}").json()
+    half = both.get(f"/api/bulk/{body['id']}").json()
     assert (half["status"], half["done"], half["refused"], half["finished_at"]) == ("running", 2, 0, None)
     assert paused(both, *made) == [True, True, False, False, False]
     work(both)
-    over = both.get(f"/api/bulk/{told['id']}").json()
+    over = both.get(f"/api/bulk/{body['id']}").json()
     assert (over["status"], over["done"], over["finished_at"] is not None) == ("done", 5, True)
     assert paused(both, *made, later) == [True] * 5 + [False]
     last = both.get(f"/api/instances/{made[0]}/history").json()["rows"][-1]
-    assert last["payload"]["reason"] == f"stock-taking (bulk action {told['id']})"
+    assert last["payload"]["reason"] == f"stock-taking (bulk action {body['id']})"
 
 
 def test_what_is_stopped_goes_no_further_and_what_is_done_stays_done(api: Api) -> None:
@@ -101,9 +101,9 @@ def test_refused_items_are_counted_by_their_reason_with_an_example(api: Api) -> 
     body = {"action": "fire", "filter": {"machine": "order"}, "arguments": {"event": "approve", "data": {"note": "n"}}}
     path = f"/api/bulk/{api.post('/api/bulk', body).json()['id']}"
     work(api)
-    told = api.get(path).json()
-    assert (told["done"], told["refused"]) == (1, 1)
-    [problem] = told["problems"]
+    answer = api.get(path).json()
+    assert (answer["done"], answer["refused"]) == (1, 1)
+    [problem] = answer["problems"]
     assert (problem["count"], problem["example"]) == (1, str(new))
     assert "'approve'" in problem["problem"]
     assert str(new) not in problem["problem"]
@@ -125,8 +125,8 @@ def test_dead_letters_are_dealt_with_by_their_fingerprint(api: Api, action: str,
 
 
 def test_nothing_that_matches_is_over_at_once(api: Api) -> None:
-    told = api.post("/api/bulk", {"action": "pause", "filter": {"machine": "order", "state": "asked"}}).json()
-    assert (told["status"], told["total"], told["done"]) == ("done", 0, 0)
+    body = api.post("/api/bulk", {"action": "pause", "filter": {"machine": "order", "state": "asked"}}).json()
+    assert (body["status"], body["total"], body["done"]) == ("done", 0, 0)
 
 
 @pytest.mark.parametrize("path", ["/api/bulk", "/api/bulk/preview"])
@@ -165,12 +165,12 @@ def test_what_makes_no_sense_is_refused_with_its_name(shared: Api, path: str, bo
 def test_only_ones_own_workspaces_are_touched(both: Api) -> None:
     mine, theirs = both.new(), both.new(workspace="north")
     assert both.post("/api/bulk/preview", PAUSE).json()["count"] == 1
-    told = both.post("/api/bulk", PAUSE).json()
+    body = both.post("/api/bulk", PAUSE).json()
     work(both)
     assert paused(both, mine, theirs) == [True, False]
     for who in ("north-owner", "north-viewer"):
         assert both.get("/api/bulk", who).json()["bulks"] == []
-        assert both.get(f"/api/bulk/{told['id']}", who).status_code == 404
+        assert both.get(f"/api/bulk/{body['id']}", who).status_code == 404
     named = {"action": "pause", "filter": {"machine": "order", "workspace": "north"}}
     assert both.post("/api/bulk", named).json()["total"] == 0
     assert both.post("/api/bulk", named, "north-member").json()["total"] == 1
@@ -179,8 +179,8 @@ def test_only_ones_own_workspaces_are_touched(both: Api) -> None:
 def test_somebody_with_several_workspaces_touches_those_where_they_may(api: Api) -> None:
     here, there = api.new(), api.new(workspace="north")
     with logged_in(api, "both", {"default": Role.VIEWER, "north": Role.MEMBER}) as call:
-        told = call("POST", "/api/bulk", PAUSE).json()
-        assert told["total"] == 1
+        body = call("POST", "/api/bulk", PAUSE).json()
+        assert body["total"] == 1
     work(api)
     assert paused(api, here, there) == [False, True]
 
@@ -189,9 +189,9 @@ def test_an_owner_of_one_workspace_is_no_owner_of_another_in_a_bulk_action(api: 
     here, there = api.asked().id, api.asked(workspace="north").id
     body = {"action": "fire", "filter": {"machine": "order"}, "arguments": {"event": "destroy"}}
     with logged_in(api, "both", {"default": Role.OWNER, "north": Role.MEMBER}) as call:
-        told = call("POST", "/api/bulk", body).json()
+        answer = call("POST", "/api/bulk", body).json()
         work(api)
-        assert (told["actor"], call("GET", f"/api/bulk/{told['id']}").json()["refused"]) == ("user:both", 2)
+        assert (answer["actor"], call("GET", f"/api/bulk/{answer['id']}").json()["refused"]) == ("user:both", 2)
         assert [api.engine.get(one).state for one in (here, there)] == ["asked", "asked"]
         named = {**body, "filter": {"machine": "order", "workspace": "default"}}
         assert call("POST", "/api/bulk", named).json()["actor"] == "owner:both"
@@ -233,8 +233,8 @@ def test_who_began_and_who_stopped_is_written_down(api: Api) -> None:
     api.new()
     begun = api.post("/api/bulk", PAUSE).json()["id"]
     api.post(f"/api/bulk/{begun}/stop", who="member")
-    told = api.get("/api/actions").json()["actions"][:2]
-    assert [(a["what"], a["target"], a["actor"]) for a in told] == [
+    body = api.get("/api/actions").json()["actions"][:2]
+    assert [(a["what"], a["target"], a["actor"]) for a in body] == [
         ("bulk.stop", begun, "user:member/t"),
         ("bulk.start", begun, "owner:owner/setup"),
     ]

@@ -26,19 +26,19 @@ def listed(api: Api, query: str = "") -> list[str]:
 
 def test_a_dead_letter_says_what_failed_where_and_with_which_data(both: Api) -> None:
     letter = both.dead()
-    told = both.get(f"/api/dead-letters/{letter}", "viewer").json()
-    assert (told["machine"], told["step"], told["error_type"], told["status"], told["workspace"]) == (
+    body = both.get(f"/api/dead-letters/{letter}", "viewer").json()
+    assert (body["machine"], body["step"], body["error_type"], body["status"], body["workspace"]) == (
         "order",
         "new",
         "Broken",
         "open",
         "default",
     )
-    assert told["error"]["message"] == f"order {told['instance_id']} is broken"
-    assert told["data"]["item"] == "tea"
-    assert told["attempts"] > 1
-    assert (told["closed_at"], told["closed_by"], told["note"], told["retried_as"]) == (None, None, None, None)
-    assert both.get("/api/dead-letters").json() == {"dead_letters": [told], "next": None}
+    assert body["error"]["message"] == f"order {body['instance_id']} is broken"
+    assert body["data"]["item"] == "tea"
+    assert body["attempts"] > 1
+    assert (body["closed_at"], body["closed_by"], body["note"], body["retried_as"]) == (None, None, None, None)
+    assert both.get("/api/dead-letters").json() == {"dead_letters": [body], "next": None}
 
 
 def test_the_newest_come_first_in_pages(both: Api) -> None:
@@ -101,8 +101,8 @@ def test_retry_starts_the_failed_step_again_and_closes_the_letter(both: Api) -> 
     letter = both.dead()
     again = both.post(f"/api/dead-letters/{letter}/retry", {"note": "mended"}, "member")
     assert (again.status_code, again.json()["state"], again.json()["waits_for"]) == (200, "new", "work")
-    told = both.get(f"/api/dead-letters/{letter}").json()
-    assert (told["status"], told["closed_by"], told["note"]) == ("retried", "user:member/t", "mended")
+    body = both.get(f"/api/dead-letters/{letter}").json()
+    assert (body["status"], body["closed_by"], body["note"]) == ("retried", "user:member/t", "mended")
     assert listed(both) == []
     assert listed(both, "status=retried") == [str(letter)]
     assert len(both.engine.claim(uuid4(), ["order"], 9)) == 1
@@ -159,6 +159,6 @@ def test_what_is_not_there_answers_404_with_its_id(shared: Api) -> None:
 def test_a_secret_in_the_data_of_a_failed_step_is_hidden(api: Api) -> None:
     made = api.new({"item": "tea", "api_key": "sesame-sesame"})
     letter = fail(api, made, Broken("password=sesame-sesame was refused"))
-    told = api.get(f"/api/dead-letters/{letter}")
-    assert "sesame" not in told.text
-    assert told.json()["data"]["item"] == "tea"
+    response = api.get(f"/api/dead-letters/{letter}")
+    assert "sesame" not in response.text
+    assert response.json()["data"]["item"] == "tea"

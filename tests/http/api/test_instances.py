@@ -13,16 +13,16 @@ def test_an_instance_is_created_and_given_back_as_it_is_kept(both: Api) -> None:
     wanted = {"machine": "order", "data": {"item": "seeds"}, "key": "k", "labels": {"a": "b"}}
     made = both.post("/api/instances", wanted)
     assert made.status_code == 201
-    told = made.json()
-    assert (told["state"], told["seq"], told["data"]["item"], told["key"], told["labels"]) == (
+    body = made.json()
+    assert (body["state"], body["seq"], body["data"]["item"], body["key"], body["labels"]) == (
         "new",
         1,
         "seeds",
         "k",
         {"a": "b"},
     )
-    assert both.get(f"/api/instances/{told['id']}").json() == told
-    [row] = both.get(f"/api/instances/{told['id']}/history").json()["rows"]
+    assert both.get(f"/api/instances/{body['id']}").json() == body
+    [row] = both.get(f"/api/instances/{body['id']}/history").json()["rows"]
     assert (row["kind"], row["actor"]) == ("created", "owner:owner/setup")
 
 
@@ -167,9 +167,9 @@ def test_explain_says_what_this_caller_may_do(api: Api) -> None:
     assert mine("member") == ["approve", "cancel", "refuse"]
     assert mine("agent") == ["report"]
     assert mine("viewer") == []
-    told = api.get(f"/api/instances/{it.id}/explain").json()
-    assert "waits for a person to approve it" in told["sentence"]
-    assert told["by_itself"][0]["what"] == "the system fires 'refuse', to 'refused'"
+    body = api.get(f"/api/instances/{it.id}/explain").json()
+    assert "waits for a person to approve it" in body["sentence"]
+    assert body["by_itself"][0]["what"] == "the system fires 'refuse', to 'refused'"
 
 
 def test_lists_filter_page_and_count(api: Api) -> None:
@@ -210,16 +210,16 @@ def test_an_artifact_is_kept_and_what_could_be_run_is_only_saved(api: Api) -> No
 
 def test_secrets_in_the_data_are_not_shown(api: Api) -> None:
     it = api.new({"item": "Bearer abcdefghijklmnop", "api_key": "very-secret"})
-    told = api.get(f"/api/instances/{it}").text + api.get(f"/api/instances/{it}/history").text
-    assert "very-secret" not in told
-    assert "abcdefghijklmnop" not in told
-    assert "[hidden]" in told
+    text = api.get(f"/api/instances/{it}").text + api.get(f"/api/instances/{it}/history").text
+    assert "very-secret" not in text
+    assert "abcdefghijklmnop" not in text
+    assert "[hidden]" in text
 
 
 def test_lineage_has_the_parents_before_the_children(api: Api) -> None:
     it = api.new()
-    told = api.get(f"/api/instances/{it}/lineage").json()
-    assert ([i["id"] for i in told["instances"]], told["complete"]) == ([str(it)], True)
+    body = api.get(f"/api/instances/{it}/lineage").json()
+    assert ([i["id"] for i in body["instances"]], body["complete"]) == ([str(it)], True)
 
 
 def test_the_chain_can_be_verified(api: Api) -> None:

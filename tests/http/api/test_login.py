@@ -127,13 +127,13 @@ def test_what_people_do_beside_instances_is_written_down(api: Api, ann: Any) -> 
     log_in(api)
     api.client.cookies.clear()
     api.post("/api/tokens", {"name": "robot", "scopes": ["read"]})
-    told = api.get("/api/actions").json()["actions"]
-    assert [(a["what"], a["actor"]) for a in told[:3]] == [
-        (told[0]["what"], "owner:owner/setup"),
-        (told[1]["what"], told[1]["actor"]),
+    body = api.get("/api/actions").json()["actions"]
+    assert [(a["what"], a["actor"]) for a in body[:3]] == [
+        (body[0]["what"], "owner:owner/setup"),
+        (body[1]["what"], body[1]["actor"]),
         ("login_failed", "system:login"),
     ]
-    assert "token" in told[0]["what"]
+    assert "token" in body[0]["what"]
     assert PASSWORD not in api.get("/api/actions").text
 
 

@@ -51,8 +51,8 @@ def old_ones(api: Api) -> list[UUID]:
     return [one.id for one in api.engine.page(limit=100).instances if one.version == 1]
 
 
-def moved(told: Any) -> int:
-    return sum(one["count"] for one in told["moved"])
+def moved(body: Any) -> int:
+    return sum(one["count"] for one in body["moved"])
 
 
 def rows(api: Api, it: UUID) -> list[str]:
@@ -60,9 +60,9 @@ def rows(api: Api, it: UUID) -> list[str]:
 
 
 def test_a_plan_says_what_would_become_of_them_and_changes_nothing(api: Api) -> None:
-    told = api.get(f"{PLACE}?map=weighing=asked&map=packing=asked", "member").json()
-    assert (told["machine"], told["to_version"], told["left"], told["whole"]) == ("order", 2, 5, True)
-    assert told["moved"] == [
+    body = api.get(f"{PLACE}?map=weighing=asked&map=packing=asked", "member").json()
+    assert (body["machine"], body["to_version"], body["left"], body["whole"]) == ("order", 2, 5, True)
+    assert body["moved"] == [
         {"from_version": 1, "from": "packing", "to_version": 2, "to": "asked", "count": 2},
         {"from_version": 1, "from": "weighing", "to_version": 2, "to": "asked", "count": 3},
     ]
@@ -70,9 +70,9 @@ def test_a_plan_says_what_would_become_of_them_and_changes_nothing(api: Api) -> 
 
 
 def test_what_has_no_place_to_go_is_told_with_examples(api: Api) -> None:
-    told = api.get(f"{PLACE}?map=weighing=asked").json()
-    assert moved(told) == 3
-    [refused] = told["refused"]
+    body = api.get(f"{PLACE}?map=weighing=asked").json()
+    assert moved(body) == 3
+    [refused] = body["refused"]
     assert (refused["version"], refused["state"], refused["count"], len(refused["examples"])) == (1, "packing", 2, 2)
 
 
@@ -81,11 +81,11 @@ def test_batch_after_batch_moves_each_once(api: Api) -> None:
     wish = {"map": TO, "reason": "release 2", "batch": 2}
     lefts, after = [], None
     while True:
-        told = api.post(PLACE, {**wish, "after": after}).json()
-        assert moved(told) <= 2
-        assert all(one.keys() == {"from_version", "from", "to_version", "to", "count"} for one in told["moved"])
-        lefts.append(told["left"])
-        after = told["next"]
+        body = api.post(PLACE, {**wish, "after": after}).json()
+        assert moved(body) <= 2
+        assert all(one.keys() == {"from_version", "from", "to_version", "to", "count"} for one in body["moved"])
+        lefts.append(body["left"])
+        after = body["next"]
         if after is None:
             break
     assert lefts == sorted(lefts, reverse=True)
@@ -105,18 +105,18 @@ def test_who_may_not_force_maps_nothing_past_its_review(api: Api) -> None:
 
 def test_what_is_left_is_not_counted_where_nobody_asks(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrating, "count", lambda *_: pytest.fail("it counted"))
-    told = api.post(PLACE, {"map": TO, "batch": 2, "count": False}).json()
-    assert (moved(told), told["left"], told["next"] is not None) == (2, None, True)
+    body = api.post(PLACE, {"map": TO, "batch": 2, "count": False}).json()
+    assert (moved(body), body["left"], body["next"] is not None) == (2, None, True)
 
 
 def test_what_is_refused_does_not_keep_the_others_from_going(api: Api) -> None:
     wish = {"map": {"packing": "asked"}, "batch": 1}
     after, done, asked = None, 0, 0
     while asked == 0 or after is not None:
-        told = api.post(PLACE, {**wish, "after": after}).json()
-        done, after, asked = done + moved(told), told["next"], asked + 1
+        body = api.post(PLACE, {**wish, "after": after}).json()
+        done, after, asked = done + moved(body), body["next"], asked + 1
         assert asked < 20
-    assert (done, told["left"]) == (2, 3)
+    assert (done, body["left"]) == (2, 3)
 
 
 def test_the_same_request_under_the_same_key_moves_one_batch(api: Api) -> None:

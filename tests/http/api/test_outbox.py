@@ -46,8 +46,8 @@ def ids(api: Api, query: str = "", who: str = "owner") -> list[str]:
 def test_a_message_says_what_goes_where_and_how_far_it_is(both: Api) -> None:
     it = both.asked().id
     made = send(both, instance_id=it)
-    told = both.get(f"/api/outbox/{made}", "viewer").json()
-    assert {name: told[name] for name in ("instance_id", "workspace", "channel", "recipient", "subject", "body")} == {
+    body = both.get(f"/api/outbox/{made}", "viewer").json()
+    assert {name: body[name] for name in ("instance_id", "workspace", "channel", "recipient", "subject", "body")} == {
         "instance_id": str(it),
         "workspace": "default",
         "channel": "mail",
@@ -55,9 +55,9 @@ def test_a_message_says_what_goes_where_and_how_far_it_is(both: Api) -> None:
         "subject": "Hello",
         "body": {"text": "hello"},
     }
-    assert (told["status"], told["attempts"], told["settled_at"], told["last_error"]) == ("waiting", 0, None, None)
-    assert told["due_at"] == told["at"]
-    assert both.get("/api/outbox").json()["messages"] == [told]
+    assert (body["status"], body["attempts"], body["settled_at"], body["last_error"]) == ("waiting", 0, None, None)
+    assert body["due_at"] == body["at"]
+    assert both.get("/api/outbox").json()["messages"] == [body]
 
 
 def test_every_attempt_is_told_in_order_with_its_answer(both: Api) -> None:
@@ -67,8 +67,8 @@ def test_every_attempt_is_told_in_order_with_its_answer(both: Api) -> None:
     assert (waiting["status"], waiting["attempts"], waiting["last_error"]) == ("waiting", 1, "421 try later")
     both.clock.advance(timedelta(hours=1))
     attempt(both)
-    told = both.get(f"/api/outbox/{made}").json()
-    assert (told["status"], told["attempts"], told["last_error"], told["due_at"]) == ("delivered", 2, None, None)
+    body = both.get(f"/api/outbox/{made}").json()
+    assert (body["status"], body["attempts"], body["last_error"], body["due_at"]) == ("delivered", 2, None, None)
     tried = both.get(f"/api/outbox/{made}/deliveries", "viewer").json()["deliveries"]
     assert [(d["outcome"], d["detail"], d["took_seconds"]) for d in tried] == [
         ("failed", "421 try later", 1.0),
@@ -108,8 +108,8 @@ def test_a_dead_message_is_tried_again_from_the_beginning(both: Api) -> None:
 
 def test_a_dead_message_is_given_up_with_a_note(api: Api) -> None:
     gone = dead(api)
-    told = api.post(f"/api/outbox/{gone}/discard", {"note": "said by telephone"}, "member").json()
-    assert told["status"] == "discarded"
+    body = api.post(f"/api/outbox/{gone}/discard", {"note": "said by telephone"}, "member").json()
+    assert body["status"] == "discarded"
     [action] = api.get("/api/actions?what=message.discard").json()["actions"]
     assert (action["target"], action["details"]["note"]) == (gone, "said by telephone")
     assert api.post(f"/api/outbox/{gone}/discard", {"why": "x"}).status_code == 422
@@ -177,7 +177,7 @@ def test_secrets_are_hidden_in_messages_and_in_what_came_of_them(api: Api) -> No
         "mail", "a@b.c", "your token: sesame-sesame", {"password": "sesame-sesame"}, workspace="default"
     )
     attempt(api, "535 password=sesame-sesame was refused")
-    told = [api.get(f"/api/outbox/{made}{rest}").text for rest in ("", "/deliveries")]
-    assert "sesame" not in "".join(told)
-    assert "535" in told[0]
-    assert "535" in told[1]
+    texts = [api.get(f"/api/outbox/{made}{rest}").text for rest in ("", "/deliveries")]
+    assert "sesame" not in "".join(texts)
+    assert "535" in texts[0]
+    assert "535" in texts[1]

@@ -25,22 +25,22 @@ EMPTY = {"open": 0, "late": 0, "oldest_at": None}
 def look(api: Api, query: str = "", who: str = "owner") -> tuple[Any, Any]:
     """The only machine, and all together."""
     roll_all(api.engine)
-    told = api.get(f"/api/overview?{query}", who).json()
-    [machine] = told["machines"]
-    return machine, told["totals"]
+    body = api.get(f"/api/overview?{query}", who).json()
+    [machine] = body["machines"]
+    return machine, body["totals"]
 
 
 def test_an_installation_where_nothing_happened_has_no_rates(api: Api) -> None:
     machine, totals = look(api)
     assert (machine["machine"], machine["title"], machine["states"], machine["live"]) == ("order", "order", {}, 0)
-    for told in (machine, totals):
-        assert [told[rate] for rate in ("success_rate", "failure_rate", "retry_rate", "average_lag_seconds")] == [
+    for figures in (machine, totals):
+        assert [figures[rate] for rate in ("success_rate", "failure_rate", "retry_rate", "average_lag_seconds")] == [
             None,
             None,
             None,
             None,
         ]
-        assert (told["queue_lag_seconds"], told["reviews"], told["dead_letters"]) == (0, EMPTY, 0)
+        assert (figures["queue_lag_seconds"], figures["reviews"], figures["dead_letters"]) == (0, EMPTY, 0)
     assert (totals["instances"], totals["workers_alive"]) == (0, 0)
 
 
@@ -53,11 +53,11 @@ def test_it_counts_what_was_really_done(both: Api) -> None:
     both._work(waiting, Fail(Broken("once")))
     machine, totals = look(both)
     assert machine["states"] == {"sent": 1, "refused": 1, "cancelled": 1, "asked": 1, "new": 1}
-    for told in (machine, totals):
-        assert (told["live"], told["created"], told["failures"]) == (2, 5, 1)
-        assert told["ends"] == {"good": 1, "bad": 1, "neither": 1}
-        assert (told["success_rate"], told["failure_rate"]) == (0.5, 0.25)
-        assert told["reviews"]["open"] == 1
+    for figures in (machine, totals):
+        assert (figures["live"], figures["created"], figures["failures"]) == (2, 5, 1)
+        assert figures["ends"] == {"good": 1, "bad": 1, "neither": 1}
+        assert (figures["success_rate"], figures["failure_rate"]) == (0.5, 0.25)
+        assert figures["reviews"]["open"] == 1
     assert totals["instances"] == 5
     assert (
         machine["reviews"]["oldest_at"]
@@ -72,9 +72,9 @@ def test_lag_late_reviews_and_dead_letters_are_as_they_are_now(api: Api) -> None
     api.new()
     api.clock.advance(timedelta(minutes=10))
     machine, totals = look(api)
-    for told in (machine, totals):
-        assert told["queue_lag_seconds"] == 600
-        assert (told["reviews"]["open"], told["reviews"]["late"], told["dead_letters"]) == (1, 1, 1)
+    for figures in (machine, totals):
+        assert figures["queue_lag_seconds"] == 600
+        assert (figures["reviews"]["open"], figures["reviews"]["late"], figures["dead_letters"]) == (1, 1, 1)
 
 
 def test_rates_look_at_their_window_only(api: Api) -> None:
@@ -94,9 +94,9 @@ def test_a_series_has_a_point_for_every_hour_with_zeros(both: Api) -> None:
     both.new()
     both.asked()
     roll_all(both.engine)
-    told = both.get("/api/overview/series/created?hours=4").json()
-    assert (told["measure"], told["by"]) == ("created", "hour")
-    assert [(p["at"], p["n"]) for p in told["points"]] == [
+    body = both.get("/api/overview/series/created?hours=4").json()
+    assert (body["measure"], body["by"]) == ("created", "hour")
+    assert [(p["at"], p["n"]) for p in body["points"]] == [
         ("2026-01-05T08:00:00Z", 0),
         ("2026-01-05T09:00:00Z", 1),
         ("2026-01-05T10:00:00Z", 0),
@@ -136,9 +136,9 @@ def test_dwell_says_how_long_they_stayed_in_each_state_that_they_left(both: Api)
         both.clock.advance(timedelta(hours=hours))
         both.post(f"/api/instances/{it.id}/events", {"event": "refuse"})
     roll_all(both.engine)
-    told = {s["state"]: s for s in both.get("/api/overview/dwell/order").json()["states"]}
-    assert set(told) == {"new", "asked"}
-    asked = told["asked"]
+    body = {s["state"]: s for s in both.get("/api/overview/dwell/order").json()["states"]}
+    assert set(body) == {"new", "asked"}
+    asked = body["asked"]
     assert (asked["n"], asked["worst_seconds"]) == (3, 9 * 3600)
     assert 3000 < asked["median_seconds"] < 4200
     assert asked["median_seconds"] < asked["p90_seconds"] <= asked["worst_seconds"]
@@ -166,8 +166,8 @@ def test_workers_say_who_lives_and_what_they_take(api: Api) -> None:
         )
         api.clock.advance(timedelta(hours=1))
     api.engine.store.write(lambda conn: workers.beat(conn, api.clock.now(), first, offset=1_500_000))
-    told = api.get("/api/workers", "viewer").json()["workers"]
-    assert [(w["id"], w["alive"], w["queues"], w["beats"], w["clock_offset_seconds"]) for w in told] == [
+    body = api.get("/api/workers", "viewer").json()["workers"]
+    assert [(w["id"], w["alive"], w["queues"], w["beats"], w["clock_offset_seconds"]) for w in body] == [
         (str(second), False, ["a", "b"], 0, 0.0),
         (str(first), True, ["order"], 1, 1.5),
     ]
@@ -178,8 +178,8 @@ def test_leases_are_told_with_their_holder_while_they_last(api: Api) -> None:
     it = api.asked(workspace="north").id
     api.engine.leases.take("printer", "ann", timedelta(minutes=5))
     api.engine.leases.take("sandbox", "loan", timedelta(minutes=1), instance_id=it)
-    told = api.get("/api/leases").json()["leases"]
-    assert [(one["name"], one["holder"], one["instance_id"]) for one in told] == [
+    body = api.get("/api/leases").json()["leases"]
+    assert [(one["name"], one["holder"], one["instance_id"]) for one in body] == [
         ("sandbox", "loan", str(it)),
         ("printer", "ann", None),
     ]
@@ -196,8 +196,8 @@ def test_limits_say_how_much_of_them_is_used(api: Api) -> None:
             unit.insert(t.limit_use, key="mails", at=unit.now, instance_id=it)
 
     api.engine.write(use)
-    [told] = api.get("/api/limits").json()["limits"]
-    assert (told["key"], told["kind"], told["used"]) == ("mails", "window", 2)
+    [body] = api.get("/api/limits").json()["limits"]
+    assert (body["key"], body["kind"], body["used"]) == ("mails", "window", 2)
 
 
 # -- metrics and readiness
@@ -244,8 +244,8 @@ def test_a_service_that_stops_is_not_ready_but_lives(api: Api) -> None:
 
 def test_a_schema_that_does_not_fit_is_not_ready(api: Api) -> None:
     api.engine.store.write(lambda conn: conn.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'"))
-    told = api.get("/readyz", None)
-    assert (told.status_code, told.json()["schema_version"], told.json()["database"]) == (503, "0001", "ok")
+    response = api.get("/readyz", None)
+    assert (response.status_code, response.json()["schema_version"], response.json()["database"]) == (503, "0001", "ok")
 
 
 def test_while_the_database_is_away_it_is_not_ready_and_comes_back_by_itself(server_folder: Path) -> None:

@@ -33,8 +33,8 @@ def test_a_person_is_added_with_a_role_and_comes_in_with_their_password(both: Ap
     body = {"name": "Ann", "role": "reviewer", "workspace": "north", "email": "ann@example.org", "password": LONG}
     made = both.post("/api/users", body, None, headers=both.logged_in("owner"))
     assert made.status_code == 201
-    told = made.json()
-    assert (told["name"], told["email"], told["roles"], told["has_password"], told["disabled_at"]) == (
+    answer = made.json()
+    assert (answer["name"], answer["email"], answer["roles"], answer["has_password"], answer["disabled_at"]) == (
         "Ann",
         "ann@example.org",
         {"north": "reviewer"},
@@ -46,8 +46,8 @@ def test_a_person_is_added_with_a_role_and_comes_in_with_their_password(both: Ap
 
 
 def test_without_a_word_on_it_a_person_is_a_viewer_without_a_password(api: Api) -> None:
-    told = api.post("/api/users", {"name": "ann"}).json()
-    assert (told["roles"], told["has_password"]) == ({"default": "viewer"}, False)
+    body = api.post("/api/users", {"name": "ann"}).json()
+    assert (body["roles"], body["has_password"]) == ({"default": "viewer"}, False)
 
 
 def test_a_name_that_is_taken_is_refused_whatever_its_case(api: Api) -> None:
@@ -199,18 +199,18 @@ def test_a_workspace_is_made_by_the_first_workspaces_owner(both: Api) -> None:
 def test_a_token_is_shown_once_and_does_what_its_scopes_say(both: Api) -> None:
     made = both.post("/api/tokens", {"name": "crawler", "scopes": ["read", "fire:order"]})
     assert made.status_code == 201
-    told = made.json()
-    assert (told["kind"], told["workspace"], told["scopes"], told["created_by"]) == (
+    body = made.json()
+    assert (body["kind"], body["workspace"], body["scopes"], body["created_by"]) == (
         "agent",
         "default",
         ["fire:order", "read"],
         "owner:owner/setup",
     )
-    both.tokens["crawler"] = told["secret"]
-    assert told["secret"].endswith(told["hint"])
+    both.tokens["crawler"] = body["secret"]
+    assert body["secret"].endswith(body["hint"])
     assert both.get("/api/me", "crawler").json()["workspaces"] == {"default": "fire:order, read"}
     assert both.post("/api/instances", {"machine": "order"}, "crawler").status_code == 403
-    assert told["secret"] not in both.get("/api/tokens").text
+    assert body["secret"] not in both.get("/api/tokens").text
 
 
 def test_everybody_may_have_a_token_that_acts_as_them(api: Api) -> None:

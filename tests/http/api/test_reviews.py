@@ -29,18 +29,18 @@ def wanted_by(api: Api, path: str, role: str) -> None:
 
 def test_a_review_says_what_is_asked_of_whom_with_its_form_and_until_when(both: Api) -> None:
     path = place(both)
-    told = both.get(path, "viewer").json()
-    assert (told["machine"], told["state"], told["title"], told["role"], told["status"]) == (
+    body = both.get(path, "viewer").json()
+    assert (body["machine"], body["state"], body["title"], body["role"], body["status"]) == (
         "order",
         "asked",
         "Send it?",
         "reviewer",
         "open",
     )
-    assert sorted(told["decisions"]) == ["no", "yes"]
-    assert told["form"]["required"] == ["note"]
-    assert (told["claimed_by"], told["decision"], told["decided_at"]) == (None, None, None)
-    assert both.get("/api/reviews").json() == {"reviews": [told], "next": None}
+    assert sorted(body["decisions"]) == ["no", "yes"]
+    assert body["form"]["required"] == ["note"]
+    assert (body["claimed_by"], body["decision"], body["decided_at"]) == (None, None, None)
+    assert both.get("/api/reviews").json() == {"reviews": [body], "next": None}
 
 
 def test_the_most_urgent_come_first_in_pages_and_those_without_a_due_time_last(both: Api) -> None:
@@ -76,11 +76,11 @@ def test_decided_ones_and_those_closed_without_a_decision_are_a_list_of_their_ow
 def test_reviews_are_found_by_machine_instance_name_and_workspace(api: Api) -> None:
     path = place(api)
     place(api)
-    told = api.get(path).json()
+    body = api.get(path).json()
     assert len(api.get("/api/reviews?machine=order").json()["reviews"]) == 2
     assert api.get("/api/reviews?machine=other").json()["reviews"] == []
-    assert api.get(f"/api/reviews?instance={told['instance_id']}").json()["reviews"] == [told]
-    assert len(api.get(f"/api/reviews?name={told['name']}").json()["reviews"]) == 2
+    assert api.get(f"/api/reviews?instance={body['instance_id']}").json()["reviews"] == [body]
+    assert len(api.get(f"/api/reviews?name={body['name']}").json()["reviews"]) == 2
     assert api.get("/api/reviews?name=nothing").json()["reviews"] == []
     assert len(api.get("/api/reviews?workspace=default").json()["reviews"]) == 2
     assert api.get("/api/reviews?workspace=north").json()["reviews"] == []

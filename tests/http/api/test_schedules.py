@@ -22,8 +22,8 @@ def put(api: Api, path: str = PATH, **changes: Any) -> Any:
 def test_a_schedule_says_what_it_starts_and_when(both: Api) -> None:
     made = put(both, labels={"a": "b"}, priority=1, overlap="skip", missed="all")
     assert made.status_code == 200
-    told = made.json()
-    assert {name: told[name] for name in ("workspace", "name", "machine", "cron", "zone", "data", "labels")} == {
+    body = made.json()
+    assert {name: body[name] for name in ("workspace", "name", "machine", "cron", "zone", "data", "labels")} == {
         "workspace": "default",
         "name": "nightly",
         "machine": "order",
@@ -32,18 +32,18 @@ def test_a_schedule_says_what_it_starts_and_when(both: Api) -> None:
         "data": {"item": "bread"},
         "labels": {"a": "b"},
     }
-    assert (told["priority"], told["overlap"], told["missed"], told["runs"], told["paused"]) == (
+    assert (body["priority"], body["overlap"], body["missed"], body["runs"], body["paused"]) == (
         1,
         "skip",
         "all",
         0,
         False,
     )
-    assert (told["created_by"], told["last_at"], told["last_instance"]) == ("owner:owner/setup", None, None)
-    assert told["next_at"] == "2026-01-06T01:30:00Z"
-    assert told["upcoming"] == [f"2026-01-{day:02}T02:30:00+01:00" for day in (6, 7, 8, 9)]
-    assert both.get(PATH, "viewer").json() == told
-    assert both.get("/api/schedules").json() == {"schedules": [told]}
+    assert (body["created_by"], body["last_at"], body["last_instance"]) == ("owner:owner/setup", None, None)
+    assert body["next_at"] == "2026-01-06T01:30:00Z"
+    assert body["upcoming"] == [f"2026-01-{day:02}T02:30:00+01:00" for day in (6, 7, 8, 9)]
+    assert both.get(PATH, "viewer").json() == body
+    assert both.get("/api/schedules").json() == {"schedules": [body]}
 
 
 def test_a_list_has_the_schedules_of_the_workspaces_that_one_is_in(api: Api) -> None:
@@ -120,8 +120,8 @@ def test_run_starts_one_now_beside_the_calendar(both: Api) -> None:
     assert started.status_code == 201
     it = started.json()
     assert (it["machine"], it["data"]["item"], it["labels"]["schedule"]) == ("order", "bread", "nightly")
-    told = both.get(PATH).json()
-    assert (told["runs"], told["last_instance"], told["next_at"]) == (1, it["id"], before["next_at"])
+    body = both.get(PATH).json()
+    assert (body["runs"], body["last_instance"], body["next_at"]) == (1, it["id"], before["next_at"])
     created = both.get(f"/api/instances/{it['id']}/history").json()["rows"][0]
     assert created["actor"] == "user:member/t"
 
@@ -130,9 +130,9 @@ def test_what_the_clock_started_is_told_with_the_next_moment(api: Api) -> None:
     put(api)
     api.clock.set(int(datetime(2026, 1, 6, 1, 30, 1, tzinfo=UTC).timestamp()) * 1_000_000)
     api.engine.schedules.due()
-    told = api.get(PATH).json()
-    assert (told["runs"], told["last_at"], told["next_at"]) == (1, "2026-01-06T01:30:00Z", "2026-01-07T01:30:00Z")
-    assert api.get(f"/api/instances/{told['last_instance']}").json()["labels"]["schedule"] == "nightly"
+    body = api.get(PATH).json()
+    assert (body["runs"], body["last_at"], body["next_at"]) == (1, "2026-01-06T01:30:00Z", "2026-01-07T01:30:00Z")
+    assert api.get(f"/api/instances/{body['last_instance']}").json()["labels"]["schedule"] == "nightly"
 
 
 def test_a_removed_one_is_gone_and_can_be_made_anew(api: Api) -> None:
@@ -152,9 +152,9 @@ def test_a_time_zone_that_only_another_host_knows_hides_no_schedule(api: Api) ->
     put(api, "/api/schedules/default/other")
     strange = sa.update(S).where(S.c.name == "nightly").values(zone="Mars/Olympus")
     api.engine.write(lambda unit: unit.conn.execute(strange))
-    told = {s["name"]: s for s in api.get("/api/schedules").json()["schedules"]}
-    assert (told["nightly"]["zone"], told["nightly"]["upcoming"]) == ("Mars/Olympus", [])
-    assert len(told["other"]["upcoming"]) == 4
+    body = {s["name"]: s for s in api.get("/api/schedules").json()["schedules"]}
+    assert (body["nightly"]["zone"], body["nightly"]["upcoming"]) == ("Mars/Olympus", [])
+    assert len(body["other"]["upcoming"]) == 4
 
 
 def test_a_secret_in_the_data_is_hidden(api: Api) -> None:

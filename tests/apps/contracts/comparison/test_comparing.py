@@ -28,11 +28,11 @@ def text_taken(contracts: Contracts, text: str, name: str, **body: Any) -> UUID:
 
 
 def compared(contracts: Contracts, it: UUID) -> dict[str, Any]:
-    told = contracts.look(it)
-    assert told["state"] == "completed", told.get("lastError")
-    found: dict[str, Any] = told["comparison"]
-    assert told["comparisonKind"] == found["kind"]
-    assert told["verdict"] == found["summary"]["verdict"]
+    body = contracts.look(it)
+    assert body["state"] == "completed", body.get("lastError")
+    found: dict[str, Any] = body["comparison"]
+    assert body["comparisonKind"] == found["kind"]
+    assert body["verdict"] == found["summary"]["verdict"]
     return found
 
 
@@ -62,8 +62,8 @@ def test_another_workflow_is_another_version(both: Contracts) -> None:
     first = both.taken(CLEAR)
     second = both.taken(VERSION, drive=False)
     both.done(second, "extract")
-    told = both.done(second, "compare", {"with": str(first)})
-    assert told.status_code == 200
+    response = both.done(second, "compare", {"with": str(first)})
+    assert response.status_code == 200
     found = compared(both, second)
     assert found["kind"] == "versions"
     changed = [clause for clause in found["clauses"] if clause["status"] == "changed"]
@@ -90,8 +90,8 @@ def test_one_that_is_still_being_read_is_waited_for(contracts: Contracts) -> Non
     other = contracts.taken(CLEAR, read=False)
     contracts.api.post(f"/api/instances/{other}/pause", {})
     it = contracts.taken(VERSION, compareWith=str(other))
-    told = contracts.look(it)
-    assert (told["state"], told["lastError"]["code"], told["lastError"]["retryable"]) == (
+    body = contracts.look(it)
+    assert (body["state"], body["lastError"]["code"], body["lastError"]["retryable"]) == (
         "failed",
         "NOT_READ_YET",
         True,
@@ -105,9 +105,9 @@ def test_one_that_could_never_be_read_is_nothing_to_compare_with(contracts: Cont
     other = UUID(contracts.send(b"%PDF-1.7\nthis is no PDF at all", query="?wait=0").json()["data"]["workflowId"])
     contracts.hand.settle()
     assert contracts.state(other) == "rejected"
-    told = contracts.look(contracts.taken(VERSION, compareWith=str(other)))
-    error = told["lastError"]
-    assert (told["state"], error["code"], error["retryable"]) == ("rejected", "NOTHING_TO_COMPARE", False)
+    body = contracts.look(contracts.taken(VERSION, compareWith=str(other)))
+    error = body["lastError"]
+    assert (body["state"], error["code"], error["retryable"]) == ("rejected", "NOTHING_TO_COMPARE", False)
 
 
 @pytest.mark.parametrize("name", ["../ours", "folder/../../ours", "..", ""])
@@ -151,9 +151,9 @@ def test_what_is_gone_when_the_step_runs_is_rejected_with_a_clear_error(both: Co
 
     made = both.engine.write(begin)
     both.hand.settle()
-    told = both.look(made)
-    assert (told["state"], told["rejectReason"], told["failedAtStep"]) == ("rejected", "not_retryable", "comparing")
-    assert missing in told["lastError"]["message"]
+    body = both.look(made)
+    assert (body["state"], body["rejectReason"], body["failedAtStep"]) == ("rejected", "not_retryable", "comparing")
+    assert missing in body["lastError"]["message"]
 
 
 def test_once_it_is_compared_it_stays_with_that(contracts: Contracts) -> None:
@@ -196,8 +196,8 @@ def test_a_vertical_with_too_few_known_answers_goes_to_a_person_unless_told_othe
     contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path, review_uncalibrated=asked)
     it = text_taken(contracts, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter", drive=False)
     contracts.done(it, "extract")
-    told = contracts.look(it)
-    assert (told["needsReview"], told["finalConfidence"] >= 80, told["calibrationVersion"]) == (asked, not asked, "few")
+    body = contracts.look(it)
+    assert (body["needsReview"], body["finalConfidence"] >= 80, body["calibrationVersion"]) == (asked, not asked, "few")
 
 
 def test_a_correction_must_be_one_of_the_choices(contracts: Contracts, tmp_path: Path) -> None:
@@ -210,8 +210,8 @@ def test_a_correction_must_be_one_of_the_choices(contracts: Contracts, tmp_path:
     assert refused.status_code == 422
     assert "none of Tea, Coffee" in refused.json()["error"]["message"]
     assert contracts.state(it) == "review_required"
-    told = contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).json()["data"]
-    assert (told["state"], told["problems"], told["fields"]["topic"]["value"]) == ("validated", [], "Coffee")
+    body = contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).json()["data"]
+    assert (body["state"], body["problems"], body["fields"]["topic"]["value"]) == ("validated", [], "Coffee")
 
 
 def test_a_person_may_insist_on_what_stands_there(contracts: Contracts, tmp_path: Path) -> None:
@@ -220,23 +220,23 @@ def test_a_person_may_insist_on_what_stands_there(contracts: Contracts, tmp_path
     contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
     it = text_taken(contracts, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
     contracts.done(it, "extract")
-    told = contracts.review(it, "approve").json()["data"]
-    assert (told["state"], len(told["problems"])) == ("validated", 1)
+    body = contracts.review(it, "approve").json()["data"]
+    assert (body["state"], len(body["problems"])) == ("validated", 1)
 
 
 def test_a_vertical_of_ones_own(contracts: Contracts, tmp_path: Path) -> None:
     (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")
     contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
     it = text_taken(contracts, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter")
-    told = contracts.look(it)
-    assert (told["fields"]["topic"]["value"], told["needsReview"]) == ("Tea", True)
-    assert any("uncalibrated" in reason for reason in told["reasons"])
+    body = contracts.look(it)
+    assert (body["fields"]["topic"]["value"], body["needsReview"]) == ("Tea", True)
+    assert any("uncalibrated" in reason for reason in body["reasons"])
     assert (
         contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).status_code == 200
     )
     contracts.hand.settle()
-    told = contracts.look(it)
-    assert (told["state"], "no template for the vertical 'letter'" in told["lastError"]["message"]) == (
+    body = contracts.look(it)
+    assert (body["state"], "no template for the vertical 'letter'" in body["lastError"]["message"]) == (
         "rejected",
         True,
     )
@@ -251,8 +251,8 @@ def test_the_ranges_of_a_provider_in_the_database_count(contracts: Contracts) ->
 
 
 def test_providers_of_the_database_have_the_last_word(both: Contracts) -> None:
-    told = both.api.get("/workflows/providers/energy", "viewer").json()["data"]["providers"]
-    assert any(one["name"] == "LichtBlick SE" for one in told)
+    answer = both.api.get("/workflows/providers/energy", "viewer").json()["data"]["providers"]
+    assert any(one["name"] == "LichtBlick SE" for one in answer)
     body = {"aliases": ["Strom Fix"], "ranges": {"working_price": {"min": 0.1, "max": 0.2}}}
     for _ in range(2):
         assert both.api.call("owner", "PUT", "/workflows/providers/energy/Nordwind AG", body).status_code == 200

@@ -77,7 +77,7 @@ def test_it_is_the_product_over_the_required_fields() -> None:
 def test_a_required_field_that_is_missing_or_invalid_goes_to_a_person(text: str, reason: str) -> None:
     result = judged(text)
     assert result.needs_review
-    assert any(reason in told for told in result.reasons)
+    assert any(reason in answer for answer in result.reasons)
 
 
 def test_a_broken_rule_of_another_field_goes_to_a_person_whatever_the_number() -> None:
@@ -97,7 +97,7 @@ def test_a_text_of_another_kind_is_capped_at_40() -> None:
 def test_bad_ocr_is_capped_at_79_and_good_ocr_is_not() -> None:
     assert judged(source="ocr", quality=0.85).final_confidence <= 79
     assert "OCR" in " ".join(judged(source="ocr", quality=0.85).reasons)
-    assert not any("OCR" in told for told in judged(source="ocr", quality=0.97).reasons)
+    assert not any("OCR" in reason for reason in judged(source="ocr", quality=0.97).reasons)
 
 
 def test_replacement_characters_are_capped_at_79() -> None:

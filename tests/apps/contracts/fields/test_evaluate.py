@@ -39,8 +39,8 @@ def folder(tmp_path: Path, *rows: tuple[str, str, dict[str, str]]) -> tuple[Path
         writer.writeheader()
         for name, text, answers in rows:
             (tmp_path / name.replace("_and_", "&")).write_text(text)
-            told = {**RIGHT, **answers}
-            writer.writerow({"Filename": name.replace("_and_", ""), **{f"{k}-Answer": v for k, v in told.items()}})
+            labelled = {**RIGHT, **answers}
+            writer.writerow({"Filename": name.replace("_and_", ""), **{f"{k}-Answer": v for k, v in labelled.items()}})
     return tmp_path, labels
 
 
@@ -127,7 +127,7 @@ def test_a_threshold_approves_what_reaches_it_and_needs_nobody(tmp_path: Path) -
 def test_progress_is_told(tmp_path: Path) -> None:
     seen: list[tuple[int, int, str]] = []
     pdfs, labels = folder(tmp_path, ("a.pdf", CONTRACT, {}))
-    evaluate(pdfs, labels, lambda *told: seen.append(told), table=EMPTY, reader=reader)
+    evaluate(pdfs, labels, lambda *expected: seen.append(expected), table=EMPTY, reader=reader)
     assert seen == [(0, 1, "a.pdf"), (1, 1, "")]
 
 

@@ -44,11 +44,11 @@ def test_what_a_model_says_counts_where_its_quote_stands_in_the_document(
         ai.configure(contracts.engine, model.settings(protocol))
         it = contracts.taken(CLEAR)
         assert len(model.requests) == 4, "three samples of what is required, one of the rest"
-    told = contracts.look(it)["fields"]
+    body = contracts.look(it)["fields"]
     assert "model" in extractors(contracts, it, "governing_law")
     assert "model" in extractors(contracts, it, "renewal_term")
     assert "model" not in extractors(contracts, it, "audit_rights"), "made up"
-    law = told["governing_law"]
+    law = body["governing_law"]
     text = contracts.api.get(f"/workflows/{it}/pages/2/text").json()["data"]["text"]
     assert text[law["start"] : law["end"]] == law["quote"]
     assert len(contracts.engine.read(lambda conn: calls.of(conn, it))) == 4
@@ -66,9 +66,9 @@ def test_malformed_twice_is_a_failure_that_is_tried_again(contracts: Contracts) 
     with FakeModel(Says("no idea")) as model:
         ai.configure(contracts.engine, model.settings())
         it = contracts.taken(CLEAR)
-        told = contracts.look(it)
-        assert (told["state"], told["failedAtStep"]) == ("failed", "extracting")
-        assert (told["lastError"]["code"], told["lastError"]["retryable"]) == ("MODEL_MALFORMED", True)
+        body = contracts.look(it)
+        assert (body["state"], body["failedAtStep"]) == ("failed", "extracting")
+        assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("MODEL_MALFORMED", True)
         assert 2 <= len(model.requests) <= 6, "each sample is told once what was wrong"
         model.script[:] = [RIGHT]
         contracts.wait(minutes=1)
@@ -79,9 +79,9 @@ def test_a_refused_key_rejects_it_at_once(contracts: Contracts) -> None:
     with FakeModel(Fails(401, "invalid x-api-key")) as model:
         ai.configure(contracts.engine, model.settings())
         it = contracts.taken(CLEAR)
-        told = contracts.look(it)
-        assert (told["state"], told["rejectReason"]) == ("rejected", "not_retryable")
-        assert (told["lastError"]["code"], told["lastError"]["retryable"]) == ("MODEL_SAYS_NO", False)
+        body = contracts.look(it)
+        assert (body["state"], body["rejectReason"]) == ("rejected", "not_retryable")
+        assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("MODEL_SAYS_NO", False)
         asked = len(model.requests)
         contracts.wait(hours=1)
         assert (len(model.requests), asked <= 3) == (asked, True)

@@ -1,4 +1,4 @@
-"""Verticals are data, and a mistake in one is told with its file and key."""
+"""Verticals are data, and a mistake in one is reported with its file and key."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (("type: text", "type: colour"), r"lease.yaml: fields\[tenant\].type"),
         (("extractors: [label], labels: [Tenant, Lessee]", "extractors: [magic]"), "there is no rule 'magic'"),
@@ -84,10 +84,10 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         (("rule: order", "rule: chaos"), r"lease.yaml: rules\[0\]"),
     ],
 )
-def test_a_mistake_is_told_with_its_key(change: tuple[str, str], told: str) -> None:
+def test_a_mistake_is_told_with_its_key(change: tuple[str, str], message: str) -> None:
     text = LEASE.replace(*change)
     assert text != LEASE
-    with pytest.raises(BadVertical, match=told):
+    with pytest.raises(BadVertical, match=message):
         parse_vertical(text, "lease.yaml")
 
 

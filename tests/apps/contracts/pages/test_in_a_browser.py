@@ -93,8 +93,8 @@ async def test_a_reviewer_decides_with_keys_and_another_is_told(place: RunningSe
         await expect(ivo.page.locator("#decided")).to_contain_text("by mara")  # without a reload
         mara.fine()
         ivo.fine()
-    told = fields(place.engine, it)
-    assert told["agreement_date"]["normalised"] == "2024-03-05"
+    extracted = fields(place.engine, it)
+    assert extracted["agreement_date"]["normalised"] == "2024-03-05"
     assert next(row for row in place.engine.history(it) if row.event == "approve").actor == "user:mara"
 
 
@@ -125,10 +125,10 @@ async def test_a_drag_on_the_page_sets_the_evidence_of_the_chosen_field(
         await mara.page.locator("#approve").click()
         await expect(mara.page.locator("#said")).to_contain_text("validated now")
         mara.fine()
-    told = fields(place.engine, it)["parties"]
-    assert told["quote"] == "SUPPLY AGREEMENT"
-    assert isinstance(told["human"], dict)
-    assert told["human"]["action"] == "accept"
+    extracted = fields(place.engine, it)["parties"]
+    assert extracted["quote"] == "SUPPLY AGREEMENT"
+    assert isinstance(extracted["human"], dict)
+    assert extracted["human"]["action"] == "accept"
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])

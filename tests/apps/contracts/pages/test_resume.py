@@ -21,8 +21,8 @@ class Stranger:
     def __init__(self, contracts: Contracts, it: UUID) -> None:
         self.contracts, self.it = contracts, it
         self.client = TestClient(Site(contracts.api).app, raise_server_exceptions=False, follow_redirects=True)
-        told = contracts.api.get(f"/workflows/{it}/resume-link", "reviewer").json()
-        parts = urlsplit(told["data"]["url"])
+        body = contracts.api.get(f"/workflows/{it}/resume-link", "reviewer").json()
+        parts = urlsplit(body["data"]["url"])
         self.path, self.query = parts.path, parts.query
 
     def get(self, more: str = "", *, query: str | None = None) -> Any:

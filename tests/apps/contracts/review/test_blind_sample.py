@@ -51,9 +51,9 @@ def labels(contracts: Contracts, it: UUID) -> dict[str, int]:
 def test_the_contract_does_not_wait_for_its_sample(sampled: Contracts) -> None:
     it = sampled.taken(CLEAR)
     assert sampled.state(it) == "completed"
-    told = sampled.look(it)
-    assert told["needsReview"] is False
-    assert "reviewTaskId" not in told
+    body = sampled.look(it)
+    assert body["needsReview"] is False
+    assert "reviewTaskId" not in body
     assert sample(sampled, it).name == "blind_sample"
     assert sampled.engine.verify().problems == ()
 
@@ -68,10 +68,10 @@ def test_the_question_has_the_required_fields_and_nothing_that_was_read(sampled:
     review = sample(sampled, it)
     assert review.form is not None
     assert set(review.form["properties"]) == {"parties", "agreement_date", "governing_law"}
-    told = repr(review)
+    text = repr(review)
     page = Site(sampled.api).get(f"/ui/reviews?review={review.id}", "reviewer").text
     for value in ("Nordwind", "March 5", "New York"):
-        assert value not in told
+        assert value not in text
         assert value not in page
     assert "Governing law" in page
     answered(sampled, it, **ANSWERS)

@@ -35,8 +35,8 @@ def labels(contracts: Contracts, it: UUID) -> dict[str, int]:
 
 def test_to_approve_is_to_accept_what_is_required(both: Contracts) -> None:
     it = both.in_review(drive=False)
-    told = both.review(it, "approve", notes="fine").json()["data"]
-    assert (told["state"], told["needsReview"], told["notes"]) == ("validated", False, "fine")
+    body = both.review(it, "approve", notes="fine").json()["data"]
+    assert (body["state"], body["needsReview"], body["notes"]) == ("validated", False, "fine")
     assert labels(both, it) == {"parties": 1, "agreement_date": 1, "governing_law": 1}
     assert both.engine.verify().problems == ()
 
@@ -44,9 +44,9 @@ def test_to_approve_is_to_accept_what_is_required(both: Contracts) -> None:
 def test_a_correction_is_put_beside_what_the_machine_had_read(both: Contracts) -> None:
     it = both.in_review(drive=False)
     before = both.look(it)["fields"]["governing_law"]
-    told = both.review(it, "correct", correct("governing_law", "Delaware")).json()["data"]
-    law = told["fields"]["governing_law"]
-    assert (told["state"], law["value"], law["normalised"], law["verified"]) == (
+    body = both.review(it, "correct", correct("governing_law", "Delaware")).json()["data"]
+    law = body["fields"]["governing_law"]
+    assert (body["state"], law["value"], law["normalised"], law["verified"]) == (
         "validated",
         "Delaware",
         "Delaware",
@@ -73,16 +73,16 @@ def test_a_correction_that_says_the_same_counts_as_right(contracts: Contracts) -
 
 def test_parties_are_corrected_as_a_list(contracts: Contracts) -> None:
     it = contracts.in_review(drive=False)
-    told = contracts.review(it, "correct", correct("parties", ["Nordwind Tools, Inc.", "Harbour Retail LLC"]))
-    parties = told.json()["data"]["fields"]["parties"]
+    response = contracts.review(it, "correct", correct("parties", ["Nordwind Tools, Inc.", "Harbour Retail LLC"]))
+    parties = response.json()["data"]["fields"]["parties"]
     assert parties["normalised"] == ["harbourretail", "nordwindtools"]
 
 
 @pytest.mark.parametrize("action", ["clear", "absent"])
 def test_what_is_cleared_or_absent_has_no_value_and_no_evidence(contracts: Contracts, action: str) -> None:
     it = contracts.in_review(drive=False)
-    told = contracts.review(it, "correct", {"field": "renewal_term", "action": action}).json()["data"]
-    field = told["fields"]["renewal_term"]
+    body = contracts.review(it, "correct", {"field": "renewal_term", "action": action}).json()["data"]
+    field = body["fields"]["renewal_term"]
     assert [field[name] for name in ("value", "normalised", "quote", "page", "boxes")] == [None, None, None, None, []]
     assert (field["machine"]["normalised"], field["human"]["action"]) == ("P1Y", action)
     assert labels(contracts, it)["renewal_term"] == 0
@@ -94,8 +94,8 @@ def test_a_required_field_that_is_absent_is_no_problem_any_more(contracts: Contr
     contracts.hand.settle()
     assert any("Governing law" in problem for problem in contracts.look(it)["problems"])
     law, day = ({"field": name, "action": "absent"} for name in ("governing_law", "agreement_date"))
-    told = contracts.review(it, "correct", law, day).json()["data"]
-    assert not any("Governing law" in problem for problem in told["problems"])
+    body = contracts.review(it, "correct", law, day).json()["data"]
+    assert not any("Governing law" in problem for problem in body["problems"])
 
 
 @pytest.mark.parametrize("action", ["approve", "correct"])
@@ -160,9 +160,9 @@ def test_the_general_review_endpoint_takes_characters_and_no_rectangles(contract
 
 def test_what_was_read_is_validated_again_after_a_correction(contracts: Contracts) -> None:
     it = contracts.in_review(drive=False)
-    told = contracts.review(it, "correct", correct("expiration_date", "March 5, 2020")).json()["data"]
-    assert told["state"] == "validated"
-    assert any("2020-03-05" in problem for problem in told["problems"]), "it ends before it begins; a person said so"
+    body = contracts.review(it, "correct", correct("expiration_date", "March 5, 2020")).json()["data"]
+    assert body["state"] == "validated"
+    assert any("2020-03-05" in problem for problem in body["problems"]), "it ends before it begins; a person said so"
 
 
 def test_evidence_is_given_as_characters_of_a_page(contracts: Contracts) -> None:
@@ -170,8 +170,8 @@ def test_evidence_is_given_as_characters_of_a_page(contracts: Contracts) -> None
     text = contracts.api.get(f"/workflows/{it}/pages/1/text").json()["data"]["text"]
     start = text.index("Delaware")
     seen = {"page": 1, "start": start, "end": start + len("Delaware")}
-    told = contracts.review(it, "correct", correct("governing_law", "Delaware", evidence=seen)).json()["data"]
-    law = told["fields"]["governing_law"]
+    body = contracts.review(it, "correct", correct("governing_law", "Delaware", evidence=seen)).json()["data"]
+    law = body["fields"]["governing_law"]
     assert (law["quote"], law["page"], law["start"]) == ("Delaware", 1, start)
     assert law["machine"]["page"] == 2
     ((left, top, right, bottom),) = law["boxes"]
@@ -183,8 +183,8 @@ def test_evidence_is_given_as_a_rectangle_that_was_dragged(contracts: Contracts)
     it = contracts.in_review(drive=False)
     box = contracts.look(it)["fields"]["governing_law"]["boxes"][-1]
     wider = [box[0] - 1, box[1] - 1, box[2] + 1, box[3] + 1]
-    told = contracts.review(it, "correct", correct("governing_law", "New York", evidence={"page": 2, "box": wider}))
-    law = told.json()["data"]["fields"]["governing_law"]
+    response = contracts.review(it, "correct", correct("governing_law", "New York", evidence={"page": 2, "box": wider}))
+    law = response.json()["data"]["fields"]["governing_law"]
     assert "New York" in law["quote"]
     assert law["page"] == 2
 
@@ -217,9 +217,9 @@ def test_a_wrong_word_on_a_field_changes_nothing(contracts: Contracts, fields: l
 
 def test_a_rejected_contract_keeps_why_and_learns_only_what_was_said(both: Contracts) -> None:
     it = both.in_review()
-    told = both.review(it, "reject", {"field": "parties", "action": "clear"}, notes="not ours").json()["data"]
-    assert (told["state"], told["rejectReason"], told["notes"]) == ("rejected", "rejected_in_review", "not ours")
-    assert "lastError" not in told
+    body = both.review(it, "reject", {"field": "parties", "action": "clear"}, notes="not ours").json()["data"]
+    assert (body["state"], body["rejectReason"], body["notes"]) == ("rejected", "rejected_in_review", "not ours")
+    assert "lastError" not in body
     assert labels(both, it) == {"parties": 0}
 
 
@@ -329,9 +329,9 @@ def test_the_counts_are_made_anew_from_what_reviewers_decided(both: Contracts) -
     calibration_store.recount(both.engine)
     (first,) = versions(both)
     it = both.taken((*DOUBTFUL, ("Schedule Z",)))
-    told = both.look(it)
-    assert told["calibrationVersion"] == first
-    assert told["fields"]["governing_law"]["confidence"] < 0.9902, "four of them were wrong"
+    body = both.look(it)
+    assert body["calibrationVersion"] == first
+    assert body["fields"]["governing_law"]["confidence"] < 0.9902, "four of them were wrong"
 
     decide_ten(both, 10)
     calibration_store.recount(both.engine)

@@ -162,7 +162,7 @@ def commercial(count: int, seed: int = 7) -> list[Written]:
     return [_one(random.Random(f"{seed}/{number}"), f"written-{number:03d}.txt") for number in range(count)]
 
 
-def told(day: date) -> str:
+def formatted(day: date) -> str:
     return f"{day.month}/{day.day}/{day.year}"
 
 
@@ -226,10 +226,10 @@ def _one(r: random.Random, name: str) -> Written:
     numbered = [*middle[:2], *(f"{i}. {text}" for i, text in enumerate(tail, 1))]
     signed, late = _signatures(r, a, b, made, bare=dated is None)
     blanks = [f"[]/[]/{made.year}"] if any("__________, " in line for line in opening) else []
-    days = [told(day) for day in (dated or late,) if day]
+    days = [formatted(day) for day in (dated or late,) if day]
     answers["Agreement Date"] = "; ".join(blanks + days)
-    answers["Effective Date"] = told(effective) if effective else ""
-    answers["Expiration Date"] = ends if isinstance(ends, str) else (told(ends) if ends else "")
+    answers["Effective Date"] = formatted(effective) if effective else ""
+    answers["Expiration Date"] = ends if isinstance(ends, str) else (formatted(ends) if ends else "")
     text = "\n".join([*opening, *numbered, *signed])
     return Written(name, _wrapped(text, r.choice([72, 90, 108])), answers)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
 
-from tests.apps.contracts.written.commercial import MONTHS, Written, _wrapped, told
+from tests.apps.contracts.written.commercial import MONTHS, Written, _wrapped, formatted
 
 KNOWN = (
     ("E.ON Energie Deutschland GmbH", "E.ON"),
@@ -67,7 +67,7 @@ def _german(r: random.Random, name: str) -> Written:
     tariff = r.choice(TARIFFS)
     day = r.choice([begins.strftime("%d.%m.%Y"), f"{begins.day}. {GERMAN[begins.month - 1]} {begins.year}"])
     on = signed.strftime("%d.%m.%Y")
-    answers = {"Provider": official, "Working Price": f"{cents / 100} EUR", "Start Date": told(begins)}
+    answers = {"Provider": official, "Working Price": f"{cents / 100} EUR", "Start Date": formatted(begins)}
     unit = r.choice(["ct/kWh", "Cent/kWh", "ct / kWh", "Cent pro kWh"])
     forms: list[Callable[[], list[str]]] = [
         lambda: [
@@ -167,7 +167,7 @@ def _english(r: random.Random, name: str) -> Written:
     on = f"{signed.day} {MONTHS[signed.month - 1]} {signed.year}"
     pounds = f"£{pence / 100:.4f}"
     euros = f"{pence / 100:.4f} EUR"
-    answers = {"Provider": official, "Start Date": told(begins)}
+    answers = {"Provider": official, "Start Date": formatted(begins)}
     forms: list[tuple[str, list[str]]] = [
         (
             f"{pence / 100:.4f} GBP",

@@ -26,7 +26,7 @@ ANSWERS = {
 
 
 def apart() -> list[Written]:
-    """Contracts in the untidy ways of real ones; what they found wrong at first is told in their file."""
+    """Contracts in the untidy ways of real ones; what they found wrong at first is written in their file."""
     found = yaml.safe_load((Path(__file__).parent / "apart.yaml").read_text("utf-8"))
     return [
         Written(one["name"], one["text"].replace("\n<page>\n", "\f"), {ANSWERS[k]: one[k] for k in ANSWERS})

@@ -25,7 +25,7 @@ ENERGY = 300
 WRITTEN = 200
 
 
-def told(report: Report, how: str) -> dict[str, Any]:
+def summary_of(report: Report, how: str) -> dict[str, Any]:
     kept = ("known", "answered", "right", "coverage", "accuracy", "ece", "chance", "brier")
     return {
         "how": how,
@@ -47,9 +47,11 @@ def of_commercial(folder: Path) -> Table:
     made = fit(vertical, first.documents, _priors("commercial"), version="commercial-2")
     again = evaluate(folder, folder / "labels.csv", table=made)
     measured = {
-        "labelled": told(again, "contracts of CUAD; each judged by the table without its fifth of them"),
-        "apart": told(summed(vertical, made.version, judged(vertical, apart(), made)), "written apart from the rules"),
-        "written": told(
+        "labelled": summary_of(again, "contracts of CUAD; each judged by the table without its fifth of them"),
+        "apart": summary_of(
+            summed(vertical, made.version, judged(vertical, apart(), made)), "written apart from the rules"
+        ),
+        "written": summary_of(
             summed(vertical, made.version, judged(vertical, commercial(WRITTEN), made)),
             "put together from many wordings",
         ),
@@ -64,16 +66,18 @@ def of_energy() -> Table:
     again = summed(vertical, made.version, judged(vertical, contracts, made))
     return made.model_copy(
         update={
-            "measured": {"written": told(again, "written for measuring; each judged by the table without its form")}
+            "measured": {
+                "written": summary_of(again, "written for measuring; each judged by the table without its form")
+            }
         }
     )
 
 
 def _text(table: Table) -> str:
     """JSON with one row of counts a line, so that two versions can be compared."""
-    told = table.model_dump(mode="json", exclude={"rows"})
+    dumped = table.model_dump(mode="json", exclude={"rows"})
     rows = ",\n".join(f"  {json.dumps(row.model_dump(mode='json', exclude_none=True))}" for row in table.rows)
-    return json.dumps(told, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n'
+    return json.dumps(dumped, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n'
 
 
 if __name__ == "__main__":

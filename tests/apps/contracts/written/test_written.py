@@ -111,7 +111,7 @@ def test_a_shipped_table_says_what_was_measured_with_it_and_on_what(vertical: st
     measured = {row.document for row in table.rows if row.source == "measured"}
     # One file is there twice, with other labels.
     assert table.documents - len(measured) == (1 if vertical == "commercial" else 0)
-    for name, told in table.measured.items():
-        assert told["documents"] > 0, name
-        at_80 = next(row for row in told["thresholds"] if row["threshold"] == 80)
+    for name, figures in table.measured.items():
+        assert figures["documents"] > 0, name
+        at_80 = next(row for row in figures["thresholds"] if row["threshold"] == 80)
         assert at_80["precision"] >= at_80["stated"], name

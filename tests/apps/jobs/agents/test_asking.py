@@ -163,9 +163,9 @@ def test_a_report_that_is_refused_means_that_the_lease_is_lost() -> None:
 
 
 def test_a_malformed_request_names_its_fields() -> None:
-    told = says(400, type="invalid", detail="board: Field required; artifacts.answers: Input should be an object")
+    body = says(400, type="invalid", detail="board: Field required; artifacts.answers: Input should be an object")
     with pytest.raises(BadRequest) as caught:
-        answered(claiming(), told)
+        answered(claiming(), body)
     assert caught.value.fields == ("board", "artifacts.answers")
 
 
@@ -190,7 +190,7 @@ def test_the_workspace_is_named_in_every_request() -> None:
     assert json.loads(write.content or b"")["workspace"] == "north"
 
 
-# -- what is never told
+# -- what is never shown
 
 
 @pytest.mark.parametrize("url", ["", "service", "ftp://service", "http://", "http://service?x=1"])

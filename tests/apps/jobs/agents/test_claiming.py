@@ -1,4 +1,4 @@
-"""A claim as a block: what is told of it while it goes on, and however it is left."""
+"""A claim as a block: what is reported while it goes on, and however it is left."""
 
 from __future__ import annotations
 

@@ -100,9 +100,9 @@ async def test_errors_say_what_helps(service: ClaimsService) -> None:
 
 async def test_the_token_is_in_no_answer(service: ClaimsService) -> None:
     async with modelled(service, "il_nobody_knows_this_one") as model:
-        told = await refused(model, "find")
-    assert "scope `claims`" in told
-    assert "il_nobody" not in told
+        message = await refused(model, "find")
+    assert "scope `claims`" in message
+    assert "il_nobody" not in message
 
 
 async def test_what_was_not_submitted_is_given_back_at_the_end_and_the_rest_left_to_a_person(
@@ -178,12 +178,12 @@ async def test_a_signal_ends_the_standard_input_and_output_in_order(service: Cla
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [({}, "no token"), ({"INTERLOCK_TOKEN": "il_x", "INTERLOCK_URL": "nowhere"}, "url: use an address like")],
 )
-def test_what_is_missing_is_told_in_a_line(given: dict[str, str], told: str, tmp_path: Path) -> None:
+def test_what_is_missing_is_told_in_a_line(given: dict[str, str], message: str, tmp_path: Path) -> None:
     with processes.run("jobs", "mcp", folder=tmp_path, **{"INTERLOCK_TOKEN": "", **given}) as process:
         assert process.wait() == 1
         assert process.said.startswith("error: ")
-        assert told in process.said
+        assert message in process.said
         assert process.said.count("\n") == 1

@@ -80,9 +80,9 @@ def test_a_claim_runs_from_start_to_end_as_the_specification_has_it(claims: Clai
     name = str(uuid4())
     made = claims.claim("12345", name, variant_id="resume-v2", artifacts={"resume_url": "s3://resumes/v2.pdf"})
     assert made.status_code == 201
-    told = made.json()
-    assert (told["run_id"], told["board"], told["job_id"], told["status"]) == (name, "ramp", "12345", "pending")
-    assert told["lease"] == {"name": "lock:apply:ramp:12345", "seconds": 300}
+    body = made.json()
+    assert (body["run_id"], body["board"], body["job_id"], body["status"]) == (name, "ramp", "12345", "pending")
+    assert body["lease"] == {"name": "lock:apply:ramp:12345", "seconds": 300}
     held = claims.api.engine.leases.find("lock:apply:ramp:12345")
     assert held is not None
     assert (held.holder, held.until - claims.api.clock.now()) == (name, 300_000_000)

@@ -185,7 +185,7 @@ def test_a_group_that_cannot_be_made_is_looked_at_one_by_one(service: Service) -
 
 def test_a_database_that_is_away_is_told_to_each_of_them(service: Service) -> None:
     service.engine.store.close()
-    assert {type(told).__base__ for told in together(service, wish("1", "a"), wish("2", "b"))} == {StoreError}
+    assert {type(answers).__base__ for answers in together(service, wish("1", "a"), wish("2", "b"))} == {StoreError}
 
 
 def test_whoever_asks_for_a_held_job_is_told_who_holds_it_beside_those_who_are_served(service: Service) -> None:

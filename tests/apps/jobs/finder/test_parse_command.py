@@ -36,16 +36,16 @@ def recorded(tmp_path: Path) -> Path:
 def test_postings_come_as_json(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "answer"
     path.write_bytes(body(LISTS[kind]))
-    told = json.loads(run(kind, str(path), "--url", BOARDS[kind], "--json"))
-    assert (told["kind"], told["verdict"], told["reasons"]) == (kind, "complete", [])
-    postings = [Posting.model_validate(one) for one in told["postings"]]
-    assert len(postings) == told["counts"]["parsed"] > 0
+    output = json.loads(run(kind, str(path), "--url", BOARDS[kind], "--json"))
+    assert (output["kind"], output["verdict"], output["reasons"]) == (kind, "complete", [])
+    postings = [Posting.model_validate(one) for one in output["postings"]]
+    assert len(postings) == output["counts"]["parsed"] > 0
     assert all(one.title and one.url and one.external_id for one in postings)
 
 
 def test_relative_dates_count_from_when_it_was_recorded(recorded: Path) -> None:
-    told = json.loads(run("workday", str(recorded), "--at", "2026-03-08T09:00:00Z", "--json"))
-    assert told["postings"][0]["posted_at"] == "2026-03-03T00:00:00Z"
+    output = json.loads(run("workday", str(recorded), "--at", "2026-03-08T09:00:00Z", "--json"))
+    assert output["postings"][0]["posted_at"] == "2026-03-03T00:00:00Z"
 
 
 def test_a_page_is_read_by_selectors_that_are_given_or_found(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_a_page_is_read_by_selectors_that_are_given_or_found(tmp_path: Path) -> 
     page.write_text(PAGE)
     config.write_text(json.dumps(SELECTORS))
     for extra in (["--url", LIST], ["--url", LIST, "--source", str(config)]):
-        told = json.loads(run("html", str(page), "--json", *extra))
-        assert [one["title"] for one in told["postings"]] == [f"Cook {n}" for n in range(1, 8)]
+        output = json.loads(run("html", str(page), "--json", *extra))
+        assert [one["title"] for one in output["postings"]] == [f"Cook {n}" for n in range(1, 8)]
     with pytest.raises(InterlockError, match="--url"):
         run("html", str(page))
     config.write_text("[]")
@@ -63,9 +63,9 @@ def test_a_page_is_read_by_selectors_that_are_given_or_found(tmp_path: Path) -> 
 
 
 def test_without_json_it_is_a_table(recorded: Path) -> None:
-    told = run("workday", str(recorded))
-    assert told.startswith("complete: 2 postings from 2 rows\n")
-    assert "Deck Hand" in told
+    output = run("workday", str(recorded))
+    assert output.startswith("complete: 2 postings from 2 rows\n")
+    assert "Deck Hand" in output
 
 
 @pytest.mark.parametrize(
