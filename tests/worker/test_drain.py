@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 
 from interlock.engine import workers
 from interlock.machine import Go
+from interlock.testing import VirtualClock
 from interlock.worker import AsyncTask, Task, Worker
 from interlock.worker.claimer import Claimer
-from interlock.worker.loop import Identity
+from interlock.worker.loop import Identity, Loop
 from tests.support.waiting import eventually, took
 from tests.worker.conftest import Opener
 from tests.worker.live_engine import LiveEngine, errand
@@ -42,6 +44,17 @@ class Gate:
 
 def status(live: LiveEngine, worker: Any) -> str:
     return next(row.status for row in live.engine.read(workers.every) if row.id == worker)
+
+
+def another_round(loop: Loop) -> None:
+    """Wait for a round that began after this call."""
+    before = loop.rounds
+
+    def ended() -> bool:
+        loop.wake()
+        return loop.rounds > before + 1  # the first may have begun earlier
+
+    eventually(ended)
 
 
 @pytest.mark.parametrize("kind", ["plain", "awaited"])
@@ -127,7 +140,8 @@ def test_a_result_that_came_in_after_the_last_round_is_still_written(live_engine
 def test_the_heart_beats_on_while_a_worker_drains(live_engine: Opener) -> None:
     """Otherwise the others would take away what it is about to finish."""
     gate = Gate()
-    live = live_engine(errand(todo=gate.plain))
+    clock = VirtualClock()
+    live = live_engine(errand(todo=gate.plain), clock=clock)
     worker = live.start_worker(lives=timedelta(seconds=1))
     it = live.create()
     assert gate.begun.wait(10)
@@ -135,9 +149,10 @@ def test_the_heart_beats_on_while_a_worker_drains(live_engine: Opener) -> None:
     stopping.start()
     eventually(lambda: status(live, worker.id) == "draining")
     watching = live.start_worker(queues=["nothing"])
-    beats = worker.heartbeat.rounds
-    eventually(lambda: worker.heartbeat.rounds > beats + 6)
-    assert watching.sweeper.rounds > 5
+    for _ in range(4):
+        another_round(worker.heartbeat)
+        clock.advance(timedelta(seconds=0.5))
+        another_round(watching.sweeper)
     gate.open.set()
     stopping.join(10)
     assert live.get(it).state == "done"
@@ -148,8 +163,9 @@ def test_the_heart_beats_on_while_a_worker_drains(live_engine: Opener) -> None:
 def test_what_cannot_be_given_back_is_found_by_the_others(live_engine: Opener) -> None:
     """The database refuses to hear of it, so the worker does not call itself stopped."""
     gate = Gate()
-    live = live_engine(errand(todo=gate.plain))
-    worker = live.start_worker(lives=timedelta(seconds=1))
+    clock = VirtualClock()
+    live = live_engine(errand(todo=gate.plain), clock=clock)
+    worker = live.start_worker()
     it = live.create()
     assert gate.begun.wait(10)
     live.refuse("history", "NEW.kind = 'given_back'")
@@ -158,8 +174,27 @@ def test_what_cannot_be_given_back_is_found_by_the_others(live_engine: Opener) -
     live.allow("history")
     gate.open.set()
     live.workers.clear()
+    clock.advance(timedelta(seconds=21))
     live.start_worker()
     live.reaches(it, "done")
+
+
+def test_two_may_stop_a_worker_at_once(live_engine: Opener) -> None:
+    """Such as a signal and the end of a `with` block."""
+    gate = Gate()
+    live = live_engine(errand(todo=gate.plain))
+    with ThreadPoolExecutor(2) as pool:
+        worker = live.start_worker()
+        it = live.create()
+        assert gate.begun.wait(10)
+        calls = [pool.submit(worker.stop) for _ in range(2)]
+        eventually(lambda: status(live, worker.id) == "draining")
+        gate.open.set()
+        for call in calls:
+            call.result(10)
+    worker.stop()
+    assert live.get(it).state == "done"
+    assert status(live, worker.id) == "stopped"
 
 
 def test_a_worker_used_in_a_with_block_is_stopped_at_its_end(live_engine: Opener) -> None:

@@ -275,9 +275,10 @@ def test_a_worker_that_can_beat_again_goes_on_by_itself(live_engine: Opener) -> 
 
 def test_a_worker_that_was_given_up_begins_anew_under_another_id(live_engine: Opener) -> None:
     live = live_engine(errand())
-    worker = live.start_worker(lives=timedelta(seconds=1))
+    worker = live.start_worker()
     old = worker.id
     live.engine.take_back([old])
+    worker.heartbeat.wake()
     eventually(lambda: worker.id != old)
     live.reaches(live.create(), "done")
     assert (status(live, old), status(live, worker.id)) == ("lost", "alive")

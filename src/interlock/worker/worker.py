@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -54,6 +55,8 @@ class Worker:
         self._me = Identity(uuid4())
         self._lock_file: str | None = None
         self._leave: Callable[[], None] = _nothing
+        self._stop_lock = threading.Lock()
+        self._stopped = False
 
     @property
     def id(self) -> UUID:
@@ -69,6 +72,7 @@ class Worker:
         self._loops: list[Loop] = [self.heartbeat, self.sweeper, self.watcher, self.claimer]
         engine.store.listen()
         self._leave = engine.store.subscribe(self._hinted)
+        self._stopped = False
         for loop in self._loops:
             loop.start()
         return self
@@ -119,9 +123,15 @@ class Worker:
 
     def stop(self, timeout: float = 30.0) -> None:
         """Stop: no new claims, `timeout` seconds for running handlers, and the rest is given back without a lost
-        attempt.
+        attempt. A second call waits for the first.
         """
         self.drain()
+        with self._stop_lock:
+            if not self._stopped:
+                self._stop(timeout)
+            self._stopped = True
+
+    def _stop(self, timeout: float) -> None:
         self._quietly(lambda: self.engine.store.write(lambda conn: workers.mark(conn, self.id, "draining")))
         deadline = time.monotonic() + timeout
         while self.claimer.busy and time.monotonic() < deadline:
