@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interlock.store.arrays import array
+from interlock.store.binary_arrays import BigintArray, ByteaArray, UuidArray, binary_array
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=8)
 HARD = ["", " ", '"', "\\", '","', "NULL", "null", "{}", "{", ",", "\n", '\\"', '"",""', "a\\", "ü€"]
@@ -18,9 +19,11 @@ HARD = ["", " ", '"', "\\", '","', "NULL", "null", "{}", "{", ",", "\n", '\\"', 
 
 def read_back(url: str, kind: str, values: list[Any]) -> list[Any]:
     with psycopg.connect(url) as conn:
-        row = conn.execute(f"SELECT %s::{kind}[]".encode(), (array(values),)).fetchone()
+        both = array(values), binary_array(values)
+        row = conn.execute(f"SELECT %s::{kind}[], %s::{kind}[]".encode(), both).fetchone()
     assert row is not None
     found: list[Any] = row[0]
+    assert row[1] == found
     return found
 
 
@@ -52,6 +55,12 @@ def test_an_array_says_what_was_put_in(postgres_url: str, kind: str, values: lis
 @given(values=st.lists(st.one_of(TEXTS, st.sampled_from(HARD)), max_size=6))
 def test_any_texts_stay_themselves_and_apart(postgres_url: str, values: list[str]) -> None:
     assert read_back(postgres_url, "text", values) == values
+
+
+def test_ids_numbers_and_hashes_are_sent_binary_and_the_rest_as_text() -> None:
+    columns: list[list[Any]] = [[UUID(int=1)], [1, 2], [b"ab", b"cd"], [b"a", b"bc"], ["a"], [1, None], [True], []]
+    kinds = [type(binary_array(column)) for column in columns]
+    assert kinds == [UuidArray, BigintArray, ByteaArray, str, str, str, str, str]
 
 
 def test_a_number_that_is_too_big_is_refused_by_the_database(postgres_url: str) -> None:

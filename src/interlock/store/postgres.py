@@ -29,7 +29,7 @@ import psycopg
 import sqlalchemy as sa
 
 from interlock.store import failpoints, futures
-from interlock.store.arrays import array
+from interlock.store.binary_arrays import binary_array
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, WrongIsolation, is_conflict, sort
@@ -345,7 +345,7 @@ def same_for_all(columns: Sequence[Sequence[Any]], guards: int = 0) -> tuple[boo
 def _values(columns: Sequence[Sequence[Any]], same: Sequence[bool]) -> list[Any]:
     """What the statements ask for, in order: first what holds for all, then the arrays."""
     once = [_text(column[0]) for column, one in zip(columns, same, strict=True) if one]
-    return once + [array(column) for column, one in zip(columns, same, strict=True) if not one]
+    return once + [binary_array(column) for column, one in zip(columns, same, strict=True) if not one]
 
 
 def _text(value: Any) -> str | None:

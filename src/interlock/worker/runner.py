@@ -167,9 +167,11 @@ class Runner:
         return every
 
     def _called(self, running: Running) -> None:
-        outcome: Outcome = Fail(_before(running))
+        outcome: Outcome
         try:
-            if not running.port.cancelled():  # it may have been cancelled while waiting for a thread
+            if running.port.cancelled():  # while it waited for a thread
+                outcome = Fail(_before(running))
+            else:
                 with Watch(running.claim) as watch:
                     outcome = watch.observed(invoke(running.claim, running.port))
         except BaseException as error:  # errors of the measurement; the handler's own are outcomes
