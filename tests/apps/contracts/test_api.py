@@ -210,7 +210,7 @@ def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(
         ({"pdfBase64": "aGk=", "colour": "red"}, "colour: Extra inputs are not permitted"),
         ({"pdfBase64": "aGk=", "drive": "perhaps"}, "drive: Input should be a valid boolean"),
         ({"pdfBase64": "aGk=", "vertical": "poems"}, "there is no vertical 'poems'; there are commercial, energy"),
-        ({"pdfBase64": "aGk=", "compareWith": "a poem"}, "'a poem' is no workflow's id"),
+        ({"pdfBase64": "aGk=", "compareWith": "a poem"}, "'a poem' is not a workflow's id"),
         ({"pdfBase64": "aGk=", "compareWith": str(UUID(int=7))}, "there is no workflow"),
         ({"pdfBase64": "aGk=", "compareWith": "template:../x"}, "there is no file '../x' among the templates"),
     ],

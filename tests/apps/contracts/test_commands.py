@@ -98,7 +98,7 @@ def test_it_is_compared_with_what_was_asked_for(folder: Path) -> None:
     [
         (("none.pdf",), "none.pdf cannot be read: No such file or directory"),
         (("first.pdf", "--vertical", "poems"), "there is no vertical 'poems'; there are commercial, energy"),
-        (("first.pdf", "--compare-with", "that"), "'that' is no workflow's id, nor `template` or `offers`"),
+        (("first.pdf", "--compare-with", "that"), "'that' is not a workflow's id, `template` or `offers`"),
         (("photo.pdf",), "'photo.pdf' is an image; send a PDF, DOCX or text file"),
     ],
 )

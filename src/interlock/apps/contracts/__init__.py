@@ -1,7 +1,7 @@
-"""Contract processing: a PDF becomes checked fields and a comparison, with a person where the machine is unsure.
+"""Contract processing: reads a PDF into checked fields and a comparison, and asks a person where it is unsure.
 
-Only workers run a step. The step endpoints arm a step that is held and wait for its answer; a call while it runs
-attaches to it, and a disconnect cancels nothing.
+Only workers run steps. The step endpoints arm an unstarted step and wait for its answer. A call during the step waits
+for it, and a disconnect cancels nothing.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ __all__ = ["contract", "registry"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is asked for: the process that opens files needs the reading alone, and is started often."""
+    """Load the application on first use: the process that opens files needs only `reading`, and is started often."""
     if name == "registry":
         from interlock.apps.contracts.application import registry
 

@@ -1,4 +1,4 @@
-"""The workflow endpoints, as the specification names them. They arm steps and wait; only workers do the work."""
+"""The workflow endpoints, as specified. They arm steps and wait; only workers run them."""
 
 from __future__ import annotations
 
@@ -49,29 +49,29 @@ from interlock.people import OPERATORS, Principal, in_workspace
 from interlock.store import moment
 
 ANSWERS: dict[int | str, dict[str, Any]] = {
-    "default": {  # an address that nobody could use is refused before it comes here, with a problem
+    "default": {  # an invalid address is refused earlier, with a problem document
         "model": Envelope,
         "description": "Refused",
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 }
-LATER: dict[int | str, dict[str, Any]] = {202: {"model": Envelope, "description": "It still runs; ask again"}}
+LATER: dict[int | str, dict[str, Any]] = {202: {"model": Envelope, "description": "Still running; ask again"}}
 router = Router(prefix="/workflows", tags=["contracts"], route_class=Enveloped, responses=ANSWERS)
 router.takes("/ingest", 2 * LIMITS.bytes)  # base64 is a third more than the file
 flows = Router(prefix="/flows", tags=["contracts"])
-Wait = Annotated[float | None, Query(ge=0, le=3600, description="Seconds to wait for the step; else 202.")]
+Wait = Annotated[float | None, Query(ge=0, le=3600, description="Seconds to wait for the step before 202.")]
 Id = Annotated[UUID, Path(description="The workflow's id.")]
 
 
-# -- looking
+# -- reading
 
 
-@router.get("/{id}", summary="All of a workflow", response_model=Envelope)
+@router.get("/{id}", summary="One workflow", response_model=Envelope)
 async def get_workflow(service: TheService, who: Caller, id: Id) -> Response:
     return await show_workflow(service, who, id)
 
 
-@router.get("/{id}/log", summary="Its history", response_model=Envelope)
+@router.get("/{id}/log", summary="The history of a workflow", response_model=Envelope)
 async def get_log(service: TheService, who: Caller, id: Id) -> Response:
     def look(conn: sa.Connection) -> list[dict[str, Any]]:
         seen(conn, id, who)
@@ -93,7 +93,7 @@ async def get_log(service: TheService, who: Caller, id: Id) -> Response:
 
 
 def _metadata(row: HistoryRow) -> dict[str, Any]:
-    """What the move carried; of one to `failed`, where it resumes, as the specification names it."""
+    """The payload of a move; for one to `failed` also the step where it resumes, under its specified name."""
     payload = dict(row.payload)
     return payload | {"failed_at_step": payload.get("step")} if row.to_state == FAILED else payload
 
@@ -112,12 +112,12 @@ async def get_page(
     number: Annotated[int, Path(ge=1, le=100_000)],
     scale: Annotated[float, Query(ge=0.5, le=3)] = 2.0,
 ) -> Response:
-    """PNG, for PDFs; a Word file or plain text has no pages to show."""
+    """PNG, for PDFs only; Word and plain text files have no page images."""
 
     def look(conn: sa.Connection) -> tuple[bytes, dict[str, Any]]:
         found = kept(seen(conn, id, who))
         if found.data["media_type"] != "application/pdf" or number > (found.data["pages"] or 0):
-            raise NotFound(f"workflow {id} has no page {number} that could be shown")
+            raise NotFound(f"workflow {id} has no page {number} to show")
         return artifacts.read(conn, id, found.data["pdf"]), found.data
 
     original, _ = await service.read(look)
@@ -152,7 +152,7 @@ async def get_text(
 
 @router.post(
     "/ingest",
-    summary="Take a contract in",
+    summary="Ingest a contract",
     response_model=Envelope,
     status_code=201,
     responses={200: {"model": Envelope}, 202: {"model": Envelope}},
@@ -179,7 +179,7 @@ async def get_text(
     },
 )
 async def ingest(request: Request, service: TheService, write: Write, wait: Wait = None) -> Response:
-    """201 for a new workflow, 200 when the same file was taken in before; the answer comes once it is read."""
+    """201 for a new workflow, 200 for a known file. The answer comes when the file has been read."""
     content, body = await uploaded(request)
     settings = settings_of(service)
     workspace = workspace_of(write.who, body.workspace)
@@ -197,27 +197,29 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
             step_calls.begin(unit, unit.lock(taken.id), step_calls.INGEST, actor, {}, settings)
         return Done(id=taken.id, new=taken.new)
 
-    made = await service.write_as(write.who, take, "create")  # whatever its key: the same file is the same workflow
+    made = await service.write_as(
+        write.who, take, "create"
+    )  # whatever the idempotency key: the same file is the same workflow
     return await step_calls.until(write, made.id, step_calls.INGEST, wait, done=201 if made.new else 200)
 
 
 # -- steps
 
 
-@router.post("/{id}/extract", summary="Read its fields and judge them", response_model=Envelope, responses=LATER)
+@router.post("/{id}/extract", summary="Extract and validate the fields", response_model=Envelope, responses=LATER)
 async def extract_step(write: Write, id: Id, wait: Wait = None) -> Response:
-    """`needsReview` says whether a person has to look; 202 when it takes longer than `wait`."""
+    """`needsReview` says whether a review is needed. 202 if it takes longer than `wait`."""
     return await step_calls.call(write, id, step_calls.EXTRACT, wait)
 
 
-@router.post("/{id}/compare", summary="Compare it", response_model=Envelope, responses=LATER)
+@router.post("/{id}/compare", summary="Compare a workflow", response_model=Envelope, responses=LATER)
 async def compare_step(write: Write, id: Id, body: CompareBody | None = None, wait: Wait = None) -> Response:
-    """With what `with` names, or `compareWith` named at ingest, or what is usual for the vertical."""
+    """Compares with `with`, or `compareWith` of the ingest, or the vertical's default."""
     wanted = {"compare_with": body.with_} if body is not None and body.with_ else None
     return await step_calls.call(write, id, step_calls.COMPARE, wait, wanted)
 
 
-@router.post("/{id}/retry", summary="Try the failed step again now", response_model=Envelope)
+@router.post("/{id}/retry", summary="Retry the failed step now", response_model=Envelope)
 async def retry_step(service: TheService, write: Write, id: Id) -> Response:
     def again(unit: Unit) -> Done:
         instance = locked(unit, id, write.who, "fire")
@@ -229,15 +231,15 @@ async def retry_step(service: TheService, write: Write, id: Id) -> Response:
 
 
 @router.post(
-    "/{id}/reprocess", summary="Do a rejected or timed-out one again", response_model=Envelope, status_code=201
+    "/{id}/reprocess", summary="Reprocess a rejected or timed-out workflow", response_model=Envelope, status_code=201
 )
 async def reprocess(service: TheService, write: Write, id: Id) -> Response:
-    """A new workflow for the same file, linked to the old one; the pages are not read again."""
+    """Creates a new workflow for the same file, linked to the old one. The pages are not read again."""
 
     def again(unit: Unit) -> Done:
         old = locked(unit, id, write.who, "create")
         if old.state not in {REJECTED, TIMED_OUT}:
-            raise WrongState(f"workflow {id} is {old.state}; only a rejected or timed-out one is done again")
+            raise WrongState(f"workflow {id} is {old.state}; only a rejected or timed-out one can be reprocessed")
         must_have_data(old)
         same = ("filename", "vertical", "drive", "media_type", "size", "pdf", "text", "pages", "compare_with")
         data = {name: old.data[name] for name in same} | {"origin": str(id)}
@@ -267,7 +269,7 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
 
 @router.post("/{id}/review", summary="Decide a review", response_model=Envelope)
 async def review(service: TheService, write: Write, id: Id, body: ReviewBody) -> Response:
-    """409 when somebody decided before, or the workflow moved on since `expected_seq`."""
+    """409 if somebody was faster, or the workflow has changed since `expected_seq`."""
 
     places = await evidence_places.look_up(
         service, write.request, counted_for(write.who), lambda conn: seen(conn, id, write.who), body.fields
@@ -283,31 +285,31 @@ async def review(service: TheService, write: Write, id: Id, body: ReviewBody) ->
 
 
 def decide(unit: Unit, id: UUID, body: ReviewBody, who: Principal) -> None:
-    """As whoever asks; AlreadyDecided when somebody was faster."""
+    """Decide as the caller. Raises AlreadyDecided if somebody was faster."""
     instance = locked(unit, id, who, "review")
     decide_as(unit, instance, body, who.actor_in(instance.workspace))
 
 
 def decide_as(unit: Unit, instance: Instance, body: ReviewBody, actor: Actor, *, only: UUID | None = None) -> None:
-    """Decide its open review; `only` this one, where somebody was let in for it alone."""
+    """Decide its open review; `only` this one, for a caller with a link to it."""
     if body.action not in {"approve", "correct", "reject"}:
-        raise InvalidData(f"action: {body.action!r} is none of approve, correct, reject; time runs out by itself")
+        raise InvalidData(f"action: {body.action!r} is not one of approve, correct, reject")
     if body.action == "correct" and not body.fields:
-        raise InvalidData("fields: to correct, say which field and what is right")
+        raise InvalidData("fields: name each field to correct, with its right value")
     task = open_review(unit.conn, instance)
     if task is None or only not in {None, task.id}:
         if reviews.decided(unit.conn, reviews.Wanted(instance_id=instance.id), limit=1):
             raise AlreadyDecided(f"workflow {instance.id} is {instance.state}: its review is over")
-        raise WrongState(f"workflow {instance.id} is {instance.state}; there is nothing to decide")
+        raise WrongState(f"workflow {instance.id} is {instance.state}; it has no open review")
     answer = {"decisions": [one.model_dump(mode="json") for one in body.fields], "review_note": body.notes}
     reviews.decide(unit, task.id, body.action, actor, answer=answer, reason=body.notes, expected_seq=body.expected_seq)
 
 
-@router.get("/{id}/resume-link", summary="A signed link to its review", response_model=Envelope)
+@router.get("/{id}/resume-link", summary="A signed link to the review", response_model=Envelope)
 async def resume_link(service: TheService, who: Caller, id: Id) -> Response:
-    """Whoever has it decides in the name of whoever asked for it, until the review is decided or its time is over.
+    """Whoever has the link can decide in the caller's name, until the review is decided or its deadline has passed.
 
-    It is dead, too, when the token or the login that asked for it is.
+    The link becomes invalid when the token or login that requested it ends.
     """
 
     def make(unit: Unit) -> str:
@@ -321,7 +323,7 @@ async def resume_link(service: TheService, who: Caller, id: Id) -> Response:
     return envelope({"workflowId": str(id), "url": service.address + path})
 
 
-@router.post("/{id}/resume", summary="Decide by a signed link", response_model=Envelope, openapi_extra=PUBLIC)
+@router.post("/{id}/resume", summary="Decide with a signed link", response_model=Envelope, openapi_extra=PUBLIC)
 async def resume(
     request: Request,
     service: TheService,
@@ -333,7 +335,7 @@ async def resume(
     review: UUID,
     signature: Annotated[str, Query(max_length=100)],
 ) -> Response:
-    """The link is all that it takes, once: 403 when it was changed or is too old, 409 when it is decided."""
+    """Needs nothing but the link, once. 403 if it was changed or has expired, 409 if the review is decided."""
 
     link, now = links.Link(review, by, via, until, signature), service.engine.clock.now()
     places = await evidence_places.look_up(
@@ -352,9 +354,9 @@ async def resume(
 # -- providers
 
 
-@router.get("/providers/{vertical}", summary="Providers with their names and ranges", response_model=Envelope)
+@router.get("/providers/{vertical}", summary="Providers with their aliases and ranges", response_model=Envelope)
 async def get_providers(service: TheService, who: Caller, vertical: str) -> Response:
-    """They are the installation's own, the same for every workspace."""
+    """The same for every workspace."""
     wanted = vertical_of(vertical, settings_of(service))
     found = await service.read(lambda conn: providers(conn, wanted))
     return envelope({"providers": [one.model_dump(mode="json") for one in (found.providers if found else ())]})
@@ -368,12 +370,12 @@ async def put_one_provider(
     name: Annotated[str, Path(min_length=1, max_length=200)],
     body: ProviderBody,
 ) -> Response:
-    """For owners of the first workspace; it counts from the next validation on."""
+    """For owners of the first workspace. It applies from the next validation on."""
     require_operator(write.who, "manage")
     wanted = vertical_of(vertical, settings_of(service))
     list_name = wanted.providers
     if list_name is None:
-        raise InvalidData(f"the vertical {vertical!r} looks up no providers")
+        raise InvalidData(f"the vertical {vertical!r} has no providers")
     made = Provider(name=name, aliases=tuple(body.aliases), ranges=body.ranges)
     actor = write.who.actor_in(OPERATORS)
     await service.write_as(write.who, lambda unit: put_provider(unit, list_name, made, actor), "write")
@@ -387,5 +389,5 @@ async def put_one_provider(
     responses={200: {"content": {"application/yaml": {"schema": {"type": "object"}}}}},
 )
 async def windmill_flow(service: TheService, who: Caller) -> Response:
-    """It calls this service at every step, with a token that is given to it as an input."""
+    """The flow calls this service at every step, with a token that is one of its inputs."""
     return Response(windmill.text(service.address), media_type="application/yaml")

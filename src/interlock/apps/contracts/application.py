@@ -11,7 +11,7 @@ from interlock.apps.contracts.settings import ContractSettings
 from interlock.machine import Application, Duty, Registry
 
 NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz")
-"""Modules of the extra `contracts`. Without them there is the life cycle, and no code that does the work."""
+"""Modules of the extra `contracts`. Without them there is the life cycle, but no handlers."""
 
 application = Application(
     "contracts",

@@ -1,4 +1,4 @@
-"""What can go wrong with a contract, by what follows from it."""
+"""Errors of contracts, by whether a retry can help."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ contract = Machine(
         Transition(VALIDATING, FAILED, on="fail", by=(WORKER, SYSTEM)),
         Transition(REVIEW_REQUIRED, VALIDATED, on="approve", by=USER, accepts=DECIDED),
         Transition(REVIEW_REQUIRED, REJECTED, on="reject", by=USER, accepts=DECIDED, sets=IN_REVIEW),
-        # By the system's clock alone: a client cannot time a review out.
+        # Only by the system's clock: a client cannot time out a review.
         Transition(REVIEW_REQUIRED, TIMED_OUT, on="time_out", by=SYSTEM),
         Transition(VALIDATED, COMPARING, on="compare", by=WORKER, pick_up=True),
         Transition(COMPARING, COMPLETED, on="compared", by=WORKER),
@@ -118,6 +118,6 @@ contract = Machine(
     ),
     data=Contract,
     key=KeyScope.FOREVER,
-    # The key, the size and the type come from the file; the text and the fields from reading that very file.
+    # Key, size and type come from the file; text and fields from reading it.
     created_through="POST /workflows/ingest",
 )

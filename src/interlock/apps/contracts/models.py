@@ -1,4 +1,4 @@
-"""What a contract carries. The file, its text, its fields and the comparison lie in artifacts, named by their hash."""
+"""The data of a contract. The file, its text, its fields and the comparison are artifacts, named by their hash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RejectReason(StrEnum):
     RETRIES_EXHAUSTED = "retries_exhausted"
     NOT_RETRYABLE = "not_retryable"
     GIVEN_UP = "given_up"
-    """By a person, while it waited for a retry."""
+    """By a person, during the wait for a retry."""
 
 
 class Contract(BaseModel):
@@ -26,45 +26,45 @@ class Contract(BaseModel):
     filename: str = ""
     vertical: str = "commercial"
     drive: bool = True
-    """Whether the worker goes on by itself, or each step waits for whoever drives it."""
+    """Whether the worker runs all steps, or each step waits for its endpoint."""
     media_type: str = "application/pdf"
     size: int = 0
     pdf: str | None = None
-    """The file as it came, whatever its type."""
+    """The original file."""
     text: str | None = None
     """The document: its pages with their text."""
     pages: int | None = None
     extraction: str | None = None
-    """What was read, before it was scored."""
+    """The extraction, before scoring."""
     fields: str | None = None
-    """The fields with their evidence and confidence, as the machine left them or as a person corrected them."""
+    """The fields with their evidence and confidence, by the machine or corrected by a person."""
     values: dict[str, Any] = Field(default_factory=dict)
-    """The required fields in short, for lists."""
+    """The required fields, shortened for lists."""
     problems: list[str] = Field(default_factory=list)
-    """What validation found; anything here goes to a person, whatever the confidence."""
+    """Validation errors; any of them needs a person, whatever the confidence."""
     reasons: list[str] = Field(default_factory=list)
-    """Why a person must look, and what capped the confidence."""
+    """Why a review is needed, and what capped the confidence."""
     needs_review: bool | None = None
     final_confidence: int | None = Field(default=None, ge=0, le=100)
     """100 times the estimated probability that every required field is right."""
     calibration: str | None = None
-    """The version of the table that the confidence was made with."""
+    """The version of the calibration table behind the confidence."""
     decisions: list[FieldDecision] = Field(default_factory=list)
-    """What a person said about single fields."""
+    """A person's decisions about single fields."""
     review_note: str = ""
     reject_reason: RejectReason | None = None
     compare_with: str | None = None
-    """A workflow's id, `template` or `offers`; else what is usual for the vertical."""
+    """A workflow's id, `template` or `offers`; default: that of the vertical."""
     comparison: str | None = None
     comparison_kind: str | None = None
     verdict: str = ""
     """The comparison in one line."""
     origin: str | None = None
-    """The workflow that this one does again."""
+    """The workflow that this one reprocesses."""
 
 
 class Evidence(BaseModel):
-    """Where on a page a reviewer saw it: characters of the page's text, or a rectangle in points from the top left."""
+    """The evidence on a page: characters of the page's text, or a rectangle in points from the top left."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -75,7 +75,7 @@ class Evidence(BaseModel):
 
 
 class FieldDecision(BaseModel):
-    """What a reviewer says about one field."""
+    """A reviewer's decision about one field."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -86,7 +86,7 @@ class FieldDecision(BaseModel):
 
 
 class ReviewForm(BaseModel):
-    """What a reviewer sends along with a decision: a word on each field that needs one, and a note."""
+    """The form of a review: decisions about fields, and a note."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What is done in each state: read the file, read the fields, judge them, compare. Only workers do it."""
+"""The handlers: read the file, extract the fields, validate them, compare. Only workers run them."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ DEFAULTS = ContractSettings()
 
 
 class ModelSaysNo(NotRetryable):
-    """The model refused: a wrong key, a wrong request, or what it will not read. No retry can help."""
+    """The model refused: a wrong key, a wrong request, or content that it does not accept. No retry can help."""
 
 
 class NoVertical(NotRetryable):
-    """There is no vertical of that name here any more."""
+    """There is no longer a vertical of that name."""
 
 
 class NotReadYet(WorkError):
-    """What it should be compared with is still being read."""
+    """The other contract is still being read."""
 
 
 class NothingToCompare(NotRetryable):
-    """What it should be compared with is not there."""
+    """There is nothing of that name to compare with."""
 
 
 def vertical_of(name: str, settings: ContractSettings) -> Vertical:
@@ -80,13 +80,13 @@ def settings_of(task: Task[Contract]) -> ContractSettings:
 
 
 def _content(task: Task[Contract], digest: str | None) -> bytes:
-    assert digest is not None, "a step comes after those that make what it needs"
+    assert digest is not None, "an earlier step stored it"
     return task.read(artifacts.read, task.id, digest)
 
 
 @contract.work(PARSING_PDF, timeout=timedelta(minutes=30))
 def parse_pdf(task: Task[Contract]) -> Outcome:
-    """The file becomes pages of text, once; a workflow that is done again finds them there."""
+    """Read the file into pages of text, once; a reprocessed workflow reuses them."""
     held = not task.data.drive
     if task.data.text is not None:
         return Go(EXTRACTING, reason="the pages were stored before", unstarted=held)
@@ -107,7 +107,7 @@ def parse_pdf(task: Task[Contract]) -> Outcome:
 
 @contract.work(EXTRACTING, timeout=timedelta(minutes=30))
 def extract_fields(task: Task[Contract]) -> Outcome:
-    """Rules read the stored text, and a model where one is configured; every value has its place in the text."""
+    """Extract fields from the stored text by rules, and by a model if configured; every value has its place."""
     vertical = vertical_of(task.data.vertical, settings_of(task))
     document = task.read(stored.document, task.id, task.data.model_dump())
     try:
@@ -121,7 +121,7 @@ def extract_fields(task: Task[Contract]) -> Outcome:
 
 @contract.work(VALIDATING, timeout=timedelta(minutes=10))
 def validate_fields(task: Task[Contract]) -> Outcome:
-    """How sure it is that all required fields are right; what is not sure enough goes to a person."""
+    """Estimate the confidence that all required fields are right; below the threshold a person decides."""
     settings = settings_of(task)
     vertical = vertical_of(task.data.vertical, settings)
     document = task.read(stored.document, task.id, task.data.model_dump())
@@ -158,12 +158,12 @@ def validate_fields(task: Task[Contract]) -> Outcome:
         return Go(
             VALIDATED, data=data, reason=f"{scored.final_confidence} % sure", unstarted=not task.data.drive, asks=asks
         )
-    why = f"{scored.final_confidence} % sure, {vertical.threshold} % are needed"
+    why = f"{scored.final_confidence} % sure, {vertical.threshold} % needed"
     return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *scored.reasons][:4]), messages=_asked(task, settings))
 
 
 def _now(conn: sa.Connection, instance_id: UUID) -> int:
-    """When it came into its present state: by that day it is judged, however late the step runs."""
+    """When it entered its present state: that day counts for validation, however late the step runs."""
     return get(conn, instance_id, machine=contract.name).entered_at
 
 
@@ -176,7 +176,7 @@ def _asked(task: Task[Contract], settings: ContractSettings) -> tuple[Message, .
 
 
 def short(vertical: Vertical, read: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The required fields as lists show them."""
+    """The required fields, shortened for lists."""
     return {f.name: read[f.name]["normalised"] for f in vertical.required if f.name in read}
 
 
@@ -212,7 +212,7 @@ def compare(task: Task[Contract]) -> Outcome:
 
 
 def comparable(conn: sa.Connection, wanted: str, workspace: str, settings: ContractSettings) -> None:
-    """NothingToCompare when there is no such thing, before anything is done for it."""
+    """Raise NothingToCompare early if there is nothing of that name."""
     if wanted in {"template", "offers"}:
         return
     if wanted.startswith(("template:", "offers:")):
@@ -222,7 +222,7 @@ def comparable(conn: sa.Connection, wanted: str, workspace: str, settings: Contr
 
 
 def _file(settings: ContractSettings, wanted: str) -> tuple[str, str]:
-    """A user's own template or list of offers, from the folder of the configuration."""
+    """A user's template or list of offers, from the configured folder."""
     name = wanted.partition(":")[2]
     path = settings.templates / f"{name}.yaml" if settings.templates else None
     if path is None or not name.replace("-", "").replace("_", "").isalnum() or not path.is_file():
@@ -234,11 +234,11 @@ def _id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise NothingToCompare(f"{text!r} is no workflow's id, nor `template` or `offers`") from None
+        raise NothingToCompare(f"{text!r} is not a workflow's id, `template` or `offers`") from None
 
 
 def source_of(conn: sa.Connection, instance_id: UUID, workspace: str) -> Source:
-    """A contract as it takes part in a comparison."""
+    """A contract as one side of a comparison."""
     found = _contract(conn, instance_id, workspace)
     if not found.data.get("text"):
         if found.finished_at is None:

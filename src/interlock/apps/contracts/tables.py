@@ -8,7 +8,7 @@ from interlock.store.columns import at, id_, new_metadata, number, text
 
 metadata = new_metadata()
 
-# Who supplies what under which names, and what is usual for them; beside the list that comes with the package.
+# Providers with their aliases and usual ranges, in addition to the shipped list.
 contract_provider = sa.Table(
     "contract_provider",
     metadata,
@@ -35,7 +35,7 @@ contract_label = sa.Table(
 )
 sa.Index("ix_contract_label_vertical", contract_label.c.vertical, contract_label.c.id)
 
-# Tables of counts that scores are made with; a score names the version it was made with.
+# Calibration tables; a score names the version it was computed with.
 contract_calibration = sa.Table(
     "contract_calibration",
     metadata,
@@ -47,5 +47,5 @@ contract_calibration = sa.Table(
     at("at"),
 )
 
-# Keys that links are signed with, by what they are for.
+# Keys that sign links, by purpose.
 signing_key = sa.Table("contract_signing_key", metadata, text("name", primary=True), text("key"), at("at"))

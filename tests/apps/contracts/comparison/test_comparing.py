@@ -267,5 +267,5 @@ def test_providers_of_the_database_have_the_last_word(both: Contracts) -> None:
 
 def test_a_vertical_without_providers_takes_none(contracts: Contracts) -> None:
     refused = contracts.api.call("owner", "PUT", "/workflows/providers/commercial/X", {})
-    assert (refused.status_code, "looks up no providers" in refused.text) == (422, True)
+    assert (refused.status_code, "has no providers" in refused.text) == (422, True)
     assert contracts.api.get("/workflows/providers/commercial").json()["data"]["providers"] == []

@@ -90,8 +90,8 @@ def test_nothing_else_is_visible_with_it(stranger: Stranger) -> None:
         (lambda q: q.replace("until=", "until=9"), "not one of ours, or was changed"),
         (lambda q: q[:-3], "not one of ours, or was changed"),
         (lambda q: q + "%C3%A9", "not one of ours, or was changed"),
-        (lambda q: q.partition("&")[2], "not whole"),
-        (lambda q: "", "not whole"),
+        (lambda q: q.partition("&")[2], "incomplete"),
+        (lambda q: "", "incomplete"),
     ],
     ids=["another name", "more time", "cut off", "other letters", "a part is missing", "empty"],
 )
@@ -108,7 +108,7 @@ def test_an_old_link_opens_nothing_and_says_so(stranger: Stranger) -> None:
     stranger.contracts.api.clock.advance(timedelta(hours=24))
     page = stranger.get()
     assert page.status_code == 403
-    assert "The time of this link is over" in page.text
+    assert "This link has expired" in page.text
 
 
 def test_opening_the_link_holds_nothing(stranger: Stranger) -> None:

@@ -151,7 +151,7 @@ def test_the_general_review_endpoint_takes_characters_and_no_rectangles(contract
     body = {"decision": "correct", "answer": {"decisions": [law]}}
     refused = contracts.api.post(f"/api/reviews/{task}/decide", body, "reviewer")
     assert refused.status_code == 422
-    assert "give start and end" in refused.text
+    assert "use start and end" in refused.text
     law["evidence"] = {"page": 2, "start": 0, "end": 13}
     assert contracts.api.post(f"/api/reviews/{task}/decide", body, "reviewer").status_code == 200
     field = contracts.look(it)["fields"]["governing_law"]
@@ -195,7 +195,7 @@ def test_evidence_is_given_as_a_rectangle_that_was_dragged(contracts: Contracts)
         ([correct("agreement_date", "soon")], "'soon' is not a date"),
         ([correct("agreement_date", None)], "'' is not a date"),
         ([correct("governing_law", "  ")], "is not a law"),
-        ([correct("colour", "red")], "'colour' is no field of commercial"),
+        ([correct("colour", "red")], "'colour' is not a field of commercial"),
         ([{"field": "price_restrictions", "action": "accept"}], "there is no value to accept"),
         ([correct("agreement_date", "1 May 2024"), correct("agreement_date", "2 May 2024")], "named twice"),
         ([correct("governing_law", "Delaware", evidence={"page": 9, "start": 0, "end": 1})], "page 9 is not in the"),
@@ -227,7 +227,7 @@ def test_a_rejected_contract_keeps_why_and_learns_only_what_was_said(both: Contr
 def test_no_client_can_time_a_review_out(contracts: Contracts, action: str) -> None:
     it = contracts.in_review()
     refused = contracts.review(it, action)
-    assert (refused.status_code, "none of approve, correct, reject" in refused.text) == (422, True)
+    assert (refused.status_code, "not one of approve, correct, reject" in refused.text) == (422, True)
     assert contracts.api.post(f"/api/instances/{it}/events", {"event": "time_out"}).status_code == 403
     assert contracts.state(it) == "review_required"
 

@@ -1,1 +1,1 @@
-"""Ingest: take files in, read stored documents back, and render pages for people."""
+"""Ingest: create workflows from files, read stored documents back, and render pages."""

@@ -1,4 +1,4 @@
-"""Taking a file in: what it is, and the workflow that begins with it. Endpoint, command line and demo share this."""
+"""Checks a file and creates its workflow. Used by the endpoint, the command line and the demo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from interlock.machine import Actor
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """A file that can be taken in."""
+    """A file that is accepted."""
 
     content: bytes
     filename: str
@@ -41,7 +41,7 @@ class Taken:
 
 
 def inspect(content: bytes, filename: str, vertical: str, settings: ContractSettings) -> Intake:
-    """Refuse at once what no worker could read: an unknown vertical, or a kind of file that is not taken."""
+    """Refuse at once what no worker could read: an unknown vertical or an unsupported type of file."""
     vertical_of(vertical, settings)
     return Intake(content, filename, vertical, media_type(content, filename), hashlib.sha256(content).hexdigest())
 
@@ -55,7 +55,7 @@ def take_in(
     drive: bool = True,
     compare_with: str | None = None,
 ) -> Taken:
-    """Begin a workflow for the file; the one that is there when it was taken in before."""
+    """Create a workflow for the file, or return the existing one."""
     data = Contract(
         filename=file.filename,
         vertical=file.vertical,

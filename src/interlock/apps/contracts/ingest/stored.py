@@ -1,4 +1,4 @@
-"""What lies in artifacts, read back: the file, the document, the extraction, the fields."""
+"""Reads artifacts back: the file, the document, the extraction, the fields."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ JSON = "application/json"
 _readers: list[Reader] = []
 _own: ContextVar[Reader | Here | None] = ContextVar("own", default=None)
 _idle: list[Reader] = []
-"""Readers for requests, beside that of the steps: a page that somebody looks at does not hold up the work."""
+"""Readers for requests, separate from those of steps: a person who views a page does not delay the work."""
 _idle_lock = threading.Lock()
 KEPT_IDLE = 2
 
 
 class Here:
-    """Opens files in this process, for those that are surely harmless."""
+    """Opens files in this process; only for trusted files."""
 
     def read(self, data: bytes, filename: str = "", progress: Progress | None = None) -> Document:
         return reading.read(data, filename, progress=progress)
@@ -53,7 +53,7 @@ class Here:
 
 @contextmanager
 def opened_here() -> Iterator[None]:
-    """Files that we wrote ourselves need no process of their own to be opened in."""
+    """Open files in this process inside the block; for files that we wrote ourselves."""
     before = _own.set(Here())
     try:
         yield
@@ -63,7 +63,7 @@ def opened_here() -> Iterator[None]:
 
 @contextmanager
 def borrowed(stop: threading.Event) -> Iterator[Reader | Here]:
-    """A reader of one's own, which is what `reader()` gives inside; what it does ends when `stop` is set."""
+    """A separate reader, which `reader()` returns inside the block. It stops when `stop` is set."""
     if (own := _own.get()) is not None:
         yield own
         return
@@ -85,7 +85,7 @@ def borrowed(stop: threading.Event) -> Iterator[Reader | Here]:
 
 
 def reader() -> Reader | Here:
-    """What opens files: a process beside this one, started when it is first needed."""
+    """The reader of files: a separate process, started on first use."""
     if (own := _own.get()) is not None:
         return own
     if not _readers:
@@ -98,7 +98,7 @@ def document(conn: sa.Connection, id: UUID, data: Mapping[str, Any]) -> Document
 
 
 def fields(conn: sa.Connection, id: UUID, data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The fields as they are shown, or what was read so far."""
+    """The fields, or what was extracted so far."""
     digest = data.get("fields") or data.get("extraction")
     found = json.loads(artifacts.read(conn, id, digest)) if digest else {}
     known: dict[str, dict[str, Any]] = found.get("fields", found)
@@ -122,7 +122,7 @@ def _found(name: str, one: Mapping[str, Any]) -> Found:
         for o in one["alternatives"]
     )
     signals = {**one["signals"], "extractors": tuple(one["signals"]["extractors"])}
-    if set(signals["extractors"]) == {MODEL}:  # an earlier release counted a model as a rule
+    if set(signals["extractors"]) == {MODEL}:  # an older release counted a model as a rule
         signals["agreement"] = MODEL_ONLY
     return Found(
         name,
@@ -139,9 +139,9 @@ def _found(name: str, one: Mapping[str, Any]) -> Found:
 
 
 def unseen(data: Mapping[str, Any], doc: Document, original: bytes, read: Extraction) -> list[str]:
-    """The fields whose quotes have words that nobody sees on the page: white, covered, tiny, beside the paper.
+    """The fields whose quotes have invisible words: white, covered, tiny, outside the page.
 
-    All of them, where the pages cannot be drawn in time: then nobody can look at them either.
+    All of them if the pages cannot be drawn in time, because then a person could not see them either.
     """
     if data["media_type"] != "application/pdf" or not read.fields:
         return []
@@ -155,7 +155,7 @@ def unseen(data: Mapping[str, Any], doc: Document, original: bytes, read: Extrac
 
 
 def with_boxes(data: Mapping[str, Any], doc: Document, original: bytes, read: dict[str, dict[str, Any]]) -> None:
-    """Add to each field the boxes of its evidence on the page; a Word file or plain text has none."""
+    """Add the boxes of its evidence on the page to each field; Word and plain text files have none."""
     places = {name: Span(one["page"], one["start"], one["end"]) for name, one in read.items() if one.get("page")}
     if data["media_type"] != "application/pdf" or not places:
         boxes: list[list[Any]] = [[] for _ in places]

@@ -1,4 +1,4 @@
-"""Looking into a file for somebody who waits: images, places, boxes. Heavy reading, and the file is a stranger's."""
+"""Reads files for a waiting request: images, text places, boxes. Slow, and on untrusted files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 async def look(service: Service, request: Request, caller: str, job: Callable[[], T]) -> T:
-    """What the job returns; `stored.reader()` gives it a process of its own, killed when the caller has gone."""
+    """Run the job. `stored.reader()` is a separate process inside, killed when the caller disconnects."""
 
     def run(stop: Stop) -> T:
         with stored.borrowed(stop):
@@ -34,7 +34,7 @@ async def look(service: Service, request: Request, caller: str, job: Callable[[]
 async def alternatives(
     service: Service, request: Request, caller: str, find: Callable[[sa.Connection], Instance]
 ) -> None:
-    """Have it looked up where the alternatives of a contract stand, if that is not known; the page goes without."""
+    """Find the places of a contract's alternatives, if they are unknown. On failure the page is shown without them."""
     from interlock.apps.contracts.pages.sheet import unseen
 
     job = await service.read(lambda conn: unseen(conn, find(conn)))
@@ -44,11 +44,11 @@ async def alternatives(
 
 
 async def image(service: Service, request: Request, caller: str, pdf: bytes, page: int, scale: float) -> bytes:
-    """A page as a PNG; TookTooLong where it cannot be drawn in the time for it."""
+    """A page as a PNG. Raises TookTooLong if drawing takes too long."""
     try:
         return await look(service, request, caller, lambda: stored.reader().render(pdf, page, scale))
     except TookTooLong:
         message = (
-            f"page {page} took longer than {service.heavy.seconds:g} s to draw and was given up; its text can be read"
+            f"page {page} took longer than {service.heavy.seconds:g} s to draw and was stopped; read its text instead"
         )
         raise TookTooLong(message) from None

@@ -1,7 +1,7 @@
-"""A sample of what was approved without a person is read by one all the same, who does not see what the machine read.
+"""A sample of automatically approved contracts is read by a person who does not see the machine's values.
 
-Else the counts would only ever hear of the hard cases. The contract does not wait for it; the answers are labels like
-those of a review.
+Otherwise only hard cases would be counted. The contract does not wait for it; the answers are labels like those of a
+review.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MOST = 10_000
 
 
 def chosen(id: UUID, share: float) -> bool:
-    """By the id alone, so that a step that is done again chooses alike."""
+    """Choose by the id alone, so that a repeated step chooses the same."""
     return int.from_bytes(hashlib.sha256(id.bytes).digest()[:8]) < share * 2**64
 
 
 def ask(vertical: Vertical) -> Ask:
-    """A question for each required field; nothing of what the machine read is in it."""
+    """A question for each required field, without the machine's values."""
     return Ask(
         NAME,
         Review(
@@ -65,17 +65,17 @@ def _form(vertical: Vertical) -> type[BaseModel]:
 
 
 def learn(engine: Engine) -> int:
-    """What people read in samples becomes labels; how many contracts were new."""
+    """Turn answers to samples into labels; returns the number of new contracts."""
     read = reviews.Wanted(machine=contract.name, name=NAME, decision=DONE, not_of=sa.select(L.c.instance_id))
     found = engine.read(lambda conn: reviews.decided(conn, read, limit=MOST))
     return sum(engine.write(partial(_learn, review_id=one.id), name="calibrate") for one in found)
 
 
 def _learn(unit: Unit, review_id: UUID) -> bool:
-    from interlock.apps.contracts.steps import DEFAULTS, vertical_of  # which ask for samples
+    from interlock.apps.contracts.steps import DEFAULTS, vertical_of  # only contracts have samples
 
     review = reviews.get(unit.conn, review_id)
-    instance = unit.lock(review.instance_id)  # two processes may be at it
+    instance = unit.lock(review.instance_id)  # another process may run at the same time
     if unit.conn.execute(sa.select(L.c.id).where(L.c.instance_id == instance.id).limit(1)).first() is not None:
         return False
     vertical = vertical_of(instance.data["vertical"], unit.core.settings.get("contracts") or DEFAULTS)
@@ -86,7 +86,7 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
         machine, text = read.get(definition.name) or {}, str(answer.get(definition.name) or "").strip()
         meant = normalise(definition.type, text, vertical.locale) if text else None
         if "signals" not in machine or (text and meant is None):
-            continue  # nothing was read, or nobody knows what was meant
+            continue  # nothing was read, or the answer is unclear
         calibration_store.learn(
             unit,
             instance.id,
@@ -101,6 +101,6 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
 
 
 def calibrate(engine: Engine) -> bool:
-    """The duty: take the new answers in, and count the calibrations anew."""
+    """The duty: learn from new answers, and recompute the calibrations."""
     learn(engine)
     return calibration_store.recount(engine)

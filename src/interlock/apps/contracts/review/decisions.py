@@ -1,4 +1,4 @@
-"""What a reviewer's decision does: values are checked and put beside the machine's, in the decision's transaction."""
+"""Applies a reviewer's decision: validates the values and stores them beside the machine's, in one transaction."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ NOTHING: dict[str, Any] = {
     "boxes": [],
 }
 HARD = {"type", "choice"}
-"""What no reviewer can mean: a word where a date belongs."""
+"""Errors that a reviewer cannot override: a value of the wrong type."""
 
 
 @contract.entering(VALIDATED, REJECTED)
 def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
-    """The reviewer's word on each field; what the machine had read stays beside it, and the counts learn from both."""
+    """Apply the decision to each field. The machine's value stays beside it, and the calibration learns from both."""
     if edge.source != REVIEW_REQUIRED or not instance.data.get("fields"):
         return
     data = instance.data
@@ -65,14 +65,14 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
     )
     changed |= {"fields": digest, "values": short(vertical, read)}
     change(unit, instance, changed, actor)
-    if edge.to == VALIDATED and not data["drive"]:  # whoever drives it says when it goes on
+    if edge.to == VALIDATED and not data["drive"]:  # the caller starts the next step
         instance.wake = instance.due_at = None
 
 
 def _implied(
     vertical: Vertical, read: Mapping[str, Mapping[str, Any]], decisions: Mapping[str, FieldDecision]
 ) -> list[FieldDecision]:
-    """To approve is to accept each required field that nothing was said of; one without a value needs a word."""
+    """Approving accepts each required field without a decision; a field without a value needs one."""
     left = [one for one in vertical.required if one.name not in decisions]
     empty = [one.name for one in left if read.get(one.name, {}).get("value") in (None, "", [])]
     if empty:
@@ -94,12 +94,12 @@ def _decide(
 ) -> None:
     definition = next((f for f in vertical.fields if f.name == one.field), None)
     if definition is None:
-        raise InvalidData(f"fields: {one.field!r} is no field of {vertical.name}; it has {_names(vertical)}")
+        raise InvalidData(f"fields: {one.field!r} is not a field of {vertical.name}; it has {_names(vertical)}")
     field = read.setdefault(one.field, {})
     machine = {name: field[name] for name in EVIDENCE if name in field}
     human: dict[str, Any] = {"action": one.action, "by": str(actor), "at": moment(unit.now).isoformat()}
     if implied:
-        human["implied"] = True  # by approving the whole, not by a word on this field
+        human["implied"] = True  # by approving the whole contract
     if one.action == "accept":
         if not machine:
             raise InvalidData(f"{definition.label}: there is no value to accept; correct it or mark it absent")
@@ -129,7 +129,7 @@ def _check(
     read: Mapping[str, Mapping[str, Any]],
     decisions: Mapping[str, FieldDecision],
 ) -> list[str]:
-    """The rules of the vertical once more; what a person insisted on may be unusual, but not of the wrong kind."""
+    """Validate again. A person may insist on an unusual value, but not on one of the wrong type."""
     values = {name: one.get("normalised") for name, one in read.items()}
     today = moment(unit.now).date()
     gone = {name for name, one in decisions.items() if one.action == "absent"}
@@ -155,7 +155,7 @@ def _learn(
     decisions: Mapping[str, FieldDecision],
     actor: Actor,
 ) -> None:
-    """Each word about a field, said or implied, is one more answer that is known."""
+    """Store each decision about a field, explicit or implied, as a known answer."""
     for definition in vertical.fields:
         machine = before.get(definition.name)
         if not machine or "signals" not in machine:

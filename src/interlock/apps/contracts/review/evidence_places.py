@@ -1,4 +1,4 @@
-"""Where a reviewer saw a value. The process that opens files is asked before the decision's transaction begins."""
+"""The evidence that a reviewer marked, looked up in the file before the decision's transaction begins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from interlock.engine import Instance, InvalidData, artifacts
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from interlock.http.service import Service  # a worker reads this, too, and needs no endpoints
+    from interlock.http.service import Service  # workers import this module and need no endpoints
 
 Places = Mapping[str, dict[str, Any]]
 """By field: the quote, its page and characters, its boxes."""
@@ -31,7 +31,7 @@ async def look_up(
     find: Callable[[sa.Connection], Instance],
     decisions: Sequence[FieldDecision],
 ) -> Places:
-    """What stands where the reviewer points; `find` gives the contract to whoever may see it."""
+    """Look up the text at the marked places; `find` returns the contract if the caller may read it."""
     pointed = {one.field: one.evidence for one in decisions if one.evidence is not None}
     if not pointed:
         return {}
@@ -45,7 +45,7 @@ async def look_up(
 
     data, document, original = await service.read(read)
     if document is None:
-        return {}  # nothing was read yet, so there is nothing to decide either
+        return {}  # nothing is extracted yet, so there is nothing to decide
     from interlock.apps.contracts.ingest import viewing
 
     return await viewing.look(service, request, caller, lambda: _placed(data, document, original, pointed))
@@ -53,7 +53,7 @@ async def look_up(
 
 @contextmanager
 def known(places: Places) -> Iterator[None]:
-    """The decision that is made inside finds these."""
+    """Make these places available to a decision inside the block."""
     before = _looked_up.set(places)
     try:
         yield
@@ -62,11 +62,11 @@ def known(places: Places) -> Iterator[None]:
 
 
 def place(document: Document, field: str, evidence: Evidence) -> dict[str, Any]:
-    """What was looked up; characters of a page can be taken without asking anybody, but then have no boxes."""
+    """The looked-up place. Characters of a page need no lookup, but then have no boxes."""
     if (shown := (_looked_up.get() or {}).get(field)) is not None:
         return shown
     if evidence.box is not None:
-        raise InvalidData(f"{field}: a rectangle is taken at /workflows/…/review only; here give start and end")
+        raise InvalidData(f"{field}: a rectangle works only at /workflows/…/review; use start and end here")
     return {**_quoted(document, _span(document, field, evidence)), "boxes": []}
 
 

@@ -1,4 +1,4 @@
-"""Signed links to a review: an orchestrator can hand them on, and whoever has one decides without a login."""
+"""Signed links to a review: an orchestrator can pass them on, and whoever has one can decide without a login."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PARTS = ("review", "by", "via", "until", "signature")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a link carries: which review, in whose name, made with what, until when, and the proof that we wrote it."""
+    """The parts of a link: its review, the person, the token or login behind it, its expiry, and the signature."""
 
     review: UUID
     by: str
@@ -41,13 +41,13 @@ class Link:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Link:
-        """As it stands in an address; NotAllowed where a part is missing or cannot be read."""
+        """Parse the query of a link. Raises NotAllowed if a part is missing or invalid."""
         try:
             until = int(query["until"]) if len(query["until"]) < 20 else -1
             review, by, via = UUID(query["review"]), query["by"][:250], query["via"][:100]
             return cls(review, by, via, until, query["signature"][:100])
         except (KeyError, ValueError):
-            raise NotAllowed("this link is not whole; copy all of it, or ask for a new one") from None
+            raise NotAllowed("this link is incomplete; copy all of it, or ask for a new one") from None
 
     @property
     def query(self) -> str:
@@ -67,7 +67,7 @@ def _key(conn: sa.Connection) -> bytes | None:
 
 
 def _new_key(unit: Unit) -> bytes:
-    """Two may make the first link at once; the key of one of them counts for both."""
+    """Create the key. If two processes create it at once, one of the keys is used by both."""
     new = upsert(signing_key)
     made = new.values(name=NAME, key=secrets.token_hex(32), at=unit.now).on_conflict_do_nothing()
     unit.conn.execute(made)
@@ -82,7 +82,7 @@ def _sign(key: bytes, id: UUID, review: UUID, by: str, via: str, until: int) -> 
 
 
 def signed(unit: Unit, instance: Instance, review: OpenReview, who: Principal) -> str:
-    """The path of the review's page, with all that deciding there needs."""
+    """The path of the review's page, with everything needed to decide there."""
     key = _key(unit.conn) or _new_key(unit)
     until = review.due_at or unit.now + DAY
     by, via = str(who.actor_in(instance.workspace)), vouchers.made_with(who)
@@ -91,17 +91,17 @@ def signed(unit: Unit, instance: Instance, review: OpenReview, who: Principal) -
 
 
 def opened(conn: sa.Connection, id: UUID, link: Link, now: Micros) -> tuple[Instance, Actor]:
-    """The workflow that a link is for, as it stands, and in whose name it is decided.
+    """The workflow of a link, and the person in whose name it is decided.
 
-    NotAllowed for a link that was changed, is too old, or whose maker's token, login or right is gone;
-    AlreadyDecided when its review is over: a link is for one decision, and shows nothing after it.
+    Raises NotAllowed for a link that was changed, has expired, or whose person lost the token, login or permission.
+    Raises AlreadyDecided if its review is over: a link is for one decision.
     """
     key = _key(conn)
     ours = _sign(key, id, link.review, link.by, link.via, link.until).encode() if key is not None else b""
     if key is None or not hmac.compare_digest(ours, link.signature.encode("utf-8", "surrogatepass")):
         raise NotAllowed("this link is not one of ours, or was changed; ask for a new one")
     if link.until <= now:
-        raise NotAllowed("the time of this link is over; ask for a new one")
+        raise NotAllowed("this link has expired; ask for a new one")
     found = find(conn, id, machine=contract.name)
     if found is None:
         raise NotFound(f"there is no workflow {id} to review")
@@ -112,6 +112,6 @@ def opened(conn: sa.Connection, id: UUID, link: Link, now: Micros) -> tuple[Inst
 
 
 def checked(unit: Unit, id: UUID, link: Link) -> tuple[Instance, Actor]:
-    """The workflow, locked, and in whose name it is decided."""
+    """The workflow, locked, and the person in whose name it is decided."""
     instance = unit.lock(id)
     return instance, opened(unit.conn, id, link, unit.now)[1]
