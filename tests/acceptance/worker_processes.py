@@ -38,9 +38,9 @@ class WorkerProcesses:
 
     def kill(self, process: ForkServerProcess) -> None:
         process.kill()
-        self.bury(process)
+        self.add_dead_letter(process)
 
-    def bury(self, process: ForkServerProcess) -> None:
+    def add_dead_letter(self, process: ForkServerProcess) -> None:
         process.join(10)
         assert process.exitcode == -signal.SIGKILL
         self.alive.remove(process)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from interlock.engine.answers import keepable
+from interlock.engine.effect_answers import storable
 from interlock.machine import Go, Outcome
 from interlock.store import Store
 from interlock.testing import Trial
@@ -95,4 +95,4 @@ def test_an_answer_that_cannot_be_kept_as_json_is_kept_as_a_text_that_says_so(
     "answer", [None, True, 7, 2**70, "Zoë 😀", [1, None], {"a": {"b": [1.5]}}, {"1": 2}, nested(50)]
 )
 def test_an_answer_that_is_json_is_kept_as_it_is(answer: Any) -> None:
-    assert keepable(answer) == answer
+    assert storable(answer) == answer

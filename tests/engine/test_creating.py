@@ -239,7 +239,7 @@ def test_an_instance_can_be_created_unstarted_until_an_event_starts_its_work(tri
 
 
 def test_work_that_no_event_could_start_cannot_be_created_unstarted(trial: Trial) -> None:
-    with pytest.raises(InvalidData, match=r"'ordered' of parcel cannot be entered unstarted: declare an event"):
+    with pytest.raises(InvalidData, match=r"'ordered' cannot be entered unstarted: declare an event"):
         trial.create("parcel", unstarted=True)
 
 

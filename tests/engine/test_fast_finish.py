@@ -89,7 +89,7 @@ def _written(trial: Trial, results: list[Result], way: Callable[[Unit, list[Resu
     def job(unit: Unit) -> None:
         way(unit, results)
         rows = {i.id: dict(zip(COLUMNS, row_of(i), strict=True)) for i in unit.changed.values()}
-        for sets, moved in unit.plain.items():
+        for sets, moved in unit.fast_moves.items():
             for values in moved:
                 claim = next(r.claim for r in results if r.claim.id == values[0])
                 as_claimed = dict(zip(COLUMNS, claim.row, strict=True))

@@ -68,7 +68,7 @@ def test_the_worker_is_marked_as_lost_and_learns_it_at_its_next_beat(trial: Tria
     trial.lose(worker)
     [row] = [w for w in trial.engine.read(workers.every) if w.id == worker]
     assert row.status == "lost"
-    with pytest.raises(Fenced, match="was given up by the others"):
+    with pytest.raises(Fenced, match="is counted as lost"):
         trial.engine.store.write(lambda conn: workers.beat(conn, trial.clock.now(), worker))
 
 

@@ -209,9 +209,9 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
         lambda u: picking.anything_ready(u.core, u.conn, u.now, QUEUES),
         ("ix_instance_ready",),
     ),
-    "resumes": (lambda u: due.serve(u, due.RESUMES, 10), ("ix_instance_due",)),
-    "time limits": (lambda u: due.serve(u, due.OVERDUE, 10), ("ix_instance_due",)),
-    "timers": (lambda u: due.serve(u, due.TIMERS, 10), ("ix_instance_timer",)),
+    "resumes": (lambda u: due.run_due(u, due.RESUMES, 10), ("ix_instance_due",)),
+    "time limits": (lambda u: due.run_due(u, due.OVERDUE, 10), ("ix_instance_due",)),
+    "timers": (lambda u: due.run_due(u, due.TIMERS, 10), ("ix_instance_timer",)),
     "a look for what is due": (
         lambda u: due.anything_due(u.conn, 0),
         ("ix_instance_due", "ix_instance_timer", "ix_instance_blocked", *BY_ID),
@@ -221,11 +221,11 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     "what waits for a slot": (lambda u: limits.unblock(u, "desk/7", count=2), ("ix_instance_blocked",)),
     "the holder of a key": (lambda u: moves.key_holder(u, "default", "parcel", "key 20"), ("uq_instance_key",)),
     "the holders of many keys": (
-        lambda u: keys.locked(u, "default", "parcel", ["key 20", "key 22"]),
+        lambda u: keys.lock_by_keys(u, "default", "parcel", ["key 20", "key 22"]),
         ("uq_instance_key",),
     ),
     "which keys are free": (
-        lambda u: keys.look_up(u, "default", "parcel", ["key 20", "key 9999999"]),
+        lambda u: keys.find_free(u, "default", "parcel", ["key 20", "key 9999999"]),
         ("uq_instance_key",),
     ),
     "an instance": (lambda u: u.lock(UUID(int=17)), BY_ID),

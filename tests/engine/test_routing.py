@@ -110,7 +110,7 @@ def old(store: Store) -> Iterator[Trial]:
 def test_a_process_does_not_claim_versions_that_it_has_no_code_for(old: Trial, store: Store) -> None:
     it = old.create("task")
     new = Engine(store, [NEW], clock=old.clock)
-    assert new.core.stranded == {
+    assert new.core.unserved == {
         ("task", 1): [
             "state 'old' is gone",
             "transition 'new' → 'old' on 'go_old' is gone",
@@ -144,7 +144,7 @@ def test_newer_code_serves_older_versions_that_fit_it(old: Trial, store: Store) 
 def test_the_same_machine_declared_again_is_the_same_version(old: Trial, store: Store) -> None:
     again = Engine(store, [task(states=("old",))], clock=old.clock)
     assert again.core.current == {"task": 1}
-    assert again.core.stranded == {}
+    assert again.core.unserved == {}
 
 
 def test_other_numbers_of_a_policy_are_no_other_version(old: Trial, store: Store) -> None:

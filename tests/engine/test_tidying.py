@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from interlock.config import Settings
 from interlock.engine import Engine, finishing, workers
-from interlock.engine.tidying import tidy
+from interlock.engine.cleanup import tidy
 from interlock.machine import FINAL, SYSTEM, WAITING, Concurrent, Go, LimitReached, Machine, State, Transition, Window
 from interlock.store import Store, tables
 from interlock.testing import Trial

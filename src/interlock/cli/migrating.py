@@ -126,7 +126,7 @@ def _report_json(engine: Engine, name: str, way: Route | None, report: Report, *
     """The report for scripts."""
     from interlock.console.printing import when
 
-    stranded = engine.core.stranded
+    stranded = engine.core.unserved
     versions: list[dict[str, Any]] = []
     for version in (*way.sources.values(), way.to) if way is not None else ():
         served = (name, version.number) in engine.core.served

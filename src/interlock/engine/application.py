@@ -21,13 +21,13 @@ from interlock.engine.audit.replaying import Row as HistoryRow
 from interlock.engine.audit.replaying import history
 from interlock.engine.creating import create
 from interlock.engine.errors import NotFound
-from interlock.engine.failing import taken_up
+from interlock.engine.failing import close_dead_letters
 from interlock.engine.finishing import require_claim
 from interlock.engine.firing import fire, under_way
 from interlock.engine.instance import Instance
-from interlock.engine.isolation import named, passes
-from interlock.engine.keys import locked as lock_by_keys
-from interlock.engine.keys import look_up as free_keys
+from interlock.engine.isolation import error_summary, must_raise
+from interlock.engine.keys import find_free as free_keys
+from interlock.engine.keys import lock_by_keys
 from interlock.engine.last_resort import set_aside
 from interlock.engine.lineage import spawn
 from interlock.engine.moves import send
@@ -43,7 +43,9 @@ __all__ = [
     "Unit",
     "ask",
     "change",
+    "close_dead_letters",
     "create",
+    "error_summary",
     "find",
     "find_by_key",
     "fire",
@@ -53,13 +55,11 @@ __all__ = [
     "instances",
     "is_served",
     "lock_by_keys",
-    "named",
-    "passes",
+    "must_raise",
     "require_claim",
     "send",
     "set_aside",
     "spawn",
-    "taken_up",
     "under_way",
 ]
 

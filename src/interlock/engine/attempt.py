@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from interlock.engine.errors import Undone, items_own
-from interlock.engine.instance import Instance, everything
+from interlock.engine.errors import StatementRefused, is_item_error
+from interlock.engine.instance import Instance, all_fields
 from interlock.store.errors import is_conflict, sort
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Attempt:
         self._was_changed = instance.id in unit.changed
         # As long as it is as it was read, its row says most of it.
         as_read = instance.loaded is not None and not self._was_changed
-        self._was = instance.apart() if as_read else everything(instance)
+        self._was = instance.fields_outside_row() if as_read else all_fields(instance)
         self._lengths = [len(rows) for rows in self._lists()]
         self._ready = set(unit.ready)
         unit.attempts.append(self)
@@ -64,7 +64,7 @@ class Attempt:
             if self._nested is not None:
                 self._nested.commit()
             if not unit.attempts:
-                unit.journal.clear()
+                unit.undo_log.clear()
             return
         if self._nested is not None:
             self._nested.rollback()
@@ -72,7 +72,7 @@ class Attempt:
             unit.leases, unit.locked = self._saved
         self._revert()
         if self._nested is not None and isinstance(error, sa.exc.DBAPIError) and _its_own(error):
-            raise Undone(f"the database refused a statement: {error.orig}") from error
+            raise StatementRefused(f"the database refused a statement: {error.orig}") from error
 
     def _lists(self) -> tuple[list[Any], ...]:
         unit = self._unit
@@ -80,17 +80,17 @@ class Attempt:
             unit.new,
             unit.history,
             unit.inserts,
-            unit.covered,
+            unit.vouched,
             unit.closed_reviews,
             unit.closed_questions,
-            unit.freed,
-            unit.journal,
+            unit.freed_slots,
+            unit.undo_log,
             unit.after_commit,
         )
 
     def _revert(self) -> None:
         unit, (new, *_, journal, _) = self._unit, self._lengths
-        for one, before, before_changed in reversed(unit.journal[journal:]):
+        for one, before, before_changed in reversed(unit.undo_log[journal:]):
             if before is None:
                 unit.known.pop(one.id, None)
                 unit.changed.pop(one.id, None)
@@ -109,13 +109,13 @@ class Attempt:
         unit.ready = self._ready
 
 
-def isolated(unit: Unit, instance: Instance, do: Callable[[Unit, Instance], None]) -> BaseException | None:
+def try_item(unit: Unit, instance: Instance, do: Callable[[Unit, Instance], None]) -> BaseException | None:
     """Do it whole or not at all. Returns the error where the item itself raised one; all others pass."""
     try:
         with unit.attempt(instance):
             do(unit, instance)
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         return error
     return None

@@ -20,7 +20,7 @@ from uuid_utils.compat import uuid7
 from interlock.engine import actions, values
 from interlock.engine.bulk_actions import ACTIONS, Chosen, checked, filter_from_json, matching, to_json, where_from_json
 from interlock.engine.error_details import message_of
-from interlock.engine.errors import InvalidData, NotFound, Refused, items_own
+from interlock.engine.errors import InvalidData, NotFound, Refused, is_item_error
 from interlock.engine.listing import BIGGEST_PAGE, MOST, Count
 from interlock.engine.starters import Starter, lost
 from interlock.engine.text import canonical, fitting, shortened
@@ -251,7 +251,7 @@ def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -
         with unit.savepoint() as inner:
             do(inner, item_id, _actor(found), reason, found.arguments)
     except BaseException as error:  # a refusal, or a guard of the application's own
-        if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
+        if not is_item_error(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
             raise
         # Which item it was is the example's to say: without ids, equal reasons are one.
         problem = ANY_ID.sub("…", shortened(message_of(error) or type(error).__name__, 500))

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine import error_details, failing, limits, moves, picking
-from interlock.engine.errors import InvalidData, items_own
-from interlock.engine.instance import PLACES, Instance, columns
+from interlock.engine.errors import InvalidData, is_item_error
+from interlock.engine.instance import POSITIONS, Instance, column_getter
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Edge, Machine, Work
 from interlock.store import Micros, span
 
-WAKE, DUE, HOLDER, FENCE, SINCE = map(PLACES.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
+WAKE, DUE, HOLDER, FENCE, SINCE = map(POSITIONS.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
 assert (DUE, FENCE, SINCE) == (WAKE + 1, HOLDER + 1, HOLDER + 2), "a claim changes two runs of columns"
-DATA, SEQ = PLACES["data"], PLACES["seq"]
-_place_of = columns("machine", "version", "state")
+DATA, SEQ = POSITIONS["data"], POSITIONS["seq"]
+_place_of = column_getter("machine", "version", "state")
 
 
 class Claim(NamedTuple):
@@ -33,13 +33,13 @@ class Claim(NamedTuple):
     until: Micros
     waited: Micros | None = None
     """How long the step was ready before, unless a pick-up has written it down already."""
-    far_data: str | None = None
+    large_data_text: str | None = None
     """The data, where it lies beside the row."""
 
     @property
     def instance(self) -> Instance:
         made = Instance.read(self.row)
-        made.text_beside, made.beside = self.far_data, self.far_data is not None
+        made.large_data_text, made.data_is_large = self.large_data_text, self.large_data_text is not None
         return made
 
     @property
@@ -137,7 +137,7 @@ class Began(NamedTuple):
     def written(self) -> Claim:
         row = self.instance.loaded
         assert row is not None, "it was read"
-        return self.claim._replace(row=row, far_data=self.claim.far_data if row[DATA] is None else None)
+        return self.claim._replace(row=row, large_data_text=self.claim.large_data_text if row[DATA] is None else None)
 
 
 def _claim(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Began | None:
@@ -147,10 +147,10 @@ def _claim(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Began 
             return _taken(unit, instance, place, worker)
     except BaseException as error:
         # Keys, guards, followers and models are the application's, and the data is anybody's.
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         machine = place.machine
-        trouble = error_details.nonsense(error, f"{machine.name} in {instance.state!r} cannot be claimed")
+        trouble = error_details.as_work_error(error, f"{machine.name} in {instance.state!r} cannot be claimed")
         failing.fail(unit, instance, machine, trouble, acting(worker))
         return None
 
@@ -159,7 +159,7 @@ def _taken(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Began 
     machine, edge, state, _ = place
     if state not in machine.states:
         raise InvalidData(f"{machine.name} has no state {state!r}; it has {', '.join(machine.states)}")
-    work = machine.handler_for(state, instance.staged(machine))
+    work = machine.handler_for(state, instance.stage_data(machine))
     if work is None:
         # Served by another process; a second look in a minute, if that one is gone.
         instance.due_at = unit.now + 60_000_000
@@ -173,12 +173,12 @@ def _taken(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Began 
         return None
     if edge is not None:
         moves.move(unit, instance, machine, edge, acting(worker))
-    step = machine.step_of(instance.state, instance.staged(machine))
+    step = machine.step_of(instance.state, instance.stage_data(machine))
     instance.data  # noqa: B018 - what cannot be read is found here, and not by the handler's worker
     until = unit.now + span(work.timeout)
     unit.lease(instance, worker, until)
     fence, waited, text = instance.fence, instance.waited, instance.data_text
-    return Began(instance, Claim((), machine, work, step, worker, fence, until, waited, far_data=text))
+    return Began(instance, Claim((), machine, work, step, worker, fence, until, waited, large_data_text=text))
 
 
 @lru_cache(1000)

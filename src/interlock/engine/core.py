@@ -46,7 +46,7 @@ class Core:
         self.store = store
         self.registry = registry
         self.clock = clock
-        self.chance = random.Random(seed)  # noqa: S311 - spreads retries; nothing secret
+        self.random = random.Random(seed)  # noqa: S311 - spreads retries; nothing secret
         self.secrets: Mapping[str, str] = {}
         """Values that handlers ask for by name."""
         self.settings: dict[str, Any] = _defaults(registry)
@@ -58,9 +58,9 @@ class Core:
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self._probes: dict[frozenset[str], Probes] = {}
-        self.mine = sa.text("1 = 0")
+        self.served_condition = sa.text("1 = 0")
         """The condition that a row is of a version which this process serves; the others are left to others."""
-        self.stranded: dict[tuple[str, int], list[str]] = {}
+        self.unserved: dict[tuple[str, int], list[str]] = {}
         """Versions in the database that this process has no code for, with what keeps it from serving them."""
 
     def register(self, *, write: bool = True) -> None:
@@ -86,7 +86,7 @@ class Core:
 
     def _register(self, conn: sa.Connection, add: Callable[[sa.Connection, Machine, int], None] | None) -> None:
         self.served.clear()
-        self.stranded.clear()
+        self.unserved.clear()
         for machine in self.registry:
             digest, spec = machine.digest(), machine.spec()
             rows = conn.execute(
@@ -107,11 +107,11 @@ class Core:
                 if row.version > version:
                     problems.append("it is newer than this code")
                 if problems:
-                    self.stranded[machine.name, row.version] = problems
+                    self.unserved[machine.name, row.version] = problems
                 else:
                     self.served[machine.name, row.version] = machine
         self._probes.clear()
-        self.mine = sa.text(f"({serving(sorted(self.served))})")
+        self.served_condition = sa.text(f"({serving(sorted(self.served))})")
 
     def probes_without(self, halted: frozenset[str]) -> Probes:
         """The probes for what this process serves except these machines; made once for each set."""
@@ -126,6 +126,6 @@ class Core:
         found = self.served.get((name, version))
         if found is None:
             unknown = "it was never registered here" if name in self.registry else "no machine here has that name"
-            why = "; ".join(self.stranded.get((name, version), [unknown]))
+            why = "; ".join(self.unserved.get((name, version), [unknown]))
             raise NotServed(f"this process has no code for {name} version {version}: {why}")
         return found

@@ -49,7 +49,7 @@ def create(
     is refused.
     """
     if not by_application:
-        open_to_all(machine)
+        require_creatable(machine)
     if priority not in range(4):
         raise InvalidData(f"priority {priority!r} is not one of 0 (first), 1, 2, 3 (last)")
     if key == "":
@@ -105,11 +105,11 @@ def create(
     unit.record(instance, "created", actor, to_state=instance.state, text=joined(identity(instance), text))
     moves.enter(unit, instance, machine, unstarted=unstarted, at=at)
     if instance.state in machine.followers:
-        moves.follow(unit, instance, machine, Edge("", instance.state, "created", frozenset(), None), actor)
+        moves.run_followers(unit, instance, machine, Edge("", instance.state, "created", frozenset(), None), actor)
     return instance
 
 
-def open_to_all(machine: Machine) -> None:
+def require_creatable(machine: Machine) -> None:
     """CreatedElsewhere where only the machine's application creates instances."""
     if machine.created_through is not None:
         raise CreatedElsewhere(machine.name, machine.created_through)

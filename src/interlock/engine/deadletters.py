@@ -8,8 +8,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import artifacts, creating, judging, moves, values, visits
-from interlock.engine.errors import InvalidData, NotFound, Refused, Unreadable, items_own
+from interlock.engine import artifacts, creating, moves, review_access, values, visits
+from interlock.engine.errors import InvalidData, NotFound, Refused, Unreadable, is_item_error
 from interlock.engine.instance import ERASED, Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import readable
@@ -167,7 +167,7 @@ def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Ins
     if event := letter.error.get("event"):
         if instance.state != letter.state:
             raise Refused(f"{machine.name} {instance.id} went on to {instance.state!r} since; resolve the dead letter")
-        judging.may_fire(unit, instance, machine, str(event), PEOPLE, actor)
+        review_access.may_fire(unit, instance, machine, str(event), PEOPLE, actor)
         _fire_again(unit, instance, str(event), actor, payload)
     elif instance.state != state:
         _walk_back(unit, instance, machine, state, actor, payload)
@@ -298,7 +298,7 @@ def _could(unit: Unit, action: str, letter: DeadLetter, actor: Actor, note: str)
             else:
                 close(unit, letter.id, MANY[action], actor, note=note)
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         return False
     return True
@@ -324,7 +324,7 @@ def _close(
         .where(D.c.id == letter_id)
         .values(status=status, closed_at=unit.now, closed_by=str(actor), note=note or None, retried_as=retried_as)
     )
-    unit.cover_stored(D, D.c.id == letter_id)
+    unit.vouch_for_stored(D, D.c.id == letter_id)
 
 
 class DeadLetters:

@@ -19,11 +19,11 @@ from interlock.engine import (
     pausing,
     picking,
     questions,
-    unsettled,
+    unknown_effects,
 )
-from interlock.engine.attempt import isolated
-from interlock.engine.errors import GuardFailed, NotServed, Refused, items_own
-from interlock.engine.instance import PLACES, Instance
+from interlock.engine.attempt import try_item
+from interlock.engine.errors import GuardFailed, NotServed, Refused, is_item_error
+from interlock.engine.instance import POSITIONS, Instance
 from interlock.engine.text import shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.workers import WORKER_LEASE
@@ -36,23 +36,25 @@ W = t.worker
 BATCH = 200
 
 
-class Look(NamedTuple):
-    """One kind of what comes due: which rows, and what is done with each of them."""
+class DueKind(NamedTuple):
+    """One kind of due work: the query for its rows, and the function that handles each of them."""
 
     name: str
-    where: Callable[[Unit], sa.Select[Any]]
-    one: Callable[[Unit, Instance], None]
+    query: Callable[[Unit], sa.Select[Any]]
+    handle: Callable[[Unit, Instance], None]
 
 
 def _waking(wake: str) -> Callable[[Unit], sa.Select[Any]]:
     return lambda unit: (
-        sa.select(I).where(picking.waking(wake), I.c.due_at <= unit.now, unit.core.mine).order_by(I.c.due_at)
+        sa.select(I)
+        .where(picking.waking(wake), I.c.due_at <= unit.now, unit.core.served_condition)
+        .order_by(I.c.due_at)
     )
 
 
 def _timers(unit: Unit) -> sa.Select[Any]:
     waiting = sa.text("timer_at IS NOT NULL AND paused_at IS NULL")
-    return sa.select(I).where(waiting, I.c.timer_at <= unit.now, unit.core.mine).order_by(I.c.timer_at)
+    return sa.select(I).where(waiting, I.c.timer_at <= unit.now, unit.core.served_condition).order_by(I.c.timer_at)
 
 
 def _overdue(unit: Unit) -> sa.Select[Any]:
@@ -68,15 +70,15 @@ def _overdue(unit: Unit) -> sa.Select[Any]:
     return _waking("lease")(unit).where(I.c.holder.not_in(alive))
 
 
-def serve(unit: Unit, look: Look, limit: int = BATCH, *, only: UUID | None = None) -> int:
+def run_due(unit: Unit, kind: DueKind, limit: int = BATCH, *, only: UUID | None = None) -> int:
     """Do what is due, each for itself; one that cannot be worked out goes to the dead letters."""
-    query = look.where(unit) if only is None else look.where(unit).where(I.c.id == only)
+    query = kind.query(unit) if only is None else kind.query(unit).where(I.c.id == only)
     rows = unit.conn.execute(query.limit(limit).with_for_update(skip_locked=True)).all()
     for instance in unit.adopt(rows):
         # One that a follower of another has moved meanwhile is not due any more, or is found the next time.
-        moved = instance.loaded is not None and instance.seq != instance.loaded[PLACES["seq"]]
-        if not moved and (error := isolated(unit, instance, look.one)):
-            last_resort.set_aside(unit, instance, error, look.name)
+        moved = instance.loaded is not None and instance.seq != instance.loaded[POSITIONS["seq"]]
+        if not moved and (error := try_item(unit, instance, kind.handle)):
+            last_resort.set_aside(unit, instance, error, kind.name)
     return len(rows)
 
 
@@ -84,7 +86,7 @@ def _resume(unit: Unit, instance: Instance) -> None:
     """A retry or a pause whose time has come."""
     if instance.paused_at is not None:
         pausing.resume(unit, instance.id, SYSTEM_ACTOR, reason="its time has come")
-    elif (lost := last_resort.handed_over(instance)) is not None:
+    elif (lost := last_resort.deferred_crash(instance)) is not None:
         instance.due_event = None
         failing.crash(unit, instance, unit.machine(instance), lost)
     else:
@@ -117,7 +119,7 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
         with unit.attempt(instance):
             firing.fire(unit, instance.id, event, SYSTEM_ACTOR, payload={"why": why})
     except BaseException as refusal:
-        if not items_own(refusal):
+        if not is_item_error(refusal):
             raise
         # A guard or a limit says no, or something raised: it is written down, instead of trying for ever.
         unit.record(
@@ -134,12 +136,12 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
         step = instance.failed_step if why == "due" else None
         details = {**error_details.describe(refusal), "event": event}
         step = step or unit.machine(instance).step_of(instance.state, instance.data)
-        last_resort.bury(unit, instance, instance.state, step, details, last_resort.kept_data(instance))
+        last_resort.add_dead_letter(unit, instance, instance.state, step, details, last_resort.kept_data(instance))
 
 
-RESUMES, TIMERS = Look("due", _waking("resume"), _resume), Look("timer", _timers, _timer)
-OVERDUE = Look("deadline", _overdue, finishing.ran_out)
-LOOKS = (RESUMES, TIMERS, OVERDUE)
+RESUMES, TIMERS = DueKind("due", _waking("resume"), _resume), DueKind("timer", _timers, _timer)
+OVERDUE = DueKind("deadline", _overdue, finishing.time_out)
+DUE_KINDS = (RESUMES, TIMERS, OVERDUE)
 
 
 def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | None = None) -> int:
@@ -152,8 +154,8 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
         dead = [row.id for row in found if row.beats == beats.get(row.id)]
     if not dead:
         return 0
-    look = claimed_by(dead)
-    taken = serve(unit, look)
+    kind = claimed_by(dead)
+    taken = run_due(unit, kind)
     # Rows that somebody holds at this moment were passed over; the next round takes them.
     claimed = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
     left = unit.conn.execute(claimed).scalar_one()
@@ -162,26 +164,26 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
     return taken
 
 
-def claimed_by(dead: Sequence[UUID]) -> Look:
+def claimed_by(dead: Sequence[UUID]) -> DueKind:
     """The instances that these workers have claimed."""
 
-    def where(_: Unit) -> sa.Select[Any]:
+    def query(_: Unit) -> sa.Select[Any]:
         return sa.select(I).where(picking.waking("lease"), I.c.holder.in_(dead)).order_by(I.c.due_at)
 
-    return Look("worker_lost", where, _take_back)
+    return DueKind("worker_lost", query, _take_back)
 
 
 def _take_back(unit: Unit, instance: Instance) -> None:
     holder = instance.holder
     assert holder is not None, "it was found by its holder"
-    unsettled.lost(unit, instance)
+    unknown_effects.lost(unit, instance)
     try:
         machine = unit.machine(instance)
     except NotServed:
-        failing.hand_over(unit, instance, holder)
+        failing.defer_crash(unit, instance, holder)
     else:
         failing.crash(unit, instance, machine, holder)
-    unit.freed.append(instance.id)  # whatever limits the code here has: it may have taken a slot of another
+    unit.freed_slots.append(instance.id)  # whatever limits the code here has: it may have taken a slot of another
 
 
 def next_due(conn: sa.Connection) -> Micros | None:
@@ -192,7 +194,7 @@ def next_due(conn: sa.Connection) -> Micros | None:
         conn.execute(
             sa.select(sa.func.min(I.c.timer_at)).where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"))
         ).scalar(),
-        unsettled.next_due(conn),
+        unknown_effects.next_due(conn),
         questions.next_due(conn),
     ]
     known = [m for m in moments if m is not None]
@@ -209,15 +211,15 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
         one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now).order_by(I.c.timer_at),
         one.where(sa.text("wake = 'blocked'")).order_by(I.c.blocked_on),
     )
-    if any(conn.execute(look).first() is not None for look in looks):
+    if any(conn.execute(kind).first() is not None for kind in looks):
         return True
-    return unsettled.anything(conn, now) or questions.anything_due(conn, now)
+    return unknown_effects.anything(conn, now) or questions.anything_due(conn, now)
 
 
 def tick(unit: Unit) -> int:
     """One round of everything that is due in the database itself."""
     done = 0
-    for look in LOOKS:
-        done += serve(unit, look)
+    for kind in DUE_KINDS:
+        done += run_due(unit, kind)
         unit.flush()  # the next looks into the database, and one instance may be due in two ways
     return done + limits.free_blocked(unit)

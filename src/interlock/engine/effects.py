@@ -16,9 +16,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.engine import limits, moves, unsettled, values, visits
-from interlock.engine.answers import keepable
+from interlock.engine import limits, moves, unknown_effects, values, visits
 from interlock.engine.claiming import Claim, claimed
+from interlock.engine.effect_answers import storable
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import require_claim
 from interlock.engine.instance import Instance
@@ -79,7 +79,7 @@ class Effect:
 
 def step_of(claim: Claim, instance: Instance) -> str:
     """Where the instance is now: whoever comes after a crash begins there, not where the handler began."""
-    return claim.machine.step_of(instance.state, instance.staged(claim.machine))
+    return claim.machine.step_of(instance.state, instance.stage_data(claim.machine))
 
 
 def request_hash(request: Any) -> str:
@@ -126,7 +126,7 @@ def intend(
             None,
         )
         unit.conn.execute(sa.insert(E).values(_values(made)))
-        unit.cover(E, _values(made))
+        unit.vouch_for(E, _values(made))
         _note(unit, instance, made, "intended", claim)
         return made
     if found.status == "confirmed":
@@ -158,7 +158,7 @@ def intend(
         )
     )
     _note(unit, instance, found, "intended again", claim)
-    unit.cover_stored(E, E.c.id == found.id)
+    unit.vouch_for_stored(E, E.c.id == found.id)
     return _seen_by(get(unit.conn, found.id), instance.id)
 
 
@@ -214,7 +214,7 @@ def _of_this_visit(conn: sa.Connection, instance: Instance, visit: Visit, kind: 
 def _left_before(conn: sa.Connection, instance: Instance, step: str, kind: str) -> Effect | None:
     """The same thing, sent at an earlier visit and never answered: another one goes when that is settled."""
     query = sa.select(E).where(
-        unsettled.mine(conn, instance), E.c.step == step, E.c.kind == kind, E.c.status.in_(("sent", "unknown"))
+        unknown_effects.mine(conn, instance), E.c.step == step, E.c.kind == kind, E.c.status.in_(("sent", "unknown"))
     )
     line = visits.line(conn, instance.id, instance.parent)
     usual = tuple(f"{one}{mark}" for one in line for mark in ":#")
@@ -242,7 +242,12 @@ def sent(unit: Unit, claim: Claim, effect_id: UUID) -> None:
     require_claim(unit, claim)
     done = unit.conn.execute(
         sa.update(E)
-        .where(E.c.id == effect_id, unsettled.sender() == claim.id, E.c.fence == claim.fence, E.c.status == "intended")
+        .where(
+            E.c.id == effect_id,
+            unknown_effects.sender() == claim.id,
+            E.c.fence == claim.fence,
+            E.c.status == "intended",
+        )
         .values(status="sent", sent_at=unit.now, sends=E.c.sends + 1)
     )
     if done.rowcount != 1:
@@ -270,7 +275,7 @@ def settle(
         return found
     if claim is not None and status != "confirmed" and _went_since(found, instance, claim):
         return found  # bad news of an earlier sending says nothing about the one that went out since
-    kept = canonical(keepable(answer), "answer") if answer is not None else None
+    kept = canonical(storable(answer), "answer") if answer is not None else None
     unit.conn.execute(
         sa.update(E)
         .where(E.c.id == effect_id)
@@ -279,13 +284,13 @@ def settle(
     payload = {"effect": str(effect_id), "kind": found.kind, "status": status, "error": shortened(error or "")}
     unit.record(instance, "effect", actor, payload=payload)
     if found.asked_at is not None and status != "unknown":
-        unsettled.settled(unit, instance.id, effect_id)
+        unknown_effects.settled(unit, instance.id, effect_id)
     # A worker that no longer holds the instance reports: nobody else will tell the people who moved it. That nothing
     # is known is no answer: the step asks when it comes back, or the sweep does.
     if claim is not None and status != "unknown" and claimed(unit, claim) is None:
         evidence = {"effect": str(effect_id), "kind": found.kind, "status": status, "state": instance.state}
         moves.ask(unit, instance, (Ask("late_answer", LATE, evidence),))
-    unit.cover_stored(E, E.c.id == effect_id)
+    unit.vouch_for_stored(E, E.c.id == effect_id)
     return get(unit.conn, effect_id)
 
 

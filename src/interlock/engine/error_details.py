@@ -45,7 +45,7 @@ def fingerprint(machine: str, step: str, error: Mapping[str, Any]) -> str:
     return hashlib.sha256(f"{machine}\n{step}\n{error['type']}\n{shape}".encode()).hexdigest()[:16]
 
 
-def nonsense(error: BaseException, what: str) -> WorkError:
+def as_work_error(error: BaseException, what: str) -> WorkError:
     """An error of the application's own code or data, as one that the rules of failures know."""
     if isinstance(error, WorkError):
         return error

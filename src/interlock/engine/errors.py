@@ -16,7 +16,7 @@ class EngineError(InterlockError):
     """The root of the engine's refusals. Nothing was changed."""
 
 
-def items_own(error: BaseException) -> bool:
+def is_item_error(error: BaseException) -> bool:
     """Whether the trouble is one item's: raised by the application, by a rule or by its data.
 
     Then those beside it go on. Trouble of the database, or an interrupt, is everybody's.
@@ -24,7 +24,7 @@ def items_own(error: BaseException) -> bool:
     return not isinstance(error, StoreError | sa.exc.DBAPIError | sa.exc.TimeoutError | KeyboardInterrupt)
 
 
-class Undone(EngineError):
+class StatementRefused(EngineError):
     """The database refused a statement of the application's, and what it belonged to was undone."""
 
 
@@ -112,5 +112,5 @@ class ReviewClaimed(EngineError):
     """Another reviewer is working on this review."""
 
 
-class StillAtWork(EngineError):
+class NotFinished(EngineError):
     """The instance has not ended, so its data is still needed."""

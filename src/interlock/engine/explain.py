@@ -9,12 +9,12 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import halting, questions, unsettled, visits, workers
+from interlock.engine import halting, questions, unknown_effects, visits, workers
 from interlock.engine.deadletters import error_of
 from interlock.engine.errors import Allowed, NotServed
 from interlock.engine.firing import allowed
 from interlock.engine.instance import Instance
-from interlock.engine.last_resort import handed_over
+from interlock.engine.last_resort import deferred_crash
 from interlock.engine.moves import pending_timer
 from interlock.engine.values import readable
 from interlock.machine import Kind, Machine, Timer
@@ -146,7 +146,7 @@ class _Reader:
         i = self.instance
         assert i.due_at is not None
         assert self.machine is not None
-        if handed_over(i) is not None:
+        if deferred_crash(i) is not None:
             return (
                 "worker",
                 "Its worker was lost; the next round of a worker that serves it counts the crash and goes on",
@@ -221,13 +221,13 @@ class _Reader:
             sentence += f"; due at {self.when(review.due_at)}"
         return ("person" if review is not None or people else "event"), sentence
 
-    def unsettled(self) -> str:
+    def unknown_effects(self) -> str:
         """What was sent beside its state, and that a person has to say how that ended."""
         reviews = self.conn.execute(
             sa.select(t.review.c.title, t.review.c.evidence).where(
                 t.review.c.instance_id == self.instance.id,
                 t.review.c.status == "open",
-                t.review.c.name == unsettled.REVIEW,
+                t.review.c.name == unknown_effects.REVIEW,
             )
         )
         asked = [(title, readable(evidence)) for title, evidence in reviews]
@@ -293,7 +293,7 @@ def explain(conn: sa.Connection, instance: Instance, machine: Machine | NotServe
     reader.timer()
     nexts = tuple(allowed(instance, known)) if known else ()
     whole = f"{instance.machine} is in {instance.state!r}. {sentence}."
-    more, asked = reader.unsettled(), reader.asked()
+    more, asked = reader.unknown_effects(), reader.asked()
     coming = tuple(sorted(reader.coming, key=lambda c: c.at))
     waits_for = "person" if more and waits_for in {"nothing", "event"} else waits_for
     whole += "".join(f"{said}." for said in (more, asked, reader.inherited()) if said)

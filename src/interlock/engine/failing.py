@@ -9,11 +9,11 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import moves, unsettled
-from interlock.engine.attempt import isolated
+from interlock.engine import moves, unknown_effects
+from interlock.engine.attempt import try_item
 from interlock.engine.error_details import describe
 from interlock.engine.instance import Instance
-from interlock.engine.last_resort import bury, count_failure, kept_data, remember, set_aside
+from interlock.engine.last_resort import add_dead_letter, count_failure, kept_data, set_aside, set_last_error
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import (
     Actor,
@@ -44,7 +44,7 @@ def fail(
     took: Micros | None = None,
 ) -> None:
     """Apply the machine's failure rules to the step that the instance is in."""
-    problem = isolated(unit, instance, lambda *_: _by_rule(unit, instance, machine, error, actor, why, took))
+    problem = try_item(unit, instance, lambda *_: _by_rule(unit, instance, machine, error, actor, why, took))
     if problem is not None:
         # The rule itself cannot be applied, and never will be: it stays where it is, for a person.
         set_aside(unit, instance, error, why, problem=problem, actor=actor)
@@ -59,13 +59,13 @@ def _by_rule(
     why: str,
     took: Micros | None,
 ) -> None:
-    step = machine.step_of(instance.state, instance.staged(machine))
+    step = machine.step_of(instance.state, instance.stage_data(machine))
     rule = machine.failures.rule_for(error, instance.state)
     details = describe(error)
     name = rule.name if rule else EffectUnknown.__name__
     count = count_failure(instance, f"{step}|{name}")
     payload: dict[str, Any] = {"error": details, "why": why, "step": step, "rule": name, "failure": count, "took": took}
-    remember(unit, instance, step, details)
+    set_last_error(unit, instance, step, details)
     if rule is None:
         _unknown(unit, instance, machine, step, details, actor, payload)
     elif isinstance(error, EffectKeyReused):  # no retry and no pause can help
@@ -76,7 +76,7 @@ def _by_rule(
         if not _go(unit, instance, machine, rule.pause.state, actor, payload, due=due):
             _here_again(unit, instance, machine, actor, payload, until)
     elif rule.pause is None and count <= (rule.retries or 0):
-        wait = rule.backoff.delay(count, retry_after=_retry_after(error), chance=unit.core.chance.random())
+        wait = rule.backoff.delay(count, retry_after=_retry_after(error), chance=unit.core.random.random())
         _retry(unit, instance, machine, actor, payload, unit.now + span(wait))
     else:
         _exhausted(unit, instance, machine, rule, step, details, actor, payload)
@@ -84,7 +84,7 @@ def _by_rule(
 
 def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:
     """The worker is gone: a crash is counted, not an attempt; too many of them are poison."""
-    step = machine.step_of(instance.state, instance.staged(machine))
+    step = machine.step_of(instance.state, instance.stage_data(machine))
     count = count_failure(instance, f"{step}|{CRASH}")
     actor = SYSTEM_ACTOR
     payload: dict[str, Any] = {"why": "worker_lost", "worker": str(worker), "step": step, "crash": count}
@@ -92,7 +92,7 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
         lost = WorkerLost(f"{count} workers were lost while they worked on this step")
         details = describe(lost)
         payload["error"] = details
-        remember(unit, instance, step, details)
+        set_last_error(unit, instance, step, details)
         rule = machine.failures.rule_for(lost, instance.state)
         assert rule is not None
         _exhausted(unit, instance, machine, rule, step, details, actor, payload)
@@ -107,7 +107,7 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
     instance.wake, instance.due_at = "work", unit.now
 
 
-def hand_over(unit: Unit, instance: Instance, worker: UUID) -> None:
+def defer_crash(unit: Unit, instance: Instance, worker: UUID) -> None:
     """The worker is gone, and no code here says what follows: whoever serves the instance counts the crash.
 
     Nobody holds it any more, and it is not ready either: what its machine declares for a lost worker comes first.
@@ -117,7 +117,7 @@ def hand_over(unit: Unit, instance: Instance, worker: UUID) -> None:
     instance.wake, instance.due_at, instance.due_event = "resume", unit.now, f"{moves.LOST} {worker}"
 
 
-def passed(instance: Instance, step: str) -> None:
+def reset_failures(instance: Instance, step: str) -> None:
     """The step is done: its own counters start anew, those of other steps stay."""
     if instance.stored_failures:
         counters = instance.failures
@@ -232,7 +232,7 @@ def _exhausted(
     payload: Mapping[str, Any],
 ) -> None:
     unknown = None
-    if unsettled.left(unit, instance, step):
+    if unknown_effects.left(unit, instance, step):
         # Giving up would say that it did not arrive, and nobody knows that: law 5.
         unknown = EffectUnknown(f"{details['message']}; and what this step sent was never answered")
         details, verify = describe(unknown), machine.failures.rule_for(unknown, instance.state)
@@ -248,22 +248,22 @@ def _exhausted(
         _rest(unit, instance, machine, actor, payload, sets=rule.sets if rule.then == at_state else None)
     moves.ask(unit, instance, rule.asks)
     if rule.dead_letter or refused:
-        bury(unit, instance, at_state, step, details, data)
+        add_dead_letter(unit, instance, at_state, step, details, data)
     if unknown is not None:
-        unsettled.asked(unit, instance, step)
+        unknown_effects.asked(unit, instance, step)
 
 
-def taken_up(unit: Unit, instance: Instance, actor: Actor, status: str) -> None:
+def close_dead_letters(unit: Unit, instance: Instance, actor: Actor, status: str) -> None:
     """A person moves on what had failed for good: the step counts anew, and its dead letters are closed."""
     if instance.failed_step is not None:
-        passed(instance, instance.failed_step)
+        reset_failures(instance, instance.failed_step)
     closed = unit.conn.execute(
         sa.update(t.dead_letter)
         .where(t.dead_letter.c.instance_id == instance.id, t.dead_letter.c.status == "open")
         .values(status=status, closed_at=unit.now, closed_by=str(actor))
     )
     if closed.rowcount:
-        unit.cover_stored(t.dead_letter, t.dead_letter.c.instance_id == instance.id)
+        unit.vouch_for_stored(t.dead_letter, t.dead_letter.c.instance_id == instance.id)
 
 
 def _rest(
@@ -278,7 +278,7 @@ def _rest(
     """No way leads out: it stays in its state, and a review or the dead letter says so until a person acts."""
     change = moves.change_data(machine, instance, sets)
     unit.record(instance, "failed", actor, payload={**payload, **change})
-    moves.ask_again(unit, instance, machine)
+    moves.reopen_review(unit, instance, machine)
     moves.drop_lease(unit, instance, machine)
     instance.wake = instance.due_at = instance.due_event = None
 
@@ -295,7 +295,7 @@ def _unknown(
     """What is unknown is not repeated: a person says whether it arrived, then the step goes on."""
     state, data = instance.state, kept_data(instance)
     _rest(unit, instance, machine, actor, payload)
-    letter = bury(unit, instance, state, step, details, data)
+    letter = add_dead_letter(unit, instance, state, step, details, data)
     evidence = {"dead_letter": str(letter), "error": details["message"], "since": moment(unit.now).isoformat()}
-    moves.ask(unit, instance, (Ask(unsettled.REVIEW, unsettled.VERIFY, evidence),))
-    unsettled.asked(unit, instance, step)
+    moves.ask(unit, instance, (Ask(unknown_effects.REVIEW, unknown_effects.VERIFY, evidence),))
+    unknown_effects.asked(unit, instance, step)

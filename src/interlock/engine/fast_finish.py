@@ -14,7 +14,7 @@ from uuid import UUID
 
 from interlock.engine.audit import chain
 from interlock.engine.claiming import acting
-from interlock.engine.instance import COLUMNS, columns
+from interlock.engine.instance import COLUMNS, column_getter
 from interlock.engine.moves import is_plain
 from interlock.engine.unit import Unit, payload_text
 from interlock.engine.values import text as text_
@@ -35,7 +35,7 @@ USUAL: dict[str, Any] = {
     "finished_at": None,
 }
 """How these columns are in a claimed row with nothing unusual about it."""
-_unusual, _usual = columns(*USUAL), tuple(USUAL.values())
+_unusual, _usual = column_getter(*USUAL), tuple(USUAL.values())
 NEEDED = (
     "id",
     "state",
@@ -50,7 +50,7 @@ NEEDED = (
     "unique_key",
 )
 """What is read of the row."""
-_needed = columns(*NEEDED)
+_needed = column_getter(*NEEDED)
 _beside = attrgetter("data", "spawn", "messages", "asks", "unstarted", "at")
 NOTHING = _beside(Go(""))
 """What an outcome says beside its way, if it says nothing. Compared by identity: what is there is the application's,
@@ -121,15 +121,15 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
         values = instance, to, state, seq, new, wake, now if wake else None, None, None, at, at
         still = before, fence, holder
         if not rests:
-            unit.plain.setdefault(SETS, []).append((*values, *still))
+            unit.fast_moves.setdefault(SETS, []).append((*values, *still))
         elif frees_key and key is not None:
-            unit.plain.setdefault((*SETS, "finished_at", "unique_key"), []).append((*values, at, None, *still))
+            unit.fast_moves.setdefault((*SETS, "finished_at", "unique_key"), []).append((*values, at, None, *still))
         else:
-            unit.plain.setdefault((*SETS, "finished_at"), []).append((*values, at, *still))
+            unit.fast_moves.setdefault((*SETS, "finished_at"), []).append((*values, at, *still))
         if wake:
             unit.ready.add(queue)
     unit.recorded = unit.recorded or len(others) < len(results)
-    for rows in unit.plain.values():
+    for rows in unit.fast_moves.values():
         rows.sort(key=_number)  # all lock in the order of ids
     return others
 

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import error_details, failing, fast_finish, limits, lineage, moves, unsettled, values
+from interlock.engine import error_details, failing, fast_finish, limits, lineage, moves, unknown_effects, values
 from interlock.engine.claiming import DATA, Claim, acting, claimed
-from interlock.engine.errors import Fenced, InvalidData, items_own
+from interlock.engine.errors import Fenced, InvalidData, is_item_error
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
 from interlock.engine.text import shortened
@@ -114,13 +114,13 @@ def _apply(unit: Unit, result: Result) -> bool:
     try:
         with unit.attempt(instance):
             # A handler may have moved on and kept the lease.
-            step = machine.step_of(instance.state, instance.staged(machine))
+            step = machine.step_of(instance.state, instance.stage_data(machine))
             _outcome(unit, instance, machine, result.outcome, actor, step, took)
     except BaseException as problem:
         # Outcomes, guards and models are the application's: whatever they raise, it must not stop the ones beside it.
-        if not items_own(problem):
+        if not is_item_error(problem):
             raise
-        error = error_details.nonsense(problem, f"the outcome does not fit {machine.name} in {instance.state!r}")
+        error = error_details.as_work_error(problem, f"the outcome does not fit {machine.name} in {instance.state!r}")
         failing.fail(unit, instance, machine, error, actor, took=took)
     return True
 
@@ -132,10 +132,10 @@ def _outcome(
         values.text(outcome.reason, "the reason")
     match outcome:
         case Go():
-            failing.passed(instance, step)
+            failing.reset_failures(instance, step)
             _go(unit, instance, machine, outcome, actor, {"reason": outcome.reason, "step": step, "took": took})
         case Stay():
-            failing.passed(instance, step)
+            failing.reset_failures(instance, step)
             if machine.states[instance.state].kind is Kind.WORK:
                 raise InvalidOutcome(f"a work state cannot be stayed in; {machine.name} needs Go or Again")
             change = moves.change_data(machine, instance, outcome.data)
@@ -144,12 +144,12 @@ def _outcome(
             )
             moves.drop_lease(unit, instance, machine)
             instance.wake = instance.due_at = None
-            moves.ask_again(unit, instance, machine)
+            moves.reopen_review(unit, instance, machine)
             if machine.reviews:
                 moves.close_questions(unit, instance, "the step is done")
             _beside(unit, instance, outcome, actor)
         case Again():
-            failing.passed(instance, step)  # it did what it could do now, and nothing is wrong
+            failing.reset_failures(instance, step)  # it did what it could do now, and nothing is wrong
             change = moves.change_data(machine, instance, outcome.data)
             at = unit.now + max(0, span(outcome.after))
             unit.record(
@@ -249,8 +249,8 @@ def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reas
     if to in machine.states and not (machine.starts_work(to) or machine.runs_when_armed(to)):
         raise InvalidData(f"nobody works in {to!r}, so no lease is kept there; return Go({to!r}) instead")
     outcome = Go(to, data=data, reason=reason)
-    step = machine.step_of(instance.state, instance.staged(machine))
-    failing.passed(instance, step)
+    step = machine.step_of(instance.state, instance.stage_data(machine))
+    failing.reset_failures(instance, step)
     _go(unit, instance, machine, outcome, actor, {"reason": reason, "step": step}, keep_lease=True)
     full = limits.take_slots(unit, instance, machine, to) if machine.concurrent(to) else None
     if full is not None:
@@ -336,9 +336,9 @@ def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:
     return lineage.spawn(unit, require_claim(unit, claim), wanted, acting(claim.worker))
 
 
-def ran_out(unit: Unit, instance: Instance) -> None:
+def time_out(unit: Unit, instance: Instance) -> None:
     """The handler is past its time limit: it is fenced off, and the step fails by the rules."""
     took = unit.now - (instance.claimed_at or unit.now)
     error = HandlerTimeout(f"the handler of {instance.state!r} did not end within its time limit")
-    unsettled.lost(unit, instance)
+    unknown_effects.lost(unit, instance)
     failing.fail(unit, instance, unit.machine(instance), error, Actor(SYSTEM), why="deadline", took=took)

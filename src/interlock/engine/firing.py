@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from interlock.engine import error_details, failing, judging, moves, values
-from interlock.engine.errors import Allowed, Forbidden, GuardFailed, InvalidData, OutOfDate, Refused, items_own
+from interlock.engine import error_details, failing, moves, review_access, values
+from interlock.engine.errors import Allowed, Forbidden, GuardFailed, InvalidData, OutOfDate, Refused, is_item_error
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Arm, By, Edge, Facts, Guard, Kind, Machine
@@ -29,7 +29,7 @@ def would_pass(guard: Guard | None, about: Facts) -> bool:
     try:
         return passes(guard, about) is True
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         return False
 
@@ -49,12 +49,12 @@ def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) ->
     resting = rests(instance, machine)
     found: dict[tuple[str, str | None], Allowed] = {}
     for edge in machine.edges_from(instance.state):
-        if not judging.may_answer(machine, instance.state, edge.on, actor):
+        if not review_access.may_answer(machine, instance.state, edge.on, actor):
             continue
         if by := _open_to(edge.guard, who_may(edge, resting=resting), instance, actor):
             found[edge.on, edge.to] = Allowed(edge.on, edge.to, by)
     for arm in () if under_way(instance) else machine.arms:
-        if arm.state != instance.state or not judging.may_answer(machine, arm.state, arm.on, actor):
+        if arm.state != instance.state or not review_access.may_answer(machine, arm.state, arm.on, actor):
             continue
         if by := _open_to(arm.guard, arm.by, instance, actor):
             found[arm.on, None] = Allowed(arm.on, None, by)
@@ -143,17 +143,17 @@ def _one(
         return
     edge = choose(instance, machine, event, actor, passing=passing)
     if not decided:
-        judging.may_fire(unit, instance, machine, event, edge.by, actor)
+        review_access.may_fire(unit, instance, machine, event, edge.by, actor)
     _accept(edge.accepts, patch, f"event {event!r} in state {instance.state!r} of {machine.name}")
     if due is not None and not any(SYSTEM in e.by for e in machine.edges_on(edge.to, due[1])):
         raise Refused(f"{machine.name} in {edge.to!r} cannot be resumed by the system with {due[1]!r}")
     if edge.to == machine.failures.state and edge.source != edge.to:
-        instance.failed_step = machine.step_of(edge.source, instance.staged(machine))
+        instance.failed_step = machine.step_of(edge.source, instance.stage_data(machine))
         due = _retry_due(unit, machine) if due is None and last else due
     gave_up = machine.states[edge.source].kind is Kind.FAILED and instance.finished_at is not None
     moves.move(unit, instance, machine, edge, actor, patch=patch, payload=payload, last=last, due=due)
     if gave_up and actor.kind in PEOPLE:  # at the end: what it writes is not undone with the move
-        failing.taken_up(unit, instance, actor, "retried" if event == machine.failures.retry else "resolved")
+        failing.close_dead_letters(unit, instance, actor, "retried" if event == machine.failures.retry else "resolved")
 
 
 def _retry_due(unit: Unit, machine: Machine) -> tuple[Micros, str] | None:
@@ -191,7 +191,7 @@ def _verdict(guard: Guard, instance: Instance, machine: Machine, event: str, act
     try:
         return guard(facts(instance, actor))
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         raise GuardFailed(
             f"{_where(instance)}, where the guard {getattr(guard, '__name__', guard)!r} of {event!r} raised "
@@ -235,7 +235,7 @@ def _arm(
         why = verdict if isinstance(verdict, str) else getattr(arm.guard, "__name__", "its guard")
         raise Refused(f"{where}, where {arm.on!r} does not pass: {why}", allowed(instance, machine))
     if not decided:
-        judging.may_fire(unit, instance, machine, arm.on, arm.by, actor)
+        review_access.may_fire(unit, instance, machine, arm.on, arm.by, actor)
     _accept(arm.accepts, patch, f"event {arm.on!r} in state {instance.state!r} of {machine.name}")
     change = moves.change_data(machine, instance, patch)
     if machine.states[instance.state].review is not None:

@@ -17,12 +17,12 @@ from interlock.store import Micros
 from interlock.store.tables import instance as table
 
 COLUMNS: tuple[str, ...] = tuple(column.name for column in table.c)
-PLACES = {name: number for number, name in enumerate(COLUMNS)}
+POSITIONS = {name: number for number, name in enumerate(COLUMNS)}
 
 
-def columns(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+def column_getter(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """Reads these columns of a row."""
-    return itemgetter(*(PLACES[name] for name in names))
+    return itemgetter(*(POSITIONS[name] for name in names))
 
 
 NOBODY = UUID(int=0)
@@ -74,9 +74,9 @@ class Instance:
     updated_at: Micros = 0
     finished_at: Micros | None = None
     _data: dict[str, Any] | None = field(default=None, compare=False)
-    beside: bool = field(default=False, compare=False)
+    data_is_large: bool = field(default=False, compare=False)
     """Whether the data lies beside the row in the database at this moment."""
-    text_beside: str | None = field(default=None, compare=False, repr=False)
+    large_data_text: str | None = field(default=None, compare=False, repr=False)
     """The data that was read from beside the row. Parsed when it is asked for: what is unreadable is one instance's."""
     data_changed: bool = field(default=False, compare=False)
     waited: Micros | None = field(default=None, compare=False)
@@ -103,7 +103,7 @@ class Instance:
     @property
     def data_text(self) -> str | None:
         """The data as it was read, wherever it lies."""
-        return self.stored_data if self.stored_data is not None else self.text_beside
+        return self.stored_data if self.stored_data is not None else self.large_data_text
 
     @property
     def shown_data(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Instance:
         data = self.shown_data
         return str(data[ERASED]) if data.keys() == {ERASED} else ""
 
-    def staged(self, machine: Machine) -> Mapping[str, Any]:
+    def stage_data(self, machine: Machine) -> Mapping[str, Any]:
         """The data where the machine has stages in it; otherwise it need not be read."""
         return self.data if machine.stage else {}
 
@@ -152,12 +152,12 @@ class Instance:
         """Its last error as it can be shown."""
         return values.error(self.last_error) if self.last_error else None
 
-    def apart(self) -> tuple[Any, ...]:
+    def fields_outside_row(self) -> tuple[Any, ...]:
         """What does not stand in its row: enough to go back to, as long as it is as it was read."""
-        return self._data, self.beside, self.text_beside, self.waited
+        return self._data, self.data_is_large, self.large_data_text, self.waited
 
     def restore(self, fields: tuple[Any, ...]) -> None:
-        """Be again as `everything` said; or as it was read, with what `apart` said."""
+        """Be again as `all_fields` said; or as it was read, with what `apart` said."""
         if len(fields) < len(FIELDS):
             assert self.loaded is not None, "it was read"
             data, beside, text, waited = fields
@@ -198,5 +198,5 @@ assert _COLUMN_FIELDS == _OF_ROW, (
 # One call for forty attributes: 1.5 µs, where a generator took 15.
 row_of = attrgetter(*_OF_ROW)
 """An instance as its row, in the order of the columns."""
-everything = attrgetter(*FIELDS)
+all_fields = attrgetter(*FIELDS)
 """An instance with all that it remembers, to go back to."""

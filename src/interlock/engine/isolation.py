@@ -16,7 +16,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import claiming, due, error_details, last_resort, limits, questions, unsettled, workers
+from interlock.engine import claiming, due, error_details, last_resort, limits, questions, unknown_effects, workers
 from interlock.engine.claiming import Claim
 from interlock.engine.unit import Unit
 from interlock.store import StoreClosed, StoreError, span
@@ -30,7 +30,7 @@ LATER = timedelta(hours=1)
 """When an item is looked at again that cannot even be put to the dead letters."""
 
 
-def passes(error: BaseException) -> bool:
+def must_raise(error: BaseException) -> bool:
     """Whether the trouble is not the items': the same write may succeed later, or nobody wants it any more."""
     if isinstance(error, StoreError):
         return error.retryable or isinstance(error, StoreClosed)
@@ -42,14 +42,14 @@ def tick(engine: Engine) -> int:
     try:
         done = engine.write(due.tick, name="tick")
     except BaseException as error:
-        if passes(error):
+        if must_raise(error):
             raise
-        log.warning("what is due could not be done together (%s); now one by one", named(error))
-        done = sum(_one_by_one(engine, look) for look in due.LOOKS)
+        log.warning("what is due could not be done together (%s); now one by one", error_summary(error))
+        done = sum(_one_by_one(engine, kind) for kind in due.DUE_KINDS)
         done += engine.write(limits.free_blocked, name="tick")
     # In a transaction of its own: it waits for the instances that it locks, and must hold no others meanwhile.
-    if engine.read(lambda conn: unsettled.anything(conn, engine.clock.now())):
-        done += engine.write(unsettled.sweep, name="tick")
+    if engine.read(lambda conn: unknown_effects.anything(conn, engine.clock.now())):
+        done += engine.write(unknown_effects.sweep, name="tick")
     if engine.read(lambda conn: questions.anything_due(conn, engine.clock.now())):
         done += engine.write(questions.sweep, name="tick")
     return done
@@ -60,9 +60,11 @@ def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | 
     try:
         return engine.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
     except BaseException as error:
-        if passes(error):
+        if must_raise(error):
             raise
-        log.warning("what lost workers held could not be taken back together (%s); now one by one", named(error))
+        log.warning(
+            "what lost workers held could not be taken back together (%s); now one by one", error_summary(error)
+        )
     if beats is not None:  # one that has beaten since is spared
         now = {worker.id: worker.beats for worker in engine.read(workers.alive)}
         dead = [one for one in dead if now.get(one) == beats.get(one)]
@@ -75,9 +77,9 @@ def claim(engine: Engine, worker: UUID, queues: Sequence[str], count: int, turn:
     try:
         return engine.write(lambda unit: claiming.claim(unit, worker, queues, count, turn), name="claim")
     except BaseException as error:
-        if passes(error):
+        if must_raise(error):
             raise
-        log.warning("%d could not be claimed together (%s); now one by one", count, named(error))
+        log.warning("%d could not be claimed together (%s); now one by one", count, error_summary(error))
     return claim_one_by_one(engine, worker, queues, count, turn)
 
 
@@ -94,7 +96,7 @@ def claim_one_by_one(engine: Engine, worker: UUID, queues: Sequence[str], count:
         try:
             claims += engine.write(job, name="claim")
         except BaseException as error:
-            if passes(error) or not picked:
+            if must_raise(error) or not picked:
                 raise
             instance, seq = picked[0]
             set_aside(engine, instance, error, "claim", seq=seq)
@@ -103,19 +105,19 @@ def claim_one_by_one(engine: Engine, worker: UUID, queues: Sequence[str], count:
     return claims
 
 
-def _one_by_one(engine: Engine, look: due.Look) -> int:
+def _one_by_one(engine: Engine, kind: due.DueKind) -> int:
     def seen(conn: sa.Connection) -> list[tuple[UUID, int]]:
         unit = Unit(engine.core, conn, engine.clock.now())
-        return [(row.id, row.seq) for row in conn.execute(look.where(unit).limit(due.BATCH))]
+        return [(row.id, row.seq) for row in conn.execute(kind.query(unit).limit(due.BATCH))]
 
     found = engine.read(seen)
     for one, seq in found:
         try:
-            engine.write(lambda unit, one=one: due.serve(unit, look, only=one), name="tick")  # type: ignore[misc]
+            engine.write(lambda unit, one=one: due.run_due(unit, kind, only=one), name="tick")  # type: ignore[misc]
         except BaseException as error:
-            if passes(error):
+            if must_raise(error):
                 raise
-            set_aside(engine, one, error, look.name, seq=seq)
+            set_aside(engine, one, error, kind.name, seq=seq)
     return len(found)
 
 
@@ -143,11 +145,11 @@ def set_aside(
 
     try:
         if engine.write(job, name="tick"):
-            log.error("instance %s goes to the dead letters: %s", instance_id, named(error))
+            log.error("instance %s goes to the dead letters: %s", instance_id, error_summary(error))
     except BaseException as problem:
-        if passes(problem):
+        if must_raise(problem):
             raise
-        log.error("instance %s cannot be put to the dead letters: %s; it waits", instance_id, named(problem))
+        log.error("instance %s cannot be put to the dead letters: %s; it waits", instance_id, error_summary(problem))
         engine.store.write(lambda conn: _postpone(conn, instance_id, engine.clock.now() + span(LATER)))
 
 
@@ -157,5 +159,5 @@ def _postpone(conn: sa.Connection, instance_id: UUID, until: int) -> None:
     conn.execute(sa.update(row).where(row.c.id == instance_id).values(later))
 
 
-def named(error: BaseException) -> str:
+def error_summary(error: BaseException) -> str:
     return f"{type(error).__name__}: {error_details.message_of(error)}"

@@ -10,13 +10,13 @@ from interlock.engine.unit import Unit
 from interlock.store.sql import LOCK_BY_KEY, TAKEN_KEYS, one_of
 
 
-def locked(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> list[Instance]:
+def lock_by_keys(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> list[Instance]:
     """Those who have these keys, locked in the order of the keys."""
     wanted = one_of(unit.conn, sorted(set(keys)))
     return unit.adopt(LOCK_BY_KEY.rows(unit.conn, workspace=workspace, machine=machine, keys=wanted))
 
 
-def look_up(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> set[str]:
+def find_free(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> set[str]:
     """Which of the keys are free; whoever creates an instance with one of them in this transaction need not ask."""
     wanted = set(keys)
     erased = {hidden(key): key for key in wanted}
@@ -28,5 +28,5 @@ def look_up(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> se
         kept=one_of(unit.conn, [*wanted, *erased]),
     )
     free = wanted - {erased.get(key, key) for (key,) in found}
-    unit.vacant |= {(workspace, machine, key) for key in free}
+    unit.free_keys |= {(workspace, machine, key) for key in free}
     return free

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from interlock.engine import moves
 from interlock.engine.error_details import describe, fingerprint, message_of
-from interlock.engine.errors import NotServed, items_own
+from interlock.engine.errors import NotServed, is_item_error
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, shortened, spelled
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
@@ -20,7 +20,7 @@ from interlock.machine import (
 from interlock.store import tables as t
 
 
-def handed_over(instance: Instance) -> UUID | None:
+def deferred_crash(instance: Instance) -> UUID | None:
     """The lost worker of an instance whose crash is still to be counted."""
     event = instance.due_event
     return UUID(event.partition(" ")[2]) if event is not None and event.startswith(moves.LOST) else None
@@ -33,7 +33,7 @@ def count_failure(instance: Instance, name: str) -> int:
     return counters[name]
 
 
-def remember(unit: Unit, instance: Instance, step: str, details: Mapping[str, Any]) -> None:
+def set_last_error(unit: Unit, instance: Instance, step: str, details: Mapping[str, Any]) -> None:
     instance.failed_step = step
     instance.last_error = canonical({**details, "step": step, "at": unit.now})
 
@@ -61,19 +61,19 @@ def set_aside(
     if event:
         details["event"] = event
     count_failure(instance, f"{step}|{type(problem or error).__name__}")
-    remember(unit, instance, step, details)
+    set_last_error(unit, instance, step, details)
     unit.record(instance, "failed", actor, payload={"error": details, "why": why, "step": step, "exhausted": True})
     instance.holder = instance.claimed_at = instance.blocked_on = None
     instance.wake = instance.due_at = instance.due_event = None
-    unit.freed.append(instance.id)
+    unit.freed_slots.append(instance.id)
     with suppress(NotServed, KeyError):
-        moves.ask_again(unit, instance, unit.machine(instance))
-    bury(unit, instance, instance.state, step, details, data)
+        moves.reopen_review(unit, instance, unit.machine(instance))
+    add_dead_letter(unit, instance, instance.state, step, details, data)
 
 
 def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
     """The event that was due, as far as it can be worked out; the timer behind it comes next."""
-    if why == "due" and instance.paused_at is None and handed_over(instance) is None:
+    if why == "due" and instance.paused_at is None and deferred_crash(instance) is None:
         return instance.due_event
     if instance.timer_at is None or instance.timer_at > unit.now:
         return None
@@ -84,7 +84,7 @@ def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
         timer = machine.states[instance.state].ordered_timers[number]
         moves.set_timer(machine, instance, number + 1)
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         instance.timer_at = None
         return None
@@ -96,14 +96,14 @@ def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:
     try:
         instance.failures_of("")
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         instance.stored_failures = None
     try:
         machine = unit.machine(instance)
-        return machine.step_of(instance.state, instance.staged(machine)), kept_data(instance)
+        return machine.step_of(instance.state, instance.stage_data(machine)), kept_data(instance)
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         return instance.state, kept_data(instance)
 
@@ -113,7 +113,9 @@ def kept_data(instance: Instance) -> str:
     return instance.stored_data if instance.stored_data is not None else spelled(instance.shown_data)
 
 
-def bury(unit: Unit, instance: Instance, state: str, step: str, details: Mapping[str, Any], data: str) -> UUID:
+def add_dead_letter(
+    unit: Unit, instance: Instance, state: str, step: str, details: Mapping[str, Any], data: str
+) -> UUID:
     return unit.insert(
         t.dead_letter,
         instance_id=instance.id,

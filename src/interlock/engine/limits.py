@@ -138,8 +138,8 @@ def take_slots(unit: Unit, instance: Instance, machine: Machine, state: str) -> 
 
 def free(unit: Unit) -> None:
     """Give back the slots of instances that nobody works on any more, and let those who wait for them go on."""
-    kept = {i for i in unit.freed if i in unit.known and unit.known[i].holder is not None}
-    gone = [i for i in unit.freed if i not in kept]
+    kept = {i for i in unit.freed_slots if i in unit.known and unit.known[i].holder is not None}
+    gone = [i for i in unit.freed_slots if i not in kept]
     keys = sorted(
         set(
             unit.conn.execute(
@@ -176,7 +176,7 @@ def free_blocked(unit: Unit) -> int:
     """Wake what waits for a key that has room: a slot freed while its waiters were held by somebody."""
     rows = unit.conn.execute(
         sa.select(t.instance.c.blocked_on, sa.func.count())
-        .where(sa.text("wake = 'blocked'"), unit.core.mine)
+        .where(sa.text("wake = 'blocked'"), unit.core.served_condition)
         .group_by(t.instance.c.blocked_on)
     ).all()
     woken = 0

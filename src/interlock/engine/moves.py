@@ -116,7 +116,7 @@ def move(
     if machine.reviews and (instance.finished_at is not None or not _is_retried(machine, edge, payload)):
         close_questions(unit, instance, f"the instance moved to {edge.to!r}")
     if edge.to in machine.followers:
-        follow(unit, instance, machine, edge, actor)
+        run_followers(unit, instance, machine, edge, actor)
 
 
 def is_plain(machine: Machine, edge: Edge) -> bool:
@@ -162,19 +162,19 @@ def _interrupts(instance: Instance, machine: Machine, payload: Mapping[str, Any]
         return True
     # It failed for good and rests in its step, or its worker was lost: the step is not done either.
     if instance.stored_failures:
-        return instance.failures_of(machine.step_of(instance.state, instance.staged(machine))) > 0
+        return instance.failures_of(machine.step_of(instance.state, instance.stage_data(machine))) > 0
     return instance.due_event is not None and instance.due_event.startswith(LOST)
 
 
-def follow(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: Actor) -> None:
+def run_followers(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: Actor) -> None:
     """What the application does in the same transaction whenever an instance enters this state."""
-    inside = unit.following
-    unit.following = bool(unit.attempts) and not unit.attempts[-1].saved
+    inside = unit.in_follower
+    unit.in_follower = bool(unit.attempts) and not unit.attempts[-1].saved
     try:
         for follower in machine.followers[edge.to]:
             follower(unit, instance, edge, actor)
     finally:
-        unit.following = inside and not unit.attempts[-1].saved
+        unit.in_follower = inside and not unit.attempts[-1].saved
 
 
 def check_unstarted(machine: Machine, state: str) -> None:
@@ -198,7 +198,7 @@ def drop_lease(unit: Unit, instance: Instance, machine: Machine) -> None:
     if instance.holder is not None:
         instance.holder, instance.claimed_at = None, None
         if machine.has_slots:
-            unit.freed.append(instance.id)
+            unit.freed_slots.append(instance.id)
     unit.touch(instance)
 
 
@@ -300,7 +300,7 @@ def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | Non
     for created in unit.new:
         if created.unique_key == key and (created.workspace, created.machine) == (workspace, machine):
             return created.id
-    if (workspace, machine, key) in unit.vacant:
+    if (workspace, machine, key) in unit.free_keys:
         return None
     row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key, hidden=hidden(key))
     if row is None or (row[0] in unit.known and unit.known[row[0]].unique_key is None):
@@ -341,7 +341,7 @@ def open_review(
     )
 
 
-def ask_again(unit: Unit, instance: Instance, machine: Machine) -> None:
+def reopen_review(unit: Unit, instance: Instance, machine: Machine) -> None:
     """The work ended and the state is the same: what the state asks is open again, and open once."""
     review = machine.states[instance.state].review
     if review is not None:

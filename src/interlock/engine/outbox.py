@@ -226,7 +226,7 @@ def failed(
     if final or message.attempts >= ATTEMPTS:
         _die(unit, message.id, error)
     else:
-        wait = BACKOFF.delay(message.attempts, retry_after=retry_after, chance=unit.core.chance.random())
+        wait = BACKOFF.delay(message.attempts, retry_after=retry_after, chance=unit.core.random.random())
         unit.conn.execute(
             sa.update(O)
             .where(O.c.id == message.id)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from interlock.engine.instance import columns
+from interlock.engine.instance import column_getter
 from interlock.store import Micros
 from interlock.store.prepared import Prepared
 from interlock.store.ready import due_at
@@ -29,7 +29,7 @@ EVERYTHING = "*"
 HALTED = Prepared(sa.select(halt.c.machine))
 # The lock is on the table, too: see `halting`. It costs a claim 24 µs on SQLite, 100 on PostgreSQL.
 HALTED_LOCKED = Prepared(sa.select(halt.c.machine).with_for_update(read=True, key_share=True))
-_pair = columns("queue", "priority")
+_pair = column_getter("queue", "priority")
 
 
 def waking(wake: str) -> sa.TextClause:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from interlock.engine import effects, error_details, moves, reviews, values, visits
 from interlock.engine.claiming import Claim, acting
-from interlock.engine.errors import InvalidData, NotFound, items_own
+from interlock.engine.errors import InvalidData, NotFound, is_item_error
 from interlock.engine.finishing import require_claim
 from interlock.engine.instance import Instance
 from interlock.engine.text import shortened
@@ -200,7 +200,9 @@ def next_due(conn: sa.Connection) -> Micros | None:
 
 def sweep(unit: Unit, limit: int = BATCH) -> int:
     """Decide by default what is past its deadline, each for itself."""
-    served = sa.exists(sa.select(sa.literal(1)).select_from(I).where(I.c.id == R.c.instance_id, unit.core.mine))
+    served = sa.exists(
+        sa.select(sa.literal(1)).select_from(I).where(I.c.id == R.c.instance_id, unit.core.served_condition)
+    )
     due = sa.select(R.c.id).where(_WAITING, R.c.due_at <= unit.now, served)
     found = list(unit.conn.execute(due.order_by(R.c.due_at).limit(limit)).scalars())
     for review_id in found:
@@ -214,7 +216,7 @@ def decide(unit: Unit, review_id: UUID) -> None:
         with unit.savepoint() as inner:
             reviews.decide_by_default(inner, review_id)
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         log.warning("the default of question %s was refused: %s", review_id, error_details.message_of(error))
         with unit.savepoint() as inner:

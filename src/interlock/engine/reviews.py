@@ -11,7 +11,7 @@ from uuid import UUID
 import pydantic
 import sqlalchemy as sa
 
-from interlock.engine import deadletters, effects, firing, judging, unsettled
+from interlock.engine import deadletters, effects, firing, review_access, unknown_effects
 from interlock.engine.errors import AlreadyDecided, InvalidData, NotFound, OutOfDate, Refused
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting
@@ -66,9 +66,9 @@ class OpenReview:
         return found if isinstance(found, str) else None
 
     @property
-    def asked(self) -> judging.Asked:
+    def asked(self) -> review_access.ReviewAccess:
         """Who may answer it."""
-        return judging.Asked(self.id, self.role, self.claimed_by, self.claimed_until)
+        return review_access.ReviewAccess(self.id, self.role, self.claimed_by, self.claimed_until)
 
 
 def _read(row: sa.Row[Any]) -> OpenReview:
@@ -154,10 +154,10 @@ def decided(
 
 def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAIM_FOR) -> OpenReview:
     """Tell others that this person is at it; after a while it is free again."""
-    judging.must_be_a_person(actor)
+    review_access.require_person(actor)
     found = get(unit.conn, review_id, lock=True)
     must_be_open(found)
-    judging.check(found.asked, actor, unit.now)
+    review_access.check(found.asked, actor, unit.now)
     unit.conn.execute(
         sa.update(R).where(R.c.id == review_id).values(claimed_by=str(actor), claimed_until=unit.now + span(length))
     )
@@ -166,10 +166,10 @@ def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAI
 
 def release(unit: Unit, review_id: UUID, actor: Actor) -> OpenReview:
     """Leave it to others again; only whoever holds it can."""
-    judging.must_be_a_person(actor)
+    review_access.require_person(actor)
     found = get(unit.conn, review_id, lock=True)
     must_be_open(found)
-    judging.check(found.asked, actor, unit.now)
+    review_access.check(found.asked, actor, unit.now)
     unit.conn.execute(sa.update(R).where(R.c.id == review_id).values(claimed_by=None, claimed_until=None))
     return get(unit.conn, review_id)
 
@@ -185,7 +185,7 @@ def decide(
     expected_seq: int | None = None,
 ) -> OpenReview:
     """Decide, and fire the event that the decision means, in one transaction. The same again is answered alike."""
-    judging.must_be_a_person(actor)
+    review_access.require_person(actor)
     text(reason, "the reason")
     instance = unit.lock(get(unit.conn, review_id).instance_id)
     found = get(unit.conn, review_id, lock=True)
@@ -201,7 +201,7 @@ def decide(
             f"review {found.id} had to be decided by {moment(found.due_at):%Y-%m-%d %H:%M} UTC; "
             f"its default, {found.default}, is the answer"
         )
-    judging.check(found.asked, actor, unit.now)
+    review_access.check(found.asked, actor, unit.now)
     if expected_seq is not None and instance.seq != expected_seq:
         raise OutOfDate(instance.id, expected_seq, instance.seq)
     if decision not in found.decisions:
@@ -243,7 +243,7 @@ def _decided(
             decided_at=unit.now,
         )
     )
-    unit.cover_stored(R, R.c.id == found.id)
+    unit.vouch_for_stored(R, R.c.id == found.id)
     _carry_out(unit, instance, machine, found, decision, kept, actor, reason)
     done = get(unit.conn, found.id)
     if found.state is None:
@@ -314,12 +314,12 @@ def _settle_unknown(unit: Unit, instance: Instance, found: OpenReview, status: s
     """A person knows how it ended: what the step in question sent, not what a worker is sending at this moment."""
     if status is None:
         return
-    asked = [unsettled.mine(unit.conn, instance), E.c.status.in_(("sent", "unknown")), E.c.asks == sa.literal(1)]
+    asked = [unknown_effects.mine(unit.conn, instance), E.c.status.in_(("sent", "unknown")), E.c.asks == sa.literal(1)]
     if one := found.evidence.get("effect"):
         asked.append(E.c.id == UUID(one))
     if letter := found.evidence.get("dead_letter"):
         asked.append(E.c.step == deadletters.get(unit.conn, UUID(letter)).step)
-    asked.append(sa.not_(unsettled.on_its_way()))
+    asked.append(sa.not_(unknown_effects.on_its_way()))
     unknown = unit.conn.execute(sa.select(E.c.id).where(*asked)).scalars()
     for effect_id in list(unknown):
         answer = {"verified_by": str(actor)} if status == "confirmed" else None

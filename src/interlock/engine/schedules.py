@@ -21,7 +21,7 @@ from cronsim import CronSim
 
 from interlock.engine import actions, creating, moves, values
 from interlock.engine.error_details import message_of
-from interlock.engine.errors import InvalidData, NotFound, Unreadable, items_own
+from interlock.engine.errors import InvalidData, NotFound, Unreadable, is_item_error
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
@@ -189,7 +189,7 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     if spec.priority not in range(4):
         raise InvalidData(f"priority {spec.priority!r} is not one of 0 (first), 1, 2, 3 (last)")
     machine = unit.core.registry[spec.machine]
-    creating.open_to_all(machine)
+    creating.require_creatable(machine)
     moves.validated(machine, spec.data)
     values.labels(spec.labels)
     if next(moments(spec.cron, spec.zone, unit.now), None) is None:
@@ -258,7 +258,7 @@ def due(unit: Unit, limit: int = 20) -> int:
         try:
             _run(unit, _read(row))
         except BaseException as error:  # unreadable, or something that nobody thought of: the others run
-            if not items_own(error):
+            if not is_item_error(error):
                 raise
             later = {"next_at": unit.now + span(LATER), "last_error": shortened(message_of(error), 1000)}
             unit.conn.execute(sa.update(S).where(_is(row.workspace, row.name)).values(**later))
@@ -289,7 +289,9 @@ def _run(unit: Unit, found: Schedule) -> None:
             with unit.savepoint() as inner:
                 last = _create(inner, found, at, Actor(SYSTEM, f"schedule {found.name}")).id
         except BaseException as error:  # the data, the machine, or a validator of the application's own
-            if not items_own(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
+            if not is_item_error(error) and (
+                isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None
+            ):
                 raise
             changes["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)
             continue

@@ -15,7 +15,7 @@ from interlock.engine import secrets, values
 from interlock.engine.errors import InvalidData
 from interlock.machine import DataTooBig
 
-BESIDE = 1024
+LARGE_DATA = 1024
 """Data longer than this lies beside the row: in it, each move writes it again and the rate halves."""
 BIGGEST = 256 * 1024
 SEARCHED = 64 * 1024

@@ -22,8 +22,8 @@ from interlock.engine import limits, values
 from interlock.engine.attempt import Attempt
 from interlock.engine.audit import chain, proof, vouching
 from interlock.engine.errors import NotFound
-from interlock.engine.instance import COLUMNS, Instance, everything, row_of
-from interlock.engine.text import BESIDE, canonical
+from interlock.engine.instance import COLUMNS, Instance, all_fields, row_of
+from interlock.engine.text import LARGE_DATA, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
@@ -54,7 +54,9 @@ EACH = range(len(COLUMNS))
 GUARDS = ("seq", "fence", "holder")
 """An instance with the same seq, fence and holder is the same: nothing changes without a history row."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
-BESIDE_DATA = sa.select(t.instance_data).where(t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True)))
+LARGE_DATA_QUERY = sa.select(t.instance_data).where(
+    t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True))
+)
 CLOSE_QUESTIONS = (
     sa.update(t.review)
     .where(
@@ -80,39 +82,39 @@ class Unit:
         """Instances that a worker takes until some moment, and that are otherwise as they were read."""
         self.history: list[tuple[Any, ...]] = []
         self.inserts: list[tuple[sa.Table, dict[str, Any]]] = []
-        self.covered: list[tuple[UUID, str, str]] = []
+        self.vouched: list[tuple[UUID, str, str]] = []
         """Rows beside an instance that its history is to vouch for: whose, their id, their digest."""
         self.closed_reviews: list[UUID] = []
         self.closed_questions: list[tuple[UUID, str]] = []
         """Instances whose handlers' open questions are closed, with the reason."""
-        self.freed: list[UUID] = []
+        self.freed_slots: list[UUID] = []
         self.ready: set[str] = set()
         self.recorded = False
         """Whether anything happened that others may want to see."""
-        self.journal: list[tuple[Instance, tuple[Any, ...] | None, bool]] = []
+        self.undo_log: list[tuple[Instance, tuple[Any, ...] | None, bool]] = []
         """Instances that an attempt has locked, as they were before; None for those that it read first."""
         self.attempts: list[Attempt] = []
         """Those under way, the innermost last."""
-        self.following = False
+        self.in_follower = False
         """Whether a follower runs that has not used the connection yet."""
         self.after_commit: list[Callable[[], None]] = []
         """What is to be done once it is committed; it may be lost in a crash, so nothing may depend on it."""
         self.leases: dict[str, Lease] = {}
         """Named leases that this transaction has taken."""
-        self.vacant: set[tuple[str, str, str]] = set()
+        self.free_keys: set[tuple[str, str, str]] = set()
         """Keys (workspace, machine, key) that this transaction has looked up and nobody had."""
         self.assumed: dict[UUID, tuple[int, int, UUID | None]] = {}
         """Instances that are taken to be as they were at their claim: its seq, fence and holder. Proven by `flush`."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction holds."""
-        self.plain: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        self.fast_moves: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         """Rows of moves made without loading their instances (see `fast_finish`), by the columns they set."""
 
     @property
     def conn(self) -> sa.Connection:
         """The transaction's connection. A follower that uses it inside an attempt gets a savepoint first."""
-        if self.following:
-            self.following = False
+        if self.in_follower:
+            self.in_follower = False
             self.attempts[-1].save()
         return self._conn
 
@@ -127,7 +129,7 @@ class Unit:
         found = self.known.get(instance_id)
         if found is not None:
             if self.attempts:
-                self.journal.append((found, everything(found), found.id in self.changed))
+                self.undo_log.append((found, all_fields(found), found.id in self.changed))
             return found
         rows = LOCK.rows(self._conn, id=instance_id)
         if not rows:
@@ -141,7 +143,7 @@ class Unit:
         if self.attempts:
             for known in map(self.known.get, asked):
                 if known is not None:
-                    self.journal.append((known, everything(known), known.id in self.changed))
+                    self.undo_log.append((known, all_fields(known), known.id in self.changed))
         if wanted:
             given = one_of(self._conn, [found.hex for found in sorted(wanted)])
             self._know(LOCK_INSTANCES.rows(self._conn, ids=given))
@@ -153,8 +155,8 @@ class Unit:
             before = self.known.setdefault(found.id, found)
             instances[number] = before  # it may have changed since it was read
             if self.attempts:
-                was = None if before is found else everything(before)
-                self.journal.append((before, was, before.id in self.changed))
+                was = None if before is found else all_fields(before)
+                self.undo_log.append((before, was, before.id in self.changed))
         return instances
 
     def assume(self, row: tuple[Any, ...]) -> Instance:
@@ -202,18 +204,18 @@ class Unit:
             values["id"] = uuid7()
         self.inserts.append((table, values))
         if table.name in proof.COLUMNS and values.get("instance_id") is not None:
-            self.cover(table, values)
+            self.vouch_for(table, values)
         made = values.get("id")
         return made if isinstance(made, UUID) else UUID(int=0)
 
-    def cover(self, table: sa.Table, row: Mapping[str, Any]) -> None:
+    def vouch_for(self, table: sa.Table, row: Mapping[str, Any]) -> None:
         """Let the history vouch for a row beside its instance, as it is now; see `proof`."""
-        self.covered.append((row["instance_id"], str(row["id"]), proof.digest(table.name, row)))
+        self.vouched.append((row["instance_id"], str(row["id"]), proof.digest(table.name, row)))
 
-    def cover_stored(self, table: sa.Table, *which: sa.ColumnElement[bool]) -> None:
+    def vouch_for_stored(self, table: sa.Table, *which: sa.ColumnElement[bool]) -> None:
         """The same for rows that were just changed in the database."""
         for row in self.conn.execute(sa.select(table).where(*which)):
-            self.cover(table, dict(row._mapping))
+            self.vouch_for(table, dict(row._mapping))
 
     def record(
         self,
@@ -266,10 +268,10 @@ class Unit:
     # -- writing
 
     def flush(self) -> None:
-        """Write everything, with one statement a table."""
+        """Write all_fields, with one statement a table."""
         assert not self.attempts, "what is flushed could not be undone"
         store, conn = self.core.store, self._conn
-        if self.covered:
+        if self.vouched:
             vouching.vouch(self)
         for instance in (*self.new, *self.changed.values()):
             if instance.data_changed:
@@ -294,7 +296,7 @@ class Unit:
             for one in unchanged:
                 one.loaded = row_of(one)
         with store.at_once(conn):
-            for sets, moved in self.plain.items():
+            for sets, moved in self.fast_moves.items():
                 store.update_many(conn, t.instance, sets, moved, GUARDS)
             self._update(updates)  # first: a new instance may take a key that an old one gives up
             if self.new:
@@ -305,7 +307,7 @@ class Unit:
                 rows = [values for other, values in self.inserts if other is table]
                 columns = tuple(rows[0])
                 store.insert_many(conn, table, columns, [tuple(row.get(c) for c in columns) for row in rows])
-        if self.freed:
+        if self.freed_slots:
             limits.free(self)
         for instance in updates:
             if instance.wake == "work" and instance.due_at is not None and instance.due_at <= self.now:
@@ -315,9 +317,16 @@ class Unit:
 
     def _forget(self) -> None:
         """What is written is written; the unit can go on with more."""
-        self.known, self.changed, self.leased, self.plain = {}, {}, {}, {}
-        self.new, self.history, self.inserts, self.closed_reviews, self.freed, self.journal = [], [], [], [], [], []
-        self.assumed, self.covered, self.closed_questions = {}, [], []
+        self.known, self.changed, self.leased, self.fast_moves = {}, {}, {}, {}
+        self.new, self.history, self.inserts, self.closed_reviews, self.freed_slots, self.undo_log = (
+            [],
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
+        self.assumed, self.vouched, self.closed_questions = {}, [], []
 
     def _update(self, instances: list[Instance]) -> None:
         """Write what differs from the rows as they were read. A column that is not named costs no index."""
@@ -340,18 +349,18 @@ class Unit:
         text = instance.stored_data
         assert text is not None, "data that was set has its text"
         instance.data_changed = False
-        if len(text) <= BESIDE:
-            if instance.beside:
+        if len(text) <= LARGE_DATA:
+            if instance.data_is_large:
                 self.conn.execute(sa.delete(t.instance_data).where(t.instance_data.c.instance_id == instance.id))
-            instance.stored_data, instance.beside = text, False
+            instance.stored_data, instance.data_is_large = text, False
             return
-        if instance.beside:
+        if instance.data_is_large:
             self.conn.execute(
                 sa.update(t.instance_data).where(t.instance_data.c.instance_id == instance.id).values(data=text)
             )
         else:
             self.conn.execute(sa.insert(t.instance_data).values(instance_id=instance.id, data=text))
-        instance.stored_data, instance.beside = None, True
+        instance.stored_data, instance.data_is_large = None, True
         self.touch(instance)
 
 
@@ -366,7 +375,7 @@ def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:
     instances = [Instance.read(tuple(row)) for row in rows]
     big = {i.id: i for i in instances if i.stored_data is None}
     if big:
-        for instance_id, text in conn.execute(BESIDE_DATA, {"ids": list(big)}):
-            big[instance_id].text_beside = text
-            big[instance_id].beside = True
+        for instance_id, text in conn.execute(LARGE_DATA_QUERY, {"ids": list(big)}):
+            big[instance_id].large_data_text = text
+            big[instance_id].data_is_large = True
     return instances

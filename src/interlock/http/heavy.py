@@ -56,7 +56,12 @@ class Heavy:
     """The heavy reads of one service."""
 
     def __init__(
-        self, *, concurrency: int = CONCURRENCY, waiting: int = WAITING, places: int = PLACES, seconds: float = SECONDS
+        self,
+        *,
+        concurrency: int = CONCURRENCY,
+        waiting: int = WAITING,
+        places: int = PLACES,
+        seconds: float = SECONDS,
     ) -> None:
         self._waiting, self._most, self.seconds = waiting, places, seconds
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="interlock-heavy")

@@ -20,12 +20,12 @@ from interlock.engine import (
     InvalidData,
     KeyTaken,
     LeaseTaken,
+    NotFinished,
     NotFound,
     NotServed,
     OutOfDate,
     Refused,
     ReviewClaimed,
-    StillAtWork,
     Unreadable,
     secrets,
 )
@@ -150,8 +150,8 @@ def of(error: InterlockError) -> Refusal:
             return problem(403, "created-elsewhere", detail)
         case Unreadable():
             return problem(409, "unreadable", detail)
-        case StillAtWork():
-            return problem(409, "still-at-work", detail)
+        case NotFinished():
+            return problem(409, "not-finished", detail)
         case DataTooBig():
             return problem(413, "too-large", detail)
         case NotAuthenticated():

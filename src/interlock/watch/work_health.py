@@ -111,7 +111,7 @@ def _versions(conn: sa.Connection, engine: Engine) -> Iterator[Finding]:
         if not number:
             continue
         known = False
-        why = "; ".join(core.stranded.get((machine, version), ["no machine has that name"]))
+        why = "; ".join(core.unserved.get((machine, version), ["no machine has that name"]))
         count = f"{number:,}" if number < MANY else f"{MANY:,} or more"
         yield Finding(
             Level.WARNING,

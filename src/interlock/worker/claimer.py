@@ -84,10 +84,10 @@ class Claimer(Loop):
         try:
             done, claims = self._commit(batch, free)
         except BaseException as error:
-            if isolation.passes(error):
+            if isolation.must_raise(error):
                 self._put_back(batch)
                 raise
-            how = isolation.named(error)
+            how = isolation.error_summary(error)
             log.warning("%d results and %d claims could not be written together (%s)", len(batch), free, how)
             self._each(batch)
             batch, done = [], []
@@ -143,15 +143,15 @@ class Claimer(Loop):
         try:
             return self._engine.finish([Result(running.claim, outcome)])[0]
         except BaseException as error:
-            if isolation.passes(error):
+            if isolation.must_raise(error):
                 self._put_back([(running, outcome)])
                 return None
-            log.error("the result of %s cannot be written: %s", running.claim.id, isolation.named(error))
+            log.error("the result of %s cannot be written: %s", running.claim.id, isolation.error_summary(error))
             if not again:
                 claim = running.claim
                 isolation.set_aside(self._engine, claim.id, error, "error", fence=claim.fence)
                 return False
-            failure = Fail(InvalidOutcome(f"the outcome cannot be written: {isolation.named(error)}"))
+            failure = Fail(InvalidOutcome(f"the outcome cannot be written: {isolation.error_summary(error)}"))
         return self._alone(running, failure, again=False)
 
     def _count(self, batch: list[tuple[Running, Outcome]], done: Sequence[bool | None]) -> None:

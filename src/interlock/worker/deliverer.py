@@ -176,7 +176,7 @@ class Deliverer(HintedLoop):
             try:
                 self._engine.write(lambda unit: _write(unit, ended), name="settled")
             except BaseException as error:
-                if isolation.passes(error) or len(ended) == 1:
+                if isolation.must_raise(error) or len(ended) == 1:
                     raise
                 self._settle_each(ended)
                 raise
@@ -190,9 +190,11 @@ class Deliverer(HintedLoop):
             try:
                 self._engine.write(lambda unit, one=one: _write(unit, [one]), name="settled")  # type: ignore[misc]
             except BaseException as error:
-                if isolation.passes(error):
+                if isolation.must_raise(error):
                     raise
-                log.error("the outcome of message %s cannot be written: %s", one.message.id, isolation.named(error))
+                log.error(
+                    "the outcome of message %s cannot be written: %s", one.message.id, isolation.error_summary(error)
+                )
                 continue
             with self._lock:
                 self._ended.remove(one)

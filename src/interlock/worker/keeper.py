@@ -6,8 +6,8 @@ import logging
 
 from interlock.config import Settings
 from interlock.engine import Engine
+from interlock.engine.cleanup import tidy
 from interlock.engine.retention.policies import Policy, Retention
-from interlock.engine.tidying import tidy
 from interlock.store import StoreBusy, partitions
 from interlock.worker.loop import Loop
 

@@ -12,10 +12,10 @@ from interlock.engine import Claim, Effect, Engine, Instance, finishing, visits
 from interlock.engine import artifacts as artifact_functions
 from interlock.engine import effects as effect_functions
 from interlock.engine import questions as question_functions
-from interlock.engine.answers import keepable
+from interlock.engine.effect_answers import storable
 from interlock.engine.error_details import message_of
 from interlock.engine.errors import Fenced
-from interlock.engine.instance import columns
+from interlock.engine.instance import column_getter
 from interlock.engine.questions import Answer, Question, QuestionClosed
 from interlock.engine.unit import Unit
 from interlock.engine.values import parsed
@@ -28,8 +28,8 @@ T = TypeVar("T")
 PATIENCE = 300.0
 About = tuple[UUID, str, str | None, str, str, str]
 """Which instance it is: its id, machine, key, workspace, trace and state."""
-_about = columns("id", "machine", "key", "workspace", "trace_id", "state")
-_text = columns("data", "failures")
+_about = column_getter("id", "machine", "key", "workspace", "trace_id", "state")
+_text = column_getter("data", "failures")
 LOOKS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact", "question"}
 """What a handler asks for and that writes nothing."""
 
@@ -361,7 +361,7 @@ class Task(Generic[D]):
 
     def confirm(self, effect: Effect, answer: Any = None) -> None:
         """It arrived. Kept even when the instance was taken away meanwhile; what is no JSON, as a marked text."""
-        self._port.call("settle", effect.id, "confirmed", keepable(answer), None)
+        self._port.call("settle", effect.id, "confirmed", storable(answer), None)
 
     def failed(self, effect: Effect, error: str) -> None:
         """It certainly did not arrive."""

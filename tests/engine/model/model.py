@@ -174,7 +174,7 @@ class Model(Life):
         """Unknown is not failed: it rests, and a person says whether it arrived. Law 5."""
         self.note(it, "failed", by)
         self.stop(it)
-        self.bury(it, it["state"], it["data"])
+        self.add_dead_letter(it, it["state"], it["data"])
         self.ask(it, "verify_effect", VERIFY, letter=len(self.letters) - 1)
         for effect in self.unsettled(it, it["state"]):
             effect["asked"] = True
@@ -185,7 +185,7 @@ class Model(Life):
             self.rest_unknown(it, by)  # to give up would say that it did not arrive
             return
         self.walk(it, rule.then, by, data=rule.sets)
-        self.bury(it, step, data)
+        self.add_dead_letter(it, step, data)
 
     def walk(
         self,
@@ -206,7 +206,7 @@ class Model(Life):
     def way(self, source: str, to: str) -> Edge:
         return next(e for e in self.machine.edges if (e.source, e.to) == (source, to) and e.by & {By.WORKER, By.SYSTEM})
 
-    def bury(self, it: Row, step: str, data: Row) -> None:
+    def add_dead_letter(self, it: Row, step: str, data: Row) -> None:
         visit = self.visit(it, step)
         self.letters.append({"number": it["number"], "step": step, "data": data, "status": "open", "visit": visit})
 

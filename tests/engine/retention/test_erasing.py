@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import InvalidData, KeyTaken, NotFound, StillAtWork, effects
+from interlock.engine import InvalidData, KeyTaken, NotFinished, NotFound, effects
 from interlock.engine.retention.erasing import Erased, Erasing, find
 from interlock.engine.retention.policies import Policy, Retention
 from interlock.machine import OWNER, Actor, Ask, EffectKeyReused, Fail, Go, KeyScope, Message, Review
@@ -144,7 +144,7 @@ def test_what_is_under_way_keeps_its_data_and_is_named(trial: Trial) -> None:
     report = erase(trial)
     assert (report.instances, report.at_work) == ([], [it])
     assert trial.data(it) == {"from": ANN}
-    with pytest.raises(StillAtWork, match="is in 'open' and has not ended"):
+    with pytest.raises(NotFinished, match="is in 'open' and has not ended"):
         Erasing(trial.engine, CHIEF, "asked").one(it)
 
 

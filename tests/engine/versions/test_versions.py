@@ -289,7 +289,7 @@ def test_processes_that_bring_a_version_at_the_same_moment_agree_on_its_number(u
 def test_a_compatible_older_version_is_served(old: Process, store: Store, clock: VirtualClock) -> None:
     it = old.create()
     new = Process(store, clock, BIGGER)
-    assert new.engine.core.stranded == {}
+    assert new.engine.core.unserved == {}
     assert new.work() == [it]
     new.engine.fire(it, "answered", actor=ANN)
     assert new.engine.get(it).state == "done"
@@ -325,7 +325,7 @@ def test_a_field_that_is_needed_deep_inside_leaves_instances_to_code_that_covers
     old = Process(store, clock, job(data=JobWithTools))
     it = old.create()
     new = Process(store, clock, job(data=JobWithMoreTools))
-    assert new.engine.core.stranded["job", 1] == [
+    assert new.engine.core.unserved["job", 1] == [
         "field 'spare[].rake' of the data is required now",
         "field 'tools.rake' of the data is required now",
     ]
@@ -342,7 +342,7 @@ def test_an_older_version_that_the_code_does_not_cover_is_left_alone_and_explain
     it = old.create()
     machine, why = INCOMPATIBLE[name]
     new = Process(store, clock, machine)
-    assert why in new.engine.core.stranded["job", 1]
+    assert why in new.engine.core.unserved["job", 1]
     mine = new.create()
     assert [claim.id for claim in new.claim()] == [mine]
     with pytest.raises(NotServed, match=f"this process has no code for job version 1: .*{why}"):
@@ -355,14 +355,14 @@ def test_an_older_version_that_the_code_does_not_cover_is_left_alone_and_explain
 
 
 def test_an_older_version_whose_arm_is_gone_is_left_alone(old: Process, store: Store, clock: VirtualClock) -> None:
-    assert ("job", 1) in Process(store, clock, job(arms=())).engine.core.stranded
+    assert ("job", 1) in Process(store, clock, job(arms=())).engine.core.unserved
 
 
 def test_a_version_that_is_newer_than_the_code_is_left_alone(old: Process, store: Store, clock: VirtualClock) -> None:
     new = Process(store, clock, with_asking(WEEK))
     it = new.create()
     restarted = Process(store, clock, job())
-    assert restarted.engine.core.stranded == {("job", 2): ["it is newer than this code"]}
+    assert restarted.engine.core.unserved == {("job", 2): ["it is newer than this code"]}
     for process, why in ((restarted, "it is newer than this code"), (old, "it was never registered here")):
         assert process.claim() == []
         with pytest.raises(NotServed, match=why):

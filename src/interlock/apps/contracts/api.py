@@ -38,7 +38,7 @@ from interlock.engine import (
     artifacts,
     reviews,
 )
-from interlock.engine.application import HistoryRow, Unit, create, fire, history, taken_up
+from interlock.engine.application import HistoryRow, Unit, close_dead_letters, create, fire, history
 from interlock.http.caller import PUBLIC, Caller, TheService, need, require_operator, workspace_of
 from interlock.http.direct import Router
 from interlock.http.problems import MEDIA_TYPE
@@ -257,7 +257,7 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
             by_application=True,
         )
         artifacts.link_all(unit, id, made.id)
-        taken_up(unit, old, actor, "retried")
+        close_dead_letters(unit, old, actor, "retried")
         return Done(id=made.id)
 
     made = await write_once(write, again, "create")

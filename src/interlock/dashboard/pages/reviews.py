@@ -270,6 +270,6 @@ async def undo(request: Request) -> Response:
         require(v.who, "fire", instance.workspace, f"instance {wanted}", machine=instance.machine)
         actor = v.who.actor_in(instance.workspace)
         firing.fire(unit, wanted, form["event"], actor, reason="undone", expected_seq=form.seq)
-        return Done(said=f"Undone, {title(instance.state)} again", to=_back(form))
+        return Done(said=f"StatementRefused, {title(instance.state)} again", to=_back(form))
 
     return await form.do(job, "fire")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine.errors import NotFound, items_own
+from interlock.engine.errors import NotFound, is_item_error
 from interlock.engine.instance import ANEW
 from interlock.engine.text import merged
 from interlock.engine.values import Unreadable, readable, unreadable
@@ -72,7 +72,7 @@ def guarded(what: str, problems: Iterable[str]) -> list[str]:
     try:
         found.extend(problems)
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         found.append(f"{what} cannot be read ({type(error).__name__}: {error!s:.200})")
     return found

@@ -23,7 +23,7 @@ TEXT, HASH = 8, 10
 def vouch(unit: Unit) -> None:
     """Write the digests of all that the unit covers, before anything is written."""
     wanted: dict[UUID, dict[str, str]] = {}
-    for instance_id, name, digest in unit.covered:
+    for instance_id, name, digest in unit.vouched:
         wanted.setdefault(instance_id, {})[name] = digest
     places: dict[UUID, list[int]] = {}
     for number, row in enumerate(unit.history):

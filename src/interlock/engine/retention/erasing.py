@@ -23,7 +23,7 @@ from interlock.engine import actions, deadletters
 from interlock.engine.audit import proof
 from interlock.engine.audit.purges import permit
 from interlock.engine.creating import identity
-from interlock.engine.errors import InvalidData, StillAtWork
+from interlock.engine.errors import InvalidData, NotFinished
 from interlock.engine.instance import ERASED, Instance
 from interlock.engine.retention import archive
 from interlock.engine.retention.removing import keep_keys
@@ -147,14 +147,14 @@ def _in_artifacts(conn: sa.Connection, ids: Sequence[UUID], wanted: Sequence[str
 
 
 def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: str | None = None) -> Erased:
-    """Empty all that the instance keeps; its key only where the value is in it. StillAtWork while it has not ended."""
+    """Empty all that the instance keeps; its key only where the value is in it. NotFinished while it has not ended."""
     if not reason.strip():
         raise InvalidData("say why it is erased; the history keeps the reason")
     if value is not None and value.casefold() in reason.casefold():
         raise InvalidData("the reason has the value in it that is to be erased; say it in other words")
     instance = unit.lock(instance_id)
     if instance.finished_at is None:
-        raise StillAtWork(
+        raise NotFinished(
             f"instance {instance_id} is in {instance.state!r} and has not ended; cancel it or wait, then erase it"
         )
     report = Erased(instances=[instance_id])
@@ -177,7 +177,7 @@ def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: st
     text = payload_text({"reason": reason, "what": dict(report.what), "set": data})
     unit.record(instance, ERASED, actor, text=joined(identity(instance), text))
     for table in proof.TABLES:
-        unit.cover_stored(table, table.c.instance_id == instance_id)
+        unit.vouch_for_stored(table, table.c.instance_id == instance_id)
     actions.record(unit, actor, "erase", str(instance_id), workspace=instance.workspace, details={"reason": reason})
     return report
 
@@ -295,7 +295,7 @@ class Erasing:
             done = self._engine.write(
                 lambda unit: erase(unit, instance_id, self._actor, self._reason, value=value), name="erase"
             )
-        except StillAtWork:
+        except NotFinished:
             report.at_work.append(instance_id)
             return
         report.instances.append(instance_id)

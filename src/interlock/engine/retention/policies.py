@@ -26,7 +26,7 @@ from interlock.config import Settings
 from interlock.config.settings import length
 from interlock.engine import artifacts
 from interlock.engine.audit.purges import NOBODY, START, permit
-from interlock.engine.errors import LeaseTaken, items_own
+from interlock.engine.errors import LeaseTaken, is_item_error
 from interlock.engine.retention import archive, removing
 from interlock.engine.text import canonical, shortened
 from interlock.engine.unit import Unit
@@ -361,7 +361,7 @@ def _held_as_evidence(record: archive.Record) -> str | None:
     try:
         return BROKEN if archive.problems(record) else None
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         return UNREADABLE
 

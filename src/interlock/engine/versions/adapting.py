@@ -17,7 +17,7 @@ from interlock.engine import moves
 from interlock.engine.error_details import message_of
 from interlock.engine.errors import EngineError, InvalidData, NotFound
 from interlock.engine.instance import Instance
-from interlock.engine.last_resort import handed_over
+from interlock.engine.last_resort import deferred_crash
 from interlock.engine.text import canonical, shortened
 from interlock.engine.values import alike, readable
 from interlock.machine import SYSTEM, Kind, Machine, Reminder, Timer
@@ -169,7 +169,7 @@ def _shape(error: InvalidData) -> str:
 
 def _can_go_on(machine: Machine, instance: Instance, state: str) -> None:
     """What it waits for must still be there."""
-    event = instance.due_event if handed_over(instance) is None else None
+    event = instance.due_event if deferred_crash(instance) is None else None
     if event and not any(SYSTEM in edge.by for edge in machine.edges_on(state, event)):
         raise Unfit(f"it is to be resumed with {instance.due_event!r}, which the system cannot fire in {state!r}")
     ready = instance.wake in {"work", "blocked"} or instance.paused_wake == "work"

@@ -18,7 +18,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import error_details
-from interlock.engine.attempt import isolated
+from interlock.engine.attempt import try_item
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
 from interlock.engine.versions.adapting import Adapted, Asked, Route, Unfit
@@ -175,6 +175,6 @@ def attempt(unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, 
         report.busy[instance.version, instance.state] += 1
         return
     place = copy(instance)
-    if error := isolated(unit, instance, do):
+    if error := try_item(unit, instance, do):
         reason = error.reason if isinstance(error, Unfit) else f"{type(error).__name__} on the way"
         report.refuse(place, reason, error_details.message_of(error))

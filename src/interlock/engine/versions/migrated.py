@@ -102,7 +102,7 @@ def move(
         unit.closed_reviews.append(instance.id)
         moves.enter(unit, instance, machine)
         if had_rested and instance.finished_at is None:
-            after.append(partial(failing.taken_up, unit, instance, actor, "resolved"))
+            after.append(partial(failing.close_dead_letters, unit, instance, actor, "resolved"))
     else:
         if adapted.timer is not None:
             instance.timer_no, instance.timer_at = adapted.timer
@@ -110,7 +110,9 @@ def move(
             instance.wake, instance.blocked_on = "work", None
         after += [partial(_ask, unit, instance, machine, one) for one in questions]
     if adapted.state != came_from and adapted.state in machine.followers:
-        moves.follow(unit, instance, machine, Edge(came_from, adapted.state, KIND, frozenset({SYSTEM}), None), actor)
+        moves.run_followers(
+            unit, instance, machine, Edge(came_from, adapted.state, KIND, frozenset({SYSTEM}), None), actor
+        )
     for row in letters:
         state, step = way.renamed.get(row.state, row.state), way.step(row.step)
         if (state, step) != (row.state, row.step):
@@ -129,7 +131,7 @@ def _rename_effects(unit: Unit, instance: Instance, renamed: Mapping[str, str]) 
             named = sa.update(E).where(E.c.instance_id == instance.id, E.c.step == step)
             unit.conn.execute(named.values(step=renamed[state] + colon + stage))
     if any(step.partition(":")[0] in renamed for step in steps):
-        unit.cover_stored(E, E.c.instance_id == instance.id)
+        unit.vouch_for_stored(E, E.c.instance_id == instance.id)
 
 
 def _rename(instance: Instance, way: Route) -> None:
@@ -156,7 +158,7 @@ def _open_letters(unit: Unit, instance: Instance) -> list[Any]:
 
 def _letter(unit: Unit, letter: UUID, **values: Any) -> None:
     unit.conn.execute(sa.update(L).where(L.c.id == letter).values(**values))
-    unit.cover_stored(L, L.c.id == letter)
+    unit.vouch_for_stored(L, L.c.id == letter)
 
 
 def _before(review: sa.Row[Any]) -> dict[str, Any]:
@@ -167,7 +169,7 @@ def _before(review: sa.Row[Any]) -> dict[str, Any]:
 def _ask(unit: Unit, instance: Instance, machine: Machine, one: Asked) -> None:
     if one.review is not None:
         unit.conn.execute(sa.update(R).where(R.c.id == one.review.id).values(**one.values))
-        unit.cover_stored(R, R.c.id == one.review.id)
+        unit.vouch_for_stored(R, R.c.id == one.review.id)
         return
     declared = machine.states[instance.state].review
     assert declared is not None
@@ -246,7 +248,7 @@ def _restore_asked(unit: Unit, instance: Instance, was: Mapping[str, Any]) -> No
     for review in was.get("reviews", []):
         wording = {name: review[name] for name in WORDING}
         unit.conn.execute(sa.update(R).where(R.c.id == UUID(review["id"])).values(**wording))
-        unit.cover_stored(R, R.c.id == UUID(review["id"]))
+        unit.vouch_for_stored(R, R.c.id == UUID(review["id"]))
     for letter, state, step in was.get("letters", []):
         _letter(unit, UUID(letter), state=state, step=step, status="open", closed_at=None, closed_by=None)
 

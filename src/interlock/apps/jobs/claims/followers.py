@@ -35,12 +35,12 @@ from interlock.engine.application import (
     Unit,
     ask,
     change,
+    error_summary,
     find,
     find_by_key,
     fire,
     instances,
-    named,
-    passes,
+    must_raise,
     set_aside,
 )
 from interlock.machine import AGENT, WORKER, Actor, Edge
@@ -200,10 +200,10 @@ def sweep(engine: Engine) -> bool:
         try:
             engine.write(partial(expire, name=name), name="expire_lease")
         except BaseException as error:
-            if passes(error):
+            if must_raise(error):
                 raise
             # Its run waits for a person. The lock stays, or somebody else would apply; the sweep continues.
-            log.error("the lease %r ran out and its run cannot be moved: %s", name, named(error))
+            log.error("the lease %r ran out and its run cannot be moved: %s", name, error_summary(error))
             engine.write(partial(_set_run_aside, name=name, error=error), name="expire_lease")
     return len(names) == 200
 

@@ -15,7 +15,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import error_details, last_resort, moves, visits
-from interlock.engine.errors import items_own
+from interlock.engine.errors import is_item_error
 from interlock.engine.instance import Instance
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Ask, Review
@@ -143,12 +143,12 @@ def _isolated(unit: Unit, instance: Instance, row: Any, settle: Callable[[Unit, 
         with unit.attempt(instance):
             settle(unit, instance, row)
     except BaseException as error:
-        if not items_own(error):
+        if not is_item_error(error):
             raise
         details = error_details.describe(error)
         unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(asked_at=unit.now))
         unit.record(instance, "effect", SYSTEM_ACTOR, payload={"effect": str(row.id), "status": "unknown", **details})
-        last_resort.bury(unit, instance, instance.state, instance.state, details, "{}")
+        last_resort.add_dead_letter(unit, instance, instance.state, instance.state, details, "{}")
 
 
 def _unknown(unit: Unit, instance: Instance, row: Any) -> None:
@@ -163,7 +163,7 @@ def _forgotten(unit: Unit, instance: Instance, row: Any) -> None:
     end = {"status": "failed", "error": LOST, "settled_at": unit.now}
     unit.conn.execute(sa.update(E).where(E.c.id == row.id).values(end))
     _note(unit, instance, row, "failed", LOST)
-    unit.cover_stored(E, E.c.id == row.id)
+    unit.vouch_for_stored(E, E.c.id == row.id)
 
 
 def _locked(unit: Unit, which: sa.ColumnElement[bool], limit: int) -> list[tuple[Any, Instance]]:

@@ -12,7 +12,7 @@ MARK = "not_kept_as_json"
 """The field that says so, with the reason; `type` and `text` stand beside it."""
 
 
-def keepable(answer: Any) -> Any:
+def storable(answer: Any) -> Any:
     """The answer, if every database and page can carry it as JSON; otherwise what is left of it, marked as such."""
     if answer is None:
         return None

@@ -30,7 +30,7 @@ _OPEN = Prepared(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReviewAccess:
     """What of an open review says who may answer it."""
 
     id: UUID
@@ -70,24 +70,24 @@ def may_answer(machine: Machine, state: str, event: str, actor: Actor | None) ->
     return has_role(actor, declared.role)
 
 
-def _asked(unit: Unit, instance: Instance, event: str) -> list[Asked]:
+def _asked(unit: Unit, instance: Instance, event: str) -> list[ReviewAccess]:
     """The open reviews with a decision that fires this event where the instance is."""
     return [
-        Asked(id_, role, claimed_by, claimed_until)
+        ReviewAccess(id_, role, claimed_by, claimed_until)
         for id_, state, role, decisions, claimed_by, claimed_until in _OPEN.rows(unit.conn, instance_id=instance.id)
         if state in {None, instance.state} and event in json.loads(decisions).values()
     ]
 
 
-def check(found: Asked, actor: Actor, now: Micros) -> None:
+def check(found: ReviewAccess, actor: Actor, now: Micros) -> None:
     """Raise unless this actor is a person with the review's role, and nobody else is at it."""
-    must_be_a_person(actor)
+    require_person(actor)
     if not has_role(actor, found.role):
         raise Forbidden(f"review {found.id} is for the role {found.role}, which {actor.name} does not have")
-    not_held(found, actor, now)
+    require_unclaimed(found, actor, now)
 
 
-def must_be_a_person(actor: Actor) -> None:
+def require_person(actor: Actor) -> None:
     """Raise Forbidden for anybody else, without saying what was decided."""
     if actor.kind not in PEOPLE:
         raise Forbidden(f"a review is decided by a person, not by {actor.kind.value}")
@@ -99,7 +99,7 @@ def has_role(actor: Actor, role: str) -> bool:
     return actor.roles is None or wanted in actor.roles
 
 
-def not_held(found: Asked, actor: Actor, now: Micros) -> None:
+def require_unclaimed(found: ReviewAccess, actor: Actor, now: Micros) -> None:
     """ReviewClaimed while somebody else has claimed it."""
     if found.claimed_by is None or found.claimed_until is None or found.claimed_until <= now:
         return
