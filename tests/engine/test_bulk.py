@@ -177,7 +177,7 @@ def test_one_that_is_refused_is_counted_with_its_reason_and_holds_up_nobody(tria
     done = run(trial, start(trial, "pause", {"machine": "parcel"}).id, batch=2)
     assert (done.status, done.done, done.refused, done.total) == ("done", 1, 2, 3)
     [problem] = done.problems
-    assert problem.problem.startswith("parcel … rests in 'shipped', so there is nothing to pause")
+    assert problem.problem.startswith("parcel … has ended in 'shipped', so there is nothing to pause")
     assert (problem.count, problem.example) == (2, str(min(shipped)))
 
 

@@ -203,7 +203,7 @@ def test_what_lost_its_key_to_another_cannot_be_retried(resting: Trial) -> None:
 def test_what_went_on_by_another_way_cannot_be_retried(trial: Trial) -> None:
     it = failed(trial)
     trial.engine.fire(it, "skip", actor=ANN)
-    with pytest.raises(Refused, match="went on to 'second' since; resolve the dead letter"):
+    with pytest.raises(Refused, match="has moved on to 'second' since; resolve the dead letter"):
         trial.engine.dead_letters.retry(the_letter(trial).id, actor=ANN)
     assert trial.state(it) == "second"
 

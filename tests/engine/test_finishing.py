@@ -158,7 +158,7 @@ NONSENSE: list[tuple[str, Outcome, str]] = [
     ("an undeclared move", Go("cancelled"), "there is no transition 'first' → 'cancelled'"),
     ("a move for people", Go("done"), "there is no transition 'first' → 'done'; from here lead: second"),
     ("no move", Go(()), "Go names no state"),
-    ("staying in work", Stay(), "a work state cannot be stayed in"),
+    ("staying in work", Stay(), "a handler of a work state cannot return Stay"),
     ("no outcome", "a string", "returned str; it must return Go, Stay, Again or Fail"),  # type: ignore[list-item]
     ("data that is no data", Go("second", data=["x"]), "data must be a model or a mapping"),  # type: ignore[arg-type]
     ("data that JSON cannot hold", Go("second", data={"x": object()}), "data.x is a value of type object"),

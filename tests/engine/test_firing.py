@@ -61,7 +61,7 @@ def test_an_unknown_instance_is_not_found(trial: Trial) -> None:
 
 def test_an_event_that_means_nothing_here_is_refused_with_what_is_allowed(trial: Trial) -> None:
     it = trial.create("parcel")
-    with pytest.raises(Refused, match=r"is in 'ordered', where 'approve' means nothing; allowed now: ") as refusal:
+    with pytest.raises(Refused, match=r"is in 'ordered', where 'approve' is not declared; allowed now: ") as refusal:
         trial.engine.fire(it, "approve", actor=ANN)
     assert set(refusal.value.allowed) == {
         Allowed("start", "packing", ("worker",)),
@@ -180,7 +180,7 @@ def test_a_chain_takes_every_event_in_one_transaction_with_a_row_each(trial: Tri
 
 def test_a_chain_with_one_refused_event_does_nothing_at_all(trial: Trial, checked: UUID) -> None:
     before = trial.get(checked)
-    with pytest.raises(Refused, match="is in 'parked', where 'approve' means nothing"):
+    with pytest.raises(Refused, match="is in 'parked', where 'approve' is not declared"):
         trial.engine.fire(checked, ("park", "approve"), actor=ANN)
     assert trial.get(checked) == before
 

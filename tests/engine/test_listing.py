@@ -184,7 +184,7 @@ def test_those_that_are_longest_in_their_state_come_first_where_few_enough_are_t
     trial.engine.force(early, state, actor=CHIEF, reason="begins again")
 
     def longest(where: Where, **options: int) -> list[UUID] | None:
-        found = trial.engine.read(lambda conn: listing.longest(conn, where, trial.clock.now(), **options))
+        found = trial.engine.read(lambda conn: listing.longest_in_state(conn, where, trial.clock.now(), **options))
         return None if found is None else [i.id for i in found]
 
     there = Where(machine="press", state=state)

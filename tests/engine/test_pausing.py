@@ -77,7 +77,7 @@ def test_what_is_not_paused_cannot_be_resumed(trial: Trial) -> None:
 def test_what_rests_cannot_be_paused(trial: Trial) -> None:
     it = trial.create("parcel")
     do(trial, Go("shipped"))
-    with pytest.raises(Refused, match="rests in 'shipped', so there is nothing to pause"):
+    with pytest.raises(Refused, match="has ended in 'shipped', so there is nothing to pause"):
         trial.engine.pause(it, actor=ANN)
 
 

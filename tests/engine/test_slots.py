@@ -225,7 +225,7 @@ def test_data_that_has_no_key_for_the_limit_fails_its_own_step_alone(store: Stor
         assert [claim.id for claim in trial.claim(5)] == [good]
         after = trial.get(bad)
         assert after.error is not None
-        assert "cannot be worked out from the data: KeyError('card')" in after.error["message"]
+        assert "cannot be computed from the data: KeyError('card')" in after.error["message"]
         assert (after.wake, after.failures) == ("work", {"taken|Exception": 1})
 
 

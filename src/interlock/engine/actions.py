@@ -1,4 +1,4 @@
-"""Actions: what people and tokens did that is in no instance's history, written with what they did."""
+"""Actions: what people and tokens did that no instance's history records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def record(
     workspace: str | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write down what was done, in the transaction that does it. Secrets do not belong into the details."""
+    """Record what was done, in the same transaction. Do not put secrets into the details."""
     kept = {name: value for name, value in (details or {}).items() if value not in (None, "", {}, [])}
     unit.insert(
         action,

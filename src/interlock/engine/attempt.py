@@ -1,4 +1,4 @@
-"""An attempt: changes of a unit that are undone when one item raises, without those beside it."""
+"""An attempt: the changes of one item in a unit, undone together if the item raises an error."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from interlock.engine.unit import Unit
 
 
-def _its_own(error: sa.exc.DBAPIError) -> bool:
-    """Whether a statement was wrong in itself; a conflict may be another transaction's doing, and pass the next time.
+def _is_statement_error(error: sa.exc.DBAPIError) -> bool:
+    """Whether the statement itself was wrong. A conflict with another transaction may not occur the next time.
 
-    Back at its savepoint the transaction is sound; where there is none, the database has given it up.
+    After a rollback to the savepoint the transaction is usable again. Without one, the database has ended it.
     """
     return sort(error) is None and not is_conflict(error)
 
 
 class Attempt:
-    """What one item changes in a unit, until it is known to be good."""
+    """The changes of one item in a unit, until the item is known to be good."""
 
     __slots__ = ("_instance", "_lengths", "_nested", "_ready", "_saved", "_unit", "_was", "_was_changed")
 
@@ -38,7 +38,7 @@ class Attempt:
     def __enter__(self) -> None:
         unit, instance = self._unit, self._instance
         self._was_changed = instance.id in unit.changed
-        # As long as it is as it was read, its row says most of it.
+        # As long as it is unchanged, most of it is in the row that was read.
         as_read = instance.loaded is not None and not self._was_changed
         self._was = instance.fields_outside_row() if as_read else all_fields(instance)
         self._lengths = [len(rows) for rows in self._lists()]
@@ -50,7 +50,7 @@ class Attempt:
         return self._nested is not None
 
     def save(self) -> None:
-        """Make a savepoint to go back to: for this attempt, and for those around it."""
+        """Make a savepoint for this attempt and for those around it."""
         unit = self._unit
         for attempt in unit.attempts:
             if attempt._nested is None:
@@ -68,10 +68,10 @@ class Attempt:
             return
         if self._nested is not None:
             self._nested.rollback()
-            assert self._saved is not None, "they are kept together"
+            assert self._saved is not None, "both are set by `save`"
             unit.leases, unit.locked = self._saved
         self._revert()
-        if self._nested is not None and isinstance(error, sa.exc.DBAPIError) and _its_own(error):
+        if self._nested is not None and isinstance(error, sa.exc.DBAPIError) and _is_statement_error(error):
             raise StatementRefused(f"the database refused a statement: {error.orig}") from error
 
     def _lists(self) -> tuple[list[Any], ...]:
@@ -110,7 +110,7 @@ class Attempt:
 
 
 def try_item(unit: Unit, instance: Instance, do: Callable[[Unit, Instance], None]) -> BaseException | None:
-    """Do it whole or not at all. Returns the error where the item itself raised one; all others pass."""
+    """Do it whole or not at all. Returns an error that concerns this item only; others are raised."""
     try:
         with unit.attempt(instance):
             do(unit, instance)

@@ -1,9 +1,9 @@
-"""Bulk actions: one action for all that match a filter, in batches, with progress, until it is done or stopped.
+"""Bulk actions: one action for all items that match a filter, in batches, with progress, until done or stopped.
 
-The filter is kept as it was at the start, together with the newest id and the moment: what comes later is not
-touched. A batch takes the next ids in order, does each item alone, and moves on in the same transaction; a process
-that dies in the middle has done nothing of its batch, so no item is done twice. An item that is refused is counted,
-with the reason, and holds up none beside it.
+The filter is stored as it was at the start, with the newest id and the time: later items are not touched. A batch takes
+the next ids in order, handles each item alone, and advances the cursor in the same transaction. A process that dies has
+done nothing of its batch, so no item is done twice. A refused item is counted, with the reason, and does not stop the
+others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from interlock.engine.bulk_actions import ACTIONS, Chosen, checked, filter_from_
 from interlock.engine.error_details import message_of
 from interlock.engine.errors import InvalidData, NotFound, Refused, is_item_error
 from interlock.engine.listing import BIGGEST_PAGE, MOST, Count
-from interlock.engine.starters import Starter, lost
+from interlock.engine.starters import Starter, why_stopped
 from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
@@ -38,13 +38,13 @@ SAMPLE = 5
 BATCH = 100
 MOST_PROBLEMS = 20
 HINT = "*bulk"
-"""Hinted beside the queues when a bulk action was started; no queue has this name."""
+"""The hint that a bulk action was started. It is sent like the name of a queue; no queue has it."""
 ANY_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why items were refused, how many, and one of them."""
+    """A reason for refusals, how many items have it, and one of them."""
 
     problem: str
     count: int
@@ -53,7 +53,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """A bulk action as it stands in the database."""
+    """A stored bulk action."""
 
     id: UUID
     workspace: str | None
@@ -65,7 +65,7 @@ class Bulk:
     reason: str
     status: str
     total: int
-    """How many matched at the start; counted up to 10,000."""
+    """How many items matched at the start, counted up to 10,000."""
     done: int
     refused: int
     problems: tuple[Problem, ...]
@@ -78,7 +78,7 @@ class Bulk:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What an action would be done to."""
+    """The items that an action would be applied to."""
 
     count: Count
     sample: list[UUID]
@@ -104,7 +104,7 @@ def preview(
     arguments: Mapping[str, Any] | None = None,
     workspaces: Collection[str] | None = None,
 ) -> Preview:
-    """How many it would be, counted as far as a listing counts, and the first few."""
+    """The number of items, counted as far as a listing counts, and the first few of them."""
     query = matching(checked(target, action, chosen, arguments or {}), workspaces, now)
     column = query.selected_columns[0]
     n: int = conn.execute(sa.select(sa.func.count()).select_from(query.limit(MOST + 1).subquery())).scalar_one()
@@ -123,9 +123,9 @@ def start(
     workspaces: Collection[str] | None = None,
     starter: Starter | None = None,
 ) -> Bulk:
-    """Begin; whoever looks first does the first batch. An empty filter is refused, and a workspace alone is empty.
+    """Start a bulk action; a worker runs its batches. An empty filter, or a workspace alone, is refused.
 
-    With a `starter` each batch asks whether they still may; it stops where not.
+    With a `starter`, each batch checks first whether they still have the right, and stops if not.
     """
     given = dict(arguments or {})
     values.text(reason, "the reason")
@@ -136,7 +136,7 @@ def start(
     found = preview(unit.conn, unit.now, target, action, wanted, arguments=given, workspaces=workspaces)
     kept = {"where": to_json(wanted), "workspaces": sorted(workspaces) if workspaces is not None else None}
     if actor.roles is not None:
-        kept["roles"] = sorted(actor.roles)  # as they were at the start, like the filter
+        kept["roles"] = sorted(actor.roles)  # stored at the start, like the filter
     if starter is not None:
         kept["starter"] = starter.as_values()
     named = wanted.workspace or (next(iter(workspaces)) if workspaces is not None and len(workspaces) == 1 else None)
@@ -172,7 +172,7 @@ def start(
 
 
 def step(unit: Unit, batch: int = BATCH) -> Bulk | None:
-    """Do one batch of the running bulk action that waited longest; None when there is none, or others have it."""
+    """Run one batch of the bulk action that waited longest. None if there is none, or other processes have it."""
     row = unit.conn.execute(
         sa.select(B)
         .where(sa.text("status = 'running'"))
@@ -183,7 +183,7 @@ def step(unit: Unit, batch: int = BATCH) -> Bulk | None:
     if row is None:
         return None
     found = _read(row)
-    if why := _unusable(found) or lost(unit.conn, found.filter.get("starter"), unit.now):
+    if why := _unusable(found) or why_stopped(unit.conn, found.filter.get("starter"), unit.now):
         return _give_up(unit, found, why)
     ids = _next_ids(unit, found, batch)
     problems = {one.problem: one for one in found.problems}
@@ -206,7 +206,7 @@ def step(unit: Unit, batch: int = BATCH) -> Bulk | None:
 
 
 def _unusable(found: Bulk) -> str:
-    """Why it can never go on: somebody wrote into its row what cannot be read."""
+    """Why it can never go on: its row cannot be read."""
     for part in (found.filter, found.arguments):
         if isinstance(part, values.Unreadable):
             return part.why
@@ -215,7 +215,7 @@ def _unusable(found: Bulk) -> str:
 
 
 def _give_up(unit: Unit, found: Bulk, why: str) -> Bulk:
-    """Stop it, with the reason: it would else be tried for ever, and hold up the others."""
+    """Stop it, with the reason. Otherwise it would be tried again and again and delay the others."""
     problems = [[p.problem, p.count, p.example] for p in found.problems]
     listed = canonical([*problems, [shortened(why, 500), 1, str(found.id)]])
     over = {"status": "stopped", "problems": listed, "updated_at": unit.now, "finished_at": unit.now}
@@ -232,14 +232,14 @@ def _next_ids(unit: Unit, found: Bulk, batch: int) -> Sequence[UUID]:
     if found.after_id is not None:
         query = query.where(column > found.after_id)
     ids = unit.conn.execute(query.order_by(column).limit(batch)).scalars().all()
-    # All instances first, in the order of their ids: two batches never wait for each other.
+    # Lock all instances first, in the order of their ids, so that two batches cannot deadlock.
     of_letters = sa.select(D.c.instance_id).where(D.c.id.in_(ids))
     unit.lock_many(ids if found.target == "instances" else unit.conn.execute(of_letters).scalars())
     return ids
 
 
 def _actor(found: Bulk) -> Actor:
-    """Whoever started it, with the roles that they had."""
+    """Who started it, with the roles that they had then."""
     roles = found.filter.get("roles")
     return replace(Actor.parse(found.actor), roles=None if roles is None else frozenset(roles))
 
@@ -250,10 +250,10 @@ def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -
     try:
         with unit.savepoint() as inner:
             do(inner, item_id, _actor(found), reason, found.arguments)
-    except BaseException as error:  # a refusal, or a guard of the application's own
+    except BaseException as error:  # a refusal, or application code such as a guard
         if not is_item_error(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
             raise
-        # Which item it was is the example's to say: without ids, equal reasons are one.
+        # Without ids, equal reasons are counted together; the example names one item.
         problem = ANY_ID.sub("…", shortened(message_of(error) or type(error).__name__, 500))
         before = problems.get(problem)
         if before is not None:
@@ -265,7 +265,7 @@ def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -
 
 
 def stop(unit: Unit, bulk_id: UUID, actor: Actor) -> Bulk:
-    """Do nothing more; what is done stays done. Stopping twice changes nothing."""
+    """Stop it. What is done stays done. Stopping twice changes nothing."""
     found = get(unit.conn, bulk_id, lock=True)
     if found.status == "done":
         raise Refused(f"bulk action {bulk_id} is done already")
@@ -310,7 +310,7 @@ def page(
     after: UUID | None = None,
     limit: int = 50,
 ) -> BulkPage:
-    """The newest first; of somebody's workspaces those that touch no other."""
+    """Bulk actions, the newest first. `workspaces` restricts them to those that touch no other workspace."""
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
     query = sa.select(B).order_by(B.c.id.desc()).limit(limit + 1)
@@ -338,7 +338,7 @@ def anything_running(conn: sa.Connection) -> bool:
 
 
 class Bulks:
-    """One action for all that match a filter."""
+    """Actions for all items that match a filter."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -352,7 +352,7 @@ class Bulks:
         arguments: Mapping[str, Any] | None = None,
         workspaces: Collection[str] | None = None,
     ) -> Preview:
-        """How many it would be, and the first few."""
+        """The number of items, and the first few of them."""
         now = self._engine.clock.now()
         return self._engine.read(
             lambda conn: preview(conn, now, target, action, chosen, arguments=arguments, workspaces=workspaces)
@@ -369,7 +369,7 @@ class Bulks:
         arguments: Mapping[str, Any] | None = None,
         workspaces: Collection[str] | None = None,
     ) -> Bulk:
-        """Begin; it is done in the background."""
+        """Start a bulk action. Workers run it in the background."""
         return self._engine.write(
             lambda unit: start(
                 unit, target, action, chosen, actor, reason=reason, arguments=arguments, workspaces=workspaces
@@ -378,7 +378,7 @@ class Bulks:
         )
 
     def step(self, batch: int = BATCH) -> Bulk | None:
-        """Do one batch of a running one; None when there is none."""
+        """Run one batch of a running bulk action; None if there is none."""
         return self._engine.write(lambda unit: step(unit, batch), name="bulk")
 
     def stop(self, bulk_id: UUID, *, actor: Actor) -> Bulk:

@@ -1,4 +1,4 @@
-"""Bulk actions that exist: what each does to one item, what it takes, and which items a filter chooses."""
+"""The bulk actions: what each does to one item, its arguments, and the items that a filter selects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from interlock.engine import deadletters, firing, pausing
 from interlock.engine.deadletters import Filter
 from interlock.engine.errors import InvalidData, Refused
-from interlock.engine.listing import WHOSE, Where
+from interlock.engine.listing import VISIBILITY, Where
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import Micros
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", Where, Filter)
 Chosen = Where | Filter | Mapping[str, Any]
-"""A filter, or its fields as JSON has them."""
+"""A filter, or its fields as JSON values."""
 _where = pydantic.TypeAdapter(Where)
 _filter = pydantic.TypeAdapter(Filter)
 Item = Callable[[Unit, UUID, Actor, str, Mapping[str, Any]], object]
@@ -49,17 +49,17 @@ ACTIONS: Mapping[str, Mapping[str, Item]] = {
 
 
 def where_from_json(given: Mapping[str, Any]) -> Where:
-    """The filter for instances; a field or value that it does not take is refused by name."""
+    """The filter for instances. Unknown fields and wrong values are refused by name."""
     return _from_json(Where, _where, given)
 
 
 def filter_from_json(given: Mapping[str, Any]) -> Filter:
-    """The filter for dead letters; a field or value that it does not take is refused by name."""
+    """The filter for dead letters. Unknown fields and wrong values are refused by name."""
     return _from_json(Filter, _filter, given)
 
 
 def to_json(chosen: Where | Filter) -> dict[str, Any]:
-    """The fields that are set, as JSON has them: a duration is ISO 8601, a label is a pair."""
+    """The fields that are set, as JSON values: durations in ISO 8601, labels as pairs."""
     dumped = (
         _where.dump_python(chosen, mode="json")
         if isinstance(chosen, Where)
@@ -77,7 +77,7 @@ def _from_json(kind: type[T], adapter: pydantic.TypeAdapter[T], given: Mapping[s
         return adapter.validate_json(json.dumps(dict(given)))
     except (pydantic.ValidationError, TypeError, ValueError) as error:
         if not isinstance(error, pydantic.ValidationError):
-            raise InvalidData(f"the filter is no JSON: {error}") from error
+            raise InvalidData(f"the filter is not JSON: {error}") from error
         places = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'filter'}: {e['msg']}" for e in error.errors())
         raise InvalidData(f"the filter cannot be used: {places}") from error
 
@@ -106,21 +106,21 @@ def checked(target: str, action: str, chosen: Chosen, arguments: Mapping[str, An
         if not isinstance(arguments.get("event"), str):
             raise InvalidData("the action 'fire' needs the event's name as its argument `event`")
         if not isinstance(arguments.get("data"), Mapping | None):
-            raise InvalidData("the argument `data` is a mapping of fields")
+            raise InvalidData("the argument `data` must be a mapping of fields")
     kind = Where if target == "instances" else Filter
     if isinstance(chosen, Mapping):
         chosen = where_from_json(chosen) if kind is Where else filter_from_json(chosen)
     if not isinstance(chosen, kind):
         raise InvalidData(f"{target} are chosen by a {kind.__name__}, not by a {type(chosen).__name__}")
-    if not set(to_json(chosen)) - WHOSE:
+    if not set(to_json(chosen)) - VISIBILITY:
         raise InvalidData(
-            f"an empty filter would take all {target.replace('_', ' ')}; name a machine, a state, an error"
+            f"an empty filter would select all {target.replace('_', ' ')}; name a machine, a state, an error"
         )
     return chosen
 
 
 def matching(chosen: Where | Filter, workspaces: Collection[str] | None, now: Micros) -> sa.Select[UUID]:
-    """The ids of what matches, among what there was at that moment."""
+    """The ids of the items that match, among those that existed at that time."""
     if isinstance(chosen, Where):
         query = sa.select(I.c.id).where(*chosen.conditions(now), I.c.created_at <= now)
         return query if workspaces is None else query.where(I.c.workspace.in_(workspaces))

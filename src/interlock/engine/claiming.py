@@ -17,14 +17,14 @@ from interlock.store import Micros, span
 WAKE, DUE, HOLDER, FENCE, SINCE = map(POSITIONS.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
 assert (DUE, FENCE, SINCE) == (WAKE + 1, HOLDER + 1, HOLDER + 2), "a claim changes two runs of columns"
 DATA, SEQ = POSITIONS["data"], POSITIONS["seq"]
-_place_of = column_getter("machine", "version", "state")
+_state_of = column_getter("machine", "version", "state")
 
 
 class Claim(NamedTuple):
-    """Leave to do one step of one instance."""
+    """Permission for a worker to run one step of one instance."""
 
     row: tuple[Any, ...]
-    """The columns as they are in the database. Most claims are never more: an instance of each costs 2.2 µs of 41."""
+    """The columns as they are in the database. Most claims need no `Instance`, which costs 2.2 µs of 41."""
     machine: Machine
     work: Work
     step: str
@@ -32,9 +32,9 @@ class Claim(NamedTuple):
     fence: int
     until: Micros
     waited: Micros | None = None
-    """How long the step was ready before, unless a pick-up has written it down already."""
+    """How long the step was ready before the claim, unless a pick-up has recorded it already."""
     large_data_text: str | None = None
-    """The data, where it lies beside the row."""
+    """The data, if it is too large for the row."""
 
     @property
     def instance(self) -> Instance:
@@ -66,20 +66,20 @@ def claim(
     rows = picking.pick(unit.core, unit.conn, unit.now, queues, count, turn)
     if picked is not None:
         picked += [(row[0], row[SEQ]) for row in rows]
-    places: dict[tuple[str, int, str], Place] = {}
-    for which in set(map(_place_of, rows)):
+    plans: dict[tuple[str, int, str], ClaimPlan] = {}
+    for which in set(map(_state_of, rows)):
         machine, version, state = which
-        places[which] = _place(unit.core.machine(machine, version), state)
+        plans[which] = _plan_for(unit.core.machine(machine, version), state)
     claims: list[Claim | None] = [None] * len(rows)
     others: list[int] = []
     taken: dict[Micros, list[UUID]] = {}
     now = unit.now
     for number, row in enumerate(rows):
-        machine, _, state, simple = places[_place_of(row)]
-        if simple is None or row[DATA] is None:
+        machine, _, state, lease_only = plans[_state_of(row)]
+        if lease_only is None or row[DATA] is None:
             others.append(number)
             continue
-        work, length = simple
+        work, length = lease_only
         until, fence, since = now + length, row[FENCE] + 1, row[DUE]
         if until not in taken:
             taken[until] = []
@@ -87,49 +87,49 @@ def claim(
         left = (*row[:WAKE], "lease", until, *row[DUE + 1 : HOLDER], worker, fence, now, *row[SINCE + 1 :])
         waited = now - since if since < now else 0
         claims[number] = Claim(left, machine, work, state, worker, fence, until, waited)
-    for until, ids in taken.items():  # now, so that whatever the others read of these is true
-        unit.take(ids, worker, until)
+    for until, ids in taken.items():  # now, so that the rest reads what is true
+        unit.lease_rows(ids, worker, until)
     if others:
-        longer = _long_way(unit, [rows[n] for n in others], places, worker)
-        unit.flush()  # a claim says what the database has
+        longer = _claim_with_rules(unit, [rows[n] for n in others], plans, worker)
+        unit.flush()  # a claim carries the row as it is in the database
         for number, began in zip(others, longer, strict=True):
             claims[number] = began and began.written()
     return [made for made in claims if made is not None]
 
 
-def _long_way(
-    unit: Unit, rows: Sequence[tuple[Any, ...]], places: Mapping[tuple[str, int, str], Place], worker: UUID
-) -> list[Began | None]:
-    """Claims that take more than a lease, or whose data lies beside the row."""
-    picked = [(instance, places[_place_of(row)]) for instance, row in zip(unit.adopt(rows), rows, strict=True)]
-    limits.lock_windows(unit, ((i, place.machine, place.edge.takes) for i, place in picked if place.edge))
-    limits.lock_slots(unit, ((i, place.machine, place.state) for i, place in picked if place.machine.has_slots))
-    return [_claim(unit, instance, place, worker) for instance, place in picked]
+def _claim_with_rules(
+    unit: Unit, rows: Sequence[tuple[Any, ...]], plans: Mapping[tuple[str, int, str], ClaimPlan], worker: UUID
+) -> list[PendingClaim | None]:
+    """Claims that need more than a lease, or whose data is not in the row."""
+    picked = [(instance, plans[_state_of(row)]) for instance, row in zip(unit.adopt(rows), rows, strict=True)]
+    limits.lock_windows(unit, ((i, plan.machine, plan.edge.takes) for i, plan in picked if plan.edge))
+    limits.lock_slots(unit, ((i, plan.machine, plan.state) for i, plan in picked if plan.machine.has_slots))
+    return [_claim(unit, instance, plan, worker) for instance, plan in picked]
 
 
-class Place(NamedTuple):
-    """What is the same for all that are picked in one state of one machine."""
+class ClaimPlan(NamedTuple):
+    """What all rows in one state of one machine have in common for a claim."""
 
     machine: Machine
     edge: Edge | None
-    """The transition that the claim itself takes."""
+    """The pick-up transition, if there is one."""
     state: str
-    """Where the work is done."""
-    simple: tuple[Work, Micros] | None
-    """The work and how long it may take, where a lease is all that a claim needs."""
+    """The state whose handler runs."""
+    lease_only: tuple[Work, Micros] | None
+    """The work and its time limit, if the claim needs nothing but a lease."""
 
 
-def _place(machine: Machine, state: str) -> Place:
+def _plan_for(machine: Machine, state: str) -> ClaimPlan:
     if state not in machine.states:
-        return Place(machine, None, state, None)
+        return ClaimPlan(machine, None, state, None)
     edge = machine.pick_up(state)
     at = edge.to if edge else state
     work = None if machine.stage or edge or machine.concurrent(at) else machine.handler_for(at, {})
-    return Place(machine, edge, at, (work, span(work.timeout)) if work is not None else None)
+    return ClaimPlan(machine, edge, at, (work, span(work.timeout)) if work is not None else None)
 
 
-class Began(NamedTuple):
-    """A claim as it is before its row is written."""
+class PendingClaim(NamedTuple):
+    """A claim whose row is not written yet."""
 
     instance: Instance
     claim: Claim
@@ -140,28 +140,28 @@ class Began(NamedTuple):
         return self.claim._replace(row=row, large_data_text=self.claim.large_data_text if row[DATA] is None else None)
 
 
-def _claim(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Began | None:
-    """Take what the machine has declared with it: slots, and the move into the state where the work is done."""
+def _claim(unit: Unit, instance: Instance, plan: ClaimPlan, worker: UUID) -> PendingClaim | None:
+    """Claim one instance: take its slots, and the pick-up into the state whose handler runs."""
     try:
         with unit.attempt(instance):
-            return _taken(unit, instance, place, worker)
+            return _taken(unit, instance, plan, worker)
     except BaseException as error:
-        # Keys, guards, followers and models are the application's, and the data is anybody's.
+        # Keys, guards, followers and models are application code, and the data may be anything.
         if not is_item_error(error):
             raise
-        machine = place.machine
+        machine = plan.machine
         trouble = error_details.as_work_error(error, f"{machine.name} in {instance.state!r} cannot be claimed")
         failing.fail(unit, instance, machine, trouble, acting(worker))
         return None
 
 
-def _taken(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Began | None:
-    machine, edge, state, _ = place
+def _taken(unit: Unit, instance: Instance, plan: ClaimPlan, worker: UUID) -> PendingClaim | None:
+    machine, edge, state, _ = plan
     if state not in machine.states:
         raise InvalidData(f"{machine.name} has no state {state!r}; it has {', '.join(machine.states)}")
     work = machine.handler_for(state, instance.stage_data(machine))
     if work is None:
-        # Served by another process; a second look in a minute, if that one is gone.
+        # Another process serves it. Look again in a minute, in case that one is gone.
         instance.due_at = unit.now + 60_000_000
         unit.touch(instance)
         return None
@@ -174,16 +174,16 @@ def _taken(unit: Unit, instance: Instance, place: Place, worker: UUID) -> Began 
     if edge is not None:
         moves.move(unit, instance, machine, edge, acting(worker))
     step = machine.step_of(instance.state, instance.stage_data(machine))
-    instance.data  # noqa: B018 - what cannot be read is found here, and not by the handler's worker
+    instance.data  # noqa: B018 - unreadable data must fail here, not in the worker
     until = unit.now + span(work.timeout)
     unit.lease(instance, worker, until)
     fence, waited, text = instance.fence, instance.waited, instance.data_text
-    return Began(instance, Claim((), machine, work, step, worker, fence, until, waited, large_data_text=text))
+    return PendingClaim(instance, Claim((), machine, work, step, worker, fence, until, waited, large_data_text=text))
 
 
 @lru_cache(1000)
 def acting(worker: UUID) -> Actor:
-    """The worker, as history names it."""
+    """The worker as an actor, as the history names it."""
     return Actor(WORKER, str(worker))
 
 

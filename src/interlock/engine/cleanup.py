@@ -64,7 +64,7 @@ def _limits(unit: Unit, after: str | None, batch: int, removed: Counter[str]) ->
     gone: Counter[str] = Counter()
     for before, some in _by_age(unit, mine):
         gone["limit_use"] += unit.conn.execute(sa.delete(U).where(U.c.key.in_(some), U.c.at <= before)).rowcount
-    gone["limit_slot"] += limits.free_left_behind(unit, mine)
+    gone["limit_slot"] += limits.free_abandoned(unit, mine)
     if mine:
         used = sa.or_(sa.exists().where(U.c.key == K.c.key), sa.exists().where(S.c.key == K.c.key))
         gone["limit_key"] += unit.conn.execute(sa.delete(K).where(K.c.key.in_(mine), ~used)).rowcount

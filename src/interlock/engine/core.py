@@ -1,4 +1,4 @@
-"""What every part of the engine shares: the store, the clock, and the machines with their versions."""
+"""What all parts of the engine share: the store, the clock, and the machines with their versions."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 def _problems(stored: str, spec: dict[str, Any]) -> list[str]:
-    """What keeps this code from serving a version; one whose row somebody edited is served by nobody."""
+    """Why this code cannot serve a version. A version whose row was edited by hand cannot be served at all."""
     try:
         return compatible(readable(stored), spec)
     except (LookupError, TypeError, AttributeError, ValueError):
-        return ["its specification in the database cannot be read; mend its row, or migrate its instances"]
+        return ["its specification in the database cannot be read; repair its row, or migrate its instances"]
 
 
 def _defaults(registry: Registry) -> dict[str, Any]:
-    """The settings of applications, where all of them have a default; a process reads them from its configuration."""
+    """Default settings of the applications that need none to be given. A service replaces them by its configuration."""
     models = {name: one.settings for name, one in registry.applications.items() if one.settings is not None}
     return {
         name: model()
@@ -40,7 +40,7 @@ def _defaults(registry: Registry) -> dict[str, Any]:
 
 
 class Core:
-    """The engine's surroundings. `served` is filled by `register`."""
+    """The shared state of an engine. `register` fills `served`."""
 
     def __init__(self, store: Store, registry: Registry, clock: Clock, *, seed: int | None = None) -> None:
         self.store = store
@@ -48,25 +48,25 @@ class Core:
         self.clock = clock
         self.random = random.Random(seed)  # noqa: S311 - spreads retries; nothing secret
         self.secrets: Mapping[str, str] = {}
-        """Values that handlers ask for by name."""
+        """Secrets that handlers ask for by name."""
         self.settings: dict[str, Any] = _defaults(registry)
-        """What layers above keep here for handlers, by name; it can be pickled, for those in processes of their own."""
+        """Settings of applications for their handlers, by name. They can be pickled for handlers in other processes."""
         self.mirror: Mirror | None = None
-        """Where else named leases are shown."""
+        """Where named leases are shown as well."""
         self.audit_keys: Keys | None = None
-        """What checkpoints are signed and removals sealed with; None where this process has no key."""
+        """The keys that sign checkpoints and seal removals; None if this process has none."""
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self._probes: dict[frozenset[str], Probes] = {}
         self.served_condition = sa.text("1 = 0")
-        """The condition that a row is of a version which this process serves; the others are left to others."""
+        """The SQL condition that a row has a version which this process serves."""
         self.unserved: dict[tuple[str, int], list[str]] = {}
-        """Versions in the database that this process has no code for, with what keeps it from serving them."""
+        """Versions in the database that this process cannot serve, with the reasons."""
 
     def register(self, *, write: bool = True) -> None:
         """Give each machine its version, and find the older versions that this code can serve as well.
 
-        Without `write` nothing is put into the database, for those who only look.
+        Without `write`, nothing is written to the database.
         """
         if write:
             self.store.write(lambda conn: self._register(conn, self._add))
@@ -114,7 +114,7 @@ class Core:
         self.served_condition = sa.text(f"({serving(sorted(self.served))})")
 
     def probes_without(self, halted: frozenset[str]) -> Probes:
-        """The probes for what this process serves except these machines; made once for each set."""
+        """The probes for all served machines except these; made once for each set."""
         mine = halted.intersection(self.current)
         found = self._probes.get(mine)
         if found is None:

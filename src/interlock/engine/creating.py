@@ -18,8 +18,7 @@ from interlock.engine.unit import Unit, payload_text
 from interlock.machine import Actor, Edge, Kind, Machine, Patch
 from interlock.store import Micros
 
-FIRST = "default"
-"""The workspace of those who name none."""
+DEFAULT_WORKSPACE = "default"
 _text = json.encoder.encode_basestring_ascii
 
 
@@ -30,7 +29,7 @@ def create(
     actor: Actor,
     *,
     key: str | None = None,
-    workspace: str = FIRST,
+    workspace: str = DEFAULT_WORKSPACE,
     priority: int = 2,
     queue: str | None = None,
     host: str | None = None,
@@ -43,10 +42,9 @@ def create(
     take_key_from: Instance | None = None,
     by_application: bool = False,
 ) -> Instance:
-    """Start an instance; KeyTaken names the one that has its key.
+    """Create an instance. Raises KeyTaken, which names the instance that has the key.
 
-    `by_application` is said by the application whose machine it is: without it, one that declares `created_through`
-    is refused.
+    A machine that declares `created_through` is refused, unless its own application passes `by_application`.
     """
     if not by_application:
         require_creatable(machine)
@@ -98,7 +96,7 @@ def create(
     if machine.states[instance.state].kind is not Kind.FINAL:
         moves.take_key(unit, instance)
     unit.add(instance)
-    # Most have nothing to tell but their data, which is spelled already.
+    # Most payloads are only the data, which is JSON already.
     text = f'{{"set":{instance.stored_data}}}' if valid else None
     if payload:
         text = payload_text({**payload, "set": valid})
@@ -110,13 +108,13 @@ def create(
 
 
 def require_creatable(machine: Machine) -> None:
-    """CreatedElsewhere where only the machine's application creates instances."""
+    """Raise CreatedElsewhere if only the machine's application may create instances."""
     if machine.created_through is not None:
         raise CreatedElsewhere(machine.name, machine.created_through)
 
 
 def identity(instance: Instance) -> str:
-    """What an instance is beside its data, for its history; what most are is left out."""
+    """The identity of an instance for its first history row, as JSON members. Defaults are left out."""
     said = f'"machine":{_text(instance.machine)},"version":{instance.version}'
     if instance.key is not None:
         said += f',"key":{_text(instance.key)}'
@@ -124,11 +122,11 @@ def identity(instance: Instance) -> str:
         said += f',"labels":{instance.labels}'
     if instance.parent is not None:
         said += f',"parent":"{instance.parent}","root":"{instance.root}"'
-    if instance.workspace != FIRST:
+    if instance.workspace != DEFAULT_WORKSPACE:
         said += f',"workspace":{_text(instance.workspace)}'
     return said
 
 
 def route(queue: str, host: str | None) -> str:
-    """A queue pinned to a host is a queue of its own, so that no claim has to pass over others' rows."""
+    """The name of a queue, or of the same queue for one host: a queue of its own, so that claims skip no rows."""
     return f"{queue}@{host}" if host else queue

@@ -1,4 +1,4 @@
-"""Dead letters: work that failed for good, with all that is needed to understand it, until a person closes it."""
+"""Dead letters: failures that nothing will retry, kept with all details until a person closes them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from interlock.store.tables import dead_letter as D
 if TYPE_CHECKING:
     from interlock.engine.engine import Engine
 
-GONE = {"type": "Erased", "message": "what it said was erased", "where": []}
-"""What is left of the error of a dead letter that was erased."""
+ERASED_ERROR = {"type": "Erased", "message": "its message was erased", "where": []}
+"""Shown in place of an error that was erased."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A failure that nothing by itself will put right."""
+    """A failure that waits for a person."""
 
     id: UUID
     instance_id: UUID
@@ -47,12 +47,12 @@ class DeadLetter:
     note: str | None
     retried_as: UUID | None
     seq: int | None
-    """The last row of the history when it failed."""
+    """The seq of the instance when it failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which dead letters; an empty one is refused where many are changed at once."""
+    """A filter for dead letters. An empty one is refused for changes of many."""
 
     machine: str | None = None
     fingerprint: str | None = None
@@ -60,16 +60,16 @@ class Filter:
     step: str | None = None
     workspace: str | None = None
     workspaces: frozenset[str] | None = None
-    """Only of these: what a person may see."""
+    """Only these workspaces: what a person may see."""
     machines: frozenset[str] | None = None
-    """Only of these: what an agent may see."""
+    """Only these machines: what an agent may see."""
 
     def __post_init__(self) -> None:
         values.filters(self, self.__slots__)
 
     @property
     def empty(self) -> bool:
-        """Whether it chooses nothing; that they are in somebody's workspace is no choice."""
+        """Whether it selects nothing. Workspaces and visible machines do not count."""
         return all(getattr(self, name) is None for name in ("machine", "fingerprint", "error_type", "step"))
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
@@ -86,8 +86,8 @@ class Filter:
 
 
 def error_of(text: str) -> dict[str, Any]:
-    """The error as it was, or what is left of it."""
-    return GONE if text == ERASED else values.error(text)
+    """The stored error, or a note that it was erased."""
+    return ERASED_ERROR if text == ERASED else values.error(text)
 
 
 def _read(row: sa.Row[Any]) -> DeadLetter:
@@ -107,7 +107,7 @@ def get(conn: sa.Connection, letter_id: UUID, *, lock: bool = False) -> DeadLett
 def find(
     conn: sa.Connection, where: Filter, *, status: str = "open", after: UUID | None = None, limit: int = 100
 ) -> list[DeadLetter]:
-    """The newest first; `after` is the id of the last one seen."""
+    """Dead letters, the newest first. `after` is the id of the last one of the page before."""
     query = sa.select(D).where(D.c.status == status, *where.conditions())
     if after is not None:
         query = query.where(D.c.id < after)
@@ -116,14 +116,14 @@ def find(
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Dead letters that are the same but for numbers, ids and quoted values."""
+    """Dead letters with the same fingerprint: they differ only in numbers, ids and quoted values."""
 
     fingerprint: str
     machine: str
     step: str
     error_type: str
     message: str
-    """Of the newest."""
+    """The error of the newest."""
     count: int
     first_at: Micros
     last_at: Micros
@@ -131,7 +131,7 @@ class Group:
 
 
 def groups(conn: sa.Connection, where: Filter, *, status: str = "open", limit: int = 100) -> list[Group]:
-    """By fingerprint, the biggest first."""
+    """Dead letters grouped by fingerprint, the largest group first."""
     newest: Any = sa.func.max(D.c.at)
     query = (
         sa.select(D.c.fingerprint, sa.func.count(), sa.func.min(D.c.at), newest)
@@ -144,7 +144,7 @@ def groups(conn: sa.Connection, where: Filter, *, status: str = "open", limit: i
     for fingerprint, count, first, last in conn.execute(query).all():
         chosen = sa.select(D).where(D.c.status == status, D.c.fingerprint == fingerprint, *where.conditions())
         row = conn.execute(chosen.order_by(D.c.id.desc()).limit(1)).first()
-        if row is None:  # its bytes are no text, so nothing that can be asked for is equal to them
+        if row is None:  # its bytes are not valid text, so no query finds it
             continue
         one = _read(row)
         message = str(one.error.get("message", ""))
@@ -153,7 +153,7 @@ def groups(conn: sa.Connection, where: Filter, *, status: str = "open", limit: i
 
 
 def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
-    """Do the failed step again: there, or, where the instance rests in a final state, as a new linked one."""
+    """Run the failed step again. If the instance is in a final state, a new linked instance does it."""
     values.text(reason, "the reason")
     letter, instance = _open(unit, letter_id)
     machine = unit.machine(instance)
@@ -161,43 +161,45 @@ def retry(unit: Unit, letter_id: UUID, actor: Actor, *, reason: str = "") -> Ins
     _reset(instance, letter.step)
     payload = {"reason": reason, "dead_letter": str(letter_id), "step": letter.step}
     if machine.states[instance.state].kind is Kind.FINAL:
-        again = _reborn(unit, instance, machine, letter, actor, payload)
+        again = _retry_as_new(unit, instance, machine, letter, actor, payload)
         _close(unit, letter_id, "retried", actor, reason, retried_as=again.id)
         return again
     if event := letter.error.get("event"):
         if instance.state != letter.state:
-            raise Refused(f"{machine.name} {instance.id} went on to {instance.state!r} since; resolve the dead letter")
+            raise Refused(
+                f"{machine.name} {instance.id} has moved on to {instance.state!r} since; resolve the dead letter"
+            )
         review_access.may_fire(unit, instance, machine, str(event), PEOPLE, actor)
         _fire_again(unit, instance, str(event), actor, payload)
     elif instance.state != state:
-        _walk_back(unit, instance, machine, state, actor, payload)
+        _retry_from_failures(unit, instance, machine, state, actor, payload)
     else:
-        _again_here(unit, instance, machine, actor, payload)
+        _retry_in_place(unit, instance, machine, actor, payload)
     _close(unit, letter_id, "retried", actor, reason)
     return instance
 
 
 def _fire_again(unit: Unit, instance: Instance, event: str, actor: Actor, payload: dict[str, Any]) -> None:
-    """The system's event that could not be fired when it was due; whoever retries is shown what stands in its way."""
+    """Fire the event again that the system could not fire when it was due. A refusal is shown to the caller."""
     from interlock.engine.firing import fire
 
     unit.record(instance, "retried", actor, payload=payload)
     fire(unit, instance.id, event, SYSTEM_ACTOR, payload={"why": "retried"})
 
 
-def _again_here(unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: dict[str, Any]) -> None:
-    """The instance still is where it failed; what is paused begins after its pause."""
+def _retry_in_place(unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: dict[str, Any]) -> None:
+    """Retry an instance that is still in the failed step. A paused one starts after its pause."""
     from interlock.engine.firing import allowed, under_way
 
     if under_way(instance):
         raise Refused(
-            f"{machine.name} {instance.id} is in {instance.state!r} and its work was started already; "
+            f"{machine.name} {instance.id} is in {instance.state!r} and its work is already running or ready; "
             "resolve the dead letter",
             allowed(instance, machine),
         )
     if not (machine.starts_work(instance.state) or machine.runs_when_armed(instance.state)):
         raise Refused(
-            f"nobody works in {instance.state!r} of {machine.name}, so nothing can be done again; fire an event, and "
+            f"{instance.state!r} of {machine.name} has no work that could be retried; fire an event, and "
             "resolve the dead letter",
             allowed(instance, machine),
         )
@@ -210,27 +212,27 @@ def _again_here(unit: Unit, instance: Instance, machine: Machine, actor: Actor, 
         instance.wake, instance.due_at, instance.due_event = "work", unit.now, None
 
 
-def _walk_back(
+def _retry_from_failures(
     unit: Unit, instance: Instance, machine: Machine, state: str, actor: Actor, payload: dict[str, Any]
 ) -> None:
-    """From the state for failures along the retry's own transition: straight to the step, or to its queue."""
+    """Leave the state for failures along the transition of the retry event."""
     from interlock.engine.firing import choose
 
     if machine.states[instance.state].kind is not Kind.FAILED:
-        raise Refused(f"{machine.name} {instance.id} went on to {instance.state!r} since; resolve the dead letter")
+        raise Refused(f"{machine.name} {instance.id} has moved on to {instance.state!r} since; resolve the dead letter")
     instance.failed_step = payload["step"]
     edge = choose(instance, machine, machine.failures.retry, actor)
     moves.move(unit, instance, machine, edge, actor, payload=payload)
 
 
-def _reborn(
+def _retry_as_new(
     unit: Unit, instance: Instance, machine: Machine, letter: DeadLetter, actor: Actor, payload: dict[str, Any]
 ) -> Instance:
-    """With the data of the failed step: what its end has set since (why it was given up) is not true of a new one."""
+    """Create a new instance with the data of the failed step. What was set after it, such as a reason, is dropped."""
     if instance.erased:
         raise Refused(f"{machine.name} {instance.id} was erased ({instance.erased}); resolve the dead letter")
     if isinstance(letter.data, values.Unreadable):
-        raise Unreadable(f"the data of dead letter {letter.id} cannot be used: {letter.data.why}; mend its row")
+        raise Unreadable(f"the data of dead letter {letter.id} cannot be used: {letter.data.why}; repair its row")
     again = creating.create(
         unit,
         machine,
@@ -245,7 +247,7 @@ def _reborn(
         labels=instance.shown_labels,
         payload={**payload, **_continues(unit, instance, letter)},
         take_key_from=instance,
-        by_application=True,  # it was let in once, and goes on with what it had
+        by_application=True,  # the application created the first one
     )
     artifacts.link_all(unit, instance.id, again.id)
     unit.record(instance, "retried", actor, payload={**payload, "as": str(again.id)})
@@ -253,14 +255,14 @@ def _reborn(
 
 
 def _continues(unit: Unit, instance: Instance, letter: DeadLetter) -> dict[str, Any]:
-    """What the new one goes on with: the visit of the step that failed, and all that it and those before it sent."""
+    """What the new instance inherits: the visit of the failed step, and what it and its predecessors sent."""
     line = visits.line(unit.conn, instance.id, instance.parent)
     visit = visits.failed_in(unit.conn, letter.id)
     return {"retry_of": str(instance.id), "line": [str(one) for one in line], "visit": visit.as_values()}
 
 
 def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str = "") -> DeadLetter:
-    """Resolve it (put right elsewhere) or discard it (not worth doing); the instance stays where it rests."""
+    """Resolve it (fixed elsewhere) or discard it (not worth fixing). The instance stays where it is."""
     if status not in {"resolved", "discarded"}:
         raise InvalidData(f"a dead letter is resolved or discarded, not {status!r}")
     values.text(note, "the note")
@@ -273,23 +275,23 @@ def close(unit: Unit, letter_id: UUID, status: str, actor: Actor, *, note: str =
 
 
 MANY = {"retry": "retried", "resolve": "resolved", "discard": "discarded"}
-"""What can be done with many at once, and what they are afterwards."""
+"""Actions for many dead letters, and the status that each leads to."""
 
 
 def many(unit: Unit, action: str, where: Filter, actor: Actor, *, note: str = "", limit: int = 100) -> list[UUID]:
-    """Retry, resolve or discard up to `limit` of those that match; the ids of those that could be."""
+    """Retry, resolve or discard up to `limit` that match. Returns the ids of those where it worked."""
     if where.empty:
-        raise InvalidData("an empty filter would take every dead letter; name a machine, step, error or fingerprint")
+        raise InvalidData("an empty filter would select every dead letter; name a machine, step, error or fingerprint")
     if action not in MANY:
         names = ", ".join(MANY)
         raise InvalidData(f"dead letters can be retried, resolved or discarded, not {action!r}; use one of {names}")
     letters = find(unit.conn, where, limit=limit)
     unit.lock_many([letter.instance_id for letter in letters])
-    return [letter.id for letter in letters if _could(unit, action, letter, actor, note)]
+    return [letter.id for letter in letters if _try_one(unit, action, letter, actor, note)]
 
 
-def _could(unit: Unit, action: str, letter: DeadLetter, actor: Actor, note: str) -> bool:
-    """One that is refused, or lost its key to another, stays open and does not hold up those beside it."""
+def _try_one(unit: Unit, action: str, letter: DeadLetter, actor: Actor, note: str) -> bool:
+    """Whether it worked. One that is refused, or whose key is taken, stays open and does not stop the others."""
     instance = unit.lock(letter.instance_id)
     try:
         with unit.attempt(instance):
@@ -328,7 +330,7 @@ def _close(
 
 
 class DeadLetters:
-    """Everything that failed for good."""
+    """Failures that wait for a person."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -341,21 +343,21 @@ class DeadLetters:
         return self._engine.read(lambda conn: get(conn, letter_id))
 
     def retry(self, letter_id: UUID, *, actor: Actor, reason: str = "") -> Instance:
-        """Do the failed step again; the instance that does it."""
+        """Run the failed step again. Returns the instance that does it."""
         return self._engine.write(lambda unit: retry(unit, letter_id, actor, reason=reason), name="dead_letter")
 
     def resolve(self, letter_id: UUID, *, actor: Actor, note: str = "") -> DeadLetter:
-        """It was put right elsewhere."""
+        """Close it: the problem was fixed elsewhere."""
         return self._engine.write(lambda unit: close(unit, letter_id, "resolved", actor, note=note), name="dead_letter")
 
     def discard(self, letter_id: UUID, *, actor: Actor, note: str = "") -> DeadLetter:
-        """It is not worth doing."""
+        """Close it: it is not worth fixing."""
         return self._engine.write(
             lambda unit: close(unit, letter_id, "discarded", actor, note=note), name="dead_letter"
         )
 
     def many(self, action: str, where: Filter, *, actor: Actor, note: str = "", limit: int = 100) -> list[UUID]:
-        """Retry, resolve or discard those that match; an empty filter is refused."""
+        """Retry, resolve or discard those that match. An empty filter is refused."""
         return self._engine.write(
             lambda unit: many(unit, action, where, actor, note=note, limit=limit), name="dead_letter"
         )

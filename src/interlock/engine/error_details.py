@@ -1,4 +1,4 @@
-"""Errors as they are kept: type, message, where they were raised, and a fingerprint that groups equal ones."""
+"""Errors as they are stored: type, message, where they were raised, and a fingerprint that groups equal ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VARIABLE = re.compile(r"0x[0-9a-f]+|[0-9a-f]{8}-[0-9a-f-]{27}|\d+|'[^']*'|\"[^\"
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """The error as it is kept: type, message, and where it was raised (never local variables)."""
+    """The error as it is stored: type, message, and where it was raised, without local variables."""
     frames = traceback.extract_tb(error.__traceback__)[-5:]
     return {
         "type": shortened(type(error).__name__, 200),
@@ -31,27 +31,27 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def message_of(error: BaseException) -> str:
-    """What the error says; even reading that may fail, in any way."""
+    """The message of the error. Even reading it may raise anything."""
     try:
-        # A statement with its values would say the same at greater length.
+        # Without the statement and its values, which SQLAlchemy adds.
         return str(error.orig if isinstance(error, sa.exc.DBAPIError) else error)
     except (Exception, SystemExit):
         return "(its message could not be read)"
 
 
 def fingerprint(machine: str, step: str, error: Mapping[str, Any]) -> str:
-    """Equal for errors that are the same but for numbers, ids and quoted values."""
+    """A text that is equal for errors which differ only in numbers, ids and quoted values."""
     shape = VARIABLE.sub("*", str(error["message"]))
     return hashlib.sha256(f"{machine}\n{step}\n{error['type']}\n{shape}".encode()).hexdigest()[:16]
 
 
 def as_work_error(error: BaseException, what: str) -> WorkError:
-    """An error of the application's own code or data, as one that the rules of failures know."""
+    """An error of application code or data as a WorkError, to which failure rules apply."""
     if isinstance(error, WorkError):
         return error
     why = message_of(error)
     if not isinstance(error, InterlockError):
         why = f"{type(error).__name__}: {why}"
-    found = InvalidOutcome(f"{what}: {why}")
-    found.__traceback__ = error.__traceback__
-    return found
+    made = InvalidOutcome(f"{what}: {why}")
+    made.__traceback__ = error.__traceback__
+    return made

@@ -1,4 +1,4 @@
-"""Why the engine refused something. The type tells a caller what to do; the message tells a person."""
+"""Errors of the engine. The type tells a caller what to do, the message tells a person."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from interlock.store import StoreError
 
 
 class EngineError(InterlockError):
-    """The root of the engine's refusals. Nothing was changed."""
+    """The base class of the engine's errors. Nothing was changed."""
 
 
 def is_item_error(error: BaseException) -> bool:
-    """Whether the trouble is one item's: raised by the application, by a rule or by its data.
+    """Whether an error concerns one item only: it was raised by application code, by a rule or because of its data.
 
-    Then those beside it go on. Trouble of the database, or an interrupt, is everybody's.
+    Then the other items of a batch go on. Errors of the database, and interrupts, concern all of them.
     """
     return not isinstance(error, StoreError | sa.exc.DBAPIError | sa.exc.TimeoutError | KeyboardInterrupt)
 
 
 class StatementRefused(EngineError):
-    """The database refused a statement of the application's, and what it belonged to was undone."""
+    """The database refused a statement of the application. The changes of that item were undone."""
 
 
 class NotFound(EngineError):
-    """There is no such thing."""
+    """There is no such object, or the caller may not see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Allowed:
 
 
 class Refused(EngineError):
-    """The event does not fit the state; `allowed` says what would."""
+    """The event is not allowed in this state; `allowed` lists those that are."""
 
     def __init__(self, message: str, allowed: Sequence[Allowed] = ()) -> None:
         self.allowed = tuple(allowed)
@@ -54,23 +54,23 @@ class Refused(EngineError):
 
 
 class GuardFailed(Refused):
-    """The guard of the event's transition raised, so nobody knows whether it would pass."""
+    """The guard of the transition raised an error."""
 
 
 class Forbidden(Refused):
-    """The event fits the state, but not whoever fired it."""
+    """The event is allowed in this state, but not for this actor."""
 
 
 class OutOfDate(EngineError):
-    """The instance has moved on since the caller looked at it."""
+    """The instance has changed since the caller read it."""
 
     def __init__(self, instance: UUID, expected: int, found: int) -> None:
         self.expected, self.found = expected, found
-        super().__init__(f"instance {instance} is at seq {found}, not {expected}; look again and decide again")
+        super().__init__(f"instance {instance} is at seq {found}, not {expected}; read it again and decide again")
 
 
 class Fenced(EngineError):
-    """The worker no longer holds the instance; what it wanted to write was not written."""
+    """The worker's claim is no longer valid; nothing was written."""
 
 
 class InvalidData(EngineError):
@@ -78,7 +78,7 @@ class InvalidData(EngineError):
 
 
 class Unreadable(EngineError):
-    """A row in the database holds what cannot be read: it was written by hand, or by another version."""
+    """A row of the database cannot be read: it was written by hand, or by another version."""
 
 
 class KeyTaken(EngineError):
@@ -90,14 +90,14 @@ class KeyTaken(EngineError):
 
 
 class CreatedElsewhere(EngineError):
-    """Only the machine's own application creates its instances; the message says through what."""
+    """Only the machine's own application creates its instances; the message says how."""
 
     def __init__(self, machine: str, through: str) -> None:
-        super().__init__(f"a {machine} is created by its application alone; use {through}")
+        super().__init__(f"a {machine} is created only by its application; use {through}")
 
 
 class NotServed(EngineError):
-    """No code for this version of the machine is loaded here."""
+    """This process has no code for this version of the machine."""
 
 
 class LeaseTaken(EngineError):
@@ -105,11 +105,11 @@ class LeaseTaken(EngineError):
 
 
 class AlreadyDecided(EngineError):
-    """The review has its decision; the first one counts."""
+    """The review was decided or closed already; the first decision counts."""
 
 
 class ReviewClaimed(EngineError):
-    """Another reviewer is working on this review."""
+    """Another person has claimed this review."""
 
 
 class NotFinished(EngineError):

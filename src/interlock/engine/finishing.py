@@ -1,4 +1,4 @@
-"""Finishing: a handler's outcome is applied, under its fence, in one place. A late one changes nothing."""
+"""Applies the outcome of a handler, under its fence. An outcome that comes too late changes nothing."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ from interlock.store import tables as t
 
 
 class Result(NamedTuple):
-    """What came of a claim."""
+    """A claim with the outcome of its handler."""
 
     claim: Claim
     outcome: Outcome
     as_claimed: bool = True
-    """Whether the instance is taken to be as the claim left it, and not read again: its update proves it. Not worth
-    trying after a handler that has written something."""
+    """Assume that the instance is unchanged since the claim, and do not read it again: the update proves it. False
+    after a handler that has written something."""
 
 
 def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
-    """Apply each outcome; False for one that came too late.
+    """Apply each outcome. Returns False for each that came too late.
 
-    RowChanged when one is not as its claim left it; then nothing is written, and they are to be `read_first`.
+    Raises RowChanged if an instance has changed since its claim. Then nothing is written: try `read_first`.
     """
     others = fast_finish.finish(unit, results)
     done = [True] * len(results)
     if others:
         if len(others) < len(results):
-            unit.flush()  # those that follow may touch the same instances
+            unit.flush()  # the others may touch the same instances
         for number, good in zip(others, _one_by_one(unit, [results[n] for n in others]), strict=True):
             done[number] = good
     return done
@@ -68,7 +68,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
 def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
     to_read = []
     for result in results:
-        if result.as_claimed and _stands_alone(result.claim):
+        if result.as_claimed and _is_independent(result.claim):
             if result.claim.id not in unit.known:
                 unit.assume(result.claim.row)
         else:
@@ -79,26 +79,26 @@ def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
 
 
 def read_first(results: Sequence[Result]) -> list[Result]:
-    """The same, to be written after a look."""
+    """The same results, to be applied after reading the instances."""
     return [Result(result.claim, result.outcome, as_claimed=False) for result in results]
 
 
-def _stands_alone(claim: Claim) -> bool:
-    """Whether nothing else has to be locked: then its row need not be read again, 25 µs a row; its update proves it."""
+def _is_independent(claim: Claim) -> bool:
+    """Whether nothing else must be locked. Then the row is not read again, which saves 25 µs; the update proves it."""
     machine = claim.machine
     return not machine.limits and not machine.followers and claim.row[DATA] is not None
 
 
 def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | None:
-    """The limits that an outcome is about to use."""
+    """The limits that an outcome will use."""
     machine, instance = result.claim.machine, unit.known.get(result.claim.id)
     if not machine.limits or instance is None or not isinstance(result.outcome, Go):
         return None
     names: list[str] = []
     here = instance.state
-    with suppress(TypeError):  # what cannot be a state's name is refused where it is applied
+    with suppress(TypeError):  # what is no name of a state is refused when it is applied
         for to in result.outcome.path:
-            for edge in machine.automatic_edges(here, to, WORKER):  # whichever it will be
+            for edge in machine.automatic_edges(here, to, WORKER):  # whichever will be taken
                 names += edge.takes
             here = to
     return instance, machine, names
@@ -113,11 +113,11 @@ def _apply(unit: Unit, result: Result) -> bool:
     instance.waited = result.claim.waited
     try:
         with unit.attempt(instance):
-            # A handler may have moved on and kept the lease.
+            # The handler may have moved the instance with `move_and_keep`.
             step = machine.step_of(instance.state, instance.stage_data(machine))
             _outcome(unit, instance, machine, result.outcome, actor, step, took)
     except BaseException as problem:
-        # Outcomes, guards and models are the application's: whatever they raise, it must not stop the ones beside it.
+        # Outcomes, guards and models are application code: whatever they raise must not stop the other results.
         if not is_item_error(problem):
             raise
         error = error_details.as_work_error(problem, f"the outcome does not fit {machine.name} in {instance.state!r}")
@@ -137,7 +137,7 @@ def _outcome(
         case Stay():
             failing.reset_failures(instance, step)
             if machine.states[instance.state].kind is Kind.WORK:
-                raise InvalidOutcome(f"a work state cannot be stayed in; {machine.name} needs Go or Again")
+                raise InvalidOutcome(f"a handler of a work state cannot return Stay; {machine.name} needs Go or Again")
             change = moves.change_data(machine, instance, outcome.data)
             unit.record(
                 instance, "worked", actor, payload={"reason": outcome.reason, "step": step, "took": took, **change}
@@ -147,9 +147,9 @@ def _outcome(
             moves.reopen_review(unit, instance, machine)
             if machine.reviews:
                 moves.close_questions(unit, instance, "the step is done")
-            _beside(unit, instance, outcome, actor)
+            _attachments(unit, instance, outcome, actor)
         case Again():
-            failing.reset_failures(instance, step)  # it did what it could do now, and nothing is wrong
+            failing.reset_failures(instance, step)  # it is no failure
             change = moves.change_data(machine, instance, outcome.data)
             at = unit.now + max(0, span(outcome.after))
             unit.record(
@@ -171,7 +171,7 @@ def _outcome(
             )
 
 
-def _beside(unit: Unit, instance: Instance, outcome: Go | Stay, actor: Actor) -> None:
+def _attachments(unit: Unit, instance: Instance, outcome: Go | Stay, actor: Actor) -> None:
     for wanted in outcome.spawn:
         lineage.spawn(unit, instance, wanted, actor)
     moves.send(unit, instance, outcome.messages)
@@ -209,19 +209,19 @@ def _go(
             unstarted=last and outcome.unstarted,
             at=micros(outcome.at) if last and outcome.at is not None else None,
         )
-    _beside(unit, instance, outcome, actor)
+    _attachments(unit, instance, outcome, actor)
 
 
 def _edge(instance: Instance, machine: Machine, to: str, actor: Actor) -> Edge:
-    """The first transition to this state that is for a worker and lets it pass."""
+    """The first transition to this state that a worker may take and whose guard passes."""
     if not machine.edges_between(instance.state, to):
         ways = ", ".join(dict.fromkeys(e.to for e in machine.edges_from(instance.state))) or "none"
         raise InvalidData(f"there is no transition {instance.state!r} → {to!r}; from here lead: {ways}")
     if to == machine.failures.state:
-        raise InvalidData(f"{to!r} is where failures rest; raise the error, so that its rule is applied and counted")
+        raise InvalidData(f"{to!r} is the state for failures; raise the error, so that its rule is applied and counted")
     edges = machine.automatic_edges(instance.state, to, actor.kind)
     if not edges:
-        raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for a worker")
+        raise InvalidData(f"the transition {instance.state!r} → {to!r} is not for workers")
     whys = []
     for edge in edges:
         verdict = passes(edge.guard, facts(instance, actor)) if edge.guard is not None else True
@@ -243,11 +243,11 @@ def require_claim(unit: Unit, claim: Claim) -> Instance:
 
 
 def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reason: str = "") -> Instance:
-    """Move from inside a handler and go on working: the lease stays."""
+    """Move the instance from inside a handler, and keep the lease."""
     instance = require_claim(unit, claim)
     machine, actor = claim.machine, acting(claim.worker)
     if to in machine.states and not (machine.starts_work(to) or machine.runs_when_armed(to)):
-        raise InvalidData(f"nobody works in {to!r}, so no lease is kept there; return Go({to!r}) instead")
+        raise InvalidData(f"{to!r} has no work, so no lease is kept there; return Go({to!r}) instead")
     outcome = Go(to, data=data, reason=reason)
     step = machine.step_of(instance.state, instance.stage_data(machine))
     failing.reset_failures(instance, step)
@@ -259,7 +259,7 @@ def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reas
 
 
 def save(unit: Unit, claim: Claim, data: Patch, *, reason: str = "") -> Instance:
-    """Keep what a handler has reached so far; its own history row, no move."""
+    """Save data from inside a handler, with a history row and without a move."""
     instance = require_claim(unit, claim)
     change = moves.change_data(claim.machine, instance, data)
     if change:
@@ -273,7 +273,7 @@ def save(unit: Unit, claim: Claim, data: Patch, *, reason: str = "") -> Instance
 
 
 def extend(unit: Unit, claim: Claim) -> Micros:
-    """The handler is alive: it gets its whole time limit again, from now."""
+    """Start the handler's time limit again, from now."""
     instance = require_claim(unit, claim)
     instance.due_at = unit.now + span(claim.work.timeout)
     unit.touch(instance)
@@ -281,7 +281,7 @@ def extend(unit: Unit, claim: Claim) -> Micros:
 
 
 def give_back(unit: Unit, claims: Sequence[Claim]) -> int:
-    """A worker that stops returns what it did not finish; it costs neither an attempt nor a crash."""
+    """Return the claims of a worker that stops. It costs neither an attempt nor a crash."""
     unit.lock_many([claim.id for claim in claims])
     done = 0
     for claim in claims:
@@ -311,7 +311,7 @@ def orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
 
 
 def progress(unit: Unit, claim: Claim, fraction: float, message: str) -> None:
-    """How far the handler is, for those who watch; the last word replaces the one before."""
+    """Record the progress of a handler. It replaces the progress before."""
     instance = require_claim(unit, claim)
     unit.conn.execute(sa.delete(t.progress).where(t.progress.c.instance_id == instance.id))
     unit.insert(
@@ -332,12 +332,12 @@ def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
 
 
 def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:
-    """Create a child from inside a handler, under its fence; None when a check refused it, with its row."""
+    """Create a child from inside a handler, under its fence. None if a check refused it; a history row says why."""
     return lineage.spawn(unit, require_claim(unit, claim), wanted, acting(claim.worker))
 
 
 def time_out(unit: Unit, instance: Instance) -> None:
-    """The handler is past its time limit: it is fenced off, and the step fails by the rules."""
+    """Fence off a handler that exceeded its time limit, and fail its step."""
     took = unit.now - (instance.claimed_at or unit.now)
     error = HandlerTimeout(f"the handler of {instance.state!r} did not end within its time limit")
     unknown_effects.lost(unit, instance)

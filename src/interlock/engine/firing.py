@@ -1,4 +1,4 @@
-"""Firing events: people, agents, the system and timers move an instance along its declared transitions."""
+"""Fires events: people, agents, the system and timers move an instance along its declared transitions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def passes(guard: Guard | None, about: Facts) -> bool | str:
 
 
 def would_pass(guard: Guard | None, about: Facts) -> bool:
-    """Whether the guard lets it pass, for those who only look: one that raises does not."""
+    """Whether the guard passes. One that raises an error does not."""
     try:
         return passes(guard, about) is True
     except BaseException as error:
@@ -34,24 +34,24 @@ def would_pass(guard: Guard | None, about: Facts) -> bool:
         return False
 
 
-def rests(instance: Instance, machine: Machine) -> bool:
-    state = machine.states.get(instance.state)  # a row may have one that there is not
+def is_final(instance: Instance, machine: Machine) -> bool:
+    state = machine.states.get(instance.state)  # a stored row may name a state that the machine does not have
     return state is not None and state.kind is Kind.FINAL
 
 
-def who_may(edge: Edge, *, resting: bool) -> frozenset[By]:
-    """Out of a final state only people lead: law 7."""
-    return edge.by & PEOPLE if resting else edge.by
+def allowed_kinds(edge: Edge, *, final: bool) -> frozenset[By]:
+    """Who may take the transition. Only people may lead an instance out of a final state (law 7)."""
+    return edge.by & PEOPLE if final else edge.by
 
 
 def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) -> list[Allowed]:
-    """What could be fired now: by this actor, or by anybody."""
-    resting = rests(instance, machine)
+    """The events that could be fired now, by this actor or by anybody."""
+    final = is_final(instance, machine)
     found: dict[tuple[str, str | None], Allowed] = {}
     for edge in machine.edges_from(instance.state):
         if not review_access.may_answer(machine, instance.state, edge.on, actor):
             continue
-        if by := _open_to(edge.guard, who_may(edge, resting=resting), instance, actor):
+        if by := _open_to(edge.guard, allowed_kinds(edge, final=final), instance, actor):
             found[edge.on, edge.to] = Allowed(edge.on, edge.to, by)
     for arm in () if under_way(instance) else machine.arms:
         if arm.state != instance.state or not review_access.may_answer(machine, arm.state, arm.on, actor):
@@ -62,7 +62,7 @@ def allowed(instance: Instance, machine: Machine, actor: Actor | None = None) ->
 
 
 def _open_to(guard: Guard | None, by: frozenset[By], instance: Instance, actor: Actor | None) -> tuple[str, ...]:
-    """Those whom the guard lets pass now: a guard may tell a person from a worker."""
+    """The kinds of actors that the guard lets pass now. A guard may depend on the actor."""
     if actor is not None:
         by = by if actor.may(by) and would_pass(guard, facts(instance, actor)) else frozenset()
     elif guard is not None:
@@ -71,12 +71,12 @@ def _open_to(guard: Guard | None, by: frozenset[By], instance: Instance, actor: 
 
 
 def under_way(instance: Instance) -> bool:
-    """Whether its work runs, or is about to."""
+    """Whether its work is running, or ready to run."""
     return instance.wake in {"work", "lease", "blocked"} or instance.paused_wake == "work"
 
 
-def expect(instance: Instance, seq: int | None) -> None:
-    """OutOfDate when the instance has moved on since the caller saw this seq."""
+def check_seq(instance: Instance, seq: int | None) -> None:
+    """Raise OutOfDate if the instance has changed since the caller read this seq."""
     if seq is not None and instance.seq != seq:
         raise OutOfDate(instance.id, seq, instance.seq)
 
@@ -95,25 +95,25 @@ def fire(
     payload: Mapping[str, Any] | None = None,
     decided: bool = False,
 ) -> Instance:
-    """Fire an event, or a chain of them in one transaction; data goes with the last.
+    """Fire an event, or a chain of events in one transaction. Data goes with the last of them.
 
-    `decided`: it follows from a review's decision, which was checked with the review.
+    `decided` means that the event follows from the decision of a review, whose rights were checked already.
     """
     values.text(reason, "the reason")
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)
-    expect(instance, expected_seq)
+    check_seq(instance, expected_seq)
     chain = (events,) if isinstance(events, str) else events
     for number, event in enumerate(chain):
         values.indexed(event, "the event", values.NAME)
         last = number == len(chain) - 1
-        _one(
+        _fire_one(
             unit,
             instance,
             machine,
             event,
             actor,
-            passing=number > 0,
+            mid_chain=number > 0,
             last=last,
             patch=data if last else None,
             payload={**(payload or {}), "reason": reason},
@@ -123,14 +123,14 @@ def fire(
     return instance
 
 
-def _one(
+def _fire_one(
     unit: Unit,
     instance: Instance,
     machine: Machine,
     event: str,
     actor: Actor,
     *,
-    passing: bool,
+    mid_chain: bool,
     last: bool,
     patch: Mapping[str, Any] | None,
     payload: Mapping[str, Any],
@@ -141,7 +141,7 @@ def _one(
     if arm is not None:
         _arm(unit, instance, machine, arm, actor, patch, payload, decided)
         return
-    edge = choose(instance, machine, event, actor, passing=passing)
+    edge = choose(instance, machine, event, actor, mid_chain=mid_chain)
     if not decided:
         review_access.may_fire(unit, instance, machine, event, edge.by, actor)
     _accept(edge.accepts, patch, f"event {event!r} in state {instance.state!r} of {machine.name}")
@@ -152,29 +152,29 @@ def _one(
         due = _retry_due(unit, machine) if due is None and last else due
     gave_up = machine.states[edge.source].kind is Kind.FAILED and instance.finished_at is not None
     moves.move(unit, instance, machine, edge, actor, patch=patch, payload=payload, last=last, due=due)
-    if gave_up and actor.kind in PEOPLE:  # at the end: what it writes is not undone with the move
+    if gave_up and actor.kind in PEOPLE:  # at the end, because an attempt does not undo this write
         failing.close_dead_letters(unit, instance, actor, "retried" if event == machine.failures.retry else "resolved")
 
 
 def _retry_due(unit: Unit, machine: Machine) -> tuple[Micros, str] | None:
-    """Whoever sends an instance to where failures rest wants it tried again, as after a first failure."""
+    """When to retry an instance that was moved to the state for failures by hand: as after a first failure."""
     failures = machine.failures
     if not any(SYSTEM in edge.by for edge in machine.edges_on(failures.state or "", failures.retry)):
         return None
     return unit.now + span(failures.otherwise.backoff.delay(1)), failures.retry
 
 
-def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, passing: bool = False) -> Edge:
-    """The one transition that the event means now; otherwise why there is none, and what would be allowed."""
+def choose(instance: Instance, machine: Machine, event: str, actor: Actor, *, mid_chain: bool = False) -> Edge:
+    """The transition that the event takes now. Raises Refused or Forbidden, with the events that are allowed."""
     edges = machine.edges_on(instance.state, event)
     if not edges:
-        raise Refused(f"{_where(instance)}, where {event!r} means nothing", allowed(instance, machine))
-    resting = rests(instance, machine) and not passing
-    mine = [e for e in edges if actor.may(who_may(e, resting=resting))]
+        raise Refused(f"{_where(instance)}, where {event!r} is not declared", allowed(instance, machine))
+    final = is_final(instance, machine) and not mid_chain
+    mine = [e for e in edges if actor.may(allowed_kinds(e, final=final))]
     if not mine:
-        if resting and not any(who_may(e, resting=True) for e in edges):
+        if final and not any(allowed_kinds(e, final=True) for e in edges):
             raise Refused(f"{_where(instance)}, which is final", allowed(instance, machine))
-        who = ", ".join(sorted({b.value for e in edges for b in who_may(e, resting=resting)}))
+        who = ", ".join(sorted({b.value for e in edges for b in allowed_kinds(e, final=final)}))
         raise Forbidden(
             f"{_where(instance)}, where {event!r} is for {who}, not for {actor.kind.value}", allowed(instance, machine)
         )
@@ -227,7 +227,7 @@ def _arm(
         raise Forbidden(
             f"{where}, where {arm.on!r} is for {who}, not for {actor.kind.value}", allowed(instance, machine)
         )
-    # What runs already, or is about to, is not started twice.
+    # Work that is running or ready is not started twice.
     if under_way(instance):
         raise Refused(f"{where} and its work was started already", allowed(instance, machine))
     verdict = _verdict(arm.guard, instance, machine, arm.on, actor) if arm.guard is not None else True
@@ -248,13 +248,13 @@ def _arm(
 
 
 def force(unit: Unit, instance_id: UUID, to: str, actor: Actor, reason: str) -> Instance:
-    """An owner puts the instance into any state, outside the table; its own kind of history row."""
+    """Put the instance into any state, as an owner, outside of the declared transitions."""
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)
     if actor.kind is not By.OWNER:
         raise Forbidden(f"only an owner may force an instance, not {actor.kind.value}", allowed(instance, machine))
     if not values.text(reason, "the reason").strip():
-        raise InvalidData("forcing an instance needs a reason")
+        raise InvalidData("forcing an instance needs a reason; give one")
     values.indexed(to, "the state", values.NAME)
     if to not in machine.states:
         raise InvalidData(f"{machine.name} has no state {to!r}; it has {', '.join(machine.states)}")
@@ -264,27 +264,27 @@ def force(unit: Unit, instance_id: UUID, to: str, actor: Actor, reason: str) -> 
 
 
 def cancel(unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
-    """Take the shortest declared way, open to this actor, to the machine's state for cancelled work."""
+    """Take the shortest path, open to this actor, to the machine's state for cancelled work."""
     instance = unit.lock(instance_id)
     machine = unit.machine(instance)
     if machine.cancel is None:
         raise Refused(f"{machine.name} declares no state for cancelled work", allowed(instance, machine))
-    events = _way(instance, machine, machine.cancel, actor)
+    events = _events_to(instance, machine, machine.cancel, actor)
     if not events:
         raise Refused(
             f"{machine.name} {instance.id} is in {instance.state!r}, from where {actor.kind.value} "
-            f"has no way to {machine.cancel!r}",
+            f"has no path to {machine.cancel!r}",
             allowed(instance, machine),
         )
     return fire(unit, instance_id, events, actor, reason=reason)
 
 
 def can_cancel(instance: Instance, machine: Machine, actor: Actor) -> bool:
-    """Whether `cancel` would find a way that is open to this actor."""
-    return machine.cancel is not None and bool(_way(instance, machine, machine.cancel, actor))
+    """Whether `cancel` would find a path that is open to this actor."""
+    return machine.cancel is not None and bool(_events_to(instance, machine, machine.cancel, actor))
 
 
-def _way(instance: Instance, machine: Machine, goal: str, actor: Actor) -> tuple[str, ...]:
+def _events_to(instance: Instance, machine: Machine, goal: str, actor: Actor) -> tuple[str, ...]:
     if instance.state == goal:
         return ()
     todo: deque[tuple[str, tuple[str, ...]]] = deque([(instance.state, ())])
@@ -292,12 +292,12 @@ def _way(instance: Instance, machine: Machine, goal: str, actor: Actor) -> tuple
     while todo:
         here, events = todo.popleft()
         for edge in machine.edges_from(here):
-            resting = not events and rests(instance, machine)
-            if edge.to in seen or edge.guard is not None or not actor.may(who_may(edge, resting=resting)):
+            final = not events and is_final(instance, machine)
+            if edge.to in seen or edge.guard is not None or not actor.may(allowed_kinds(edge, final=final)):
                 continue
             if edge.to == goal:
                 return (*events, edge.on)
-            # A way through another final state would end the instance twice.
+            # A path through another final state would end the instance twice.
             if machine.states[edge.to].kind is not Kind.FINAL:
                 seen.add(edge.to)
                 todo.append((edge.to, (*events, edge.on)))

@@ -1,4 +1,4 @@
-"""An instance in memory: one row, changed here and written back once at the end of its transaction."""
+"""An instance in memory: one row, changed here and written once at the end of the transaction."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ POSITIONS = {name: number for number, name in enumerate(COLUMNS)}
 
 
 def column_getter(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Reads these columns of a row."""
+    """A function that returns these columns of a row."""
     return itemgetter(*(POSITIONS[name] for name in names))
 
 
 NOBODY = UUID(int=0)
 ERASED = "erased"
-"""The only field of data that was erased: a note of when, by whom and why."""
+"""The only field of erased data: when, by whom and why it was erased."""
 ANEW = "anew"
-"""Says in a row of history that what it sets is all of the data."""
+"""Marks a history row whose `set` is all of the data."""
 
 
 @dataclass(slots=True)
 class Instance:
-    """The present of one instance. The fields are the columns of the table, in order."""
+    """The current state of one instance. The fields are the columns of the table, in order."""
 
     id: UUID
     machine: str
@@ -75,14 +75,14 @@ class Instance:
     finished_at: Micros | None = None
     _data: dict[str, Any] | None = field(default=None, compare=False)
     data_is_large: bool = field(default=False, compare=False)
-    """Whether the data lies beside the row in the database at this moment."""
+    """Whether the data is stored in `instance_data` instead of in the row."""
     large_data_text: str | None = field(default=None, compare=False, repr=False)
-    """The data that was read from beside the row. Parsed when it is asked for: what is unreadable is one instance's."""
+    """The text that was read from `instance_data`. It is parsed on demand, so that a bad one fails alone."""
     data_changed: bool = field(default=False, compare=False)
     waited: Micros | None = field(default=None, compare=False)
-    """How long its step was ready before it was claimed; the next history row takes it along."""
+    """How long its step was ready before the claim. The next history row records it."""
     loaded: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
-    """The row as it was read: only what differs from it is written."""
+    """The row as it was read. Only columns that differ from it are written."""
 
     @classmethod
     def read(cls, row: tuple[Any, ...]) -> Instance:
@@ -93,7 +93,7 @@ class Instance:
 
     @property
     def data(self) -> dict[str, Any]:
-        """Unreadable where the row holds no object: nothing can be worked out from it, so nothing may replace it."""
+        """The data. Raises Unreadable if the row has no JSON object; then nothing may replace it either."""
         if self._data is None:
             self._data = read_data(self.data_text)
         if isinstance(self._data, values.Unreadable):
@@ -102,12 +102,12 @@ class Instance:
 
     @property
     def data_text(self) -> str | None:
-        """The data as it was read, wherever it lies."""
+        """The data as the text that was read."""
         return self.stored_data if self.stored_data is not None else self.large_data_text
 
     @property
     def shown_data(self) -> dict[str, Any]:
-        """The data as a page or an answer can show it, or why it cannot."""
+        """The data as a page or an answer can show it, or the reason why it cannot."""
         if self._data is None:
             return values.readable(self.data_text)
         found = values.showable(self._data)
@@ -119,21 +119,21 @@ class Instance:
 
     @property
     def erased(self) -> str:
-        """When, by whom and why its data was erased; empty where it was not."""
-        if self.finished_at is None:  # asked first: then the data of the others need not be read
+        """When, by whom and why its data was erased; empty if it was not."""
+        if self.finished_at is None:  # only ended instances are erased, so the data of others is not parsed
             return ""
         data = self.shown_data
         return str(data[ERASED]) if data.keys() == {ERASED} else ""
 
     def stage_data(self, machine: Machine) -> Mapping[str, Any]:
-        """The data where the machine has stages in it; otherwise it need not be read."""
+        """The data if the machine has stages; otherwise it is not parsed."""
         return self.data if machine.stage else {}
 
     def set_data(self, data: dict[str, Any]) -> None:
-        """New data, written at the end; what does not fit is refused now, while its outcome can still be undone."""
-        said = self.stored_data = fitting(canonical(data, "data"), f"the data of instance {self.id}")
-        # What was hidden is hidden here too: the history tells the difference to what is kept, not to what was given.
-        self._data = data if secrets.none_known or secrets.HIDDEN not in said else values.parsed(said)
+        """Set new data. What cannot be stored is refused now, while the outcome can still be undone."""
+        encoded = self.stored_data = fitting(canonical(data, "data"), f"the data of instance {self.id}")
+        # Secrets are hidden here too: the history records the difference to what is stored, not to what was given.
+        self._data = data if secrets.none_known or secrets.HIDDEN not in encoded else values.parsed(encoded)
         self.data_changed = True
 
     @property
@@ -149,15 +149,15 @@ class Instance:
 
     @property
     def error(self) -> dict[str, Any] | None:
-        """Its last error as it can be shown."""
+        """Its last error, as it can be shown."""
         return values.error(self.last_error) if self.last_error else None
 
     def fields_outside_row(self) -> tuple[Any, ...]:
-        """What does not stand in its row: enough to go back to, as long as it is as it was read."""
+        """What is not in its row: enough to restore an instance that was unchanged."""
         return self._data, self.data_is_large, self.large_data_text, self.waited
 
     def restore(self, fields: tuple[Any, ...]) -> None:
-        """Be again as `all_fields` said; or as it was read, with what `apart` said."""
+        """Restore the result of `all_fields`, or the row that was read and the result of `fields_outside_row`."""
         if len(fields) < len(FIELDS):
             assert self.loaded is not None, "it was read"
             data, beside, text, waited = fields
@@ -167,9 +167,9 @@ class Instance:
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes one of the other, as history tells it: fields that are set, and fields that are gone.
+    """The difference as the history records it: fields that are set, and fields that are removed.
 
-    A field whose name is a secret by now cannot be named as gone; then all of the data is recorded as `anew`.
+    The name of a removed field may be a known secret. Then all of the data is recorded, marked with `anew`.
     """
     gone = sorted(name for name in before if name not in after)
     if gone and not secrets.none_known and secrets.without_known(gone) != gone:
@@ -179,7 +179,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
 
 def read_data(stored: str | None) -> dict[str, Any]:
-    """The data of a row, or an Unreadable in its place."""
+    """The data of a row, or a `values.Unreadable`."""
     try:
         found = values.parsed(stored) if stored is not None else None
     except (ValueError, TypeError, RecursionError):
@@ -188,15 +188,15 @@ def read_data(stored: str | None) -> dict[str, Any]:
 
 
 FIELDS = tuple(Instance.__dataclass_fields__)
-_SPELLED = {"data": "stored_data", "failures": "stored_failures"}
-_OF_ROW = tuple(_SPELLED.get(name, name) for name in COLUMNS)
+_FIELD_OF = {"data": "stored_data", "failures": "stored_failures"}
+_ROW_FIELDS = tuple(_FIELD_OF.get(name, name) for name in COLUMNS)
 _COLUMN_FIELDS = FIELDS[: FIELDS.index("_data")]
-assert _COLUMN_FIELDS == _OF_ROW, (
-    f"an instance is read by position: {set(_OF_ROW) ^ set(_COLUMN_FIELDS) or 'the order'} differs between "
+assert _COLUMN_FIELDS == _ROW_FIELDS, (
+    f"an instance is read by position: {set(_ROW_FIELDS) ^ set(_COLUMN_FIELDS) or 'the order'} differs between "
     "store/tables.py and Instance"
 )
-# One call for forty attributes: 1.5 µs, where a generator took 15.
-row_of = attrgetter(*_OF_ROW)
-"""An instance as its row, in the order of the columns."""
+# One call for forty attributes takes 1.5 µs; a generator took 15.
+row_of = attrgetter(*_ROW_FIELDS)
+"""The row of an instance, in the order of the columns."""
 all_fields = attrgetter(*FIELDS)
-"""An instance with all that it remembers, to go back to."""
+"""All fields of an instance, to be restored later."""

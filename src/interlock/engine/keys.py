@@ -1,4 +1,4 @@
-"""Instances by their keys, many at once."""
+"""Finds and locks many instances by their keys."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from interlock.store.sql import LOCK_BY_KEY, TAKEN_KEYS, one_of
 
 
 def lock_by_keys(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> list[Instance]:
-    """Those who have these keys, locked in the order of the keys."""
+    """The instances with these keys, locked in the order of the keys."""
     wanted = one_of(unit.conn, sorted(set(keys)))
     return unit.adopt(LOCK_BY_KEY.rows(unit.conn, workspace=workspace, machine=machine, keys=wanted))
 
 
 def find_free(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> set[str]:
-    """Which of the keys are free; whoever creates an instance with one of them in this transaction need not ask."""
+    """Which of the keys are free. Creating an instance with one of them in this transaction then needs no query."""
     wanted = set(keys)
     erased = {hidden(key): key for key in wanted}
     found = TAKEN_KEYS.rows(

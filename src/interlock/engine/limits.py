@@ -1,4 +1,4 @@
-"""Limits: uses in a sliding window, and slots worked on at once; counted under the key's lock, in the transaction."""
+"""Counts limits: uses in a sliding window, and slots for concurrent work, under a lock on the key."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 
 def use_all(unit: Unit, instance: Instance, machine: Machine, names: Sequence[str]) -> None:
-    """Use one of what each of the windows allows."""
+    """Count one use against each of the windows."""
     if len(names) > 1:
         lock_windows(unit, [(instance, machine, names)])
     for name in names:
         use(unit, instance, machine, name)
 
 
-def _worked_out(instance: Instance, machine: Machine, name: str) -> tuple[str, int]:
+def _key_and_size(instance: Instance, machine: Machine, name: str) -> tuple[str, int]:
     window = machine.window(name)
     try:
         return values.indexed(window.key_for(instance.data), "its key"), window.size_for(instance.data)
     except Exception as error:
-        raise LimitReached(f"limit {name!r} of {machine.name} cannot be worked out from the data: {error!r}") from error
+        raise LimitReached(f"limit {name!r} of {machine.name} cannot be computed from the data: {error!r}") from error
 
 
 def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
-    """Use one of what the window allows; LimitReached says when there is room again."""
+    """Count one use against the window. Raises LimitReached, which says when there is room again."""
     window = machine.window(name)
-    key, size = _worked_out(instance, machine, name)
+    key, size = _key_and_size(instance, machine, name)
     lock(unit, [key])
     since = unit.now - span(window.per)
     used = sa.select(t.limit_use.c.at, t.limit_use.c.instance_id).where(
@@ -65,22 +65,22 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
 
 
 def _used_by(unit: Unit, instance: Instance, users: set[UUID]) -> bool:
-    """Whether the instance is among them, or one that it continues."""
+    """Whether the instance, or one that it continues, is among them."""
     mine = users and instance.parent is not None and visits.line(unit.conn, instance.id, instance.parent)
     return bool(users & {instance.id, *(mine or ())})
 
 
 def lock(unit: Unit, keys: Iterable[str]) -> None:
-    """Hold the keys against other transactions; on SQLite the writer is alone anyway.
+    """Lock the keys until the commit. On SQLite there is only one writer anyway.
 
-    In the order of the keys, so that two who want the same ones never wait for each other: a deadlock is found only
-    after a second, and eight writers with two keys in opposite orders used up their five tries.
+    They are locked in order, which avoids deadlocks: PostgreSQL finds one only after a second, and eight writers with
+    two keys in opposite orders used up their five tries.
     """
     if unit.core.store.one_writer:
         return
     for key in sorted(set(keys) - unit.locked):
         locked = None
-        while locked is None:  # the row that was there may have been tidied away while we waited for its lock
+        while locked is None:  # a cleanup may have removed the row while we waited for its lock
             unit.conn.execute(upsert(t.limit_key).values(key=key).on_conflict_do_nothing())
             one = sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update()
             locked = unit.conn.execute(one).first()
@@ -93,7 +93,7 @@ def lock_windows(unit: Unit, wanted: Iterable[tuple[Instance, Machine, Iterable[
     for instance, machine, names in wanted:
         for name in names:
             with suppress(LimitReached):
-                keys.add(_worked_out(instance, machine, name)[0])
+                keys.add(_key_and_size(instance, machine, name)[0])
     lock(unit, keys)
 
 
@@ -112,11 +112,11 @@ def _slots(instance: Instance, machine: Machine, state: str) -> list[tuple[str, 
             (values.indexed(limit.key_for(instance.data), "its key"), limit.size) for limit in machine.concurrent(state)
         )
     except Exception as error:
-        raise LimitReached(f"a limit of {machine.name} cannot be worked out from the data: {error!r}") from error
+        raise LimitReached(f"a limit of {machine.name} cannot be computed from the data: {error!r}") from error
 
 
 def take_slots(unit: Unit, instance: Instance, machine: Machine, state: str) -> str | None:
-    """Take a slot of each limit on work in this state; otherwise the key that is full, and none is taken."""
+    """Take a slot of each limit on work in this state. If one is full, take none and return its key."""
     wanted = _slots(instance, machine, state)
     for key, size in wanted:
         lock(unit, [key])
@@ -137,7 +137,7 @@ def take_slots(unit: Unit, instance: Instance, machine: Machine, state: str) -> 
 
 
 def free(unit: Unit) -> None:
-    """Give back the slots of instances that nobody works on any more, and let those who wait for them go on."""
+    """Free the slots of instances that are no longer worked on, and wake those that wait for them."""
     kept = {i for i in unit.freed_slots if i in unit.known and unit.known[i].holder is not None}
     gone = [i for i in unit.freed_slots if i not in kept]
     keys = sorted(
@@ -152,7 +152,7 @@ def free(unit: Unit) -> None:
 
 
 def unblock(unit: Unit, key: str, *, count: int) -> int:
-    """Up to `count` instances that wait for the key become ready. Rows that somebody holds are passed over."""
+    """Make up to `count` instances that wait for the key ready. Locked rows are skipped."""
     blocked = t.instance
     pick = (
         sa.select(blocked.c.id)
@@ -173,7 +173,7 @@ def unblock(unit: Unit, key: str, *, count: int) -> int:
 
 
 def free_blocked(unit: Unit) -> int:
-    """Wake what waits for a key that has room: a slot freed while its waiters were held by somebody."""
+    """Wake instances that wait for a key with room: their rows were locked when a slot was freed."""
     rows = unit.conn.execute(
         sa.select(t.instance.c.blocked_on, sa.func.count())
         .where(sa.text("wake = 'blocked'"), unit.core.served_condition)
@@ -181,7 +181,7 @@ def free_blocked(unit: Unit) -> int:
     ).all()
     woken = 0
     lock(unit, [key for key, _ in rows])
-    free_left_behind(unit, [key for key, _ in rows])
+    free_abandoned(unit, [key for key, _ in rows])
     for key, _ in rows:
         taken = unit.conn.execute(
             sa.select(sa.func.count()).select_from(t.limit_slot).where(t.limit_slot.c.key == key)
@@ -192,18 +192,18 @@ def free_blocked(unit: Unit) -> int:
     return woken
 
 
-def left_behind() -> sa.ColumnElement[bool]:
-    """The condition that a slot belongs to an instance that nobody works on: code without the limit let go of it."""
+def is_abandoned() -> sa.ColumnElement[bool]:
+    """The condition that nobody works on the instance of a slot: code without the limit has moved it."""
     worked_on = sa.exists().where(t.instance.c.id == t.limit_slot.c.instance_id, t.instance.c.holder.is_not(None))
     return ~worked_on
 
 
-def free_left_behind(unit: Unit, keys: Sequence[str]) -> int:
-    """Remove slots of these keys that nobody works under any more. The keys are locked: a claim takes its slot and its
-    lease together, so whoever holds the key's lock sees both or neither."""
+def free_abandoned(unit: Unit, keys: Sequence[str]) -> int:
+    """Remove abandoned slots of these keys, which must be locked: a claim takes its slot and its lease together, so
+    under the lock both are visible or neither is."""
     if not keys:
         return 0
-    slots = sa.delete(t.limit_slot).where(t.limit_slot.c.key.in_(keys), left_behind())
+    slots = sa.delete(t.limit_slot).where(t.limit_slot.c.key.in_(keys), is_abandoned())
     return unit.conn.execute(slots).rowcount
 
 
@@ -213,13 +213,13 @@ class Usage:
 
     key: str
     kind: str
-    """window or slots."""
+    """`window` or `slots`."""
     used: int
     last_at: int
 
 
 def usage(conn: sa.Connection, limit: int = 200) -> list[Usage]:
-    """The limits that are in use: uses in the table of windows, and slots that are held; the busiest first."""
+    """The limits that are in use, the busiest first: uses of windows, and slots."""
     found = []
     for table, kind in ((t.limit_use, "window"), (t.limit_slot, "slots")):
         rows = conn.execute(
@@ -233,7 +233,7 @@ def usage(conn: sa.Connection, limit: int = 200) -> list[Usage]:
 
 
 def _size_of(unit: Unit, key: str) -> int:
-    """The size of the concurrency limit that the key belongs to; a limit that is gone lets all go."""
+    """The size of the concurrency limit of this key. A limit that no longer exists does not block."""
     name = key.partition("/")[0]
     sizes: list[Any] = [
         getattr(limit, "size", 0)

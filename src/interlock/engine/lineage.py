@@ -1,4 +1,4 @@
-"""Lineage: children of an instance, and the checks that keep a lineage from running in circles."""
+"""Lineage: children of an instance, and the checks that keep it from growing in circles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = tables.instance
 
 
 def spawn(unit: Unit, parent: Instance, wanted: Spawn, actor: Actor) -> UUID | None:
-    """Create a child, or record on the parent why not."""
+    """Create a child. If a check refuses it, record the reason on the parent and return None."""
     machine = unit.core.registry[wanted.machine]
     if wanted.key is not None:
         values.indexed(wanted.key, "the child's key")
@@ -82,7 +82,7 @@ def ancestry(unit: Unit, instance: Instance) -> list[Any]:
 
 
 def family(root: UUID) -> sa.ColumnElement[bool]:
-    """The root and all that grew from it, each found by an index of its own: most are roots without children."""
+    """The condition for a root and its descendants. Each half uses an index: most roots have no children."""
     return sa.or_(T.c.id == root, sa.and_(T.c.root == root, T.c.parent.is_not(None)))
 
 

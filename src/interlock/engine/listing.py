@@ -1,8 +1,8 @@
-"""Listing instances: filters, pages by cursor, and counts that stop counting.
+"""Lists instances: filters, pages by cursor, and bounded counts.
 
-The newest come first; ids grow with time, so the last id of a page is the cursor of the next, and a page costs the
-same wherever it lies. A count stops at 10,000: nobody reads further, and the database must not either. Where no index
-helps (text, label, error, age), a page looks at no more than 20,000 rows and its cursor says where it stopped.
+The newest come first. Ids grow with time, so the last id of a page is the cursor of the next, and every page costs the
+same. A count stops at 10,000. If no index helps (text, label, error, age), a page reads at most 20,000 rows, and its
+cursor says where it stopped.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ MOST = 10_000
 BIGGEST_PAGE = 500
 MOST_SORTED = 5_000
 FEW = 5_000
-WHOSE = frozenset({"workspace", "workspaces", "machines"})
-"""Parts of a filter that say what somebody may see, and choose nothing by themselves."""
-LONGEST_LOOK = 20_000
-"""Rows that a page or a count looks at where no index leads to those that match."""
+VISIBILITY = frozenset({"workspace", "workspaces", "machines"})
+"""Fields of a filter that restrict what somebody may see. They select nothing by themselves."""
+MAX_SCANNED = 20_000
+"""Rows that a page or a count reads at most if no index helps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which instances; what is None does not matter."""
+    """A filter for instances. Fields that are None do not count."""
 
     machine: str | None = None
     state: str | None = None
@@ -48,37 +48,37 @@ class Where:
     finished: bool | None = None
     paused: bool | None = None
     in_state_for: timedelta | None = None
-    """At least so long in its present state."""
+    """At least this long in its current state."""
     root: UUID | None = None
     text: str | None = None
-    """Somewhere in its key, its labels or its data."""
+    """A text in its key, its labels or its data."""
     workspaces: frozenset[str] | None = None
-    """Only of these: what a person may see."""
+    """Only these workspaces: what a person may see."""
     machines: frozenset[str] | None = None
-    """Only of these: what an agent may see."""
+    """Only these machines: what an agent may see."""
 
     def __post_init__(self) -> None:
         values.filters(self, self.__slots__)
 
     @property
     def empty(self) -> bool:
-        """Whether it chooses nothing; that it is somebody's workspace is no choice."""
-        return all(getattr(self, name) is None for name in self.__slots__ if name not in WHOSE)
+        """Whether it selects nothing. Workspaces and visible machines do not count."""
+        return all(getattr(self, name) is None for name in self.__slots__ if name not in VISIBILITY)
 
     @property
     def searches(self) -> bool:
-        """Whether rows have to be looked at one by one; no index has the state without its machine."""
+        """Whether rows must be read one by one. No index has the state without the machine."""
         return (self.state is not None and self.machine is None) or any(
             getattr(self, name) is not None
             for name in ("text", "key", "label", "error", "paused", "finished", "in_state_for", "machines")
         )
 
     def conditions(self, now: Micros) -> list[sa.ColumnElement[bool]]:
-        return self.indexed() + self.looked_at(now)
+        return self.indexed() + self.unindexed(now)
 
     def indexed(self) -> list[sa.ColumnElement[bool]]:
-        # Where the index by state or those of a lineage lead, SQLite must not take that by workspace: 400 ms instead of
-        # 5 for a count among a million rows. Joined with nothing, a column has no index.
+        # If an index by state or lineage helps, SQLite must not use the one by workspace: 400 ms instead of 5 for a
+        # count among a million rows. Concatenated with an empty text, the column has no index.
         related = self.root is not None
         found: list[sa.ColumnElement[bool]] = [
             (I.c[name].concat("") if related else I.c[name]) == value
@@ -95,7 +95,7 @@ class Where:
             found.append(whose.in_(sorted(self.workspaces)))
         return found
 
-    def looked_at(self, now: Micros) -> list[sa.ColumnElement[bool]]:
+    def unindexed(self, now: Micros) -> list[sa.ColumnElement[bool]]:
         found: list[sa.ColumnElement[bool]] = []
         if self.state is not None and self.machine is None:
             found.append(I.c.state == self.state)
@@ -129,7 +129,7 @@ class Page:
 
 
 def _somewhere(text: str) -> sa.ColumnElement[bool]:
-    """As it is spelled in JSON, whatever its case; SQLite knows the case of ASCII only."""
+    """The text as JSON writes it, in any case. SQLite folds only ASCII letters."""
     wanted = canonical(text)[1:-1]
     far = t.instance_data
     beside = sa.exists().where(far.c.instance_id == I.c.id, far.c.data.icontains(wanted, autoescape=True))
@@ -150,14 +150,14 @@ def page(
     limit: int = 50,
     oldest: bool = False,
 ) -> Page:
-    """The newest that match, or the oldest, or those after a cursor."""
+    """A page of the instances that match, the newest or the oldest first."""
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
     narrow = _narrow(conn, where)
     query = sa.select(I).where(*where.conditions(now), *narrow).order_by(_order(oldest)).limit(limit + 1)
     if after is not None:
         query = query.where(I.c.id > after if oldest else I.c.id < after)
-    end = None if narrow else _end_of_look(conn, where, after, oldest=oldest)
+    end = None if narrow else _scan_end(conn, where, after, oldest=oldest)
     if end is not None:
         query = query.where(I.c.id <= end if oldest else I.c.id >= end)
     rows = conn.execute(query).all()
@@ -165,10 +165,12 @@ def page(
     return Page(found, found[-1].id if len(rows) > limit else end)
 
 
-def longest(conn: sa.Connection, where: Where, now: Micros, *, skip: int = 0, limit: int = 50) -> list[Instance] | None:
-    """Those that are in their state for the longest time; None where too many are there to be sorted.
+def longest_in_state(
+    conn: sa.Connection, where: Where, now: Micros, *, skip: int = 0, limit: int = 50
+) -> list[Instance] | None:
+    """The instances that are in their state for the longest time; None if there are too many to sort.
 
-    No index has the moment of entry, so the rows of one machine and state are read and sorted: at most 5,000.
+    No index has the time of entry, so the rows of one machine and state are read and sorted: at most 5,000.
     """
     if where.machine is None or where.state is None:
         return None
@@ -180,7 +182,7 @@ def longest(conn: sa.Connection, where: Where, now: Micros, *, skip: int = 0, li
 
 
 def _narrow(conn: sa.Connection, where: Where) -> list[sa.ColumnElement[bool]]:
-    """Of a machine that has few, its ids first: walking a million others to find them takes half a second."""
+    """A condition on ids for a machine with few instances: finding them among a million others takes half a second."""
     if where.machine is None or where.state is not None or where.root is not None:
         return []
     ids = sa.select(I.c.id).where(I.c.machine == where.machine)
@@ -193,15 +195,15 @@ def _order(oldest: bool) -> sa.ColumnElement[UUID]:
     return I.c.id.asc() if oldest else I.c.id.desc()
 
 
-def _end_of_look(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: bool = False) -> UUID | None:
-    """Where the look ends; None when that is behind the very last.
+def _scan_end(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: bool = False) -> UUID | None:
+    """Where a bounded scan ends; None at the end of the table.
 
-    It is the cursor of a page, and the last row may be one that whoever asks does not see: so it is any id between
-    that row and the next, not the row's own.
+    It becomes the cursor of a page. The caller may not be allowed to see the last row, so it is an id between that row
+    and the next one.
     """
     if not where.searches:
         return None
-    query = sa.select(I.c.id).where(*where.indexed()).order_by(_order(oldest)).offset(LONGEST_LOOK - 1).limit(2)
+    query = sa.select(I.c.id).where(*where.indexed()).order_by(_order(oldest)).offset(MAX_SCANNED - 1).limit(2)
     if after is not None:
         query = query.where(I.c.id > after if oldest else I.c.id < after)
     found = conn.execute(query).scalars().all()
@@ -218,14 +220,14 @@ class Count:
 
     n: int
     exact: bool
-    """False: there are at least so many."""
+    """False if there may be more."""
 
 
 def count(conn: sa.Connection, where: Where, now: Micros, *, most: int = MOST) -> Count:
-    """How many match, counted up to `most`, and among no more rows than a page looks at."""
+    """How many match, counted up to `most` and among as many rows as a page reads."""
     narrow = _narrow(conn, where)
     some = sa.select(sa.literal(1).label("one")).select_from(I).where(*where.conditions(now), *narrow)
-    end = None if narrow else _end_of_look(conn, where, None)
+    end = None if narrow else _scan_end(conn, where, None)
     if end is not None:
         some = some.where(I.c.id >= end)
     total: int = conn.execute(sa.select(sa.func.count()).select_from(some.limit(most + 1).subquery())).scalar_one()

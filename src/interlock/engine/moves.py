@@ -1,4 +1,4 @@
-"""Moving an instance along a transition, with the rules that come with it. `fast_finish` writes plain moves itself."""
+"""Moves an instance along a transition, with all rules that apply. `fast_finish` writes plain moves itself."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from interlock.store.prepared import Prepared
 from interlock.store.retention_tables import kept_key
 
 LOST = "*lost"
-"""The due event of an instance whose worker was lost, found by a process without its code."""
+"""Prefix of the due event of an instance whose worker was lost and whose crash is not counted yet."""
 
 
 def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data as the machine's model keeps it; an error names each field."""
+    """The data as the machine's model dumps it. Raises InvalidData, which names each field that does not fit."""
     if machine.data is None:
         canonical(data, "data")
         return dict(data)
@@ -42,11 +42,13 @@ def validated(machine: Machine, data: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidData(f"the data does not fit {machine.name}: {places}") from error
     except (PydanticSerializationError, RecursionError) as error:
         values.check(data, "data")
-        raise InvalidData(f"the data of {machine.name} cannot be kept as JSON: {shortened(str(error), 300)}") from error
+        raise InvalidData(
+            f"the data of {machine.name} cannot be stored as JSON: {shortened(str(error), 300)}"
+        ) from error
 
 
 def change_data(machine: Machine, instance: Instance, patch: Patch, merges: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Apply a patch, adding to what `merges` names; the difference, as history keeps it."""
+    """Apply a patch, merging into the fields in `merges`. Returns the difference as the history stores it."""
     if patch is None:
         return {}
     added = {name: patch[name] for name in merges if name in patch} if isinstance(patch, Mapping) else {}
@@ -65,13 +67,13 @@ def change_data(machine: Machine, instance: Instance, patch: Patch, merges: tupl
     change = difference(before, after)
     if change["set"] or change["unset"] or ANEW in change:
         instance.set_data(after)
-        if instance.data is not after:  # it has what is hidden, perhaps in a field that the patch does not name
+        if instance.data is not after:  # a secret was hidden, perhaps in a field that the patch does not name
             after, added = instance.data, secrets.without_known(added)
             change = difference(before, after)
     sets = change["set"]
     if ANEW in change:
         return {**change, "merge": {}}
-    # What was only added is kept as it came: the whole again with each report would make a history of squares.
+    # A merge is recorded as it came: recording the whole value with each report would grow quadratically.
     kept = {n: value for n, value in added.items() if n in sets and alike(merged(before.get(n), value), after[n])}
     return {"set": {n: value for n, value in sets.items() if n not in kept}, "unset": change["unset"], "merge": kept}
 
@@ -120,10 +122,10 @@ def move(
 
 
 def is_plain(machine: Machine, edge: Edge) -> bool:
-    """Whether `move`, for a worker with nothing but a reason, writes the row and its history and does nothing else.
+    """Whether `move`, for a worker without data, only writes the row and its history.
 
-    `fast_finish` writes such moves itself. A state or a transition is compared with one that has only what such a move
-    passes over: whatever is declared beyond that, today's or a later rule's, takes `move`.
+    `fast_finish` writes such moves itself. States and the transition are compared with ones that have only what does
+    not matter here. So whatever else is declared, also by a rule that is added later, takes `move`.
     """
     if machine.limits or machine.followers or machine.reviews or machine.stage:
         return False
@@ -140,12 +142,12 @@ def is_plain(machine: Machine, edge: Edge) -> bool:
 
 
 def close_questions(unit: Unit, instance: Instance, reason: str) -> None:
-    """Nobody waits for the answers any more."""
+    """Close the open questions of the instance's handlers."""
     unit.closed_questions.append((instance.id, reason))
 
 
 def _is_retried(machine: Machine, edge: Edge, payload: Mapping[str, Any] | None) -> bool:
-    """Whether the move is part of a retry, so that the same handler comes back to its questions."""
+    """Whether the move belongs to a retry, so that the same handler will ask for its answers again."""
     if edge.pick_up or (payload is not None and ("error" in payload or payload.get("why") == "worker_lost")):
         return True
     source = machine.states.get(edge.source)
@@ -153,28 +155,28 @@ def _is_retried(machine: Machine, edge: Edge, payload: Mapping[str, Any] | None)
 
 
 def _interrupts(instance: Instance, machine: Machine, payload: Mapping[str, Any] | None) -> bool:
-    """Whether it takes the instance out of a step whose work is under way; a failure says so itself."""
+    """Whether the move interrupts a step whose work is under way. A failure is recorded as such instead."""
     if machine.pick_up(instance.state) is not None:
-        return False  # it waits to be begun
+        return False  # its work has not begun
     if payload is not None and ("error" in payload or payload.get("why") == "worker_lost"):
         return False
     if instance.wake in {"work", "lease", "blocked"} or instance.paused_wake == "work":
         return True
-    # It failed for good and rests in its step, or its worker was lost: the step is not done either.
+    # It failed for good and stays in its step, or its worker was lost: the step is not done either.
     if instance.stored_failures:
         return instance.failures_of(machine.step_of(instance.state, instance.stage_data(machine))) > 0
     return instance.due_event is not None and instance.due_event.startswith(LOST)
 
 
 def run_followers(unit: Unit, instance: Instance, machine: Machine, edge: Edge, actor: Actor) -> None:
-    """What the application does in the same transaction whenever an instance enters this state."""
-    inside = unit.in_follower
+    """Run the followers that the application declared for this state, in the same transaction."""
+    outer = unit.in_follower
     unit.in_follower = bool(unit.attempts) and not unit.attempts[-1].saved
     try:
         for follower in machine.followers[edge.to]:
             follower(unit, instance, edge, actor)
     finally:
-        unit.in_follower = inside and not unit.attempts[-1].saved
+        unit.in_follower = outer and not unit.attempts[-1].saved
 
 
 def check_unstarted(machine: Machine, state: str) -> None:
@@ -186,7 +188,7 @@ def check_unstarted(machine: Machine, state: str) -> None:
 
 
 def leave(unit: Unit, instance: Instance, machine: Machine, *, keep_lease: bool = False) -> None:
-    state = machine.states.get(instance.state)  # an owner may force it out of one that there is not
+    state = machine.states.get(instance.state)  # it may be forced out of a state that the machine does not have
     if machine.reviews or (state is not None and state.review is not None):
         unit.closed_reviews.append(instance.id)
     if not keep_lease:
@@ -194,7 +196,7 @@ def leave(unit: Unit, instance: Instance, machine: Machine, *, keep_lease: bool 
 
 
 def drop_lease(unit: Unit, instance: Instance, machine: Machine) -> None:
-    """Nobody works on it from here on; a worker that still does is fenced off."""
+    """Remove the lease. A worker that still runs the step is fenced off."""
     if instance.holder is not None:
         instance.holder, instance.claimed_at = None, None
         if machine.has_slots:
@@ -230,10 +232,10 @@ def enter(
             instance.wake, instance.due_at = wake, when
     if not last:
         return
-    rests = state.kind is Kind.FINAL or (state.kind is Kind.FAILED and due is None)
-    if rests:
+    ended = state.kind is Kind.FINAL or (state.kind is Kind.FAILED and due is None)
+    if ended:
         if instance.paused_at is not None:
-            unit.record(instance, "resumed", SYSTEM_ACTOR, payload={"reason": "it rests, so its pause is over"})
+            unit.record(instance, "resumed", SYSTEM_ACTOR, payload={"reason": "it has ended, so its pause is over"})
             instance.wake = instance.due_at = None
             instance.paused_at = instance.paused_wake = instance.paused_due = None
         instance.finished_at = instance.updated_at
@@ -247,14 +249,14 @@ def enter(
 
 
 def set_timer(machine: Machine, instance: Instance, number: int) -> None:
-    """Point at the state's timer with this number, counted from the entry into the state."""
+    """Set the next timer to the one with this number. Its time counts from the entry into the state."""
     timers = machine.states[instance.state].ordered_timers
     instance.timer_no = number
     instance.timer_at = instance.entered_at + span(timers[number].after) if number < len(timers) else None
 
 
 def pending_timer(machine: Machine, instance: Instance) -> int | None:
-    """The number of the timer that the instance waits for. Its code may have other timers now than when it was set."""
+    """The number of the timer that the instance waits for. The timers may have changed since it was set."""
     if instance.timer_at is None:
         return None
     timers = machine.states[instance.state].ordered_timers
@@ -264,12 +266,12 @@ def pending_timer(machine: Machine, instance: Instance) -> int | None:
     for number, end in enumerate(ends):
         if end >= instance.timer_at:
             return number
-    # A timer that moves has not fired yet, or the instance would not be here any more.
+    # A timer that fires an event has not fired yet: the instance would have left the state.
     return next((number for number, timer in enumerate(timers) if isinstance(timer, Timer)), None)
 
 
 def take_key(unit: Unit, instance: Instance) -> None:
-    """Make the instance's key its own; KeyTaken when another live instance has it."""
+    """Reserve the instance's key. Raises KeyTaken if another instance has it."""
     if instance.key is None or instance.unique_key is not None:
         return
     other = key_holder(unit, instance.workspace, instance.machine, instance.key)
@@ -279,7 +281,7 @@ def take_key(unit: Unit, instance: Instance) -> None:
 
 
 def _key_holder() -> Any:
-    """Whoever has the key, or had it for ever and was removed; an erased key is known by its hash alone."""
+    """The instance that has the key, or a removed one that keeps it. Erased keys are stored as hashes."""
     workspace: Any = sa.bindparam("workspace")
     machine: Any = sa.bindparam("machine")
     key: Any = sa.bindparam("key")
@@ -304,7 +306,7 @@ def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | Non
         return None
     row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key, hidden=hidden(key))
     if row is None or (row[0] in unit.known and unit.known[row[0]].unique_key is None):
-        return None  # or it gives the key back in this very transaction
+        return None  # or its holder gives it up in this transaction
     found: UUID = row[0]
     return found
 
@@ -342,7 +344,7 @@ def open_review(
 
 
 def reopen_review(unit: Unit, instance: Instance, machine: Machine) -> None:
-    """The work ended and the state is the same: what the state asks is open again, and open once."""
+    """Open the state's review again, after work ended without a move."""
     review = machine.states[instance.state].review
     if review is not None:
         unit.closed_reviews.append(instance.id)

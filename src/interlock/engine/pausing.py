@@ -1,4 +1,4 @@
-"""Pausing: a flag on any instance. What is paused is not worked on, its timers keep their times, and events count."""
+"""Pausing an instance. A paused instance is not worked on; its timers keep their times, and events still apply."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def pause(
     machine = unit.machine(instance)
     if instance.finished_at is not None:
         raise Refused(
-            f"{machine.name} {instance.id} rests in {instance.state!r}, so there is nothing to pause",
+            f"{machine.name} {instance.id} has ended in {instance.state!r}, so there is nothing to pause",
             allowed(instance, machine),
         )
     if instance.paused_at is not None and resume_at is None:
         return instance
     unit.record(instance, "paused", actor, payload={"reason": reason, "resume_at": resume_at})
     if instance.paused_at is None:
-        # Work that a worker held, or that waited for a slot, is simply ready again afterwards.
+        # Claimed work, and work that waits for a slot, is simply ready again after the pause.
         working = instance.wake in {"lease", "blocked"}
         instance.paused_wake = "work" if working else instance.wake
         instance.paused_due = unit.now if working else instance.due_at
@@ -41,7 +41,7 @@ def pause(
 
 
 def resume(unit: Unit, instance_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
-    """Let it go on where it was."""
+    """End the pause: the instance goes on where it was."""
     values.text(reason, "the reason")
     instance = unit.lock(instance_id)
     if instance.paused_at is None:

@@ -1,9 +1,9 @@
 """A unit of work: what one transaction reads, changes and, at its end, writes.
 
-Rows are locked and read first (instances by id, then limits by key, then leases by name: this order keeps two
-transactions from waiting for each other), changed in memory, and written by `flush` with one statement a table.
-So a batch of a hundred results costs as many statements as one. `attempt` undoes one item's changes when it raises,
-without the ones beside it: in memory, and by a savepoint where a follower has used the connection.
+Rows are locked and read first: instances by id, then limits by key, then leases by name. This order avoids deadlocks.
+Then they are changed in memory, and `flush` writes them with one statement per table, so a batch of a hundred results
+costs as many statements as one. `attempt` undoes the changes of one item if it raises an error, without touching those
+of others: in memory, and by a savepoint if a follower has used the connection.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ HISTORY = (
 )
 EACH = range(len(COLUMNS))
 GUARDS = ("seq", "fence", "holder")
-"""An instance with the same seq, fence and holder is the same: nothing changes without a history row."""
+"""An instance with the same seq, fence and holder is unchanged: every change has a history row."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
 LARGE_DATA_QUERY = sa.select(t.instance_data).where(
     t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True))
@@ -69,7 +69,7 @@ CLOSE_QUESTIONS = (
 
 
 class Unit:
-    """One transaction's worth of changes, at one moment."""
+    """The changes of one transaction."""
 
     def __init__(self, core: Core, conn: sa.Connection, now: Micros) -> None:
         self.core = core
@@ -79,53 +79,53 @@ class Unit:
         self.new: list[Instance] = []
         self.changed: dict[UUID, Instance] = {}
         self.leased: dict[tuple[UUID, Micros], list[Instance]] = {}
-        """Instances that a worker takes until some moment, and that are otherwise as they were read."""
+        """Instances that a worker claims until a moment, and that are otherwise unchanged."""
         self.history: list[tuple[Any, ...]] = []
         self.inserts: list[tuple[sa.Table, dict[str, Any]]] = []
         self.vouched: list[tuple[UUID, str, str]] = []
-        """Rows beside an instance that its history is to vouch for: whose, their id, their digest."""
+        """Rows of other tables that an instance's history must cover: the instance, the row's id, its digest."""
         self.closed_reviews: list[UUID] = []
         self.closed_questions: list[tuple[UUID, str]] = []
-        """Instances whose handlers' open questions are closed, with the reason."""
+        """Instances whose open questions are closed, with the reason."""
         self.freed_slots: list[UUID] = []
         self.ready: set[str] = set()
         self.recorded = False
-        """Whether anything happened that others may want to see."""
+        """Whether a history row was written: then readers of the feed get a hint."""
         self.undo_log: list[tuple[Instance, tuple[Any, ...] | None, bool]] = []
-        """Instances that an attempt has locked, as they were before; None for those that it read first."""
+        """Instances that an attempt has locked, with their fields before; None for those that it has read itself."""
         self.attempts: list[Attempt] = []
-        """Those under way, the innermost last."""
+        """Attempts that are under way, the innermost last."""
         self.in_follower = False
-        """Whether a follower runs that has not used the connection yet."""
+        """Whether a follower is running that has not used the connection yet."""
         self.after_commit: list[Callable[[], None]] = []
-        """What is to be done once it is committed; it may be lost in a crash, so nothing may depend on it."""
+        """Callbacks that run after the commit. A crash may lose them, so nothing may depend on them."""
         self.leases: dict[str, Lease] = {}
         """Named leases that this transaction has taken."""
         self.free_keys: set[tuple[str, str, str]] = set()
-        """Keys (workspace, machine, key) that this transaction has looked up and nobody had."""
+        """Keys (workspace, machine, key) that this transaction has found to be free."""
         self.assumed: dict[UUID, tuple[int, int, UUID | None]] = {}
-        """Instances that are taken to be as they were at their claim: its seq, fence and holder. Proven by `flush`."""
+        """Instances that are assumed to be unchanged since their claim: seq, fence and holder. `flush` proves it."""
         self.locked: set[str] = set()
-        """Keys of limits that this transaction holds."""
+        """Keys of limits that this transaction has locked."""
         self.fast_moves: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        """Rows of moves made without loading their instances (see `fast_finish`), by the columns they set."""
+        """Rows of moves that were made without loading instances (see `fast_finish`), by the columns that they set."""
 
     @property
     def conn(self) -> sa.Connection:
-        """The transaction's connection. A follower that uses it inside an attempt gets a savepoint first."""
+        """The connection of the transaction. The first use by a follower inside an attempt makes a savepoint."""
         if self.in_follower:
             self.in_follower = False
             self.attempts[-1].save()
         return self._conn
 
     def setting(self, application: str) -> Any:
-        """The settings of an application, as `task.setting` gives them to its handlers; None if it has none."""
+        """The settings of an application; None if it has none."""
         return self.core.settings.get(application)
 
     # -- reading
 
     def lock(self, instance_id: UUID) -> Instance:
-        """The instance, held against other writers until the commit; undone with the attempt that locks it."""
+        """The instance, locked until the commit. Its changes are undone with the attempt that locks it."""
         found = self.known.get(instance_id)
         if found is not None:
             if self.attempts:
@@ -134,10 +134,10 @@ class Unit:
         rows = LOCK.rows(self._conn, id=instance_id)
         if not rows:
             raise NotFound(f"there is no instance {instance_id}")
-        return self._know(rows)[0]
+        return self._remember(rows)[0]
 
     def lock_many(self, ids: Iterable[UUID]) -> dict[UUID, Instance]:
-        """Those of the instances that exist, locked in the order of their ids."""
+        """The instances that exist, locked in the order of their ids."""
         asked = list(ids) if self.attempts else ids
         wanted = {i for i in asked if i not in self.known}
         if self.attempts:
@@ -146,29 +146,29 @@ class Unit:
                     self.undo_log.append((known, all_fields(known), known.id in self.changed))
         if wanted:
             given = one_of(self._conn, [found.hex for found in sorted(wanted)])
-            self._know(LOCK_INSTANCES.rows(self._conn, ids=given))
+            self._remember(LOCK_INSTANCES.rows(self._conn, ids=given))
         return self.known
 
-    def _know(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
+    def _remember(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
         instances = load(self._conn, rows)
         for number, found in enumerate(instances):
             before = self.known.setdefault(found.id, found)
-            instances[number] = before  # it may have changed since it was read
+            instances[number] = before  # the one that is known may have unwritten changes
             if self.attempts:
                 was = None if before is found else all_fields(before)
                 self.undo_log.append((before, was, before.id in self.changed))
         return instances
 
     def assume(self, row: tuple[Any, ...]) -> Instance:
-        """An instance as this worker's claim left it, without a look; `flush` raises RowChanged if that is not so."""
+        """The instance as its claim left it, without reading it. `flush` raises RowChanged if it has changed since."""
         instance = Instance.read(row)
         self.known[instance.id] = instance
         self.assumed[instance.id] = (instance.seq, instance.fence, instance.holder)
         return instance
 
     def adopt(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
-        """Rows that the caller has locked in a statement of its own."""
-        return self._know(rows)
+        """Instances of rows that the caller has locked with its own statement."""
+        return self._remember(rows)
 
     def machine(self, instance: Instance) -> Machine:
         return self.core.machine(instance.machine, instance.version)
@@ -183,7 +183,7 @@ class Unit:
         self.changed[instance.id] = instance
 
     def lease(self, instance: Instance, worker: UUID, until: Micros) -> None:
-        """The worker holds the instance from now on, under a new fence."""
+        """Lease the instance to the worker, under a new fence."""
         instance.wake, instance.due_at = "lease", until
         instance.holder, instance.claimed_at = worker, self.now
         instance.fence += 1
@@ -191,15 +191,15 @@ class Unit:
             return
         self.leased.setdefault((worker, until), []).append(instance)
 
-    def take(self, ids: Sequence[UUID], worker: UUID, until: Micros) -> None:
-        """Write such leases, for rows that are locked. The same values for all: 4 µs a row, else it would be 12."""
+    def lease_rows(self, ids: Sequence[UUID], worker: UUID, until: Micros) -> None:
+        """Write leases for locked rows at once. All get the same values: 4 µs a row instead of 12."""
         if ids:
             given = one_of(self.conn, sorted([one.hex for one in ids]))
             done = LEASE_INSTANCES.count(self.conn, ids=given, worker=worker, until=until, now=self.now)
             assert done == len(ids), "the rows are locked"
 
     def insert(self, table: sa.Table, **values: Any) -> UUID:
-        """A row for another table, with an id if it has none; written at the end."""
+        """Add a row to another table, with a new id if it has none. It is written by `flush`."""
         if "id" in table.c and "id" not in values:
             values["id"] = uuid7()
         self.inserts.append((table, values))
@@ -209,7 +209,7 @@ class Unit:
         return made if isinstance(made, UUID) else UUID(int=0)
 
     def vouch_for(self, table: sa.Table, row: Mapping[str, Any]) -> None:
-        """Let the history vouch for a row beside its instance, as it is now; see `proof`."""
+        """Let the instance's history cover a row of another table, as it is now; see `proof`."""
         self.vouched.append((row["instance_id"], str(row["id"]), proof.digest(table.name, row)))
 
     def vouch_for_stored(self, table: sa.Table, *which: sa.ColumnElement[bool]) -> None:
@@ -230,8 +230,8 @@ class Unit:
         dwell: Micros | None = None,
         text: str | None = None,
     ) -> None:
-        """Append a row to the instance's history; nothing changes without one. `text` is a payload in its spelling."""
-        at = max(self.now, instance.updated_at)  # a clock that stepped back does not turn the past around
+        """Append a row to the instance's history. `text` is the payload as JSON, instead of `payload`."""
+        at = max(self.now, instance.updated_at)  # a clock that stepped back must not reorder the history
         if payload:
             text = payload_text(payload)
         seq, who, digest = instance.seq + 1, str(actor), chain.digest(text)
@@ -247,15 +247,15 @@ class Unit:
     # -- undoing
 
     def attempt(self, instance: Instance) -> Attempt:
-        """`with unit.attempt(instance):` undoes what is done inside when it raises, and nothing else.
+        """`with unit.attempt(instance):` undoes the changes made inside if an error is raised, and nothing else.
 
-        Attempts may be nested. `flush` is for the end of the transaction, not for the inside of an attempt.
+        Attempts may be nested. `flush` must not be called inside an attempt.
         """
         return Attempt(self, instance)
 
     @contextmanager
     def savepoint(self) -> Iterator[Unit]:
-        """A unit inside this one: written at its end, or undone whole, in the database too, when it raises."""
+        """A unit inside this one. It is written at its end, or undone completely if an error is raised."""
         conn = self.conn
         inner = Unit(self.core, conn, self.now)
         with conn.begin_nested():
@@ -268,8 +268,8 @@ class Unit:
     # -- writing
 
     def flush(self) -> None:
-        """Write all_fields, with one statement a table."""
-        assert not self.attempts, "what is flushed could not be undone"
+        """Write everything, with one statement per table."""
+        assert not self.attempts, "an attempt could not undo what is flushed"
         store, conn = self.core.store, self._conn
         if self.vouched:
             vouching.vouch(self)
@@ -292,13 +292,13 @@ class Unit:
             conn.execute(CLOSE_QUESTIONS, {"instance": instance_id, "reason": reason, "now": self.now})
         for (worker, until), leased in self.leased.items():
             unchanged = [one for one in leased if one.id not in self.changed] if self.changed else leased
-            self.take([one.id for one in unchanged], worker, until)
+            self.lease_rows([one.id for one in unchanged], worker, until)
             for one in unchanged:
                 one.loaded = row_of(one)
         with store.at_once(conn):
             for sets, moved in self.fast_moves.items():
                 store.update_many(conn, t.instance, sets, moved, GUARDS)
-            self._update(updates)  # first: a new instance may take a key that an old one gives up
+            self._update(updates)  # first, because a new instance may take a key that an old one gives up
             if self.new:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
             if self.history:
@@ -313,10 +313,10 @@ class Unit:
             if instance.wake == "work" and instance.due_at is not None and instance.due_at <= self.now:
                 self.ready.add(instance.queue)
         self.ready |= {i.queue for i in self.new if i.wake == "work"}
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
-        """What is written is written; the unit can go on with more."""
+    def _reset(self) -> None:
+        """Forget what was written, so that the unit can be used for more changes."""
         self.known, self.changed, self.leased, self.fast_moves = {}, {}, {}, {}
         self.new, self.history, self.inserts, self.closed_reviews, self.freed_slots, self.undo_log = (
             [],
@@ -329,7 +329,7 @@ class Unit:
         self.assumed, self.vouched, self.closed_questions = {}, [], []
 
     def _update(self, instances: list[Instance]) -> None:
-        """Write what differs from the rows as they were read. A column that is not named costs no index."""
+        """Write the columns that differ from the rows as they were read. Unnamed columns cost no index update."""
         groups: dict[tuple[bool, tuple[int, ...]], list[tuple[Any, ...]]] = {}
         for instance in sorted(instances, key=lambda i: i.id.int):
             before, after = instance.loaded, row_of(instance)
@@ -345,7 +345,7 @@ class Unit:
             self.core.store.update_many(self.conn, t.instance, columns, rows, GUARDS if guarded else ())
 
     def _place_data(self, instance: Instance) -> None:
-        """Small data goes into the row, big data beside it."""
+        """Store small data in the row, and large data in `instance_data`."""
         text = instance.stored_data
         assert text is not None, "data that was set has its text"
         instance.data_changed = False
@@ -365,13 +365,13 @@ class Unit:
 
 
 def payload_text(payload: Mapping[str, Any]) -> str | None:
-    """A payload as history keeps it, without what says nothing."""
+    """A payload as the history stores it, without empty values."""
     kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
     return canonical(kept, "payload", deepest=values.DEEPEST + values.WRAPPED) if kept else None
 
 
 def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:
-    """Rows of the table as instances, with the data that lies beside them."""
+    """Instances of rows, with large data read from `instance_data`."""
     instances = [Instance.read(tuple(row)) for row in rows]
     big = {i.id: i for i in instances if i.stored_data is None}
     if big:

@@ -230,7 +230,7 @@ def test_what_lies_in_dead_letters_goes_too(trial: Trial) -> None:
     erase(trial)
     assert places(trial) == set()
     [letter] = trial.engine.dead_letters.find()
-    assert (letter.error["message"], letter.data) == ("what it said was erased", {})
+    assert (letter.error["message"], letter.data) == ("its message was erased", {})
 
 
 @pytest.mark.parametrize(("reason", "refused"), [("", "say why"), (f"{ANN} asked", "has the value in it")])

@@ -58,7 +58,7 @@ async def instances(
     def read(conn: sa.Connection) -> tuple[list[Instance], str | None, listing.Count, bool]:
         count = listing.count(conn, where, v.now)
         if filters.sort == "longest":
-            rows = listing.longest(conn, where, v.now, skip=skip, limit=PAGE + 1)
+            rows = listing.longest_in_state(conn, where, v.now, skip=skip, limit=PAGE + 1)
             if rows is not None:
                 onward = filters.url(skip=skip + PAGE) if len(rows) > PAGE else None
                 return rows[:PAGE], onward, count, True

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from interlock.engine.audit import chain, proof
 from interlock.engine.audit.checkpoints import raw, undecodable
 from interlock.engine.audit.replaying import Row, Verdict, guarded, replay
-from interlock.engine.creating import FIRST
+from interlock.engine.creating import DEFAULT_WORKSPACE
 from interlock.engine.errors import NotFound
 from interlock.engine.instance import ERASED, read_data
 from interlock.engine.values import Unreadable, alike
@@ -300,7 +300,7 @@ def _compare_identity(said: Mapping[str, Any], instance: Any) -> Iterator[str]:
         "parent": parent,
         "root": str(instance.root),
     }
-    usual = {"workspace": FIRST, "root": str(instance.id)}
+    usual = {"workspace": DEFAULT_WORKSPACE, "root": str(instance.id)}
     if instance.unique_key not in {None, instance.key}:
         yield "the key that it is found by is not its key"
     for name in IDENTITY:

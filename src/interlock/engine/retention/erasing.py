@@ -202,7 +202,7 @@ def _empty_beside(unit: Unit, instance_id: UUID, note: str, report: Erased) -> N
     asked = sa.case((t.review.c.visit.is_not(None), ERASED), else_=t.review.c.title)
     emptied: list[tuple[sa.Table, dict[str, Any]]] = [
         (t.review, {"evidence": canonical({ERASED: note}), "answer": None, "title": asked, "fallback": None}),
-        (D, {"error": canonical(deadletters.GONE), "data": "{}", "note": None}),
+        (D, {"error": canonical(deadletters.ERASED_ERROR), "data": "{}", "note": None}),
         (O, {"recipient": ERASED, "subject": ERASED, "body": "{}", "last_error": None}),
         (ai_call, {"for_user": None, "error": None}),
     ]

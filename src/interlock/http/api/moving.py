@@ -110,7 +110,7 @@ async def _move(write: Writer, id: UUID, permission: str, expected: int | None, 
         instance = unit.lock(id)
         require(write.who, permission, instance.workspace, f"instance {id}", machine=instance.machine)
         with without_details(write.who, instance):
-            firing.expect(instance, expected)
+            firing.check_seq(instance, expected)
             return shown_to(write.who, job(unit, write.who.actor_in(instance.workspace)))
 
     return await write(run, name=name)
