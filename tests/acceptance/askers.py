@@ -54,5 +54,5 @@ def run(orders: Orders) -> None:
         die_at(orders.point, orders.times)
     with open_store(orders.url, durability="normal", wakeup="poll") as store:
         engine = Engine(store, [machine(orders.folder, orders.deadline)])
-        worker = Worker(engine, concurrency=2, lives=timedelta(seconds=2), sweep_every=0.05).start()
+        worker = Worker(engine, concurrency=2, lease=timedelta(seconds=2), sweep_every=0.05).start()
         worker.heartbeat.join()

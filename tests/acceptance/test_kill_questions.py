@@ -39,7 +39,7 @@ def question(engine: Engine, it: UUID) -> OpenReview:
 
 def ends(engine: Engine, it: UUID, decision: str, by: str, folder: Path) -> None:
     """A worker that lives ends it with the one answer, and nobody was asked twice."""
-    with Worker(engine, concurrency=2, lives=timedelta(seconds=20), sweep_every=0.05):
+    with Worker(engine, concurrency=2, lease=timedelta(seconds=20), sweep_every=0.05):
         eventually(lambda: engine.get(it).state == "done", within=30, what=lambda: str(engine.explain(it)))
     assert engine.get(it).data == {"decision": decision}
     assert set((folder / "answers").read_text().splitlines()) == {f"{decision} {by}"}
@@ -68,7 +68,7 @@ def test_one_that_is_killed_at_a_point_of_its_own_commits(engine: Engine, url: s
     if point.startswith("ask"):
         process.join(60)
         assert process.exitcode == -signal.SIGKILL
-        with Worker(engine, concurrency=2, lives=timedelta(seconds=20), sweep_every=0.05):
+        with Worker(engine, concurrency=2, lease=timedelta(seconds=20), sweep_every=0.05):
             engine.reviews.decide(question(engine, it).id, "allow", actor=ANN)
     else:
         engine.reviews.decide(question(engine, it).id, "allow", actor=ANN)

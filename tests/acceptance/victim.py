@@ -62,7 +62,7 @@ def run(orders: Orders) -> None:
     ledger = Ledger(orders.folder)
     engine = opened(orders.url, ledger)
     people = People(engine, ledger)
-    worker = Worker(engine, concurrency=4, lives=timedelta(seconds=orders.lives), sweep_every=0.05)
+    worker = Worker(engine, concurrency=4, lease=timedelta(seconds=orders.lives), sweep_every=0.05)
     begun = False
     while not begun:
         with regardless():

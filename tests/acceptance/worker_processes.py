@@ -61,7 +61,7 @@ class WorkerProcesses:
         with Engine(self.url, machines(self.ledger)) as engine:
             nothing_lost(engine, self.ledger)
             people = People(engine, self.ledger)
-            with Worker(engine, concurrency=8, lives=timedelta(seconds=20), sweep_every=0.05):
+            with Worker(engine, concurrency=8, lease=timedelta(seconds=20), sweep_every=0.05):
                 for batch in range(batches):
                     people.create(batch)
                 eventually(lambda: self._done(people, batches), within=60 + batches, what=lambda: self._left(engine))

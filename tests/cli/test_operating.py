@@ -110,7 +110,7 @@ def test_fire_moves_as_the_person_named(post: tuple[Path, str]) -> None:
 def test_a_wrong_event_is_answered_with_what_is_allowed(post: tuple[Path, str]) -> None:
     code, text = said(post, "instance", "fire", only(post, "Go")["id"], "send")
     assert code == 1
-    assert "'send' means nothing; allowed now: sign (user), tear (user)" in text
+    assert "'send' is not declared; allowed now: sign (user), tear (user)" in text
     assert said(post, "instance", "fire", only(post, "Go")["id"], "sign", "--data", "[1]")[0] == 1
     assert said(post, "instance", "show", str(UUID(int=7)))[0] == 1
 

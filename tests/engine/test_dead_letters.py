@@ -213,7 +213,7 @@ def test_what_is_worked_on_again_already_cannot_be_retried(trial: Trial) -> None
     trial.engine.fire(it, "skip", actor=ANN)
     do(trial, Go("first"))
     claim = claim_one(trial)
-    with pytest.raises(Refused, match="its work was started already; resolve the dead letter"):
+    with pytest.raises(Refused, match="its work is already running or ready; resolve the dead letter"):
         trial.engine.dead_letters.retry(the_letter(trial).id, actor=ANN)
     assert trial.get(it).holder == claim.worker
     assert trial.finish(claim, Go("second")) is True

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Allowed, Coming, Engine, Explanation, NotFound
+from interlock.engine import Allowed, Engine, Explanation, NotFound, Upcoming
 from interlock.machine import Again, Ask, Fail, Go, Machine, Outcome, Review
 from interlock.store import Store
 from interlock.store import tables as t
@@ -253,7 +253,7 @@ def test_waiting_for_a_person_names_the_reminder_and_the_timer_to_come(trial: Tr
     assert "It waits for the customer's answer since 2026-01-05 09:00:00 UTC (0 seconds ago)." in explanation.sentence
     assert "If nothing happens, a reminder: the customer is silent at 2026-01-05 10:00 UTC." in explanation.sentence
     trial.advance(hours=1)
-    assert explained(trial, it).by_itself == (Coming("the system fires 'give_up', to 'done'", later(hours=24)),)
+    assert explained(trial, it).by_itself == (Upcoming("the system fires 'give_up', to 'done'", later(hours=24)),)
 
 
 def test_waiting_for_a_review_names_its_due_time_and_who_is_at_it(trial: Trial) -> None:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from interlock.config import Settings
 from interlock.engine import Engine, finishing, workers
-from interlock.engine.cleanup import tidy
+from interlock.engine.cleanup import clean_up
 from interlock.machine import FINAL, SYSTEM, WAITING, Concurrent, Go, LimitReached, Machine, State, Transition, Window
 from interlock.store import Store, tables
 from interlock.testing import Trial
@@ -59,17 +59,17 @@ def test_uses_go_a_day_after_their_window_and_keys_with_them(trial: Trial) -> No
     for room in "abc":
         enter(trial, room)
     trial.clock.advance(HOUR + DAY - timedelta(microseconds=1))
-    assert tidy(trial.engine) == {}
+    assert clean_up(trial.engine) == {}
     trial.clock.advance(timedelta(microseconds=1))
-    gone = tidy(trial.engine)
+    gone = clean_up(trial.engine)
     assert (gone["limit_use"], count(trial.engine, tables.limit_use)) == (3, 0)
     assert count(trial.engine, tables.limit_key) == 0
-    assert tidy(trial.engine) == {}
+    assert clean_up(trial.engine) == {}
 
 
 def test_a_use_that_counts_stays_and_the_limit_with_it(trial: Trial) -> None:
     enter(trial)
-    tidy(trial.engine)
+    clean_up(trial.engine)
     with pytest.raises(LimitReached):
         enter(trial)
 
@@ -78,21 +78,21 @@ def test_a_use_whose_limit_no_code_here_knows_stays_for_more_than_a_year(trial: 
     enter(trial)
     other = Engine(store, [job()], clock=trial.clock)
     trial.clock.advance(399 * DAY)
-    assert tidy(other) == {}
+    assert clean_up(other) == {}
     trial.clock.advance(2 * DAY)
-    assert tidy(other)["limit_use"] == 1
+    assert clean_up(other)["limit_use"] == 1
 
 
 def test_a_slot_that_nobody_works_under_goes_and_one_that_is_used_stays(trial: Trial) -> None:
     it = enter(trial)
     claim = claim_one(trial)
-    tidy(trial.engine)
+    clean_up(trial.engine)
     assert count(trial.engine, tables.limit_slot) == 1
     trial.finish(claim, Go("gone"))
     trial.engine.store.write(
         lambda conn: conn.execute(sa.insert(tables.limit_slot).values(key="seats/a", instance_id=it, at=0))
     )
-    assert tidy(trial.engine)["limit_slot"] == 1
+    assert clean_up(trial.engine)["limit_slot"] == 1
     assert count(trial.engine, tables.limit_slot) == 0
 
 
@@ -110,7 +110,7 @@ def test_a_limit_holds_while_its_key_is_tidied_away(trial: Trial) -> None:
         entered = dict.fromkeys(rooms, 0)
         if number == 0:
             while not done.is_set():
-                tidy(engine)
+                clean_up(engine)
             return entered
         for room in rooms:
             try:
@@ -139,9 +139,9 @@ def test_a_lease_that_is_free_for_long_goes_and_its_fence_still_grows(trial: Tri
     young = engine.leases.take("scanner", "ann", HOUR)
     engine.leases.release(young)
     clock.advance(DAY)
-    assert tidy(engine) == {}, "the first round only remembers the fence"
+    assert clean_up(engine) == {}, "the first round only remembers the fence"
     clock.advance(HOUR)
-    assert tidy(engine) == {"lease": 1}
+    assert clean_up(engine) == {"lease": 1}
     again = engine.leases.take("printer", "bob", HOUR)
     assert again.fence > held.fence
     assert engine.leases.find("printer") == again
@@ -155,7 +155,7 @@ def test_a_lease_that_is_held_or_belongs_to_an_instance_stays(trial: Trial) -> N
     engine.leases.take("run out", "ann", HOUR, instance_id=it)
     for _ in range(3):
         clock.advance(31 * DAY)
-        assert tidy(engine) == {}
+        assert clean_up(engine) == {}
     assert engine.leases.find("held") is not None
 
 
@@ -175,9 +175,9 @@ def test_workers_that_are_long_gone_go_unless_they_hold_something(trial: Trial, 
     enter(trial)
     assert len(engine.claim(UUID(int=3), ["door"], 1)) == 1
     clock.advance(7 * DAY)
-    assert tidy(engine)["worker"] == 0
+    assert clean_up(engine)["worker"] == 0
     clock.advance(timedelta(seconds=20))
-    assert tidy(engine)["worker"] == 2
+    assert clean_up(engine)["worker"] == 2
     left = {worker.id for worker in engine.read(workers.every)}
     assert {UUID(int=n) for n in range(1, 5)} & left == {UUID(int=3), UUID(int=4)}
 
@@ -194,7 +194,7 @@ def test_the_lock_file_of_a_worker_that_is_long_gone_goes_with_it(sqlite_url: st
         )
         store.write(lambda conn: workers.mark(conn, UUID(int=1), "lost"))
         trial.clock.advance(8 * DAY)
-        tidy(trial.engine)
+        clean_up(trial.engine)
         assert not Path(path).exists()
 
 
@@ -206,7 +206,7 @@ def test_progress_of_handlers_that_ended_goes(trial: Trial) -> None:
         trial.write(lambda unit, claim=claim: finishing.progress(unit, claim, 0.5, "half"))
     trial.finish(ended, Go("gone"))
     trial.clock.advance(DAY)
-    assert tidy(trial.engine)["progress"] == 1
+    assert clean_up(trial.engine)["progress"] == 1
     assert count(trial.engine, tables.progress) == 1
 
 
@@ -218,9 +218,9 @@ def test_each_step_is_bounded_and_it_stops_when_it_is_told(trial: Trial) -> None
         enter(trial, str(n))
     trial.clock.advance(2 * DAY)
     rests: list[float] = []
-    gone = tidy(trial.engine, batch=2, stopping=lambda: len(rests) == 1, rest=rests.append)
+    gone = clean_up(trial.engine, batch=2, stopping=lambda: len(rests) == 1, rest=rests.append)
     assert gone["limit_use"] == 2
-    assert tidy(trial.engine, batch=2)["limit_use"] == 5
+    assert clean_up(trial.engine, batch=2)["limit_use"] == 5
 
 
 def test_the_keeper_tidies_even_where_nothing_else_is_ever_removed(trial: Trial, tmp_path: Path) -> None:

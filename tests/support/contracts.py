@@ -85,7 +85,7 @@ class Hand:
                 pid=0,
                 queues=self._queues,
                 lock_file=None,
-                lives=timedelta(days=3650),
+                lease=timedelta(days=3650),
             )
         )
 

@@ -119,7 +119,7 @@ def test_a_worker_is_alive_until_its_heartbeat_runs_out(trial: Trial) -> None:
     trial.engine.store.write(lambda conn: workers.mark(conn, trial.worker, "stopped"))
     lone = trial.new_worker()
     assert overview(trial).totals.workers_alive == 1
-    trial.engine.store.write(lambda conn: workers.beat(conn, trial.clock.now(), lone, lives=timedelta(seconds=20)))
+    trial.engine.store.write(lambda conn: workers.beat(conn, trial.clock.now(), lone, lease=timedelta(seconds=20)))
     trial.clock.advance(timedelta(seconds=21))
     assert overview(trial).totals.workers_alive == 0
 

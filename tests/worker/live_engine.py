@@ -97,7 +97,7 @@ class LiveEngine:
 
     def start_worker(self, **options: Any) -> Worker:
         """Start a worker; it looks for lost ones more often than in real life."""
-        chosen = {"concurrency": 4, "sweep_every": 0.05, "lives": timedelta(seconds=20), **options}
+        chosen = {"concurrency": 4, "sweep_every": 0.05, "lease": timedelta(seconds=20), **options}
         worker = Worker(self.engine, **chosen).start()
         self.workers.append(worker)
         return worker

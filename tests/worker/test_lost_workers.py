@@ -37,7 +37,7 @@ def sign_up(live: LiveEngine, *, lives: timedelta = WORKER_LEASE, lock_file: str
             pid=1,
             queues=["errand"],
             lock_file=lock_file,
-            lives=lives,
+            lease=lease,
         )
     )
     return worker
@@ -164,7 +164,7 @@ from tests.worker.live_engine import errand
 if __name__ == "__main__":
     def hang(task):
         threading.Event().wait()
-    Worker(Engine(sys.argv[1], [errand(todo=hang)]), lives=timedelta(hours=1)).start()
+    Worker(Engine(sys.argv[1], [errand(todo=hang)]), lease=timedelta(hours=1)).start()
     threading.Event().wait()
 """
 

@@ -159,7 +159,7 @@ def sign_up(engine: Engine) -> Any:
             pid=1,
             queues=["meeting"],
             lock_file=None,
-            lives=timedelta(hours=5),
+            lease=timedelta(hours=5),
         )
     )
     return worker

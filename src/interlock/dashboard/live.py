@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from interlock.dashboard.site import Reader, Visitor
-from interlock.engine.feed import Happening
+from interlock.engine.feed import FeedEntry
 from interlock.http.api.instances import readable
 from interlock.http.caller import credentials, still_known
 from interlock.people import NotAllowed
@@ -23,7 +23,7 @@ router = APIRouter(include_in_schema=False)
 CALM = 0.25
 
 
-def topics_of(happened: Happening) -> set[str]:
+def topics_of(happened: FeedEntry) -> set[str]:
     """The topics that a history row concerns: all, a machine, an instance, reviews, dead letters."""
     found = {"all", f"machine:{happened.machine}", f"instance:{happened.instance_id}"}
     return found

@@ -40,7 +40,7 @@ from interlock.engine.errors import (
     ReviewClaimed,
     Unreadable,
 )
-from interlock.engine.explain import Coming, Explanation
+from interlock.engine.explain import Explanation, Upcoming
 from interlock.engine.finishing import Result
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Lease
@@ -56,7 +56,6 @@ __all__ = [
     "Answer",
     "AsyncEngine",
     "Claim",
-    "Coming",
     "Created",
     "CreatedElsewhere",
     "DeadLetter",
@@ -85,6 +84,7 @@ __all__ = [
     "ReviewClaimed",
     "Unit",
     "Unreadable",
+    "Upcoming",
     "Verdict",
     "Where",
     "WorkerRow",

@@ -1,4 +1,4 @@
-"""The same engine for programs that await: each call runs in a thread, so the event loop never waits for a disk."""
+"""The engine for asyncio programs: each call runs in a thread, so the event loop never waits for a disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artifacts: big values by content hash, kept once, in the database so that every host has them."""
+"""Artifacts: large values by content hash, stored once, in the database so that every host has them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNUSED = ~sa.exists().where(R.c.hash == A.c.hash)
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A named value of an instance; `content` is read by its hash."""
+    """A named value of an instance. Its content is read by its hash."""
 
     name: str
     media_type: str
@@ -44,14 +44,14 @@ def keep(
     actor: Actor,
     step: str = "",
 ) -> str:
-    """Store the content under a name; its hash. The same content is stored once, whoever keeps it."""
+    """Store the content under a name. Returns its hash. Equal content is stored once, for all instances."""
     if len(content) > BIGGEST:
         raise InvalidData(f"artifact {name!r} has {len(content):,} bytes, at most {BIGGEST:,} fit")
     values.indexed(name, "the artifact's name", values.NAME)
     values.indexed(media_type, "the artifact's media type", values.NAME)
     instance = unit.lock(instance_id)
     digest = hashlib.sha256(content).hexdigest()
-    # Shared with others who keep it, held against the collector until our reference to it is committed.
+    # A shared lock: it keeps the collector away until our reference is committed.
     if unit.conn.execute(sa.select(A.c.hash).where(A.c.hash == digest).with_for_update(read=True)).first() is None:
         unit.conn.execute(sa.insert(A).values(hash=digest, size=len(content), content=content, at=unit.now))
     unit.insert(R, instance_id=instance_id, name=name, media_type=media_type, hash=digest, step=step, at=unit.now)
@@ -69,7 +69,7 @@ def keep_fenced(unit: Unit, claim: Claim, name: str, content: bytes, *, media_ty
 
 
 def of(conn: sa.Connection, instance_id: UUID) -> list[Artifact]:
-    """All that the instance kept, oldest first; a name may occur more than once."""
+    """All artifacts of the instance, the oldest first. A name may occur more than once."""
     rows = conn.execute(
         sa.select(R.c.name, R.c.media_type, R.c.hash, R.c.step, R.c.at, A.c.size)
         .join(A, A.c.hash == R.c.hash)
@@ -80,28 +80,28 @@ def of(conn: sa.Connection, instance_id: UUID) -> list[Artifact]:
 
 
 def read(conn: sa.Connection, instance_id: UUID, digest: str) -> bytes:
-    """The content, if the instance keeps it: to know a hash is not to have what it stands for."""
+    """The content, if the instance refers to it: knowing a hash is not enough."""
     mine = sa.exists().where(R.c.instance_id == instance_id, R.c.hash == A.c.hash)
     found = sa.select(A.c.content).where(A.c.hash == digest, mine)
     row = conn.execute(found).first() if digest.isalnum() and digest.isascii() else None
     if row is None:
-        raise NotFound(f"instance {instance_id} keeps no artifact {ascii(digest[:64])[1:-1]}")
+        raise NotFound(f"instance {instance_id} has no artifact {ascii(digest[:64])[1:-1]}")
     content = bytes(row.content)
     if hashlib.sha256(content).hexdigest() != digest:
         raise InvalidData(f"artifact {digest} was changed in the database: its content has another hash")
     return content
 
 
-def of_a_step(conn: sa.Connection, instance_id: UUID, name: str) -> bool:
-    """Whether the work of a state keeps something under this name: who asks for the name expects that."""
+def is_from_step(conn: sa.Connection, instance_id: UUID, name: str) -> bool:
+    """Whether a handler, and not an upload, has stored something under this name."""
     found = sa.select(R.c.id).where(R.c.instance_id == instance_id, R.c.name == name, R.c.step != "").limit(1)
     return conn.execute(found).first() is not None
 
 
 def link_all(unit: Unit, source: UUID, target: UUID) -> None:
-    """Give another instance of the same workspace the same artifacts; the contents are not copied."""
+    """Link all artifacts to another instance of the same workspace. Contents are not copied."""
     if unit.lock(source).workspace != unit.lock(target).workspace:
-        raise InvalidData(f"instance {target} is in another workspace than {source}, whose artifacts stay there")
+        raise InvalidData(f"instance {target} is in another workspace than {source}, so its artifacts cannot be linked")
     for row in unit.conn.execute(sa.select(R).where(R.c.instance_id == source)).all():
         unit.insert(
             R, instance_id=target, name=row.name, media_type=row.media_type, hash=row.hash, step=row.step, at=row.at
@@ -109,7 +109,7 @@ def link_all(unit: Unit, source: UUID, target: UUID) -> None:
 
 
 def unused(conn: sa.Connection) -> bool:
-    """Whether there are contents that no instance refers to; a look that holds nobody up."""
+    """Whether there are contents that no instance refers to. It takes no lock."""
     return conn.execute(sa.select(A.c.hash).where(UNUSED).limit(1)).first() is not None
 
 
@@ -119,5 +119,5 @@ def collect(unit: Unit, limit: int = 100) -> int:
     hashes = list(unit.conn.execute(gone).scalars())
     if not hashes:
         return 0
-    # Asked again under the lock: a reference may have been committed between the look and the lock.
+    # Checked again under the lock: a reference may have been committed in between.
     return unit.conn.execute(sa.delete(A).where(A.c.hash.in_(hashes), UNUSED)).rowcount

@@ -1,8 +1,8 @@
-"""Tidying: rows that served their purpose go, a little at a time beside the load; nothing that counts is touched.
+"""Cleanup: removes rows that are no longer needed, a few at a time while others work.
 
-Uses of limits that are older than any window, the keys of limits that nobody uses, slots that nobody works under,
-workers that are long gone, the progress of handlers that ended, and leases that have been free for long. Each step is a
-short transaction of its own over a bounded number of rows, and passes over what somebody holds at that moment.
+These are uses of limits that are older than any window, unused keys of limits, abandoned slots, workers that are long
+gone, the progress of handlers that ended, and leases that have been free for a long time. Each step is a short
+transaction over a bounded number of rows, and skips locked rows.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from interlock.engine.engine import Engine
 
 BATCH = 500
-LONGER = timedelta(days=1)
-"""How much longer than its window a use is kept: another process may have a longer window for the same limit."""
+GRACE = timedelta(days=1)
+"""How long a use is kept after its window: another process may have a longer window for the same limit."""
 UNKNOWN = timedelta(days=400)
-"""How long a use is kept whose limit no code here knows."""
+"""How long a use is kept if no code here knows its limit."""
 WORKERS, PROGRESS, LEASES = timedelta(days=7), timedelta(days=1), timedelta(days=30)
 K, U, S, W, P, L, I = t.limit_key, t.limit_use, t.limit_slot, t.worker, t.progress, t.lease, t.instance  # noqa: E741
 
 
-def tidy(
+def clean_up(
     engine: Engine,
     *,
     stopping: Callable[[], bool] = lambda: False,
     rest: Callable[[float], object] = lambda _: None,
     batch: int = BATCH,
 ) -> Counter[str]:
-    """Remove all that has served its purpose; how many rows of which table. `rest` is called between two steps."""
+    """Remove all that is no longer needed. Returns the number of rows by table. `rest` is called between steps."""
     removed: Counter[str] = Counter()
     for step in (_limits, _leases, _workers, _progress):
         after: Any = None
@@ -58,7 +58,7 @@ def tidy(
 
 
 def _limits(unit: Unit, after: str | None, batch: int, removed: Counter[str]) -> str | None:
-    """The next keys of limits. Each is held by its lock, so that nobody counts under it meanwhile."""
+    """Clean up the next keys of limits. Each is locked, so that nobody counts under it meanwhile."""
     keys = sorted(set(_keys(unit, after or "", batch)))[:batch]
     mine = _locked(unit, keys)
     gone: Counter[str] = Counter()
@@ -79,22 +79,22 @@ def _keys(unit: Unit, after: str, batch: int) -> Iterator[str]:
 
 
 def _locked(unit: Unit, keys: Sequence[str]) -> list[str]:
-    """Those of the keys that nobody else holds, held until the commit; on SQLite the writer is alone anyway."""
+    """Lock those of the keys that are not locked, until the commit. On SQLite there is only one writer anyway."""
     if not keys or unit.core.store.one_writer:
         return list(keys)
-    # A key may have uses and no row to lock, after a restore from SQLite.
+    # After a restore from SQLite, a key may have uses and no row to lock.
     unit.conn.execute(upsert(K).values([{"key": key} for key in keys]).on_conflict_do_nothing())
     query = sa.select(K.c.key).where(K.c.key.in_(keys)).order_by(K.c.key).with_for_update(skip_locked=True)
     return list(unit.conn.execute(query).scalars())
 
 
 def _by_age(unit: Unit, keys: Sequence[str]) -> Iterator[tuple[Micros, list[str]]]:
-    """The keys, by the moment before which their uses count for nothing."""
+    """The keys, grouped by the time before which their uses no longer count."""
     windows: dict[str, Micros] = {}
     for machine in unit.core.registry:
         for name, limit in machine.limits.items():
             if isinstance(limit, Window):
-                windows[name] = max(windows.get(name, 0), span(limit.per + LONGER))
+                windows[name] = max(windows.get(name, 0), span(limit.per + GRACE))
     ages: dict[Micros, list[str]] = {}
     for key in keys:
         ages.setdefault(windows.get(key.partition("/")[0], span(UNKNOWN)), []).append(key)
@@ -105,17 +105,17 @@ def _by_age(unit: Unit, keys: Sequence[str]) -> Iterator[tuple[Micros, list[str]
 
 
 def _leases(unit: Unit, after: str | None, batch: int, removed: Counter[str]) -> str | None:
-    """The next leases. One that is free for long goes once the floor of all fences is as high as its own.
+    """Clean up the next leases. A lease that has been free for long goes once the floor is as high as its fence.
 
-    The floor is raised in one round and used in a later one: whoever takes a lease in the very moment in which its row
-    goes has a statement that began after the floor was raised, and gets a higher fence.
+    The floor is raised in one round and used in a later one. So a statement that takes a lease while its row is removed
+    began after the floor was raised, and gets a higher fence.
     """
     query = sa.select(L.c.name).where(L.c.name > (after or ""), L.c.name != leases.FLOOR)
     names = list(unit.conn.execute(query.order_by(L.c.name).limit(batch)).scalars())
     ended = unit.now - span(LEASES)
     free = sa.and_(
         L.c.name.in_(names),
-        # What ran out under an instance's name is its application's to look at.
+        # A lease that expired for an instance is left to its application.
         sa.or_(
             sa.and_(L.c.holder.is_(None), L.c.taken_at <= ended),
             sa.and_(L.c.until <= ended, L.c.instance_id.is_(None)),
@@ -140,7 +140,7 @@ def _leases(unit: Unit, after: str | None, batch: int, removed: Counter[str]) ->
 
 
 def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
-    """Workers that stopped or were lost a while ago and hold nothing."""
+    """Remove workers that stopped or were lost a while ago and have no claims."""
     working = sa.exists().where(picking.waking("lease"), I.c.holder == W.c.id)
     ended = sa.and_(W.c.status.in_(("stopped", "lost")), W.c.until <= unit.now - span(WORKERS), ~working)
     files = unit.conn.execute(sa.select(W.c.lock_file).where(ended, W.c.lock_file.is_not(None)).limit(batch)).scalars()
@@ -149,13 +149,13 @@ def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bo
 
 
 def _progress(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
-    """How far handlers were that have ended since."""
+    """Remove the progress of handlers that have ended."""
     worked_on = sa.exists().where(I.c.id == P.c.instance_id, I.c.holder.is_not(None))
     return _some(unit, P, sa.and_(P.c.at <= unit.now - span(PROGRESS), ~worked_on), batch, removed)
 
 
 def _some(unit: Unit, table: sa.Table, where: sa.ColumnElement[bool], batch: int, removed: Counter[str]) -> bool | None:
-    """Up to so many rows; None when there were fewer."""
+    """Remove up to `batch` rows. None if there were fewer."""
     (key,) = table.primary_key.columns
     pick = sa.select(key).where(where).limit(batch).with_for_update(skip_locked=True)
     found = list(unit.conn.execute(pick).scalars())
@@ -166,5 +166,5 @@ def _some(unit: Unit, table: sa.Table, where: sa.ColumnElement[bool], batch: int
 
 
 def _count(unit: Unit, removed: Counter[str], gone: Counter[str]) -> None:
-    """Once it is committed: the transaction may run a second time."""
+    """Count after the commit: the transaction may run twice."""
     unit.after_commit.append(lambda: removed.update({name: n for name, n in gone.items() if n}))

@@ -102,7 +102,7 @@ class Engine:
             secrets_module.learn(self.core.secrets.values())
             if migrate_schema:
                 migrate.upgrade(self.store, registry.applications.values())
-                feed.mend(self.store)
+                feed.reorder_restored(self.store)
             else:
                 migrate.require(self.store, registry.applications.values())
             self.core.register(write=register)
@@ -364,7 +364,7 @@ class Engine:
             pass
         return self.read(checkpoints.last)
 
-    def feed(self, after: Position, *, limit: int = 1000) -> list[feed.Happening]:
+    def feed(self, after: Position, *, limit: int = 1000) -> list[feed.FeedEntry]:
         """What happened after a position, to any instance, in an order that misses nothing."""
         return self.read(lambda conn: feed.read(conn, after, limit=limit))
 

@@ -1,4 +1,4 @@
-"""Explain: where an instance is, since when, what it waits for, who can do something, and what happens by itself."""
+"""Explains where an instance is, since when, what it waits for, who can act, and what happens automatically."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from interlock.store import tables as t
 
 
 @dataclass(frozen=True, slots=True)
-class Coming:
-    """Something that happens by itself."""
+class Upcoming:
+    """Something that happens automatically."""
 
     what: str
     at: datetime
@@ -32,7 +32,7 @@ class Coming:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Law 4, as data; `sentence` says the same to a person."""
+    """The explanation as data (law 4); `sentence` says the same to a person."""
 
     instance_id: UUID
     machine: str
@@ -40,9 +40,9 @@ class Explanation:
     kind: str
     since: datetime
     waits_for: str
-    """worker, time, person, event, limit, code, or nothing."""
+    """`worker`, `time`, `person`, `event`, `limit`, `code` or `nothing`."""
     next: tuple[Allowed, ...]
-    by_itself: tuple[Coming, ...]
+    by_itself: tuple[Upcoming, ...]
     sentence: str
     error: dict[str, Any] | None = None
 
@@ -50,13 +50,13 @@ class Explanation:
 class _Reader:
     def __init__(self, conn: sa.Connection, instance: Instance, machine: Machine | None, now: Micros) -> None:
         self.conn, self.instance, self.machine, self.now = conn, instance, machine, now
-        self.coming: list[Coming] = []
+        self.coming: list[Upcoming] = []
         self.questions = questions.open_for(conn, instance.id) if machine is not None and machine.reviews else []
         self.strange = False
-        """Whether its state is none of its machine's."""
+        """Whether the machine does not have its state."""
 
     def when(self, at: Micros) -> str:
-        """A moment as people say it: the time, and how far off."""
+        """A time for people, with the distance from now."""
         gap = timedelta(microseconds=abs(at - self.now))
         exact = f"{moment(at):%Y-%m-%d %H:%M:%S} UTC"
         return f"{exact} (in {_length(gap)})" if at > self.now else f"{exact} ({_length(gap)} ago)"
@@ -102,7 +102,7 @@ class _Reader:
         )
         by = f" by {row.actor}" if row else ""
         if i.wake == "resume" and i.due_at is not None:
-            self.coming.append(Coming("it is resumed", moment(i.due_at)))
+            self.coming.append(Upcoming("it is resumed", moment(i.due_at)))
             return "time", f"It was paused{by} and goes on by itself at {self.when(i.due_at)}"
         return "person", f"It was paused{by} and waits for a person to resume it"
 
@@ -126,7 +126,7 @@ class _Reader:
                 f"Its handler, which a worker {who} runs since {self.when(i.claimed_at)}, asked {asked.title!r} at "
                 f"{self.when(asked.opened_at)} and waits for the role {asked.role} to answer"
             )
-        self.coming.append(Coming("the handler runs out of time, and the step fails", moment(i.due_at)))
+        self.coming.append(Upcoming("the handler runs out of time, and the step fails", moment(i.due_at)))
         return "worker", (
             f"A worker {who} is at it since {self.when(i.claimed_at)} and has until {self.when(i.due_at)}"
         )
@@ -135,7 +135,7 @@ class _Reader:
         i = self.instance
         assert i.due_at is not None
         if i.due_at > self.now:
-            self.coming.append(Coming("its step runs", moment(i.due_at)))
+            self.coming.append(Upcoming("its step runs", moment(i.due_at)))
             error = f" after {i.error['type']}: {i.error['message']}" if i.error and i.failures else ""
             return "time", f"Its step runs{' again' if error else ''} at {self.when(i.due_at)}{error}"
         if not any(i.queue in w.queues for w in workers.alive(self.conn)):
@@ -153,7 +153,7 @@ class _Reader:
             )
         edges = self.machine.edges_on(i.state, i.due_event or "")
         to = edges[0].to if len(edges) == 1 else (i.failed_step or "").partition(":")[0]
-        self.coming.append(Coming(f"the system fires {i.due_event!r}, to {to!r}", moment(i.due_at)))
+        self.coming.append(Upcoming(f"the system fires {i.due_event!r}, to {to!r}", moment(i.due_at)))
         error = f" after {i.error['type']}: {i.error['message']}" if i.error else ""
         return "time", f"It goes on to {to!r} by itself at {self.when(i.due_at)}{error}"
 
@@ -163,7 +163,7 @@ class _Reader:
         holders = sa.select(slot.c.instance_id).where(slot.c.key == key)
         mine = holders.join(other, other.c.id == slot.c.instance_id).where(other.c.workspace == self.instance.workspace)
         named = ", ".join(str(h) for h in self.conn.execute(mine.limit(3)).scalars())
-        if not named:  # whose it is, is no business of those who look at this one
+        if not named:  # instances of other workspaces are not named
             named = "an instance of another workspace" if self.first(holders) is not None else "nobody"
         return "limit", f"It waits for a free slot of {key!r}, held by {named}"
 
@@ -172,7 +172,7 @@ class _Reader:
         state = machine.states[i.state]
         if state.kind is Kind.FINAL:
             return "nothing", f"It ended in {i.state!r} at {self.when(i.entered_at)}; nothing more happens by itself"
-        # A dead letter of an earlier step says nothing about a state that waits for something else.
+        # A dead letter of an earlier step does not matter in a state that waits for something else.
         here = () if state.kind is not Kind.WAITING else (t.dead_letter.c.state == i.state,)
         letter = self.first(
             sa.select(t.dead_letter)
@@ -222,7 +222,7 @@ class _Reader:
         return ("person" if review is not None or people else "event"), sentence
 
     def unknown_effects(self) -> str:
-        """What was sent beside its state, and that a person has to say how that ended."""
+        """Effects with unknown outcome that a person must verify."""
         reviews = self.conn.execute(
             sa.select(t.review.c.title, t.review.c.evidence).where(
                 t.review.c.instance_id == self.instance.id,
@@ -237,17 +237,17 @@ class _Reader:
         return f" Nobody knows what came of {', '.join(kinds)}, which it sent: a person has to answer {asked[0][0]!r}"
 
     def asked(self) -> str:
-        """What a handler has asked and nobody has answered, and what is taken for the answer then."""
+        """Open questions of its handler, with their defaults."""
         said = ""
         for one in self.questions:
             assert one.due_at is not None
             default = one.default
-            self.coming.append(Coming(f"{default!r} is taken as the answer to {one.title!r}", moment(one.due_at)))
+            self.coming.append(Upcoming(f"{default!r} is taken as the answer to {one.title!r}", moment(one.due_at)))
             said += f" If nobody answers {one.title!r} by {self.when(one.due_at)}, the answer is {default!r}."
         return said.removesuffix(".")
 
     def inherited(self) -> str:
-        """What an instance that it continues has sent."""
+        """Effects that it inherits from an instance that it continues."""
         line = visits.line(self.conn, self.instance.id, self.instance.parent)
         if len(line) == 1:
             return ""
@@ -271,9 +271,9 @@ class _Reader:
             at = i.entered_at + span(timer.after)
             if isinstance(timer, Timer):
                 to = ", ".join(repr(e.to) for e in self.machine.edges_on(i.state, timer.fire))
-                self.coming.append(Coming(f"the system fires {timer.fire!r}, to {to}", moment(at)))
+                self.coming.append(Upcoming(f"the system fires {timer.fire!r}, to {to}", moment(at)))
             else:
-                self.coming.append(Coming(f"a reminder: {timer.message}", moment(at)))
+                self.coming.append(Upcoming(f"a reminder: {timer.message}", moment(at)))
 
 
 def _length(gap: timedelta) -> str:

@@ -1,8 +1,8 @@
-"""Plain moves: results that say where to go and nothing else, worked out without their instances.
+"""Writes plain moves: results that only name the next state, applied without loading the instance.
 
-What such a move changes is known before it comes: the columns and, but for the chain and the moments, their values. So
-a batch of them is worked out in one loop over the claimed rows. Both ways write the same, and a test holds them
-together; whatever is not plain goes the long way, through `moves`.
+The changes of such a move are known in advance: the columns and, except for the chain and the times, their values. So a
+batch of them is computed in one loop over the claimed rows. All other results go through `moves`. Both ways write the
+same, and a test compares them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ USUAL: dict[str, Any] = {
     "paused_at": None,
     "finished_at": None,
 }
-"""How these columns are in a claimed row with nothing unusual about it."""
+"""The values of these columns in a claimed row that a plain move can handle."""
 _unusual, _usual = column_getter(*USUAL), tuple(USUAL.values())
 NEEDED = (
     "id",
@@ -49,40 +49,40 @@ NEEDED = (
     "queue",
     "unique_key",
 )
-"""What is read of the row."""
+"""The columns that a plain move reads."""
 _needed = column_getter(*NEEDED)
-_beside = attrgetter("data", "spawn", "messages", "asks", "unstarted", "at")
-NOTHING = _beside(Go(""))
-"""What an outcome says beside its way, if it says nothing. Compared by identity: what is there is the application's,
-and may raise when it is compared."""
+_extras = attrgetter("data", "spawn", "messages", "asks", "unstarted", "at")
+NO_EXTRAS = _extras(Go(""))
+"""The extras of an outcome that has none. They are compared by identity: comparing values of the application may raise
+an error."""
 SETS = ("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "entered_at", "updated_at")
-LEFT = {
+UNTOUCHED = {
     *("machine", "version", "workspace", "key", "data", "labels", "priority", "failed_step", "last_error"),
     *("paused_wake", "paused_due", "parent", "root", "depth", "trace_id", "created_at"),
 }
-"""What a plain move neither looks at nor changes."""
-assert set(COLUMNS) - {*USUAL, *NEEDED, *SETS} == LEFT, (
+"""Columns that a plain move neither reads nor changes."""
+assert set(COLUMNS) - {*USUAL, *NEEDED, *SETS} == UNTOUCHED, (
     "say of each new column of `instance` what a plain move does to it"
 )
 
 
-class Way(NamedTuple):
-    """A transition that is taken without anything to be decided."""
+class FastMove(NamedTuple):
+    """A plain move along one transition."""
 
     edge: Edge
     actor: str
     middle: str
-    """What its history rows have in common in the chain."""
+    """The part of the hashed text that all its history rows have in common."""
     wake: str | None
-    """Whether there is work at its end."""
+    """Whether the target state has work."""
     rests: bool
     frees_key: bool
 
 
 def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
-    """Put down what the plain ones among the results change; the numbers of the others."""
+    """Apply the plain results. Returns the indexes of the others."""
     now, worker, others = unit.now, None, []
-    ways: dict[tuple[Machine, str, str], Way | None] = {}
+    ways: dict[tuple[Machine, str, str], FastMove | None] = {}
     texts: dict[tuple[str, str, Micros], tuple[str | None, bytes | None]] = {}
     for number, (claim, outcome, as_claimed) in enumerate(results):
         row, to = claim.row, outcome.to if type(outcome) is Go else None
@@ -94,10 +94,10 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
             worker, ways = holder, {}
         place = claim.machine, state, to
         if place not in ways:
-            ways[place] = _way(*place, holder)
+            ways[place] = _fast_move(*place, holder)
         way = ways[place]
         assert isinstance(outcome, Go)
-        if way is None or type(outcome.reason) is not str or not all(map(is_, _beside(outcome), NOTHING)):
+        if way is None or type(outcome.reason) is not str or not all(map(is_, _extras(outcome), NO_EXTRAS)):
             others.append(number)
             continue
         said = outcome.reason, state, now - claimed
@@ -106,7 +106,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
                 text = payload_text(
                     {"reason": text_(outcome.reason, "the reason"), "step": state, "took": now - claimed}
                 )
-            except Exception:  # the long way says so to the one whose reason it is, and to nobody beside it
+            except Exception:  # `moves` will report it for this result alone
                 others.append(number)
                 continue
             texts[said] = text, chain.digest(text)
@@ -130,7 +130,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
             unit.ready.add(queue)
     unit.recorded = unit.recorded or len(others) < len(results)
     for rows in unit.fast_moves.values():
-        rows.sort(key=_number)  # all lock in the order of ids
+        rows.sort(key=_number)  # every writer locks in the order of ids
     return others
 
 
@@ -139,14 +139,14 @@ def _number(row: tuple[Any, ...]) -> int:
     return instance.int
 
 
-def _way(machine: Machine, source: str, to: str, worker: UUID) -> Way | None:
-    """The way, if it is plain."""
+def _fast_move(machine: Machine, source: str, to: str, worker: UUID) -> FastMove | None:
+    """The move, if it is plain."""
     ways = machine.automatic_edges(source, to, WORKER)
     if not ways or not is_plain(machine, ways[0]):
         return None
     edge, end = ways[0], machine.states[to]
     who, rests = str(acting(worker)), end.kind is Kind.FINAL
-    return Way(
+    return FastMove(
         edge,
         who,
         chain.middle("moved", source, to, edge.on, who),

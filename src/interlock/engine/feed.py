@@ -1,4 +1,4 @@
-"""The feed: everything that happened, in an order in which nothing can appear behind a reader's back.
+"""The feed: all history rows, in an order in which no row can appear before one that was already read.
 
 The order is that of `store.positions`.
 """
@@ -20,16 +20,16 @@ H, I = t.history, t.instance  # noqa: E741
 
 
 def parse(text: str) -> Position:
-    """The position that `str` has written."""
+    """Parse a position that `str` has written."""
     xact, dash, pos = text.partition("-")
     if not (dash and xact.isdecimal() and pos.isdecimal() and len(text) < 40):
-        raise InvalidData(f"{text[:40]!r} is no position in the feed; use the id of an event, such as 0-42")
+        raise InvalidData(f"{text[:40]!r} is not a position in the feed; use the id of an event, such as 0-42")
     return Position(min(int(xact), LAST), min(int(pos), LAST))
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """One row of the history with whose it is, without its payload."""
+class FeedEntry:
+    """One history row with its instance, without its payload."""
 
     position: Position
     instance_id: UUID
@@ -46,8 +46,8 @@ class Happening:
 
 def read(
     conn: sa.Connection, after: Position, *, limit: int = 1000, workspaces: Collection[str] | None = None
-) -> list[Happening]:
-    """What happened after the position, in order; only of these workspaces, if they are named."""
+) -> list[FeedEntry]:
+    """The entries after a position, in order. `workspaces` restricts them to those."""
     order = positions.order(conn)
     query = (
         sa.select(
@@ -71,22 +71,22 @@ def read(
     )
     if workspaces is not None:
         query = query.where(I.c.workspace.in_(workspaces))
-    return [Happening(Position(row[0], row[1]), *tuple(row)[2:]) for row in conn.execute(query)]
+    return [FeedEntry(Position(row[0], row[1]), *tuple(row)[2:]) for row in conn.execute(query)]
 
 
 def now(conn: sa.Connection) -> Position:
-    """The end of the feed: what comes after it has not happened yet, or is not settled."""
+    """The end of the feed. Later rows do not exist yet, or are not visible to all yet."""
     return positions.order(conn).now(conn)
 
 
 def latest(conn: sa.Connection) -> Micros:
-    """The latest moment on record: of the last history row, and of the workers' heartbeats."""
+    """The latest recorded time: of the last history row, and of heartbeats."""
     last = sa.select(H.c.at).order_by(*positions.order(conn).backwards).limit(1)
     happened: Micros | None = conn.execute(last).scalar()
     beaten: Micros | None = conn.execute(sa.select(sa.func.max(t.worker.c.beat_at))).scalar()
     return max(happened or 0, beaten or 0)
 
 
-def mend(store: Store) -> int:
-    """Reorder a history that was restored from a dump (see `positions.restart`); how many rows, nearly always none."""
+def reorder_restored(store: Store) -> int:
+    """Reorder a history that was restored from a dump (see `positions.restart`). Returns the number of rows."""
     return store.schema(positions.restart) if store.read(positions.ahead) else 0

@@ -1,10 +1,10 @@
-"""The outbox: messages to the world, put down with the change that they tell of and delivered after its commit.
+"""The outbox: messages that are written with a change and delivered after its commit.
 
-A message waits until its `due_at`. Whoever delivers it takes it first: that counts an attempt and moves `due_at` past
-the end of a lease, so that the messages of a process which died come back by themselves. Nothing is sent inside a
-transaction; what came of it is written down afterwards. A process may die between the two, so a message arrives at
-least once, and always under the same id. After twelve attempts, or one refusal for good, it is dead until somebody
-retries or discards it.
+A message waits until its `due_at`. To deliver it, a process takes it first: that counts an attempt and moves `due_at`
+to the end of a lease, so that the messages of a process that died become due again. Nothing is sent inside a
+transaction; the result is recorded afterwards. A process may die between the two, so a message arrives at least once,
+always under the same id. After twelve attempts, or one permanent refusal, it is dead until somebody retries or discards
+it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ ATTEMPTS = 12
 BACKOFF = exponential(timedelta(seconds=10), cap=timedelta(hours=6), jitter=0.2)
 STATUSES = ("waiting", "delivered", "dead", "discarded")
 HINT = "*outbox"
-"""Hinted beside the queues when a message was put down; no queue has this name."""
+"""The hint that a message was added. It is sent like the name of a queue; no queue has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxMessage:
-    """A message as it lies in the outbox."""
+    """A message in the outbox."""
 
     id: UUID
     instance_id: UUID | None
@@ -80,7 +80,7 @@ class MessagePage:
 
 @dataclass(frozen=True, slots=True)
 class Unconfigured:
-    """Messages that wait because nobody is configured to deliver their channel."""
+    """Messages that wait because their channel is not configured."""
 
     channel: str
     waiting: int
@@ -93,7 +93,7 @@ def _read(row: sa.Row[Any]) -> OutboxMessage:
     return OutboxMessage(**found)
 
 
-# -- putting down and taking
+# -- adding and taking
 
 
 def put(
@@ -106,7 +106,7 @@ def put(
     instance_id: UUID | None = None,
     workspace: str | None = None,
 ) -> UUID:
-    """Leave a message to be delivered after the commit; its id."""
+    """Add a message that is delivered after the commit. Returns its id."""
     unit.ready.add(HINT)
     return unit.insert(
         O,
@@ -131,10 +131,10 @@ def take(
     busy: Mapping[tuple[str, str], int] | None = None,
     each: int | None = None,
 ) -> list[OutboxMessage]:
-    """Claim up to `count` messages that are due, the longest waiting first, for as long as the lease.
+    """Take up to `count` messages that are due, the oldest first, for the length of the lease.
 
-    `channels` are those configured here, each with how many it may have at once where that matters. Of one recipient
-    (`each`) no more than so many are taken, together with those `busy`: a slow one must not use up all threads.
+    `channels` are those that are configured here, optionally with the number of messages that each may have at once.
+    `each` limits the messages of one recipient, including those in `busy`: a slow one must not use up all threads.
     """
     room = dict(channels) if isinstance(channels, Mapping) else dict.fromkeys(channels, count)
     used = dict(busy or {})
@@ -149,10 +149,10 @@ def take(
                 continue
             seen.add(message.id)
             if message.attempts >= ATTEMPTS:
-                _die(unit, message.id, f"{message.attempts} attempts ended without a word: their processes died")
+                _mark_dead(unit, message.id, f"{message.attempts} attempts ended without a word: their processes died")
                 continue
             if isinstance(message.body, values.Unreadable):
-                _die(unit, message.id, f"its body cannot be sent: {message.body.why}")
+                _mark_dead(unit, message.id, f"its body cannot be sent: {message.body.why}")
                 continue
             taken.append(message)
             room[message.channel] -= 1
@@ -194,7 +194,7 @@ def _lease(unit: Unit, taken: Sequence[OutboxMessage], until: Micros) -> list[Ou
     return [found[message.id] for message in taken]
 
 
-# -- what came of it
+# -- results
 
 
 def delivered(unit: Unit, message: OutboxMessage, *, took: Micros = 0, detail: str = "", attempt: UUID) -> bool:
@@ -218,13 +218,13 @@ def failed(
     retry_after: timedelta | None = None,
     final: bool = False,
 ) -> bool:
-    """It did not arrive: another attempt later, or none. False when somebody else has it by now, or it is settled."""
+    """Record that it did not arrive, and plan another attempt or none. False if another process has it."""
     _log(unit, message, "refused" if final else "failed", took, error, attempt)
     mine = (O.c.id == message.id, O.c.status == "waiting", O.c.attempts == message.attempts)
     if unit.conn.execute(sa.select(O.c.id).where(*mine).with_for_update()).first() is None:
         return False
     if final or message.attempts >= ATTEMPTS:
-        _die(unit, message.id, error)
+        _mark_dead(unit, message.id, error)
     else:
         wait = BACKOFF.delay(message.attempts, retry_after=retry_after, chance=unit.core.random.random())
         unit.conn.execute(
@@ -235,7 +235,7 @@ def failed(
     return True
 
 
-def _die(unit: Unit, message_id: UUID, error: str) -> None:
+def _mark_dead(unit: Unit, message_id: UUID, error: str) -> None:
     unit.conn.execute(
         sa.update(O)
         .where(O.c.id == message_id)
@@ -259,11 +259,11 @@ def _log(unit: Unit, message: OutboxMessage, outcome: str, took: Micros, detail:
     )
 
 
-# -- what people do about dead ones
+# -- dead messages
 
 
 def retry(unit: Unit, message_id: UUID, actor: Actor) -> OutboxMessage:
-    """Deliver a dead message after all, with all its attempts anew."""
+    """Try to deliver a dead message again, with all attempts."""
     found = _dead(unit, message_id)
     unit.ready.add(HINT)
     actions.record(unit, actor, "message.retry", str(message_id), workspace=found.workspace)
@@ -273,7 +273,7 @@ def retry(unit: Unit, message_id: UUID, actor: Actor) -> OutboxMessage:
 
 
 def discard(unit: Unit, message_id: UUID, actor: Actor, note: str = "") -> OutboxMessage:
-    """Give a dead message up."""
+    """Discard a dead message."""
     values.text(note, "the note")
     found = _dead(unit, message_id)
     actions.record(
@@ -286,7 +286,7 @@ def discard(unit: Unit, message_id: UUID, actor: Actor, note: str = "") -> Outbo
 def _dead(unit: Unit, message_id: UUID) -> OutboxMessage:
     found = get(unit.conn, message_id, lock=True)
     if found.status != "dead":
-        raise Refused(f"message {message_id} is {found.status}; only a dead one is retried or discarded")
+        raise Refused(f"message {message_id} is {found.status}; only a dead message can be retried or discarded")
     return found
 
 
@@ -311,7 +311,7 @@ def page(
     after: UUID | None = None,
     limit: int = 50,
 ) -> MessagePage:
-    """The newest messages that match, or those after a cursor."""
+    """A page of the messages that match, the newest first."""
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
     if status is not None and status not in STATUSES:
@@ -350,7 +350,7 @@ def _count(conn: sa.Connection, status: str, workspaces: Collection[str] | None)
 def unconfigured(
     conn: sa.Connection, channels: Collection[str], *, workspaces: Collection[str] | None = None
 ) -> list[Unconfigured]:
-    """What waits although it is due, because its channel is none of those configured."""
+    """Messages that are due and wait because their channel is not configured."""
     query = (
         sa.select(O.c.channel, sa.func.count(), sa.func.min(O.c.at))
         .where(sa.text("status = 'waiting'"), O.c.channel.not_in(channels))
@@ -363,7 +363,7 @@ def unconfigured(
 
 
 def next_due(conn: sa.Connection, channels: Collection[str]) -> Micros | None:
-    """When the next message of these channels is due; one look into an index, nearly always at its first row."""
+    """When the next message of these channels is due. It reads one index, nearly always only its first row."""
     query = (
         sa.select(O.c.due_at)
         .where(sa.text("status = 'waiting'"), O.c.channel.in_(channels))
@@ -375,7 +375,7 @@ def next_due(conn: sa.Connection, channels: Collection[str]) -> Micros | None:
 
 
 class Outbox:
-    """Messages on their way to the world."""
+    """Messages to be delivered."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -390,7 +390,7 @@ class Outbox:
         instance_id: UUID | None = None,
         workspace: str | None = None,
     ) -> UUID:
-        """Leave a message to be delivered; its id."""
+        """Add a message to be delivered. Returns its id."""
         return self._engine.write(
             lambda unit: put(unit, channel, recipient, subject, body, instance_id=instance_id, workspace=workspace),
             name="outbox",
@@ -431,7 +431,7 @@ class Outbox:
     def unconfigured(
         self, channels: Collection[str], *, workspaces: Collection[str] | None = None
     ) -> list[Unconfigured]:
-        """What waits because its channel is none of these."""
+        """Messages that wait because their channel is none of these."""
         return self._engine.read(lambda conn: unconfigured(conn, channels, workspaces=workspaces))
 
     def retry(self, message_id: UUID, *, actor: Actor) -> OutboxMessage:

@@ -1,4 +1,4 @@
-"""Leases shown in Redis: `SET NX PX` to take, compare in Lua to renew and release."""
+"""Shows leases in Redis: `SET NX PX` takes one, Lua scripts compare the holder to renew and release."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
-# A mirror that was emptied gets the key again; one that shows another holder is left alone.
+# Sets the key again if it is missing, and leaves one that shows another holder.
 RENEW = """
 local shown = redis.call('get', KEYS[1])
 if shown == ARGV[1] or not shown then redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2]) return 1 end
@@ -23,14 +23,14 @@ return 0
 
 
 class RedisMirror:
-    """Shows named leases in Redis. When Redis does not answer, the database alone decides."""
+    """Shows named leases in Redis. If Redis does not answer, the database alone decides."""
 
     def __init__(self, url: str) -> None:
         import redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry
 
-        # No retries: a `SET NX` whose answer was lost would meet itself.
+        # No retries: a `SET NX` whose answer was lost would find its own key.
         self._redis: Any = redis.Redis.from_url(
             url, retry=Retry(NoBackoff(), 0), socket_timeout=2, socket_connect_timeout=2, decode_responses=True
         )

@@ -1,9 +1,9 @@
-"""Schedules: instances that start by the calendar, once for all processes.
+"""Schedules: instances that are created by the calendar, once across all processes.
 
-A schedule knows its next moment. Whoever finds it past starts the instance and moves the moment on, in one
-transaction with the row locked: no other process can start it too, and one that dies leaves it due. Moments come from
-the cron expression in the schedule's time zone: at a change of the clock `30 2 * * *` runs once in autumn, and in
-spring, when there is no half past two, at three.
+A schedule stores its next time. When that has passed, some process creates the instance and sets the next time, in one
+transaction with the row locked. So no other process creates it too, and a process that dies leaves it due. Times come
+from the cron expression in the schedule's time zone. When clocks change, `30 2 * * *` runs once in autumn, and at three
+in spring, when there is no half past two.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ MISSED = ("once", "all", "skip")
 LATE = 60 * SECOND
 """A run that begins later than this was missed."""
 LATER = timedelta(hours=1)
-"""When a schedule is looked at again that could not be run at all."""
+"""When a schedule that could not be run at all is tried again."""
 MOST_MISSED = 100
 HINT = "*schedules"
-"""Hinted beside the queues when a schedule changed; no queue has this name."""
+"""The hint that a schedule changed. It is sent like the name of a queue; no queue has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSpec:
-    """What to start, and when."""
+    """What to create, and when."""
 
     name: str
     machine: str
@@ -59,14 +59,14 @@ class ScheduleSpec:
     labels: Mapping[str, str] = field(default_factory=dict)
     priority: int = 2
     overlap: str = "allow"
-    """`skip`: not while the instance before is unfinished."""
+    """`skip`: not while the last instance is unfinished."""
     missed: str = "once"
     """After a downtime: `once` for all that were missed, `all` of them (the last 100), or `skip` them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule as it stands in the database."""
+    """A stored schedule."""
 
     workspace: str
     name: str
@@ -100,19 +100,19 @@ def _read(row: sa.Row[Any]) -> Schedule:
 
 
 def moments(cron: str, zone: str, after: Micros) -> Iterator[Micros]:
-    """The moments of a cron expression after a moment."""
+    """The times of a cron expression after a given time."""
     where = _zone(zone)
     try:
         if len(cron) > 200:
             raise ValueError("it is longer than 200 characters")
         found = CronSim(cron, moment(after).astimezone(where))
-    except Exception as error:  # also what the library did not foresee
+    except Exception as error:  # the library may raise anything
         raise InvalidData(
-            f"{cron!r} is no cron expression: {message_of(error) or type(error).__name__}; "
+            f"{cron!r} is not a cron expression: {message_of(error) or type(error).__name__}; "
             "write minute, hour, day of month, month and day of week, such as '30 6 * * 1-5'"
         ) from error
     for one in found:
-        # In the hour that autumn repeats, the library may name a moment of its first turn during the second.
+        # In the hour that autumn repeats, the library may return a time of its first pass during the second.
         if (at := micros(one)) > after:
             yield at
 
@@ -131,7 +131,7 @@ def upcoming(spec: ScheduleSpec | Schedule, after: datetime, count: int = 5) -> 
 
 
 def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
-    """The last moments since the one that was due, up to now; found from the end, however long ago it was due."""
+    """The last times between the due one and now. They are searched from the end, however long ago it was due."""
     assert found.next_at is not None
     window = span(timedelta(hours=1))
     while True:
@@ -142,7 +142,7 @@ def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
                 break
             passed.append(at)
         if len(passed) >= most or start == found.next_at:
-            # The time zone's own rules may have changed since the moment was worked out.
+            # The rules of the time zone may have changed since the next time was computed.
             return passed[-most:] or [found.next_at]
         window *= 2
 
@@ -151,13 +151,13 @@ def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
 
 
 def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
-    """Create the schedule, or change the one of this name; the same again changes nothing."""
+    """Create the schedule, or change the one with this name. The same spec again changes nothing."""
     wanted = _checked(unit, spec)
     before = _find(unit.conn, spec.workspace, spec.name, lock=True)
     if before is None:
         made = {"created_by": str(actor), "created_at": unit.now, "next_at": _next(spec.cron, spec.zone, unit.now)}
         key = {"workspace": spec.workspace, "name": spec.name}
-        # Where two insert at once, the store runs the second again, and it finds the first's.
+        # If two insert at once, the store runs the second again, and it finds the first row.
         unit.conn.execute(sa.insert(S).values(**key, **wanted, **made, updated_at=unit.now))
     elif _same(before, wanted):
         return before
@@ -172,14 +172,14 @@ def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
 
 
 def _same(before: Schedule, wanted: Mapping[str, Any]) -> bool:
-    """By the text that is stored: to Python, 1 and true are equal."""
+    """Compares the stored texts, because 1 and true are equal in Python."""
     stored = {"data": canonical(before.data), "labels": canonical(before.labels) if before.labels else None}
     return all(stored.get(name, getattr(before, name)) == value for name, value in wanted.items())
 
 
 def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     if not (0 < len(spec.name) <= 100 and spec.name.isprintable()):
-        raise InvalidData(f"a schedule's name has 1 to 100 printable characters, unlike {spec.name[:120]!r}")
+        raise InvalidData(f"a schedule's name must have 1 to 100 printable characters, unlike {spec.name[:120]!r}")
     values.indexed(spec.name, "the schedule's name", values.NAME)
     values.indexed(spec.workspace, "the workspace", values.NAME)
     if spec.overlap not in OVERLAPS:
@@ -193,7 +193,7 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     moves.validated(machine, spec.data)
     values.labels(spec.labels)
     if next(moments(spec.cron, spec.zone, unit.now), None) is None:
-        raise InvalidData(f"{spec.cron!r} never comes; look at its day and month")
+        raise InvalidData(f"{spec.cron!r} never occurs; check its day and month")
     return {
         "machine": spec.machine,
         "cron": spec.cron,
@@ -207,7 +207,7 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
 
 
 def pause(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
-    """Let it start nothing until it is resumed."""
+    """Pause the schedule: it creates nothing until it is resumed."""
     found = get(unit.conn, workspace, name, lock=True)
     if found.paused_at is None:
         _set(unit, found, paused_at=unit.now, paused_by=str(actor), updated_at=unit.now)
@@ -216,7 +216,7 @@ def pause(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
 
 
 def resume(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
-    """Go on from now: what would have run during the pause was not missed."""
+    """Resume from now on. Runs during the pause do not count as missed."""
     found = get(unit.conn, workspace, name, lock=True)
     if found.paused_at is not None:
         next_at = _next(found.cron, found.zone, unit.now)
@@ -226,14 +226,14 @@ def resume(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
 
 
 def remove(unit: Unit, workspace: str, name: str, actor: Actor) -> None:
-    """Start nothing more; what it started goes on."""
+    """Delete the schedule. Instances that it created go on."""
     get(unit.conn, workspace, name, lock=True)
     unit.conn.execute(sa.delete(S).where(_is(workspace, name)))
     _note(unit, actor, "remove", workspace, name)
 
 
 def run_now(unit: Unit, workspace: str, name: str, actor: Actor) -> Instance:
-    """Start one now, beside the calendar; whatever its data or its machine do not allow is raised."""
+    """Create an instance now, besides the calendar. Raises whatever its data or machine do not allow."""
     found = get(unit.conn, workspace, name, lock=True)
     instance = _create(unit, found, unit.now, actor)
     _set(unit, found, last_at=unit.now, last_instance=instance.id, runs=found.runs + 1, last_error=None)
@@ -245,7 +245,7 @@ def run_now(unit: Unit, workspace: str, name: str, actor: Actor) -> Instance:
 
 
 def due(unit: Unit, limit: int = 20) -> int:
-    """Start what is due; the number of schedules that were."""
+    """Run the schedules that are due. Returns how many."""
     rows = unit.conn.execute(
         sa.select(S)
         .where(sa.text("paused_at IS NULL"), S.c.next_at <= unit.now)
@@ -253,11 +253,11 @@ def due(unit: Unit, limit: int = 20) -> int:
         .limit(limit)
         .with_for_update(skip_locked=True)
     ).all()
-    served = [row for row in rows if "\\x" not in row.workspace + row.name or _there(unit, row)]
+    served = [row for row in rows if "\\x" not in row.workspace + row.name or _is_findable(unit, row)]
     for row in served:
         try:
             _run(unit, _read(row))
-        except BaseException as error:  # unreadable, or something that nobody thought of: the others run
+        except BaseException as error:  # its row is unreadable, or anything else: the others still run
             if not is_item_error(error):
                 raise
             later = {"next_at": unit.now + span(LATER), "last_error": shortened(message_of(error), 1000)}
@@ -265,8 +265,8 @@ def due(unit: Unit, limit: int = 20) -> int:
     return len(served)
 
 
-def _there(unit: Unit, row: sa.Row[Any]) -> bool:
-    """Whether it is found by its name. Where that is no text, it could not be put off and would run for ever."""
+def _is_findable(unit: Unit, row: sa.Row[Any]) -> bool:
+    """Whether a query finds it by its name. If not, it could not be postponed and would run again and again."""
     return unit.conn.execute(sa.select(S.c.name).where(_is(row.workspace, row.name))).first() is not None
 
 
@@ -274,7 +274,7 @@ def _run(unit: Unit, found: Schedule) -> None:
     try:
         planned = _planned(found, unit.now)
         next_at = _next(found.cron, found.zone, unit.now)
-    except InvalidData as error:  # a time zone that this host does not know; another may, or will
+    except InvalidData as error:  # a time zone that this host does not know; another host may
         _set(unit, found, next_at=unit.now + span(LATER), last_error=str(error))
         return
     changes: dict[str, Any] = {"next_at": next_at, "last_error": None, "runs": found.runs}
@@ -288,7 +288,7 @@ def _run(unit: Unit, found: Schedule) -> None:
         try:
             with unit.savepoint() as inner:
                 last = _create(inner, found, at, Actor(SYSTEM, f"schedule {found.name}")).id
-        except BaseException as error:  # the data, the machine, or a validator of the application's own
+        except BaseException as error:  # its data, its machine, or application code such as a validator
             if not is_item_error(error) and (
                 isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None
             ):
@@ -300,7 +300,7 @@ def _run(unit: Unit, found: Schedule) -> None:
 
 
 def _planned(found: Schedule, now: Micros) -> list[Micros]:
-    """Which of the moments that have passed are run."""
+    """Which of the passed times are run."""
     if found.missed == "all":
         return _passed(found, now, MOST_MISSED)
     latest = _passed(found, now, 1)
@@ -311,7 +311,9 @@ def _planned(found: Schedule, now: Micros) -> list[Micros]:
 
 def _create(unit: Unit, found: Schedule, at: Micros, actor: Actor) -> Instance:
     if isinstance(found.data, values.Unreadable):
-        raise Unreadable(f"the data of schedule {found.name!r} cannot be used: {found.data.why}; put it anew")
+        raise Unreadable(
+            f"the data of schedule {found.name!r} cannot be used: {found.data.why}; save the schedule again"
+        )
     return creating.create(
         unit,
         unit.core.registry[found.machine],
@@ -368,7 +370,7 @@ def get(conn: sa.Connection, workspace: str, name: str, *, lock: bool = False) -
     return found
 
 
-def everything(conn: sa.Connection, *, workspaces: Collection[str] | None = None) -> list[Schedule]:
+def all_schedules(conn: sa.Connection, *, workspaces: Collection[str] | None = None) -> list[Schedule]:
     """All schedules, or those of some workspaces, by name."""
     query = sa.select(S).order_by(S.c.workspace, S.c.name)
     if workspaces is not None:
@@ -384,20 +386,20 @@ def next_due(conn: sa.Connection) -> Micros | None:
 
 
 class Schedules:
-    """Work that starts by the calendar."""
+    """Instances that are created by the calendar."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def put(self, spec: ScheduleSpec, *, actor: Actor) -> Schedule:
-        """Create the schedule, or change the one of this name."""
+        """Create the schedule, or change the one with this name."""
         return self._engine.write(lambda unit: put(unit, spec, actor), name="schedule")
 
     def get(self, name: str, *, workspace: str = "default") -> Schedule:
         return self._engine.read(lambda conn: get(conn, workspace, name))
 
     def all(self, *, workspaces: Collection[str] | None = None) -> list[Schedule]:
-        return self._engine.read(lambda conn: everything(conn, workspaces=workspaces))
+        return self._engine.read(lambda conn: all_schedules(conn, workspaces=workspaces))
 
     def pause(self, name: str, *, actor: Actor, workspace: str = "default") -> Schedule:
         return self._engine.write(lambda unit: pause(unit, workspace, name, actor), name="schedule")
@@ -409,9 +411,9 @@ class Schedules:
         self._engine.write(lambda unit: remove(unit, workspace, name, actor), name="schedule")
 
     def run_now(self, name: str, *, actor: Actor, workspace: str = "default") -> Instance:
-        """Start one now, beside the calendar."""
+        """Create an instance now, besides the calendar."""
         return self._engine.write(lambda unit: run_now(unit, workspace, name, actor), name="schedule")
 
     def due(self, limit: int = 20) -> int:
-        """Start what is due; the number of schedules that were."""
+        """Run the schedules that are due. Returns how many."""
         return self._engine.write(lambda unit: due(unit, limit), name="due")

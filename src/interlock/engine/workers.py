@@ -1,4 +1,4 @@
-"""Workers as rows: a process says that it lives, and others find out when it does not."""
+"""Rows of worker processes: their heartbeats, and how others find out that one is lost."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from interlock.store import Micros, span
 from interlock.store.tables import worker as W
 
 WORKER_LEASE = timedelta(seconds=20)
-"""How long a heartbeat counts; one comes every quarter of it."""
+"""How long a heartbeat is valid. A worker sends one every quarter of this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A process that does work, or did."""
+    """A worker process, alive or not."""
 
     id: UUID
     host: str
@@ -54,7 +54,7 @@ def start(
     pid: int,
     queues: Sequence[str],
     lock_file: str | None,
-    lives: timedelta = WORKER_LEASE,
+    lease: timedelta = WORKER_LEASE,
 ) -> None:
     conn.execute(
         sa.insert(W).values(
@@ -66,16 +66,16 @@ def start(
             status="alive",
             started_at=now,
             beat_at=now,
-            until=now + span(lives),
+            until=now + span(lease),
         )
     )
 
 
 def beat(
-    conn: sa.Connection, now: Micros, worker: UUID, *, offset: Micros = 0, lives: timedelta = WORKER_LEASE
+    conn: sa.Connection, now: Micros, worker: UUID, *, offset: Micros = 0, lease: timedelta = WORKER_LEASE
 ) -> Micros:
-    """Say that the process lives; until when that counts. Fenced when others gave it up already."""
-    until = now + span(lives)
+    """Record a heartbeat. Returns until when it is valid. Raises Fenced if the worker is counted as lost."""
+    until = now + span(lease)
     done = conn.execute(
         sa.update(W)
         .where(W.c.id == worker, W.c.status.in_(("alive", "draining")))

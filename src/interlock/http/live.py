@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
 from interlock.engine import Engine, feed
-from interlock.engine.feed import Happening
+from interlock.engine.feed import FeedEntry
 from interlock.machine import InterlockError
 from interlock.store import StoreClosed
 from interlock.store.database import HISTORY
@@ -35,7 +35,7 @@ class Hub:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._rows: deque[Happening] = deque(maxlen=KEPT)
+        self._rows: deque[FeedEntry] = deque(maxlen=KEPT)
         self._from: Position | None = None
         """Everything after this position is in `_rows`."""
         self._lock = threading.Lock()
@@ -108,7 +108,7 @@ class Hub:
             wake()
         return len(found) == 1000
 
-    def _kept(self, after: Position, limit: int) -> list[Happening] | None:
+    def _kept(self, after: Position, limit: int) -> list[FeedEntry] | None:
         """Rows from memory; None if the position is older than what is kept."""
         with self._lock:
             if self._from is None or after < self._from:
@@ -116,7 +116,7 @@ class Hub:
             start = bisect_right(self._rows, after, key=lambda row: row.position)
             return [self._rows[n] for n in range(start, min(start + limit, len(self._rows)))]
 
-    async def follow(self, after: Position | None) -> AsyncIterator[list[Happening]]:
+    async def follow(self, after: Position | None) -> AsyncIterator[list[FeedEntry]]:
         """Yield what happens after the position (None: from now on), in order, while the caller listens."""
         loop, awake = asyncio.get_running_loop(), asyncio.Event()
 

@@ -73,7 +73,7 @@ class Trial:
                 pid=0,
                 queues=self.queues,
                 lock_file=None,
-                lives=timedelta(days=3650),
+                lease=timedelta(days=3650),
             )
         )
         return worker

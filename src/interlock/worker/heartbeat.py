@@ -19,12 +19,12 @@ class Heartbeat(Loop):
 
     name = "heartbeat"
 
-    def __init__(self, engine: Engine, me: Identity, lives: timedelta, reborn: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, me: Identity, lease: timedelta, restart: Callable[[], None]) -> None:
         super().__init__()
-        self._engine, self._me, self._lives, self._reborn = engine, me, lives, reborn
-        self.pause = lives.total_seconds() / 4
+        self._engine, self._me, self._lease, self._restart = engine, me, lease, restart
+        self.pause = lease.total_seconds() / 4
         self._lock = threading.Lock()
-        self._trusted_until = engine.clock.steady() + lives.total_seconds()
+        self._trusted_until = engine.clock.steady() + lease.total_seconds()
 
     def once(self) -> bool:
         # Counted from before the write, by a monotonic clock, so that others cannot take over earlier.
@@ -35,20 +35,20 @@ class Heartbeat(Loop):
         try:
             self._engine.store.vital(
                 lambda conn: workers.beat(
-                    conn, self._engine.clock.now(), self._me.id, offset=offset, lives=self._lives
+                    conn, self._engine.clock.now(), self._me.id, offset=offset, lease=self._lease
                 ),
                 name="beat",
             )
         except Fenced as error:
             # Its claims belong to other workers now. Late results of its handlers are refused by their fences.
             log.warning("%s; restarting with a new id", error)
-            self._reborn()
+            self._restart()
         with self._lock:
-            self._trusted_until = begun + self._lives.total_seconds()
+            self._trusted_until = begun + self._lease.total_seconds()
         return False
 
     def trusted(self) -> bool:
         """Whether the claims of this worker are certainly still valid. Turns False a tenth of the lease early."""
-        margin = self._lives.total_seconds() / 10
+        margin = self._lease.total_seconds() / 10
         with self._lock:
             return self._engine.clock.steady() < self._trusted_until - margin

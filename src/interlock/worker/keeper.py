@@ -6,7 +6,7 @@ import logging
 
 from interlock.config import Settings
 from interlock.engine import Engine
-from interlock.engine.cleanup import tidy
+from interlock.engine.cleanup import clean_up
 from interlock.engine.retention.policies import Policy, Retention
 from interlock.store import StoreBusy, partitions
 from interlock.worker.loop import Loop
@@ -33,7 +33,7 @@ class Keeper(Loop):
             made = []  # there are partitions in stock, and it runs again
         if made:
             log.info("made %s", ", ".join(made))
-        gone = tidy(self._engine, stopping=lambda: self.stopping, rest=self._rest)
+        gone = clean_up(self._engine, stopping=lambda: self.stopping, rest=self._rest)
         if gone:
             log.info("deleted %s", ", ".join(f"{n} of {name}" for name, n in sorted(gone.items())))
         if not self._policy.wanted:

@@ -39,7 +39,7 @@ class Worker:
         queues: Sequence[str] | None = None,
         concurrency: int = 16,
         host: str | None = None,
-        lives: timedelta = workers.WORKER_LEASE,
+        lease: timedelta = workers.WORKER_LEASE,
         sweep_every: float = 1.0,
         loop_patience: float = 5.0,
     ) -> None:
@@ -50,7 +50,7 @@ class Worker:
             raise InterlockError("a worker needs at least one queue, but the registry has no machine; register one")
         engine.registry.check_handlers(named)
         self.queues = [*named, *(route(queue, self.host) for queue in named)]
-        self._concurrency, self._lives = concurrency, lives
+        self._concurrency, self._lease = concurrency, lease
         self._sweep_every, self._loop_patience = sweep_every, loop_patience
         self._me = Identity(uuid4())
         self._lock_file: str | None = None
@@ -65,7 +65,7 @@ class Worker:
     def start(self) -> Worker:
         engine = self.engine
         self._enter()
-        self.heartbeat = Heartbeat(engine, self._me, self._lives, self._enter)
+        self.heartbeat = Heartbeat(engine, self._me, self._lease, self._enter)
         self.claimer = Claimer(engine, self._me, self.queues, self._concurrency, self.heartbeat.trusted)
         self.watcher = Watcher(engine, self._me, self.claimer, loop_patience=self._loop_patience)
         self.sweeper = Sweeper(engine, self._me, self._sweep_every)
@@ -91,7 +91,7 @@ class Worker:
                 pid=os.getpid(),
                 queues=self.queues,
                 lock_file=lock_file,
-                lives=self._lives,
+                lease=self._lease,
             ),
             name="start",
         )

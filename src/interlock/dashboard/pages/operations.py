@@ -42,7 +42,7 @@ async def show_workers(v: Reader) -> Response:
 @router.get("/ui/schedules")
 async def show_schedules(v: Reader) -> Response:
     mine = frozenset(w for w in v.workspaces if v.may("read", w))
-    found = await v.service.read(lambda conn: schedules.everything(conn, workspaces=mine))
+    found = await v.service.read(lambda conn: schedules.all_schedules(conn, workspaces=mine))
     from interlock.store import moment
 
     ahead = {

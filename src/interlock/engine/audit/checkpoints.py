@@ -175,7 +175,7 @@ def position(row: Any) -> Position | None:
 def place(row: Any | None, named: Position | None) -> Position:
     """Up to where the history is signed: what the newest checkpoint says, and never beyond it.
 
-    The table `cursor` may say less. A database that was restored counts its positions anew: see `feed.mend`.
+    The table `cursor` may say less. A restored database counts its positions anew: see `feed.reorder_restored`.
     """
     if row is None:
         return FEED_START

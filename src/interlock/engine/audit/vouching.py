@@ -7,7 +7,7 @@ from uuid import UUID
 
 from interlock.engine.audit import chain
 from interlock.engine.audit.proof import DIGESTS
-from interlock.engine.instance import PLACES
+from interlock.engine.instance import POSITIONS
 from interlock.engine.text import canonical, joined
 from interlock.machine import SYSTEM, Actor
 
@@ -45,7 +45,7 @@ def _append(unit: Unit, places: list[int], said: str) -> None:
     if len(places) > 1:
         before: bytes = unit.history[places[-2]][HASH]
     else:
-        before = chain.START if instance.loaded is None else bytes(instance.loaded[PLACES["head"]])
+        before = chain.START if instance.loaded is None else bytes(instance.loaded[POSITIONS["head"]])
     text = joined(said, text)
     digest = chain.digest(text)
     head = chain.link(before, instance_id, seq, kind, from_state, to_state, event, who, at, digest)

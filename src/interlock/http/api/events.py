@@ -13,7 +13,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import Field
 
 from interlock.engine import feed
-from interlock.engine.feed import Happening
+from interlock.engine.feed import FeedEntry
 from interlock.http.api.instances import readable
 from interlock.http.caller import Caller, TheService, credentials, still_known
 from interlock.http.models import Answer
@@ -40,7 +40,7 @@ class EventOut(Answer):
     at: datetime
 
     @classmethod
-    def of(cls, h: Happening) -> EventOut:
+    def of(cls, h: FeedEntry) -> EventOut:
         return cls(
             position=str(h.position),
             instance_id=h.instance_id,
@@ -87,7 +87,7 @@ class Chosen:
         """The listener's current permissions: a role may have been removed since."""
         self.who, self.workspaces = who, readable(who)
 
-    def wants(self, h: Happening) -> bool:
+    def wants(self, h: FeedEntry) -> bool:
         return (
             h.workspace in self.workspaces
             and (self.machine is None or h.machine == self.machine)

@@ -201,7 +201,7 @@ async def put_artifact(request: Request, service: TheService, write: Write, id: 
         instance = unit.lock(id)
         require(write.who, "fire", instance.workspace, f"instance {id}", machine=instance.machine)
         with without_details(write.who, instance):
-            if artifacts.of_a_step(unit.conn, id, name):
+            if artifacts.is_from_step(unit.conn, id, name):
                 by = f"{name!r} of instance {id} was kept by the work of {instance.machine!r}"
                 raise BadRequest(f"{by}; keep yours by another name", status=409, kind="name-taken")
             actor = write.who.actor_in(instance.workspace)

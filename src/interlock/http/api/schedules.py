@@ -119,7 +119,7 @@ async def list_schedules(
     service: TheService, who: Caller, workspace: Annotated[str | None, Query(max_length=200)] = None
 ) -> Response:
     mine = frozenset(w for w in who.workspaces if workspace in {None, w} and who.may("read", w))
-    found = await service.read(lambda conn: schedules.everything(conn, workspaces=mine))
+    found = await service.read(lambda conn: schedules.all_schedules(conn, workspaces=mine))
     return await service.answer(lambda: ScheduleList(schedules=[ScheduleOut.of(s) for s in found]))
 
 
