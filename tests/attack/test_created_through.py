@@ -131,7 +131,7 @@ def test_the_engine_refuses_whoever_does_not_say_that_it_is_the_application(tria
         lambda: trial.engine.create_or_get("kept", key="k"),
         lambda: trial.engine.create_many("kept", [{}, {}]),
     ):
-        with pytest.raises(CreatedElsewhere, match="created by its application alone; use POST /kept"):
+        with pytest.raises(CreatedElsewhere, match="created only by its application; use POST /kept"):
             ask()
     assert count(trial.engine, "kept") == 0
     assert trial.engine.create("kept", by_application=True).state == "new"

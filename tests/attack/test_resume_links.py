@@ -61,7 +61,7 @@ def test_a_link_decides_no_other_review_of_the_same_contract(stranger: Stranger)
     api = stranger.contracts.api
 
     def ask_anew(unit: Any) -> None:
-        [old] = reviews.waiting(unit.conn, reviews.Wanted(instance_id=stranger.it))
+        [old] = reviews.waiting(unit.conn, reviews.ReviewFilter(instance_id=stranger.it))
         unit.conn.execute(R.update().where(R.c.id == old.id).values(status="closed", decided_at=unit.now))
         again = dict(unit.conn.execute(R.select().where(R.c.id == old.id)).mappings().one())
         unit.insert(R, **{**again, "id": UUID(int=old.id.int + 1), "status": "open", "decided_at": None})

@@ -136,7 +136,7 @@ def test_dead_letters_are_retried_one_by_one_or_by_filter(post: tuple[Path, str]
     assert (dead["step"], dead["error_type"], dead["attempts"]) == ("writing", "ValueError", 1)
     code, text = said(post, "dead-letter", "retry")
     assert code == 1
-    assert "an empty filter would take every dead letter" in text
+    assert "an empty filter would select every dead letter" in text
     assert said(post, "dead-letter", "retry", "--machine", "letter", "--as", "cleo") == (0, "1 retried\n")
     assert call(post, "dead-letter", "list") == []
     assert only(post, "Fail")["waits_for"] == "work"

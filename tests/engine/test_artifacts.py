@@ -62,7 +62,7 @@ def test_content_is_kept_and_read_by_its_hash(trial: Trial) -> None:
 def test_one_instance_does_not_read_what_another_keeps(trial: Trial) -> None:
     first, second = trial.create("parcel"), trial.create("parcel", workspace="north")
     digest = kept(trial, first, PAGE)
-    with pytest.raises(NotFound, match=f"instance {second} keeps no artifact {digest}"):
+    with pytest.raises(NotFound, match=f"instance {second} has no artifact {digest}"):
         trial.engine.artifact(second, digest)
     kept(trial, second, PAGE)  # it has the content itself now
     assert trial.engine.artifact(second, digest) == PAGE
@@ -121,7 +121,7 @@ def test_content_that_was_changed_in_the_database_is_not_given_out(trial: Trial)
 
 
 def test_content_that_nobody_kept_is_not_found(trial: Trial) -> None:
-    with pytest.raises(NotFound, match="keeps no artifact"):
+    with pytest.raises(NotFound, match="has no artifact"):
         trial.engine.artifact(trial.create("parcel"), "0" * 64)
 
 

@@ -428,7 +428,7 @@ def test_a_duration_may_be_given_in_seconds() -> None:
     [{}, Where(), {"workspace": "red"}, Where(workspace="red", workspaces=frozenset({"red"})), {"state": None}],
 )
 def test_an_empty_filter_is_refused_and_a_workspace_alone_is_empty(trial: Trial, chosen: Any) -> None:
-    with pytest.raises(InvalidData, match="an empty filter would take all instances"):
+    with pytest.raises(InvalidData, match="an empty filter would select all instances"):
         start(trial, "pause", chosen, workspaces={"red"})
     with pytest.raises(InvalidData, match="an empty filter"):
         trial.engine.bulk.preview("instances", "pause", chosen)
@@ -436,7 +436,7 @@ def test_an_empty_filter_is_refused_and_a_workspace_alone_is_empty(trial: Trial,
 
 @pytest.mark.parametrize("chosen", [{}, Filter(), {"workspace": "red"}])
 def test_an_empty_filter_for_dead_letters_is_refused(trial: Trial, chosen: Any) -> None:
-    with pytest.raises(InvalidData, match="an empty filter would take all dead letters"):
+    with pytest.raises(InvalidData, match="an empty filter would select all dead letters"):
         start(trial, "discard", chosen, target="dead_letters")
 
 
@@ -448,12 +448,12 @@ def test_an_empty_filter_for_dead_letters_is_refused(trial: Trial, chosen: Any) 
         ("dead_letters", "pause", {"step": "x"}, {}, "no bulk action 'pause' for dead_letters; there are retry"),
         ("instances", "fire", ORDERED, {}, "needs the event's name"),
         ("instances", "fire", ORDERED, {"event": 3}, "needs the event's name"),
-        ("instances", "fire", ORDERED, {"event": "x", "data": [1]}, "`data` is a mapping"),
+        ("instances", "fire", ORDERED, {"event": "x", "data": [1]}, "`data` must be a mapping"),
         ("instances", "pause", ORDERED, {"event": "x"}, "'pause' does not take 'event'"),
         ("instances", "pause", {"colour": "red"}, {}, "the filter has no field 'colour'; it takes machine, state"),
         ("instances", "pause", {"paused": "perhaps"}, {}, "the filter cannot be used: paused:"),
         ("instances", "pause", {"root": "x"}, {}, "the filter cannot be used: root:"),
-        ("instances", "pause", {"machine": object()}, {}, "the filter is no JSON"),
+        ("instances", "pause", {"machine": object()}, {}, "the filter is not JSON"),
         ("instances", "pause", Filter(machine="parcel"), {}, "chosen by a Where, not by a Filter"),
         ("dead_letters", "retry", Where(machine="parcel"), {}, "chosen by a Filter, not by a Where"),
     ],

@@ -91,7 +91,7 @@ def test_data_too_big_for_its_row_lies_beside_it_and_comes_back_whole(trial: Tri
 
 
 def test_data_too_big_for_the_store_is_refused(trial: Trial) -> None:
-    with pytest.raises(DataTooBig, match="keep big values as artifacts"):
+    with pytest.raises(DataTooBig, match="store large values as artifacts"):
         trial.create("note", {"text": "x" * 300_000})
     assert everything(trial) == 0
 

@@ -86,7 +86,7 @@ def test_a_fingerprint_finds_those_that_failed_alike(trial: Trial, ids: dict[str
 
 @pytest.mark.parametrize("action", ["retry", "resolve", "discard"])
 def test_an_empty_filter_is_refused(trial: Trial, ids: dict[str, UUID], action: str) -> None:
-    with pytest.raises(InvalidData, match="an empty filter would take every dead letter"):
+    with pytest.raises(InvalidData, match="an empty filter would select every dead letter"):
         trial.engine.dead_letters.many(action, Filter(), actor=ANN)
     assert open_ones(trial) == set(ids.values())
 

@@ -180,7 +180,7 @@ def trial(store: Store) -> Iterator[Trial]:
 def _is_plain(trial: Trial, result: Result) -> bool:
     def job(unit: Unit) -> bool:
         others = fast_finish.finish(unit, [result])
-        unit._forget()
+        unit._reset()
         return not others
 
     found: bool = trial.write(job)

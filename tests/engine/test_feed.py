@@ -108,7 +108,7 @@ def test_a_position_is_read_back_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("text", ["", "7", "7-", "-7", "a-b", "7-1.5", "1-" + "9" * 60])
 def test_a_position_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(InvalidData, match="no position in the feed"):
+    with pytest.raises(InvalidData, match="not a position in the feed"):
         feed.parse(text)
 
 

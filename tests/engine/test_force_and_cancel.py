@@ -101,7 +101,7 @@ def test_where_no_straight_way_leads_it_takes_the_shortest_chain_in_one_transact
 
 def test_an_actor_without_a_way_is_refused(trial: Trial) -> None:
     it = trial.create("parcel")
-    with pytest.raises(Refused, match=r"is in 'ordered', from where agent has no way to 'cancelled'"):
+    with pytest.raises(Refused, match=r"is in 'ordered', from where agent has no path to 'cancelled'"):
         trial.engine.cancel(it, actor=ROBOT)
 
 

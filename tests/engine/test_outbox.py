@@ -252,7 +252,7 @@ def _actions(trial: Trial) -> list[sa.Row[tuple[object, ...]]]:
 @pytest.mark.parametrize("action", ["retry", "discard"])
 def test_only_a_dead_message_is_retried_or_discarded(trial: Trial, action: str) -> None:
     made = trial.engine.outbox.put("mail", "ann@example.org")
-    with pytest.raises(Refused, match=f"message {made} is waiting; only a dead one"):
+    with pytest.raises(Refused, match=f"message {made} is waiting; only a dead message"):
         getattr(trial.engine.outbox, action)(made, actor=ANN)
     with pytest.raises(NotFound, match="there is no message"):
         getattr(trial.engine.outbox, action)(uuid4(), actor=ANN)

@@ -136,7 +136,7 @@ def test_work_that_stays_opens_the_question_anew(trial: Trial) -> None:
 
 
 def test_a_decision_that_the_review_does_not_know_is_refused_with_those_it_takes(trial: Trial) -> None:
-    with pytest.raises(InvalidData, match="'perhaps' is no decision of this review; it takes approve, redo, reject"):
+    with pytest.raises(InvalidData, match="'perhaps' is not a decision of this review; it takes approve, redo, reject"):
         decide(trial, question(trial, bought(trial)), "perhaps")
 
 

@@ -397,7 +397,7 @@ def test_a_wrong_cron_expression_is_refused_with_an_example(trial: Trial, cron: 
 
 
 def test_what_never_comes_is_refused(trial: Trial) -> None:
-    with pytest.raises(InvalidData, match=r"'0 0 \*/31 2 MON#5' never comes; look at its day and month"):
+    with pytest.raises(InvalidData, match=r"'0 0 \*/31 2 MON#5' never occurs; check its day and month"):
         begin(trial, cron="0 0 */31 2 MON#5")  # the first of February, as the month's fifth Monday
 
 

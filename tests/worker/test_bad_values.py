@@ -120,7 +120,7 @@ def test_data_too_big_is_told_to_the_handler_that_writes_it(
     live_engine: Opener, write: Callable[[Task[Any], Any], None]
 ) -> None:
     def work(task: Task[Any]) -> Go:
-        with pytest.raises(DataTooBig, match="keep big values as artifacts"):
+        with pytest.raises(DataTooBig, match="store large values as artifacts"):
             write(task, "x" * 300_000)
         task.keep("value", b"x" * 300_000)
         return Go("done")

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from interlock.ai.errors import InputTooBig
-from interlock.engine.text import canonical, spelled
+from interlock.engine.text import canonical, canonical_lossy
 
 GUARD = """
 
@@ -29,7 +29,7 @@ def parts(value: Any) -> dict[str, Any]:
             plain = dict(value)
         case _:
             plain = {"text": value}
-    found: dict[str, Any] = json.loads(spelled(plain))
+    found: dict[str, Any] = json.loads(canonical_lossy(plain))
     return found
 
 

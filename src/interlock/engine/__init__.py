@@ -3,16 +3,16 @@
 The protocol of one instance, under eight laws:
 
 * `create` writes the row, its first history row and its next work in one transaction.
-* Ready work (`wake = 'work'`, `due_at` past) is claimed: the claim sets holder, a deadline and a new fence, and
-  takes the declared pick-up. While `wake = 'lease'`, only the holder with that fence may finish.
-* `finish` applies one frozen outcome: moves along declared transitions, a history row each, with the next work, the
-  messages, the children and the limits, or none of it. A late outcome changes nothing.
+* Ready work (`wake = 'work'`, `due_at` past) is claimed: the claim sets holder, deadline and a new fence, and takes
+  the declared pick-up. While `wake = 'lease'`, only the holder with that fence may finish.
+* `finish` applies one outcome, all of it or nothing: moves along declared transitions with a history row each, the
+  next work, messages, children and limits. A late outcome changes nothing.
 * An event fired by a person, an agent, a timer or the system takes the lease away and moves the instance.
 * A failure is counted per step and rule, and becomes a retry, a pause, a move or a dead letter.
-* What is due by itself (`wake = 'resume'`, timers, time limits, lost workers) is done by whichever process looks first.
+* Due work (`wake = 'resume'`, timers, time limits, lost workers) is done by whichever process finds it first.
 
-Everything is a synchronous function of a `Unit` (one transaction's changes); `Engine` runs each in a transaction of
-its own, `Engine.within` in the caller's, and `AsyncEngine` in a thread.
+Everything is a synchronous function of a `Unit` (the changes of one transaction). `Engine` runs each in a transaction
+of its own, `Engine.within` in that of the caller, and `AsyncEngine` in a thread.
 """
 
 from interlock.engine.aio import AsyncEngine

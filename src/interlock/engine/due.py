@@ -1,4 +1,4 @@
-"""What is due: resumes, timers, reminders, time limits, lost workers. Any process may do it, in bounded batches."""
+"""Due work: resumes, timers, reminders, time limits, lost workers. Any process may do it, in bounded batches."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def _timers(unit: Unit) -> sa.Select[Any]:
 
 
 def _overdue(unit: Unit) -> sa.Select[Any]:
-    """Past their time limit, and nobody is there to see to it: a worker that lives ends its handlers itself.
+    """Instances past their time limit whose worker is not alive. A living worker ends its handlers itself.
 
-    It counts seconds, and moments are set now and then: a clock that steps ahead a day must not end every handler. So
-    long after such a step, all who live have beaten again.
+    A clock that steps ahead must not end every handler. So after such a step, heartbeats are trusted until every living
+    worker had the time to send another one.
     """
     alive = sa.select(W.c.id).where(sa.text("worker.status IN ('alive', 'draining')"), W.c.beats > 0)
     clock = unit.core.clock
@@ -71,11 +71,11 @@ def _overdue(unit: Unit) -> sa.Select[Any]:
 
 
 def run_due(unit: Unit, kind: DueKind, limit: int = BATCH, *, only: UUID | None = None) -> int:
-    """Do what is due, each for itself; one that cannot be worked out goes to the dead letters."""
+    """Handle due rows, each as an attempt of its own. One that fails goes to the dead letters."""
     query = kind.query(unit) if only is None else kind.query(unit).where(I.c.id == only)
     rows = unit.conn.execute(query.limit(limit).with_for_update(skip_locked=True)).all()
     for instance in unit.adopt(rows):
-        # One that a follower of another has moved meanwhile is not due any more, or is found the next time.
+        # A follower of another instance may have moved it: then it is no longer due, or is found the next time.
         moved = instance.loaded is not None and instance.seq != instance.loaded[POSITIONS["seq"]]
         if not moved and (error := try_item(unit, instance, kind.handle)):
             last_resort.set_aside(unit, instance, error, kind.name)
@@ -83,7 +83,7 @@ def run_due(unit: Unit, kind: DueKind, limit: int = BATCH, *, only: UUID | None 
 
 
 def _resume(unit: Unit, instance: Instance) -> None:
-    """A retry or a pause whose time has come."""
+    """Resume an instance whose retry or pause is due."""
     if instance.paused_at is not None:
         pausing.resume(unit, instance.id, SYSTEM_ACTOR, reason="its time has come")
     elif (lost := last_resort.deferred_crash(instance)) is not None:
@@ -94,7 +94,7 @@ def _resume(unit: Unit, instance: Instance) -> None:
 
 
 def _timer(unit: Unit, instance: Instance) -> None:
-    """Timers fire their event; reminders leave a row and a message."""
+    """Fire the event of a timer, or record and send a reminder."""
     machine = unit.machine(instance)
     unit.touch(instance)
     number = moves.pending_timer(machine, instance)
@@ -121,7 +121,7 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
     except BaseException as refusal:
         if not is_item_error(refusal):
             raise
-        # A guard or a limit says no, or something raised: it is written down, instead of trying for ever.
+        # Refused, or an error was raised: it is recorded instead of being tried again and again.
         unit.record(
             instance,
             "refused",
@@ -132,7 +132,7 @@ def _fire(unit: Unit, instance: Instance, event: str, why: str) -> None:
         if why == "due":
             instance.wake = instance.due_at = instance.due_event = None
         elif isinstance(refusal, Refused | WorkError) and not isinstance(refusal, GuardFailed):
-            return  # it was asked for and declined; the instance waits for a person or for its next timer anyway
+            return  # a plain refusal: the instance waits for a person or its next timer
         step = instance.failed_step if why == "due" else None
         details = {**error_details.describe(refusal), "event": event}
         step = step or unit.machine(instance).step_of(instance.state, instance.data)
@@ -145,9 +145,9 @@ DUE_KINDS = (RESUMES, TIMERS, OVERDUE)
 
 
 def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | None = None) -> int:
-    """Take back what lost workers held. A crash is counted; the fence is new at the next claim.
+    """Take back the claims of lost workers, and count a crash for each.
 
-    `beats` says how often each had beaten when it was found dead: one that has beaten since is spared.
+    `beats` is the number of heartbeats of each when it was found dead. A worker that has sent another one is skipped.
     """
     if beats is not None:
         found = unit.conn.execute(sa.select(W.c.id, W.c.beats).where(W.c.id.in_(dead)).with_for_update())
@@ -156,7 +156,7 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
         return 0
     kind = claimed_by(dead)
     taken = run_due(unit, kind)
-    # Rows that somebody holds at this moment were passed over; the next round takes them.
+    # Locked rows were skipped; the next round takes them.
     claimed = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
     left = unit.conn.execute(claimed).scalar_one()
     if left <= taken:
@@ -176,18 +176,18 @@ def claimed_by(dead: Sequence[UUID]) -> DueKind:
 def _take_back(unit: Unit, instance: Instance) -> None:
     holder = instance.holder
     assert holder is not None, "it was found by its holder"
-    unknown_effects.lost(unit, instance)
+    unknown_effects.mark_lost(unit, instance)
     try:
         machine = unit.machine(instance)
     except NotServed:
         failing.defer_crash(unit, instance, holder)
     else:
         failing.crash(unit, instance, machine, holder)
-    unit.freed_slots.append(instance.id)  # whatever limits the code here has: it may have taken a slot of another
+    unit.freed_slots.append(instance.id)  # also without limits here: code with another limit may have taken a slot
 
 
 def next_due(conn: sa.Connection) -> Micros | None:
-    """When something will be due by itself: what a virtual clock jumps to."""
+    """When something will be due next. A virtual clock jumps there."""
     moments = [
         conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake = 'work'"))).scalar(),
         conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake IN ('lease', 'resume')"))).scalar(),
@@ -202,8 +202,8 @@ def next_due(conn: sa.Connection) -> Micros | None:
 
 
 def anything_due(conn: sa.Connection, now: Micros) -> bool:
-    """Whether a round would find something; needs no lock."""
-    # In order, and with the limit written out: else a generic plan hopes to meet one early in the whole table.
+    """Whether a round would find something. It takes no lock."""
+    # Ordered, and with a literal limit: otherwise a generic plan of PostgreSQL scans the table.
     one = sa.select(sa.literal(1)).select_from(I).limit(sa.literal_column("1"))
     looks = (
         one.where(picking.waking("resume"), I.c.due_at <= now).order_by(I.c.due_at),
@@ -213,13 +213,13 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
     )
     if any(conn.execute(kind).first() is not None for kind in looks):
         return True
-    return unknown_effects.anything(conn, now) or questions.anything_due(conn, now)
+    return unknown_effects.anything_due(conn, now) or questions.anything_due(conn, now)
 
 
 def tick(unit: Unit) -> int:
-    """One round of everything that is due in the database itself."""
+    """One round of all due work."""
     done = 0
     for kind in DUE_KINDS:
         done += run_due(unit, kind)
-        unit.flush()  # the next looks into the database, and one instance may be due in two ways
+        unit.flush()  # the next kind reads the database, and an instance may be due in two ways
     return done + limits.free_blocked(unit)

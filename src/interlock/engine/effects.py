@@ -1,9 +1,10 @@
-"""Effects: what leaves the house is written down before it goes, and what came of it is never thrown away.
+"""Effects: whatever is sent to the outside is recorded before it is sent, and its answer is always kept.
 
-intended → sent → confirmed | failed | unknown. A handler that meets its own effect again gets the kept answer if it
-was confirmed, may send again what failed or was never sent, and gets EffectUnknown for what was sent and never
-answered: that is verified, or a person decides; it is not repeated by itself. Its own is what has its key: one that the
-handler chose, or the visit of its step (`visits`); and an instance that continues another inherits what that one sent.
+intended → sent → confirmed | failed | unknown. A handler that comes to the same effect again gets the stored answer if
+it was confirmed, and may send it again if it failed or was never sent. If it was sent and never answered, the handler
+gets EffectUnknown: it must be verified, or a person decides; it is never repeated automatically. An effect is the same
+if it has the same key, which the handler chooses or which comes from the visit of the step (`visits`). An instance that
+continues another one inherits its effects.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from interlock.engine.effect_answers import storable
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.finishing import require_claim
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, hidden, shortened
+from interlock.engine.text import canonical, erased_key, shortened
 from interlock.engine.unit import Unit
 from interlock.engine.visits import Visit
 from interlock.machine import WORKER, Actor, Ask, EffectKeyReused, EffectUnknown, Review
@@ -39,7 +40,7 @@ LATE = Review(
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One thing that leaves the house."""
+    """One thing that is sent to the outside."""
 
     id: UUID
     instance_id: UUID
@@ -56,16 +57,16 @@ class Effect:
     sent_at: Micros | None
     settled_at: Micros | None
     sender: UUID | None
-    """The instance under whose fence it goes, where that is one that continues its own."""
+    """The instance under whose fence it is sent, if that continues the instance it belongs to."""
     asks: int
-    """Whether a person is asked when nobody knows what came of it."""
+    """Whether a person is asked when its outcome is unknown."""
     asked_at: Micros | None
     inherited_from: UUID | None = None
-    """The instance that sent it, where it is seen by one that continues that one."""
+    """The instance that sent it, if the reader continues that instance."""
 
     @property
-    def whose(self) -> UUID:
-        """The instance under whose fence it goes."""
+    def sending_instance(self) -> UUID:
+        """The instance under whose fence it is sent."""
         return self.sender or self.instance_id
 
     @property
@@ -78,7 +79,7 @@ class Effect:
 
 
 def step_of(claim: Claim, instance: Instance) -> str:
-    """Where the instance is now: whoever comes after a crash begins there, not where the handler began."""
+    """The step that the instance is in now. After a crash, the next handler begins there."""
     return claim.machine.step_of(instance.state, instance.stage_data(claim.machine))
 
 
@@ -96,9 +97,9 @@ def intend(
     takes: tuple[str, ...] = (),
     asks: bool = True,
 ) -> Effect:
-    """Write down what is about to be sent, with the limits that it uses; under the fence.
+    """Record what is about to be sent, and count its limits, under the fence.
 
-    Without `asks` nobody is asked what came of it when its worker is lost: it counts as failed.
+    Without `asks`, nobody is asked for the outcome if the worker is lost: it counts as failed.
     """
     instance = require_claim(unit, claim)
     values.indexed(kind, "the effect's kind", values.NAME)
@@ -140,7 +141,7 @@ def intend(
             f"{kind} {found.key!r} was sent at an earlier attempt and its answer never came; "
             "verify it before sending again"
         )
-    # It was never sent, or is known to have failed: it may go, and what is asked may have changed.
+    # It was never sent, or has failed: it may be sent, and the request may have changed.
     if found.status == "failed":
         limits.use_all(unit, instance, claim.machine, takes)
     sender = instance.id if found.instance_id != instance.id else None
@@ -163,7 +164,7 @@ def intend(
 
 
 def unanswered(conn: sa.Connection, claim: Claim, instance: Instance, kind: str, key: str | None) -> Effect:
-    """The one that keeps the step from sending: what came of it has to be found out first."""
+    """The effect that blocks the step: its outcome must be found out first."""
     _, found = _find(conn, instance, step_of(claim, instance), kind, key)
     if found is None:
         raise NotFound(f"{kind} was not sent before by {instance.machine} {instance.id}")
@@ -173,7 +174,7 @@ def unanswered(conn: sa.Connection, claim: Claim, instance: Instance, kind: str,
 def _find(
     conn: sa.Connection, instance: Instance, step: str, kind: str, key: str | None, *, lock: bool = False
 ) -> tuple[str, Effect | None]:
-    """The key of an effect, and the effect that has it, or that has to be settled before another may go."""
+    """The key of an effect, and the effect that has it or that must be settled first."""
     if key is not None:
         values.indexed(key, "the effect's key")
         found = _by_key(conn, key, lock=lock)
@@ -191,20 +192,20 @@ def _find(
 
 
 def _by_key(conn: sa.Connection, key: str, *, lock: bool = False) -> Effect | None:
-    query = sa.select(E).where(E.c.key.in_((key, hidden(key))))
+    query = sa.select(E).where(E.c.key.in_((key, erased_key(key))))
     row = conn.execute(query.with_for_update() if lock else query).first()
     return Effect(*row) if row is not None else None
 
 
 def _same_line(conn: sa.Connection, instance: Instance, found: Effect) -> bool:
-    """Whether one continues the other, or both the same: then they do one thing between them."""
+    """Whether one instance continues the other, or both continue the same one: then they share effects."""
     if found.instance_id in (line := visits.line(conn, instance.id, instance.parent)):
         return True
     return visits.first(conn, found.instance_id) == line[-1]
 
 
 def _of_this_visit(conn: sa.Connection, instance: Instance, visit: Visit, kind: str, *, lock: bool) -> Effect | None:
-    """One from before visits were counted, whose key has no number: it is this visit's if it was intended in it."""
+    """An effect from before visits were counted, whose key has no number, if it was intended in this visit."""
     found = _by_key(conn, Visit(visit.owner, visit.step, 1).effect_key(kind), lock=lock)
     if found is None or found.instance_id != instance.id:
         return None
@@ -212,9 +213,12 @@ def _of_this_visit(conn: sa.Connection, instance: Instance, visit: Visit, kind: 
 
 
 def _left_before(conn: sa.Connection, instance: Instance, step: str, kind: str) -> Effect | None:
-    """The same thing, sent at an earlier visit and never answered: another one goes when that is settled."""
+    """The same effect, sent at an earlier visit and never answered. It must be settled first."""
     query = sa.select(E).where(
-        unknown_effects.mine(conn, instance), E.c.step == step, E.c.kind == kind, E.c.status.in_(("sent", "unknown"))
+        unknown_effects.of_instance(conn, instance),
+        E.c.step == step,
+        E.c.kind == kind,
+        E.c.status.in_(("sent", "unknown")),
     )
     line = visits.line(conn, instance.id, instance.parent)
     usual = tuple(f"{one}{mark}" for one in line for mark in ":#")
@@ -228,8 +232,8 @@ def _other_request(found: Effect, kind: str, wanted: str, *, given: bool) -> str
     remedy = (
         "give each thing a key of its own"
         if given
-        else "give it a key that tells the two apart, or, to send it as a new visit of the step, move the instance out "
-        "of the step and in again"
+        else "give it a key that differs between the two, or, to send it as a new visit of the step, move the instance "
+        "out of the step and in again"
     )
     return (
         f"the key {found.key!r} was used {what}, was delivered at {moment(found.settled_at or found.intended_at):%F %T}"
@@ -238,7 +242,7 @@ def _other_request(found: Effect, kind: str, wanted: str, *, given: bool) -> str
 
 
 def sent(unit: Unit, claim: Claim, effect_id: UUID) -> None:
-    """It goes out now; under the fence, so that only the holder sends."""
+    """Record that it is sent now, under the fence, so that only the current worker sends it."""
     require_claim(unit, claim)
     done = unit.conn.execute(
         sa.update(E)
@@ -264,17 +268,17 @@ def settle(
     actor: Actor,
     claim: Claim | None = None,
 ) -> Effect:
-    """Keep what was learnt, by the effect's id and not by the claim's fence. What is confirmed stays confirmed."""
+    """Record the outcome by the id of the effect, whatever the fence. A confirmed effect stays confirmed."""
     if status not in ENDS:
         raise InvalidData(f"an effect ends as confirmed, failed or unknown, not as {status!r}")
     found = get(unit.conn, effect_id)
-    unit.lock_many({found.whose} | ({claim.id} if claim is not None else set()))
+    unit.lock_many({found.sending_instance} | ({claim.id} if claim is not None else set()))
     found = get(unit.conn, effect_id, lock=True)
-    instance = unit.lock(found.whose)
+    instance = unit.lock(found.sending_instance)
     if found.status == "confirmed" or (found.status == "failed" and status != "confirmed"):
         return found
     if claim is not None and status != "confirmed" and _went_since(found, instance, claim):
-        return found  # bad news of an earlier sending says nothing about the one that went out since
+        return found  # the failure of an earlier sending says nothing about a later one
     kept = canonical(storable(answer), "answer") if answer is not None else None
     unit.conn.execute(
         sa.update(E)
@@ -284,9 +288,9 @@ def settle(
     payload = {"effect": str(effect_id), "kind": found.kind, "status": status, "error": shortened(error or "")}
     unit.record(instance, "effect", actor, payload=payload)
     if found.asked_at is not None and status != "unknown":
-        unknown_effects.settled(unit, instance.id, effect_id)
-    # A worker that no longer holds the instance reports: nobody else will tell the people who moved it. That nothing
-    # is known is no answer: the step asks when it comes back, or the sweep does.
+        unknown_effects.close_reviews(unit, instance.id, effect_id)
+    # The claim is no longer valid, so nobody else would learn of this answer: a review shows it to the people who moved
+    # the instance. `unknown` is no answer: the step asks when it runs again, or the sweep does.
     if claim is not None and status != "unknown" and claimed(unit, claim) is None:
         evidence = {"effect": str(effect_id), "kind": found.kind, "status": status, "state": instance.state}
         moves.ask(unit, instance, (Ask("late_answer", LATE, evidence),))
@@ -295,9 +299,9 @@ def settle(
 
 
 def _went_since(found: Effect, instance: Instance, claim: Claim) -> bool:
-    if found.whose == claim.id:
+    if found.sending_instance == claim.id:
         return claim.fence < found.fence
-    return (instance.fence, instance.wake) == (found.fence, "lease")  # another one of its line sends it now
+    return (instance.fence, instance.wake) == (found.fence, "lease")  # another instance of its line is sending it now
 
 
 def get(conn: sa.Connection, effect_id: UUID, *, lock: bool = False) -> Effect:
@@ -309,7 +313,7 @@ def get(conn: sa.Connection, effect_id: UUID, *, lock: bool = False) -> Effect:
 
 
 def of(conn: sa.Connection, instance_id: UUID) -> list[Effect]:
-    """What was sent for the instance, in order, with what it inherits from those that it continues."""
+    """The effects of the instance, in order, with those that it inherits."""
     parent = conn.execute(sa.select(I.c.parent).where(I.c.id == instance_id)).scalar()
     line = visits.line(conn, instance_id, parent)
     rows = conn.execute(sa.select(E).where(E.c.instance_id.in_(line)).order_by(E.c.intended_at, E.c.id))

@@ -1,4 +1,4 @@
-"""The engine: what a program calls to start, move, pause, look at and explain instances."""
+"""The engine: what a program calls to create, move, pause, read and explain instances."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SYSTEM_ACTOR = Actor(SYSTEM)
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """An instance that was asked for, and whether it is new."""
+    """An instance, and whether it was created by this call."""
 
     instance: Instance
     new: bool
@@ -95,7 +95,7 @@ class Engine:
         try:
             if clock is None:
                 clock = SystemClock()
-                clock.correct(self.store.clock_offset())  # before it is first read, for it never steps back
+                clock.correct(self.store.clock_offset())  # before its first use, because it never steps back
             self.core = Core(self.store, registry, clock, seed=seed)
             self.core.secrets = dict(secrets or {})
             self.core.audit_keys = audit_keys
@@ -106,10 +106,10 @@ class Engine:
             else:
                 migrate.require(self.store, registry.applications.values())
             self.core.register(write=register)
-            if isinstance(clock, SystemClock):  # time goes on from where the record is, also after a step back
+            if isinstance(clock, SystemClock):  # go on from the last recorded time, also after a step back
                 clock.at_least(self.store.read(feed.latest))
         except BaseException:
-            if isinstance(store, str):  # nobody else knows that it is open
+            if isinstance(store, str):  # the caller has no reference to it
                 self.store.close()
             raise
         self.core.mirror = mirror
@@ -134,20 +134,20 @@ class Engine:
     # -- one transaction
 
     def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
-        """Run several of the engine's functions in one transaction of their own."""
+        """Run a job in one transaction. It may call several of the engine's functions."""
         after = AfterCommit()
         result = self.store.write(self._in_unit(job, after), name)
         self._after_commit(after)
         return result
 
     def submit(self, job: Callable[[Unit], T], name: str = "write") -> Future[T]:
-        """The same without waiting: the future is done after the commit."""
+        """Run a job without waiting. The future is done after the commit."""
         after = AfterCommit()
         future = self.store.submit(self._in_unit(job, after), name)
 
         def after_commit(done: Future[T]) -> None:
             if not done.cancelled() and done.exception() is None:
-                self._after_commit(after, aside=True)
+                self._after_commit(after, in_thread=True)
 
         future.add_done_callback(after_commit)
         return future
@@ -157,17 +157,17 @@ class Engine:
             unit = Unit(self.core, conn, self.clock.now())
             result = job(unit)
             unit.flush()
-            # It may run a second time, after a conflict: the last run counts.
+            # The job may run again after a conflict; the last run counts.
             after.queues = unit.ready | {HISTORY} if unit.recorded else unit.ready
             after.callbacks = unit.after_commit
             return result
 
         return run
 
-    def _after_commit(self, after: AfterCommit, *, aside: bool = False) -> None:
+    def _after_commit(self, after: AfterCommit, *, in_thread: bool = False) -> None:
         if after.queues:
             self.store.hint(after.queues)
-        if after.callbacks and aside:  # this is the store's own thread, which must not wait for other servers
+        if after.callbacks and in_thread:  # this is the thread of the store, which must not wait for other servers
             threading.Thread(target=after.run, name="interlock-after-commit", daemon=True).start()
         else:
             after.run()
@@ -176,10 +176,10 @@ class Engine:
         return self.store.read(job)
 
     def within(self, conn: sa.Connection) -> Engine:
-        """The same engine inside your own transaction: it writes on your connection, and you commit."""
+        """The same engine inside your transaction: it writes on your connection, and you commit."""
         return _Within(self, conn)
 
-    # -- starting and moving
+    # -- creating and moving
 
     def create(
         self,
@@ -197,9 +197,9 @@ class Engine:
         unstarted: bool = False,
         by_application: bool = False,
     ) -> Instance:
-        """Start an instance; KeyTaken when another has its key.
+        """Create an instance. Raises KeyTaken if another has its key.
 
-        A machine that declares `created_through` refuses it, unless its own application says `by_application`.
+        A machine that declares `created_through` is refused, unless its own application passes `by_application`.
         """
         declared = self.registry[machine]
         start = micros(at) if at is not None else None
@@ -225,7 +225,7 @@ class Engine:
     def create_or_get(
         self, machine: str, data: Patch = None, *, key: str, actor: Actor = SYSTEM_ACTOR, workspace: str = "default"
     ) -> Created:
-        """Start an instance, or give the one that has the key."""
+        """Create an instance, or return the one that has the key."""
         try:
             return Created(self.create(machine, data, key=key, actor=actor, workspace=workspace), True)
         except KeyTaken as taken:
@@ -234,7 +234,7 @@ class Engine:
     def create_many(
         self, machine: str, data: Sequence[Patch], *, actor: Actor = SYSTEM_ACTOR, priority: int = 2
     ) -> list[UUID]:
-        """Start many instances in one transaction."""
+        """Create many instances in one transaction."""
         declared = self.registry[machine]
         return self.write(
             lambda unit: [creating.create(unit, declared, one, actor, priority=priority).id for one in data],
@@ -252,7 +252,7 @@ class Engine:
         expected_seq: int | None = None,
         resume_at: datetime | None = None,
     ) -> Instance:
-        """Fire an event, or a chain of events in one transaction. Refused says what would be allowed."""
+        """Fire an event, or a chain of events in one transaction. Raises Refused, with the events that are allowed."""
         until = micros(resume_at) if resume_at is not None else None
         return self.write(
             lambda unit: firing.fire(
@@ -262,11 +262,11 @@ class Engine:
         )
 
     def force(self, instance_id: UUID, to: str, *, actor: Actor, reason: str) -> Instance:
-        """An owner's override, outside the table of transitions."""
+        """Put the instance into any state, as an owner, outside of the declared transitions."""
         return self.write(lambda unit: firing.force(unit, instance_id, to, actor, reason), name="fire")
 
     def cancel(self, instance_id: UUID, *, actor: Actor, reason: str = "") -> Instance:
-        """Take the declared way to the machine's state for cancelled work."""
+        """Move to the machine's state for cancelled work, along declared transitions."""
         return self.write(lambda unit: firing.cancel(unit, instance_id, actor, reason=reason), name="fire")
 
     def pause(
@@ -280,7 +280,7 @@ class Engine:
     def resume(self, instance_id: UUID, *, actor: Actor = SYSTEM_ACTOR, reason: str = "") -> Instance:
         return self.write(lambda unit: pausing.resume(unit, instance_id, actor, reason=reason), name="resume")
 
-    # -- looking
+    # -- reading
 
     def get(self, instance_id: UUID) -> Instance:
         found = self.read(lambda conn: load(conn, conn.execute(_BY_ID, {"id": instance_id}).all()))
@@ -325,11 +325,11 @@ class Engine:
         return self.read(lambda conn: replaying.history(conn, instance_id, after=after, limit=limit))
 
     def at(self, instance_id: UUID, when: datetime) -> replaying.Past:
-        """The instance as it was at a moment of its past."""
+        """The instance as it was at a time in the past."""
         return self.read(lambda conn: replaying.past(conn, instance_id, micros(when)))
 
     def explain(self, instance_id: UUID) -> explain.Explanation:
-        """Why it is where it is, what happens next, and who can do something about it."""
+        """Why it is where it is, what happens next, and who can act."""
         instance = self.get(instance_id)
         try:
             machine: Machine | NotServed = self.core.machine(instance.machine, instance.version)
@@ -340,7 +340,7 @@ class Engine:
     def verify(
         self, instance_id: UUID | None = None, *, against: Checkpoint | Sequence[Checkpoint] | None = None
     ) -> replaying.Verdict:
-        """Prove that history is whole: every chain, every replay, every checkpoint."""
+        """Verify the history: every chain, every replay, every checkpoint."""
         total = replaying.Verdict()
         for part in self.verify_in_parts(instance_id, against=against):
             total += part
@@ -354,9 +354,9 @@ class Engine:
             yield from anchored.verify(self.store, self.core.audit_keys, against)
 
     def checkpoint(self, *, new_key: bool = False, kept: Checkpoint | None = None) -> Checkpoint | None:
-        """Sign the history as it is now; the newest checkpoint, or None where nothing ever happened.
+        """Sign the history as it is now. Returns the newest checkpoint, or None if there is no history.
 
-        `kept` is the last that was kept elsewhere: without it in the database nothing is signed.
+        `kept` is the last checkpoint that was stored elsewhere. If the database does not have it, nothing is signed.
         """
         if self.core.audit_keys is None:
             raise BadKey("there is no audit key to sign with; make one with: interlock audit key")
@@ -365,7 +365,7 @@ class Engine:
         return self.read(checkpoints.last)
 
     def feed(self, after: Position, *, limit: int = 1000) -> list[feed.FeedEntry]:
-        """What happened after a position, to any instance, in an order that misses nothing."""
+        """The history rows of all instances after a position, in an order that misses nothing."""
         return self.read(lambda conn: feed.read(conn, after, limit=limit))
 
     def effects(self, instance_id: UUID) -> list[effects.Effect]:
@@ -375,7 +375,7 @@ class Engine:
         return self.read(lambda conn: artifacts.of(conn, instance_id))
 
     def artifact(self, instance_id: UUID, digest: str) -> bytes:
-        """What the instance keeps under this hash."""
+        """The content of the instance's artifact with this hash."""
         return self.read(lambda conn: artifacts.read(conn, instance_id, digest))
 
     def keep_artifact(
@@ -387,31 +387,31 @@ class Engine:
         )
 
     def collect_artifacts(self, limit: int = 100) -> int:
-        """Remove contents that no instance refers to any more; how many."""
+        """Remove contents that no instance refers to. Returns how many."""
         return self.write(lambda unit: artifacts.collect(unit, limit), name="artifact")
 
-    # -- working: what a worker calls
+    # -- for workers
 
     def claim(self, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[claiming.Claim]:
         return isolation.claim(self, worker, queues, count, turn)
 
     def finish(self, results: Sequence[finishing.Result]) -> list[bool]:
-        """Apply outcomes; False for each that came too late and changed nothing."""
+        """Apply outcomes. Returns False for each that came too late and changed nothing."""
         try:
             return self.write(lambda unit: finishing.finish(unit, results), name="finish")
         except RowChanged:
-            looked = finishing.read_first(results)
-            return self.write(lambda unit: finishing.finish(unit, looked), name="finish")
+            reread = finishing.read_first(results)
+            return self.write(lambda unit: finishing.finish(unit, reread), name="finish")
 
     def give_back(self, claims: Sequence[claiming.Claim]) -> int:
         return self.write(lambda unit: finishing.give_back(unit, claims), name="give_back")
 
     def tick(self) -> int:
-        """Do what is due by itself: resumes, timers, time limits, freed slots. The number of things done."""
+        """Do what is due: resumes, timers, time limits, freed slots. Returns the number of things done."""
         return isolation.tick(self)
 
     def take_back(self, dead: Sequence[UUID], beats: Mapping[UUID, int] | None = None) -> int:
-        """Take back what lost workers held."""
+        """Take back the claims of lost workers."""
         return isolation.take_back(self, dead, beats)
 
     def close(self) -> None:
@@ -425,7 +425,7 @@ class Engine:
 
 
 class _Within(Engine):
-    """An engine whose transaction is the caller's."""
+    """An engine that writes in the transaction of the caller."""
 
     def __init__(self, outer: Engine, conn: sa.Connection) -> None:
         self.store, self.core, self.leases = outer.store, outer.core, outer.leases

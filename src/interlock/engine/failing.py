@@ -1,4 +1,4 @@
-"""Failing: an error becomes, by the machine's rules, a retry, a pause, a move, or a dead letter. Never nothing."""
+"""Applies failure rules: an error becomes a retry, a pause, a move or a dead letter."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fail(
     """Apply the machine's failure rules to the step that the instance is in."""
     problem = try_item(unit, instance, lambda *_: _by_rule(unit, instance, machine, error, actor, why, took))
     if problem is not None:
-        # The rule itself cannot be applied, and never will be: it stays where it is, for a person.
+        # The rule itself fails and always will: the instance stays where it is, for a person.
         set_aside(unit, instance, error, why, problem=problem, actor=actor)
 
 
@@ -68,13 +68,13 @@ def _by_rule(
     set_last_error(unit, instance, step, details)
     if rule is None:
         _unknown(unit, instance, machine, step, details, actor, payload)
-    elif isinstance(error, EffectKeyReused):  # no retry and no pause can help
+    elif isinstance(error, EffectKeyReused):  # neither a retry nor a pause can help
         _exhausted(unit, instance, machine, rule, step, details, actor, payload)
     elif rule.pause is not None and (rule.retries is None or count <= rule.retries):
         until = _pause_until(unit, rule, error)
         due = (until, rule.pause.resume)
         if not _go(unit, instance, machine, rule.pause.state, actor, payload, due=due):
-            _here_again(unit, instance, machine, actor, payload, until)
+            _retry_in_place(unit, instance, machine, actor, payload, until)
     elif rule.pause is None and count <= (rule.retries or 0):
         wait = rule.backoff.delay(count, retry_after=_retry_after(error), chance=unit.core.random.random())
         _retry(unit, instance, machine, actor, payload, unit.now + span(wait))
@@ -83,7 +83,7 @@ def _by_rule(
 
 
 def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:
-    """The worker is gone: a crash is counted, not an attempt; too many of them are poison."""
+    """Count a crash, not an attempt, because the worker is lost. Too many crashes are poison."""
     step = machine.step_of(instance.state, instance.stage_data(machine))
     count = count_failure(instance, f"{step}|{CRASH}")
     actor = SYSTEM_ACTOR
@@ -98,7 +98,7 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
         _exhausted(unit, instance, machine, rule, step, details, actor, payload)
         return
     back = machine.states[instance.state].lost
-    edge = _way(instance, machine, instance.state, back, actor) if back else None
+    edge = _edge_between(instance, machine, instance.state, back, actor) if back else None
     if edge is not None:
         moves.move(unit, instance, machine, edge, actor, payload=payload)
         return
@@ -108,9 +108,10 @@ def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> Non
 
 
 def defer_crash(unit: Unit, instance: Instance, worker: UUID) -> None:
-    """The worker is gone, and no code here says what follows: whoever serves the instance counts the crash.
+    """Release an instance whose worker is lost and whose machine this process does not serve.
 
-    Nobody holds it any more, and it is not ready either: what its machine declares for a lost worker comes first.
+    A process that serves it counts the crash later. Until then it is not ready: the machine may declare another state
+    for lost workers.
     """
     unit.record(instance, "lost", SYSTEM_ACTOR, payload={"why": "worker_lost", "worker": str(worker)})
     instance.holder = instance.claimed_at = None
@@ -118,7 +119,7 @@ def defer_crash(unit: Unit, instance: Instance, worker: UUID) -> None:
 
 
 def reset_failures(instance: Instance, step: str) -> None:
-    """The step is done: its own counters start anew, those of other steps stay."""
+    """Reset the counters of a step that is done. Those of other steps stay."""
     if instance.stored_failures:
         counters = instance.failures
         instance.set_failures({k: n for k, n in counters.items() if k.partition("|")[0] != step})
@@ -131,12 +132,12 @@ def _pause_until(unit: Unit, rule: Rule, error: BaseException) -> Micros:
         chosen = unit.now + span(rule.pause.wait)
     else:
         chosen = micros(until) if until is not None else unit.now + span(timedelta(hours=1))
-    # A moment in the past would pause and resume without end.
+    # A time in the past would pause and resume endlessly.
     return max(chosen, unit.now + SHORTEST_PAUSE)
 
 
 def _retry_after(error: BaseException) -> timedelta | None:
-    # Other libraries' errors have attributes of this name too, with values of their own kind.
+    # Errors of other libraries have such an attribute too, with other types.
     found = getattr(error, "retry_after", None)
     return found if isinstance(found, timedelta) else None
 
@@ -146,8 +147,8 @@ def _until(error: BaseException) -> datetime | None:
     return found if isinstance(found, datetime) and found.tzinfo is not None else None
 
 
-def _way(instance: Instance, machine: Machine, source: str, to: str, actor: Actor) -> Edge | None:
-    """The first transition between the two that may be taken without a person and whose guard lets it pass."""
+def _edge_between(instance: Instance, machine: Machine, source: str, to: str, actor: Actor) -> Edge | None:
+    """The first transition between the two states that needs no person and whose guard passes."""
     for edge in machine.automatic_edges(source, to, actor.kind):
         previous = instance.previous if source == instance.state else instance.state
         if edge.guard is None or (
@@ -158,18 +159,18 @@ def _way(instance: Instance, machine: Machine, source: str, to: str, actor: Acto
 
 
 def _path(instance: Instance, machine: Machine, to: str | None, actor: Actor) -> list[Edge]:
-    """From the step to where it goes: through the state for failures where that is declared, else straight."""
+    """The transitions to a state: through the state for failures if possible, otherwise directly."""
     source, resting = instance.state, machine.failures.state
-    into = _way(instance, machine, source, resting, actor) if resting and source != resting else None
+    into = _edge_between(instance, machine, source, resting, actor) if resting and source != resting else None
     if to is None:
         return [into] if into else []
     if into is not None and resting is not None:
-        onward = _way(instance, machine, resting, to, SYSTEM_ACTOR)
+        onward = _edge_between(instance, machine, resting, to, SYSTEM_ACTOR)
         if onward is not None:
             return [into, onward]
-    straight = _way(instance, machine, source, to, actor)
-    if straight is not None:
-        return [straight]
+    direct = _edge_between(instance, machine, source, to, actor)
+    if direct is not None:
+        return [direct]
     return [into] if into is not None and to == resting else []
 
 
@@ -184,7 +185,7 @@ def _go(
     due: tuple[Micros, str] | None = None,
     sets: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Walk to the state; False when no declared way leads there, and it stays where it is."""
+    """Move to the state. False if no declared path leads there; then it stays where it is."""
     path = _path(instance, machine, to, actor)
     for number, edge in enumerate(path):
         last = number == len(path) - 1
@@ -209,13 +210,13 @@ def _retry(
     resting = machine.failures.state
     if resting and _go(unit, instance, machine, resting, actor, payload, due=(at, machine.failures.retry)):
         return
-    _here_again(unit, instance, machine, actor, payload, at)
+    _retry_in_place(unit, instance, machine, actor, payload, at)
 
 
-def _here_again(
+def _retry_in_place(
     unit: Unit, instance: Instance, machine: Machine, actor: Actor, payload: Mapping[str, Any], at: Micros
 ) -> None:
-    """No way leads out of the step: it waits where it is."""
+    """Wait for the retry in the same state, because no transition leads to the state for failures."""
     unit.record(instance, "failed", actor, payload=payload)
     moves.drop_lease(unit, instance, machine)
     instance.wake, instance.due_at = "work", at
@@ -232,8 +233,8 @@ def _exhausted(
     payload: Mapping[str, Any],
 ) -> None:
     unknown = None
-    if unknown_effects.left(unit, instance, step):
-        # Giving up would say that it did not arrive, and nobody knows that: law 5.
+    if unknown_effects.has_unanswered(unit, instance, step):
+        # Giving up would mean that it did not arrive, and nobody knows that (law 5).
         unknown = EffectUnknown(f"{details['message']}; and what this step sent was never answered")
         details, verify = describe(unknown), machine.failures.rule_for(unknown, instance.state)
         if verify is None:
@@ -243,18 +244,18 @@ def _exhausted(
     at_state, data = instance.state, kept_data(instance)
     payload = {**payload, "exhausted": True}
     gone = _go(unit, instance, machine, rule.then, actor, payload, sets=rule.sets)
-    refused = not gone and rule.then not in (None, at_state)  # a guard let nothing pass
+    refused = not gone and rule.then not in (None, at_state)  # no guard passed
     if not gone and not (refused and _go(unit, instance, machine, None, actor, payload)):
-        _rest(unit, instance, machine, actor, payload, sets=rule.sets if rule.then == at_state else None)
+        _stay_failed(unit, instance, machine, actor, payload, sets=rule.sets if rule.then == at_state else None)
     moves.ask(unit, instance, rule.asks)
     if rule.dead_letter or refused:
         add_dead_letter(unit, instance, at_state, step, details, data)
     if unknown is not None:
-        unknown_effects.asked(unit, instance, step)
+        unknown_effects.mark_asked(unit, instance, step)
 
 
 def close_dead_letters(unit: Unit, instance: Instance, actor: Actor, status: str) -> None:
-    """A person moves on what had failed for good: the step counts anew, and its dead letters are closed."""
+    """Close the dead letters of an instance that a person moves on, and reset the counters of its failed step."""
     if instance.failed_step is not None:
         reset_failures(instance, instance.failed_step)
     closed = unit.conn.execute(
@@ -266,7 +267,7 @@ def close_dead_letters(unit: Unit, instance: Instance, actor: Actor, status: str
         unit.vouch_for_stored(t.dead_letter, t.dead_letter.c.instance_id == instance.id)
 
 
-def _rest(
+def _stay_failed(
     unit: Unit,
     instance: Instance,
     machine: Machine,
@@ -275,7 +276,7 @@ def _rest(
     *,
     sets: Mapping[str, Any] | None = None,
 ) -> None:
-    """No way leads out: it stays in its state, and a review or the dead letter says so until a person acts."""
+    """Stay in the state until a person acts on the review or the dead letter."""
     change = moves.change_data(machine, instance, sets)
     unit.record(instance, "failed", actor, payload={**payload, **change})
     moves.reopen_review(unit, instance, machine)
@@ -292,10 +293,10 @@ def _unknown(
     actor: Actor,
     payload: Mapping[str, Any],
 ) -> None:
-    """What is unknown is not repeated: a person says whether it arrived, then the step goes on."""
+    """Ask a person whether the effect arrived. Then the step goes on."""
     state, data = instance.state, kept_data(instance)
-    _rest(unit, instance, machine, actor, payload)
+    _stay_failed(unit, instance, machine, actor, payload)
     letter = add_dead_letter(unit, instance, state, step, details, data)
     evidence = {"dead_letter": str(letter), "error": details["message"], "since": moment(unit.now).isoformat()}
     moves.ask(unit, instance, (Ask(unknown_effects.REVIEW, unknown_effects.VERIFY, evidence),))
-    unknown_effects.asked(unit, instance, step)
+    unknown_effects.mark_asked(unit, instance, step)

@@ -340,5 +340,5 @@ def time_out(unit: Unit, instance: Instance) -> None:
     """Fence off a handler that exceeded its time limit, and fail its step."""
     took = unit.now - (instance.claimed_at or unit.now)
     error = HandlerTimeout(f"the handler of {instance.state!r} did not end within its time limit")
-    unknown_effects.lost(unit, instance)
+    unknown_effects.mark_lost(unit, instance)
     failing.fail(unit, instance, unit.machine(instance), error, Actor(SYSTEM), why="deadline", took=took)

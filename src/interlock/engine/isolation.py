@@ -1,9 +1,9 @@
-"""Isolation: whatever serves many items serves each for itself.
+"""Isolation: one bad item of a batch must not stop the others.
 
-A batch is served in one transaction, where what one item raises is undone alone (`Unit.attempt`) and fails by its
-machine's rules. What breaks the whole transaction, such as a value that the database refuses, is found here: each item
-gets a transaction of its own, and the one that fails again goes to the dead letters. So a bad item costs its
-neighbours one slow round, and then nothing.
+A batch runs in one transaction. If one item raises an error, its changes alone are undone (`Unit.attempt`), and it
+fails by the rules of its machine. An error that breaks the whole transaction, such as a value that the database
+refuses, is handled here: each item gets a transaction of its own, and one that fails again goes to the dead letters. So
+a bad item costs the others one slow round, and then nothing.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from interlock.engine.engine import Engine
 
 log = logging.getLogger("interlock.engine")
-LATER = timedelta(hours=1)
-"""When an item is looked at again that cannot even be put to the dead letters."""
+POSTPONED = timedelta(hours=1)
+"""When an item that cannot even be put to the dead letters is tried again."""
 
 
 def must_raise(error: BaseException) -> bool:
@@ -38,17 +38,17 @@ def must_raise(error: BaseException) -> bool:
 
 
 def tick(engine: Engine) -> int:
-    """Do what is due; each for itself where all together failed."""
+    """Do what is due, together, and one by one if that fails."""
     try:
         done = engine.write(due.tick, name="tick")
     except BaseException as error:
         if must_raise(error):
             raise
-        log.warning("what is due could not be done together (%s); now one by one", error_summary(error))
+        log.warning("due work failed as a batch (%s); trying one by one", error_summary(error))
         done = sum(_one_by_one(engine, kind) for kind in due.DUE_KINDS)
         done += engine.write(limits.free_blocked, name="tick")
-    # In a transaction of its own: it waits for the instances that it locks, and must hold no others meanwhile.
-    if engine.read(lambda conn: unknown_effects.anything(conn, engine.clock.now())):
+    # In a transaction of its own: it waits for locks of instances, and must not keep others locked meanwhile.
+    if engine.read(lambda conn: unknown_effects.anything_due(conn, engine.clock.now())):
         done += engine.write(unknown_effects.sweep, name="tick")
     if engine.read(lambda conn: questions.anything_due(conn, engine.clock.now())):
         done += engine.write(questions.sweep, name="tick")
@@ -56,16 +56,16 @@ def tick(engine: Engine) -> int:
 
 
 def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | None) -> int:
-    """Take back what lost workers held; each for itself where all together failed."""
+    """Take back the claims of lost workers, together, and one by one if that fails."""
     try:
         return engine.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
     except BaseException as error:
         if must_raise(error):
             raise
         log.warning(
-            "what lost workers held could not be taken back together (%s); now one by one", error_summary(error)
+            "taking back the claims of lost workers failed as a batch (%s); trying one by one", error_summary(error)
         )
-    if beats is not None:  # one that has beaten since is spared
+    if beats is not None:  # a worker that has sent a heartbeat since is not lost
         now = {worker.id: worker.beats for worker in engine.read(workers.alive)}
         dead = [one for one in dead if now.get(one) == beats.get(one)]
     done = _one_by_one(engine, due.claimed_by(dead))
@@ -73,24 +73,24 @@ def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | 
 
 
 def claim(engine: Engine, worker: UUID, queues: Sequence[str], count: int, turn: int = 0) -> list[Claim]:
-    """Claim; each for itself where all together failed."""
+    """Claim, together, and one by one if that fails."""
     try:
         return engine.write(lambda unit: claiming.claim(unit, worker, queues, count, turn), name="claim")
     except BaseException as error:
         if must_raise(error):
             raise
-        log.warning("%d could not be claimed together (%s); now one by one", count, error_summary(error))
+        log.warning("claiming %d failed as a batch (%s); trying one by one", count, error_summary(error))
     return claim_one_by_one(engine, worker, queues, count, turn)
 
 
 def claim_one_by_one(engine: Engine, worker: UUID, queues: Sequence[str], count: int, turn: int) -> list[Claim]:
-    """A transaction for each claim: the one that fails is known, and goes to the dead letters."""
+    """Claim with a transaction for each. One that fails goes to the dead letters."""
     claims: list[Claim] = []
     for _ in range(count):
         picked: list[tuple[UUID, int]] = []
 
         def job(unit: Unit, picked: list[tuple[UUID, int]] = picked) -> list[Claim]:
-            picked.clear()  # it may run a second time
+            picked.clear()  # the job may run twice
             return claiming.claim(unit, worker, queues, 1, turn, picked)
 
         try:
@@ -130,9 +130,9 @@ def set_aside(
     seq: int | None = None,
     fence: int | None = None,
 ) -> None:
-    """Put the instance to the dead letters, if it is still as it was seen: with this seq, or held under this fence.
+    """Put the instance to the dead letters, if it is unchanged: it has this seq, or is claimed with this fence.
 
-    Where even that cannot be written, it is put out of the others' way.
+    If even that cannot be written, its next try is postponed.
     """
 
     def job(unit: Unit) -> bool:
@@ -149,8 +149,8 @@ def set_aside(
     except BaseException as problem:
         if must_raise(problem):
             raise
-        log.error("instance %s cannot be put to the dead letters: %s; it waits", instance_id, error_summary(problem))
-        engine.store.write(lambda conn: _postpone(conn, instance_id, engine.clock.now() + span(LATER)))
+        log.error("instance %s cannot be put to the dead letters: %s; postponed", instance_id, error_summary(problem))
+        engine.store.write(lambda conn: _postpone(conn, instance_id, engine.clock.now() + span(POSTPONED)))
 
 
 def _postpone(conn: sa.Connection, instance_id: UUID, until: int) -> None:
@@ -160,4 +160,5 @@ def _postpone(conn: sa.Connection, instance_id: UUID, until: int) -> None:
 
 
 def error_summary(error: BaseException) -> str:
+    """The type and the message of an error, for a log."""
     return f"{type(error).__name__}: {error_details.message_of(error)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlock.engine.instance import Instance
-from interlock.engine.text import hidden
+from interlock.engine.text import erased_key
 from interlock.engine.unit import Unit
 from interlock.store.sql import LOCK_BY_KEY, TAKEN_KEYS, one_of
 
@@ -19,7 +19,7 @@ def lock_by_keys(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) 
 def find_free(unit: Unit, workspace: str, machine: str, keys: Sequence[str]) -> set[str]:
     """Which of the keys are free. Creating an instance with one of them in this transaction then needs no query."""
     wanted = set(keys)
-    erased = {hidden(key): key for key in wanted}
+    erased = {erased_key(key): key for key in wanted}
     found = TAKEN_KEYS.rows(
         unit.conn,
         workspace=workspace,

@@ -1,4 +1,4 @@
-"""The last resort: an instance that no rule can move stays where it is and waits in the dead letters for a person."""
+"""Makes dead letters, and sets aside instances to which no rule can be applied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interlock.engine import moves
 from interlock.engine.error_details import describe, fingerprint, message_of
 from interlock.engine.errors import NotServed, is_item_error
 from interlock.engine.instance import Instance
-from interlock.engine.text import canonical, shortened, spelled
+from interlock.engine.text import canonical, canonical_lossy, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import (
     Actor,
@@ -21,7 +21,7 @@ from interlock.store import tables as t
 
 
 def deferred_crash(instance: Instance) -> UUID | None:
-    """The lost worker of an instance whose crash is still to be counted."""
+    """The lost worker of an instance whose crash is not counted yet."""
     event = instance.due_event
     return UUID(event.partition(" ")[2]) if event is not None and event.startswith(moves.LOST) else None
 
@@ -47,9 +47,10 @@ def set_aside(
     problem: BaseException | None = None,
     actor: Actor = SYSTEM_ACTOR,
 ) -> None:
-    """The last resort: the instance stays where it is, and waits in the dead letters for a person.
+    """Leave the instance where it is, with a dead letter for a person.
 
-    `problem` is what its rules raised. What was due (`why` is "due" or "timer") is kept: a retry fires that event.
+    `problem` is the error that its rules raised. An event that was due (`why` is "due" or "timer") is stored: a retry
+    fires it.
     """
     step, data = _readable(unit, instance)
     event = _due_event(unit, instance, why)
@@ -72,7 +73,7 @@ def set_aside(
 
 
 def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
-    """The event that was due, as far as it can be worked out; the timer behind it comes next."""
+    """The event that was due, if it can be found out. The timer is set to the next one."""
     if why == "due" and instance.paused_at is None and deferred_crash(instance) is None:
         return instance.due_event
     if instance.timer_at is None or instance.timer_at > unit.now:
@@ -92,7 +93,7 @@ def _due_event(unit: Unit, instance: Instance, why: str) -> str | None:
 
 
 def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:
-    """Its step and its data, as far as they can be worked out; counters that cannot be read are dropped."""
+    """Its step and its data, as far as they can be read. Unreadable counters are dropped."""
     try:
         instance.failures_of("")
     except BaseException as error:
@@ -109,8 +110,8 @@ def _readable(unit: Unit, instance: Instance) -> tuple[str, str]:
 
 
 def kept_data(instance: Instance) -> str:
-    """The data as a dead letter keeps it; also where it could not be kept as data today."""
-    return instance.stored_data if instance.stored_data is not None else spelled(instance.shown_data)
+    """The data for a dead letter, also if it could not be stored as data today."""
+    return instance.stored_data if instance.stored_data is not None else canonical_lossy(instance.shown_data)
 
 
 def add_dead_letter(

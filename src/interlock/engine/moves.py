@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError
 from interlock.engine import limits, outbox, secrets, values, visits
 from interlock.engine.errors import InvalidData, KeyTaken
 from interlock.engine.instance import ANEW, Instance, difference
-from interlock.engine.text import canonical, fitting, hidden, merged, shortened
+from interlock.engine.text import canonical, erased_key, fitting, merged, shortened
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import alike
 from interlock.machine import WORKER, Actor, Ask, Edge, KeyScope, Kind, Machine, Message, Patch, Review, State, Timer
@@ -304,7 +304,7 @@ def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | Non
             return created.id
     if (workspace, machine, key) in unit.free_keys:
         return None
-    row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key, hidden=hidden(key))
+    row = KEY_HOLDER.first(unit.conn, workspace=workspace, machine=machine, key=key, hidden=erased_key(key))
     if row is None or (row[0] in unit.known and unit.known[row[0]].unique_key is None):
         return None  # or its holder gives it up in this transaction
     found: UUID = row[0]

@@ -1,9 +1,9 @@
 """Questions: a running handler asks a person, waits, and is given the answer.
 
-A question is a review beside the state that belongs to one visit of one step. Its name tells it from others of the same
-visit, so a handler that runs again after a crash finds the question that it asked before, and its answer, if that came
-meanwhile. At the deadline the system decides what the handler named as the default. A move that is no part of a retry
-closes what is still open.
+A question is a review that belongs to one visit of one step. Its name distinguishes it from others of the same visit,
+so a handler that runs again after a crash finds the question that it asked before, and its answer if there is one. At
+the deadline the system takes the default that the handler gave. A move that does not belong to a retry closes open
+questions.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class QuestionClosed(WorkError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was decided."""
+    """The answer to a question."""
 
     decision: str
     form: dict[str, Any]
-    """The fields of the review's form; empty where it has none."""
+    """The fields of the review's form; empty if it has none."""
     by: str
     """Who decided: `user:ann`, or `system` for the default."""
     at: datetime
@@ -60,7 +60,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """How a question stands."""
+    """The state of a question."""
 
     id: UUID
     until: Micros
@@ -88,8 +88,7 @@ def ask(
 ) -> Question:
     """Open the question, or find the one that this visit of the step has asked already.
 
-    The lease reaches to the deadline, and a whole time limit beyond: the handler is not charged for the time that the
-    person takes.
+    The lease is extended to the deadline plus a whole time limit: waiting for a person does not count.
     """
     instance = require_claim(unit, claim)
     fallback = {"decision": default, "answer": _checked(claim.machine, name, review, deadline, default, default_form)}
@@ -111,7 +110,7 @@ def ask(
 def _checked(
     machine: Machine, name: str, review: Review, deadline: timedelta, default: str, form: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """The default's form, as its model keeps it; InvalidData for what could never be answered."""
+    """The form of the default, as its model dumps it. Raises InvalidData for a question that could not be answered."""
     place = f"the question {name!r} of {machine.name}"
     if review not in machine.reviews:
         raise InvalidData(f"{place} asks with a review that is not declared; add it to the machine's reviews=")
@@ -133,9 +132,9 @@ def _checked(
 
 
 def _asked(unit: Unit, instance: Instance, name: str, visit: str, review: Review) -> Question | None:
-    """What this visit has asked under this name: open, or answered in the instance or in one that it continues.
+    """The question with this name in this visit: open, or answered for the instance or one that it continues.
 
-    InvalidData where its answer could be one that the handler does not expect.
+    Raises InvalidData if its answer could be one that the handler does not expect.
     """
     values.indexed(name, "the question's name", values.NAME)
     line = visits.line(unit.conn, instance.id, instance.parent)
@@ -170,7 +169,7 @@ def _read(row: sa.Row[Any]) -> Question:
 
 
 def look(conn: sa.Connection, review_id: UUID) -> Question:
-    """How the question stands now."""
+    """The current state of a question."""
     row = conn.execute(sa.select(R).where(R.c.id == review_id)).first()
     if row is None:
         raise NotFound(f"there is no question {review_id}")
@@ -178,8 +177,8 @@ def look(conn: sa.Connection, review_id: UUID) -> Question:
 
 
 def open_for(conn: sa.Connection, instance_id: UUID) -> list[reviews.OpenReview]:
-    """The questions that the instance's handlers have asked and nobody has answered."""
-    wanted = reviews.Wanted(instance_id=instance_id)
+    """The open questions of the instance's handlers."""
+    wanted = reviews.ReviewFilter(instance_id=instance_id)
     return [one for one in reviews.waiting(conn, wanted) if one.visit is not None]
 
 
@@ -199,7 +198,7 @@ def next_due(conn: sa.Connection) -> Micros | None:
 
 
 def sweep(unit: Unit, limit: int = BATCH) -> int:
-    """Decide by default what is past its deadline, each for itself."""
+    """Take the default of each question whose deadline has passed."""
     served = sa.exists(
         sa.select(sa.literal(1)).select_from(I).where(I.c.id == R.c.instance_id, unit.core.served_condition)
     )
@@ -211,7 +210,7 @@ def sweep(unit: Unit, limit: int = BATCH) -> int:
 
 
 def decide(unit: Unit, review_id: UUID) -> None:
-    """Take the default. One that a follower refuses closes the question, so that its step fails by the rules."""
+    """Take the default. If a follower refuses it, the question is closed, and the step fails by its rules."""
     try:
         with unit.savepoint() as inner:
             reviews.decide_by_default(inner, review_id)

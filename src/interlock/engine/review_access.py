@@ -1,8 +1,8 @@
-"""Who may answer a review, on every way to the transition that its decision means.
+"""Who may decide a review, also when the event of the decision is fired directly.
 
-A decision fires an event. Whoever fires that event in another way (over HTTP, in bulk, on a page) takes the same
-decision, so the review's role and its claim hold there, too: they are checked where an event is fired, and nowhere
-else. Workers, timers and the engine itself are no deciders: what they may do is said by the transition alone.
+A decision fires an event. Firing that event in another way (over HTTP, in bulk, on a page) is the same decision, so the
+review's role and claim are checked whenever an event is fired. Workers, timers and the engine do not decide reviews:
+the transition alone says what they may do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OPEN = Prepared(
 
 @dataclass(frozen=True, slots=True)
 class ReviewAccess:
-    """What of an open review says who may answer it."""
+    """The fields of an open review that say who may decide it."""
 
     id: UUID
     role: str
@@ -40,14 +40,14 @@ class ReviewAccess:
 
 
 def may_fire(unit: Unit, instance: Instance, machine: Machine, event: str, by: frozenset[By], actor: Actor) -> None:
-    """Forbidden or ReviewClaimed where the event answers a review that is not this actor's to answer.
+    """Raise Forbidden or ReviewClaimed if the event decides a review that this actor may not decide.
 
-    Where several open reviews lead to the event, one of them that this actor may answer is enough.
+    If several open reviews lead to the event, one that this actor may decide is enough.
     """
     if actor.kind not in OUTSIDE or not by & PEOPLE:
         return
     problem: Forbidden | ReviewClaimed | None = None
-    for found in _asked(unit, instance, event):
+    for found in _open_reviews(unit, instance, event):
         try:
             check(found, actor, unit.now)
         except (Forbidden, ReviewClaimed) as error:
@@ -63,15 +63,15 @@ def may_fire(unit: Unit, instance: Instance, machine: Machine, event: str, by: f
 
 
 def may_answer(machine: Machine, state: str, event: str, actor: Actor | None) -> bool:
-    """Whether the state's own review, as it is declared, leaves the event to this actor; None is anybody."""
+    """Whether the declared review of the state lets this actor fire the event; None is anybody."""
     declared = machine.states[state].review
     if actor is None or declared is None or event not in declared.decisions.values() or actor.kind not in PEOPLE:
         return True
     return has_role(actor, declared.role)
 
 
-def _asked(unit: Unit, instance: Instance, event: str) -> list[ReviewAccess]:
-    """The open reviews with a decision that fires this event where the instance is."""
+def _open_reviews(unit: Unit, instance: Instance, event: str) -> list[ReviewAccess]:
+    """The open reviews with a decision that fires this event in the current state."""
     return [
         ReviewAccess(id_, role, claimed_by, claimed_until)
         for id_, state, role, decisions, claimed_by, claimed_until in _OPEN.rows(unit.conn, instance_id=instance.id)
@@ -80,7 +80,7 @@ def _asked(unit: Unit, instance: Instance, event: str) -> list[ReviewAccess]:
 
 
 def check(found: ReviewAccess, actor: Actor, now: Micros) -> None:
-    """Raise unless this actor is a person with the review's role, and nobody else is at it."""
+    """Raise an error unless this actor is a person with the review's role, and nobody else has claimed it."""
     require_person(actor)
     if not has_role(actor, found.role):
         raise Forbidden(f"review {found.id} is for the role {found.role}, which {actor.name} does not have")
@@ -94,17 +94,17 @@ def require_person(actor: Actor) -> None:
 
 
 def has_role(actor: Actor, role: str) -> bool:
-    """Whether the actor may do what this role may; one whose roles nobody knows is trusted by whoever made it."""
-    wanted = role if role in ROLES else ROLES[-1]  # of a declaration older than the check on roles
+    """Whether the actor has this role. If its roles are None, the caller has checked them."""
+    wanted = role if role in ROLES else ROLES[-1]  # declarations from before roles were checked may have others
     return actor.roles is None or wanted in actor.roles
 
 
 def require_unclaimed(found: ReviewAccess, actor: Actor, now: Micros) -> None:
-    """ReviewClaimed while somebody else has claimed it."""
+    """Raise ReviewClaimed while somebody else has claimed it."""
     if found.claimed_by is None or found.claimed_until is None or found.claimed_until <= now:
         return
     holder = Actor.parse(found.claimed_by)
-    # Whoever became an owner meanwhile is still the same person.
+    # A person who became an owner meanwhile is still the same person.
     if holder.name != actor.name or not {holder.kind, actor.kind} <= PEOPLE:
         raise ReviewClaimed(
             f"review {found.id} is being worked on by {found.claimed_by} until {moment(found.claimed_until):%H:%M} UTC"

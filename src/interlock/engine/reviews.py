@@ -1,4 +1,4 @@
-"""Reviews: questions to people, with a typed form. Whoever decides first, decides."""
+"""Reviews: questions to people, with a typed form. The first decision counts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class OpenReview:
     visit: str | None
     """The visit of the step whose handler asks and waits; None for every other review."""
     fallback: dict[str, Any] | None
-    """What is decided at `due_at` if nobody has answered: `decision` and `answer`."""
+    """The default that is taken at `due_at`: `decision` and `answer`."""
     closed_reason: str | None
 
     @property
@@ -66,8 +66,8 @@ class OpenReview:
         return found if isinstance(found, str) else None
 
     @property
-    def asked(self) -> review_access.ReviewAccess:
-        """Who may answer it."""
+    def access(self) -> review_access.ReviewAccess:
+        """Who may decide it."""
         return review_access.ReviewAccess(self.id, self.role, self.claimed_by, self.claimed_until)
 
 
@@ -93,8 +93,8 @@ WITHOUT_END = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which reviews; what is None does not matter."""
+class ReviewFilter:
+    """A filter for reviews. Fields that are None do not count."""
 
     workspaces: frozenset[str] | None = None
     workspace: str | None = None
@@ -104,7 +104,7 @@ class Wanted:
     machines: frozenset[str] | None = None
     decision: str | None = None
     not_of: sa.Select[tuple[UUID]] | None = None
-    """A query for instances whose reviews are left out."""
+    """A query for instances whose reviews are excluded."""
 
     def __post_init__(self) -> None:
         filters(self, self.__slots__)
@@ -126,38 +126,42 @@ class Wanted:
 
 
 def waiting(
-    conn: sa.Connection, wanted: Wanted | None = None, *, after: tuple[Micros, UUID] | None = None, limit: int = 100
+    conn: sa.Connection,
+    wanted: ReviewFilter | None = None,
+    *,
+    after: tuple[Micros, UUID] | None = None,
+    limit: int = 100,
 ) -> list[OpenReview]:
-    """Open reviews, the most urgent first; those without a due time come last. `after` is the `place` of the last."""
+    """Open reviews, the most urgent first. Those without a due time come last. `after` is the `cursor` of the last."""
     urgency = sa.func.coalesce(R.c.due_at, sa.literal(WITHOUT_END))
-    query = sa.select(R).where(sa.text("status = 'open'"), *(wanted or Wanted()).conditions())
+    query = sa.select(R).where(sa.text("status = 'open'"), *(wanted or ReviewFilter()).conditions())
     if after is not None:
         due, last = after
         query = query.where(sa.or_(urgency > due, sa.and_(urgency == due, R.c.id > last)))
     return [_read(row) for row in conn.execute(query.order_by(urgency, R.c.id).limit(limit))]
 
 
-def place(review: OpenReview) -> tuple[Micros, UUID]:
-    """Where it stands among those that wait."""
+def cursor(review: OpenReview) -> tuple[Micros, UUID]:
+    """The position of a review in `waiting`."""
     return (WITHOUT_END if review.due_at is None else review.due_at), review.id
 
 
 def decided(
-    conn: sa.Connection, wanted: Wanted | None = None, *, after: UUID | None = None, limit: int = 100
+    conn: sa.Connection, wanted: ReviewFilter | None = None, *, after: UUID | None = None, limit: int = 100
 ) -> list[OpenReview]:
-    """Those that have their decision, or were closed without one; the newest first."""
-    query = sa.select(R).where(R.c.status != "open", *(wanted or Wanted()).conditions())
+    """Reviews that were decided or closed, the newest first."""
+    query = sa.select(R).where(R.c.status != "open", *(wanted or ReviewFilter()).conditions())
     if after is not None:
         query = query.where(R.c.id < after)
     return [_read(row) for row in conn.execute(query.order_by(R.c.id.desc()).limit(limit))]
 
 
 def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAIM_FOR) -> OpenReview:
-    """Tell others that this person is at it; after a while it is free again."""
+    """Claim the review for this person. The claim expires after a while."""
     review_access.require_person(actor)
     found = get(unit.conn, review_id, lock=True)
-    must_be_open(found)
-    review_access.check(found.asked, actor, unit.now)
+    require_open(found)
+    review_access.check(found.access, actor, unit.now)
     unit.conn.execute(
         sa.update(R).where(R.c.id == review_id).values(claimed_by=str(actor), claimed_until=unit.now + span(length))
     )
@@ -165,11 +169,11 @@ def claim(unit: Unit, review_id: UUID, actor: Actor, *, length: timedelta = CLAI
 
 
 def release(unit: Unit, review_id: UUID, actor: Actor) -> OpenReview:
-    """Leave it to others again; only whoever holds it can."""
+    """Give the claim up. Only its owner can."""
     review_access.require_person(actor)
     found = get(unit.conn, review_id, lock=True)
-    must_be_open(found)
-    review_access.check(found.asked, actor, unit.now)
+    require_open(found)
+    review_access.check(found.access, actor, unit.now)
     unit.conn.execute(sa.update(R).where(R.c.id == review_id).values(claimed_by=None, claimed_until=None))
     return get(unit.conn, review_id)
 
@@ -184,7 +188,7 @@ def decide(
     reason: str = "",
     expected_seq: int | None = None,
 ) -> OpenReview:
-    """Decide, and fire the event that the decision means, in one transaction. The same again is answered alike."""
+    """Decide, and fire the event of the decision, in one transaction. Repeating the same decision changes nothing."""
     review_access.require_person(actor)
     text(reason, "the reason")
     instance = unit.lock(get(unit.conn, review_id).instance_id)
@@ -195,22 +199,24 @@ def decide(
         machine, found, kept
     ):
         return found
-    must_be_open(found)
+    require_open(found)
     if found.fallback is not None and found.due_at is not None and found.due_at <= unit.now:
         raise AlreadyDecided(
             f"review {found.id} had to be decided by {moment(found.due_at):%Y-%m-%d %H:%M} UTC; "
             f"its default, {found.default}, is the answer"
         )
-    review_access.check(found.asked, actor, unit.now)
+    review_access.check(found.access, actor, unit.now)
     if expected_seq is not None and instance.seq != expected_seq:
         raise OutOfDate(instance.id, expected_seq, instance.seq)
     if decision not in found.decisions:
-        raise InvalidData(f"{excerpt(decision)} is no decision of this review; it takes {', '.join(found.decisions)}")
+        raise InvalidData(
+            f"{excerpt(decision)} is not a decision of this review; it takes {', '.join(found.decisions)}"
+        )
     return _decided(unit, instance, machine, found, decision, _checked(machine, found, kept), actor, reason)
 
 
 def decide_by_default(unit: Unit, review_id: UUID) -> None:
-    """Decide as the system what was declared for the deadline, if that has passed and nobody was first."""
+    """Take the default as the system, if the deadline has passed and nobody has decided."""
     instance = unit.lock(get(unit.conn, review_id).instance_id)
     found = get(unit.conn, review_id, lock=True)
     if found.status != "open" or found.fallback is None or found.due_at is None or found.due_at > unit.now:
@@ -244,7 +250,7 @@ def _decided(
         )
     )
     unit.vouch_for_stored(R, R.c.id == found.id)
-    _carry_out(unit, instance, machine, found, decision, kept, actor, reason)
+    _apply(unit, instance, machine, found, decision, kept, actor, reason)
     done = get(unit.conn, found.id)
     if found.state is None:
         for follower in machine.decision_followers.get(found.name, ()):
@@ -252,7 +258,7 @@ def _decided(
     return done
 
 
-def _carry_out(
+def _apply(
     unit: Unit,
     instance: Instance,
     machine: Machine,
@@ -274,7 +280,7 @@ def _carry_out(
 
 
 def _go_on(unit: Unit, instance: Instance, letter_id: UUID, actor: Actor) -> None:
-    """The outcome is known now, so the step goes on with that knowledge, unless somebody acted meanwhile."""
+    """Retry the step, now that the outcome is known, unless somebody acted meanwhile."""
     letter = deadletters.get(unit.conn, letter_id)
     planned = instance.wake if instance.paused_at is None else instance.paused_wake
     if letter.status == "open" and (instance.state, planned) == (letter.state, None):
@@ -306,20 +312,24 @@ def _fired(
     except Refused:
         if found.state is not None:
             raise
-        return False  # a review beside the state: the instance has moved on, the decision is kept all the same
+        return False  # no state owns the review: the decision is recorded although the instance has moved on
     return True
 
 
 def _settle_unknown(unit: Unit, instance: Instance, found: OpenReview, status: str | None, actor: Actor) -> None:
-    """A person knows how it ended: what the step in question sent, not what a worker is sending at this moment."""
+    """Settle the unknown effects of the step in question, except those that a worker is sending now."""
     if status is None:
         return
-    asked = [unknown_effects.mine(unit.conn, instance), E.c.status.in_(("sent", "unknown")), E.c.asks == sa.literal(1)]
+    asked = [
+        unknown_effects.of_instance(unit.conn, instance),
+        E.c.status.in_(("sent", "unknown")),
+        E.c.asks == sa.literal(1),
+    ]
     if one := found.evidence.get("effect"):
         asked.append(E.c.id == UUID(one))
     if letter := found.evidence.get("dead_letter"):
         asked.append(E.c.step == deadletters.get(unit.conn, UUID(letter)).step)
-    asked.append(sa.not_(unknown_effects.on_its_way()))
+    asked.append(sa.not_(unknown_effects.is_being_sent()))
     unknown = unit.conn.execute(sa.select(E.c.id).where(*asked)).scalars()
     for effect_id in list(unknown):
         answer = {"verified_by": str(actor)} if status == "confirmed" else None
@@ -327,8 +337,8 @@ def _settle_unknown(unit: Unit, instance: Instance, found: OpenReview, status: s
         effects.settle(unit, effect_id, status, answer=answer, error=error, actor=actor)
 
 
-def must_be_open(found: OpenReview) -> None:
-    """AlreadyDecided, with what was decided by whom, when it is not."""
+def require_open(found: OpenReview) -> None:
+    """Raise AlreadyDecided, with the decision and its author, if it is not open."""
     if found.status == "decided":
         assert found.decided_at is not None
         raise AlreadyDecided(
@@ -341,7 +351,7 @@ def must_be_open(found: OpenReview) -> None:
 
 
 def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer as the form's model keeps it. A form whose model is no longer in the code is taken as it is."""
+    """The answer as the form's model dumps it. If the code no longer has the model, the answer is taken as it is."""
     form = _form(machine, found)
     if form is None:
         return answer
@@ -349,11 +359,11 @@ def _checked(machine: Machine, found: OpenReview, answer: dict[str, Any]) -> dic
         return form.model_validate(answer).model_dump(mode="json")
     except pydantic.ValidationError as error:
         places = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'form'}: {e['msg']}" for e in error.errors())
-        raise InvalidData(f"the form of review {found.id} is not filled in rightly: {places}") from error
+        raise InvalidData(f"the form of review {found.id} does not fit: {places}") from error
 
 
 def _form(machine: Machine, found: OpenReview) -> type[pydantic.BaseModel] | None:
-    """The declared form with the review's title; a question in words of its own is known by the form's schema."""
+    """The declared form with the review's title. A question with a title of its own is found by the form's schema."""
     forms = [(review.title, review.form) for review in _declared(machine) if review.form is not None]
     for title, form in forms:
         if title == found.title:
@@ -375,7 +385,7 @@ def _declared(machine: Machine) -> list[Review]:
 
 
 class Reviews:
-    """Everything that waits for a person's decision."""
+    """Reviews that wait for a decision."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -383,16 +393,16 @@ class Reviews:
     def waiting(
         self, *, workspace: str | None = None, instance_id: UUID | None = None, limit: int = 100
     ) -> list[OpenReview]:
-        """Open ones, the most urgent first."""
+        """Open reviews, the most urgent first."""
         return self._engine.read(
-            lambda conn: waiting(conn, Wanted(workspace=workspace, instance_id=instance_id), limit=limit)
+            lambda conn: waiting(conn, ReviewFilter(workspace=workspace, instance_id=instance_id), limit=limit)
         )
 
     def get(self, review_id: UUID) -> OpenReview:
         return self._engine.read(lambda conn: get(conn, review_id))
 
     def claim(self, review_id: UUID, *, actor: Actor, length: timedelta = CLAIM_FOR) -> OpenReview:
-        """Tell others that this person is at it."""
+        """Claim the review for this person. The claim expires after a while."""
         return self._engine.write(lambda unit: claim(unit, review_id, actor, length=length), name="review")
 
     def decide(
@@ -405,7 +415,7 @@ class Reviews:
         reason: str = "",
         expected_seq: int | None = None,
     ) -> OpenReview:
-        """Decide; AlreadyDecided when somebody was first."""
+        """Decide. Raises AlreadyDecided if somebody else was first."""
         return self._engine.write(
             lambda unit: decide(
                 unit, review_id, decision, actor, answer=answer, reason=reason, expected_seq=expected_seq

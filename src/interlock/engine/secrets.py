@@ -1,7 +1,7 @@
-"""Secrets: values that this process knows never reach the database, a log or a page; what looks like one is hidden.
+"""Hides secrets: known values never reach the database, a log or a page, and what looks like a secret is hidden.
 
-Handlers ask for a secret by name (`task.secret("mail_key")`), so that data and history carry names and not values. A
-value that was learnt is replaced wherever it would be stored: in data, history, errors, effects and messages.
+Handlers ask for a secret by name (`task.secret("mail_key")`), so that data and history have names and not values. A
+known value is replaced wherever it would be stored: in data, history, errors, effects and messages.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 
 HIDDEN = "[hidden]"
 REACH = 2_000
-"""Characters before and after a part of a text that are searched with it."""
+"""Characters before and after a part of a text that are searched as well."""
 SHORTEST = 6
-"""Shorter values are not hidden: they would turn up by chance in every other text."""
+"""Shorter values are not hidden: they occur by chance in many texts."""
 NAMES = re.compile(
     r"(?:^|[_\-.])(?:password|passwd|passphrase|secret|token|api_?key|private_?key|authorization|cookie|credentials?)$",
     re.IGNORECASE,
 )
-# Each part either starts at a fixed word or cannot start inside a run that it would read to its end: so a text is read
-# a few times, whatever is in it. With `[a-z]+://` in front, 96 kB of `a.a.a.` took 28 s.
+# Each part starts at a fixed word, or cannot start inside a run that it would read to the end. So matching takes linear
+# time for any text. With `[a-z]+://` in front, 96 kB of `a.a.a.` took 28 s.
 SHAPES = re.compile(
     r"(?P<scheme>(?<![A-Za-z0-9])(?:Bearer|Basic)\s{1,9})[A-Za-z0-9._~+/=-]{12,}"
-    # A slash in a password, but not the one after a port.
+    # A password may contain a slash, but a port is followed by one.
     r"|(?P<address>://[^\s:/@]{0,999}+:)(?!\d{1,5}/)[^\s@/]{1,999}+(?:/[^\s@\"'<>]{0,999}+)?(?=@)"
-    # At the end of longer names too: db_password, accessToken.
+    # Also at the end of longer names: db_password, accessToken.
     r"|(?P<pair>(?:passw(?:or)?d|passphrase|secret|token|(?:api|private|access|secret)[_-]?key)"
     r"[\"']?\s{0,9}[=:]\s{0,9}[\"']?)[^\s\"'&,;]{6,}"
     r"|(?<![A-Za-z0-9])(?:il_[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abpr]-[A-Za-z0-9-]{10,}"
@@ -40,24 +40,24 @@ _lock = threading.Lock()
 _values: set[str] = set()
 _in_text: re.Pattern[str] | None = None
 _in_json: re.Pattern[str] | None = None
-_spelled: re.Pattern[str] | None = None
+_in_any_form: re.Pattern[str] | None = None
 _reach = REACH
 none_known = True
-"""Whether there is nothing to look for."""
+"""Whether no secret is known, so that nothing must be searched."""
 
 
 def learn(values: Iterable[str]) -> None:
-    """From now on these values are hidden wherever this process would write or show them."""
-    global _in_text, _in_json, _spelled, _reach, none_known
+    """Hide these values from now on wherever this process would write or show them."""
+    global _in_text, _in_json, _in_any_form, _reach, none_known
     with _lock:
         _values.update(value for value in values if len(value) >= SHORTEST)
-        _in_text = _any_of(_values, HIDDEN)  # what is hidden stays as it is, even if the secret is the word itself
+        _in_text = _any_of(_values, HIDDEN)  # text that is hidden already stays, even if a secret is the same word
         none_known = _in_text is None
         in_json = {json.dumps(v, ensure_ascii=a)[1:-1] for v in _values for a in (True, False)}
         _in_json = _any_of(in_json)
-        spelled = _values | in_json | {spell(v)[1:-1] for v in _values for spell in (repr, ascii)}
-        _spelled = _any_of(spelled)
-        _reach = max([REACH, *map(len, spelled)])
+        forms = _values | in_json | {spell(v)[1:-1] for v in _values for spell in (repr, ascii)}
+        _in_any_form = _any_of(forms)
+        _reach = max([REACH, *map(len, forms)])
 
 
 def _any_of(values: Iterable[str], *first: str) -> re.Pattern[str] | None:
@@ -66,26 +66,26 @@ def _any_of(values: Iterable[str], *first: str) -> re.Pattern[str] | None:
 
 
 def forget() -> None:
-    """For tests: nothing is known any more."""
+    """Forget all values; for tests."""
     _values.clear()
     learn(())
 
 
 def may_have(encoded: str) -> bool:
-    """Whether the JSON text may have a value that was learnt."""
+    """Whether a JSON text may contain a known value."""
     return _in_json is not None and _in_json.search(encoded) is not None
 
 
 def without_known(value: Any) -> Any:
-    """The JSON value without the values that were learnt, in its texts and in the names of its fields."""
+    """The JSON value with known values hidden, in its texts and in the names of its fields."""
     match value:
         case str():
             return value if _in_text is None else _in_text.sub(HIDDEN, value)
         case Mapping():
             found: dict[Any, Any] = {}
-            for name, one in sorted(value.items()):  # one spelling, whatever came first
+            for name, one in sorted(value.items()):  # sorted, so that the result does not depend on the order
                 kept = without_known(name) if isinstance(name, str) else name
-                while kept in found:  # two names that are secrets stay two fields
+                while kept in found:  # two fields whose names are secrets must stay two fields
                     kept += "*"
                 found[kept] = without_known(one)
             return found
@@ -95,16 +95,16 @@ def without_known(value: Any) -> Any:
 
 
 def hide(text: str) -> str:
-    """The text without known values, and without what has the shape of a key, a token or a password."""
+    """The text with known values hidden, and everything that looks like a key, a token or a password."""
     known = text if _in_text is None else _in_text.sub(HIDDEN, text)
     return SHAPES.sub(lambda m: (m["scheme"] or m["address"] or m["pair"] or m["before"] or "") + HIDDEN, known)
 
 
 def hidden_part(text: str, start: int, end: int) -> str:
-    """This part of a text as `hide` shows it. What is hidden may begin before the part and end after it."""
+    """A part of a text as `hide` shows it. A secret may begin before the part and end after it."""
     first = max(start - _reach, 0)
     near = text[first : end + _reach]
-    spans = [m.span() for m in _spelled.finditer(near)] if _spelled is not None else []
+    spans = [m.span() for m in _in_any_form.finditer(near)] if _in_any_form is not None else []
     for m in SHAPES.finditer(near):
         before = m["scheme"] or m["address"] or m["pair"] or m["before"] or ""
         spans.append((m.start() + len(before), m.end()))
@@ -117,7 +117,7 @@ def hidden_part(text: str, start: int, end: int) -> str:
 
 
 def shown(value: Any) -> Any:
-    """A JSON value for a page or an answer: what is named like a secret is hidden, and so is what looks like one."""
+    """A JSON value for a page or an answer. Fields with names of secrets are hidden, and texts that look like one."""
     match value:
         case str():
             return hide(value)

@@ -1,4 +1,4 @@
-"""JSON as the engine stores and hashes it: one spelling for one value."""
+"""Canonical JSON, as the engine stores and hashes it: equal values have equal texts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from interlock.engine.errors import InvalidData
 from interlock.machine import DataTooBig
 
 LARGE_DATA = 1024
-"""Data longer than this lies beside the row: in it, each move writes it again and the rate halves."""
+"""Data longer than this is stored in `instance_data`: in the row, each move would write it again, at half the rate."""
 BIGGEST = 256 * 1024
 SEARCHED = 64 * 1024
-"""Characters of a text that are searched for secrets before it is shortened; its middle is left out first."""
+"""Characters of a text that are searched for secrets before it is shortened. The middle of longer ones is dropped."""
 SORTED = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_PASSTHROUGH_DATACLASS
@@ -36,25 +36,25 @@ def _no_json(one: Any) -> Any:
     raise TypeError(f"{type(one).__name__} has no JSON")
 
 
-# Made once: json.dumps makes a new encoder for every call that has options, which costs more than the encoding.
-# orjson takes 0.4 µs where this takes 3.
+# Made once: json.dumps makes an encoder for every call with options, which costs more than the encoding.
+# orjson takes 0.4 µs, this takes 3.
 _plain = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_as_orjson
 ).encode
 
 
 def canonical(value: Any, what: str = "the value", *, deepest: int = values.DEEPEST) -> str:
-    """Sorted keys, no spaces, no known secret; InvalidData names the place that JSON or a database cannot carry."""
+    """JSON with sorted keys, no spaces and no known secret. Raises InvalidData for values that cannot be stored."""
     try:
         quick = orjson.dumps(value, option=SORTED)
-    except TypeError:  # big numbers, enumerations, subclasses: rare; or what cannot be carried
+    except TypeError:  # big numbers, enumerations and subclasses, which are rare, or values that cannot be stored
         values.check(value, what, deepest)
-        said = _plain(value)
+        encoded = _plain(value)
     else:
-        # Looks at the text take 0.3 µs, a walk through the value takes 10; so it is walked where they find something.
+        # Searching the text takes 0.3 µs, walking the value 10. So the value is walked only if the text is suspicious.
         if (
             b"\\u0000" in quick
-            or (b"null" in quick and _doubtful(value))
+            or (b"null" in quick and _may_have_nan(value))
             or (
                 len(quick) > 2 * deepest
                 and quick.count(b"}") + quick.count(b"]") > deepest
@@ -62,23 +62,23 @@ def canonical(value: Any, what: str = "the value", *, deepest: int = values.DEEP
             )
         ):
             values.check(value, what, deepest)
-        said = quick.decode()
-    return said if secrets.none_known or not secrets.may_have(said) else _without_secrets(value)
+        encoded = quick.decode()
+    return encoded if secrets.none_known or not secrets.may_have(encoded) else _without_secrets(value)
 
 
 def _without_secrets(value: Any) -> str:
-    """Hidden in the texts of a value, never in its JSON: a secret may begin inside an escape, or look like a number."""
+    """Hides secrets in the texts of a value, not in its JSON: there they may start inside an escape or be numbers."""
     return _plain(secrets.without_known(value))
 
 
-def _doubtful(value: Any) -> bool:
-    """Whether a null may have been a NaN, which orjson writes like that and which has no place in JSON."""
-    said = to_json(value, inf_nan_mode="constants")
-    return b"NaN" in said or b"Infinity" in said
+def _may_have_nan(value: Any) -> bool:
+    """Whether a null may be a NaN or an infinity, which orjson writes as null."""
+    encoded = to_json(value, inf_nan_mode="constants")
+    return b"NaN" in encoded or b"Infinity" in encoded
 
 
-def spelled(value: Any) -> str:
-    """The same for what must be kept whatever it is, such as the data of a failed step: nothing is refused."""
+def canonical_lossy(value: Any) -> str:
+    """Canonical JSON for values that must be stored whatever they are. What cannot be stored is replaced by text."""
     try:
         return canonical(value, deepest=values.DEEPEST + values.WRAPPED)
     except InvalidData:
@@ -86,14 +86,14 @@ def spelled(value: Any) -> str:
 
 
 def merged(before: Any, patch: Any, place: str = "") -> Any:
-    """What was there with the patch added, field by field and deeply; null says nothing, so it takes nothing away."""
+    """The old value with the patch merged into it, deeply. A null in the patch changes nothing."""
     if before is None or patch is None:
         return before if patch is None else patch
     if isinstance(before, dict) != isinstance(patch, dict):
         kinds = {True: "an object", False: "a single value"}
         raise InvalidData(
             f"{place or 'the value'} is {kinds[isinstance(before, dict)]} already, and "
-            f"{kinds[isinstance(patch, dict)]} would take its fields away; send it under another name"
+            f"{kinds[isinstance(patch, dict)]} would lose its fields; send it under another name"
         )
     if not isinstance(before, dict):
         return patch
@@ -104,26 +104,27 @@ def merged(before: Any, patch: Any, place: str = "") -> Any:
     }
 
 
-def joined(said: str, text: str | None) -> str:
-    """A payload with more at its end. Its beginning stays: sums over the history know errors by how they begin."""
-    return f"{text[:-1]},{said}}}" if text else f"{{{said}}}"
+def joined(members: str, text: str | None) -> str:
+    """A payload with more members at its end. Roll-ups recognise errors by the beginning, which stays."""
+    return f"{text[:-1]},{members}}}" if text else f"{{{members}}}"
 
 
-def hidden(key: str) -> str:
-    """What is kept of a key that was erased: enough to know it again."""
+def erased_key(key: str) -> str:
+    """What is stored of an erased key: a hash, by which it is recognised."""
     return f"erased:{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def fitting(text: str, what: str) -> str:
+    """The text, or DataTooBig."""
     if len(text) > BIGGEST:
         raise DataTooBig(
-            f"{what} has {len(text):,} characters as JSON, at most {BIGGEST:,} fit; keep big values as artifacts"
+            f"{what} has {len(text):,} characters as JSON, at most {BIGGEST:,} fit; store large values as artifacts"
         )
     return text
 
 
 def shortened(text: str, limit: int = 2000) -> str:
-    """At most `limit` characters, with the middle left out and secrets hidden, fit for any database and any page."""
+    """At most `limit` characters, with the middle left out and secrets hidden, safe for any database and page."""
     left_out = 0
     if len(text) > SEARCHED:
         left_out = len(text) - SEARCHED

@@ -1,8 +1,9 @@
-"""Effects that nobody knows the end of: whose they are, and how those are found that everybody forgot.
+"""Effects with an unknown outcome: who settles them, and how forgotten ones are found.
 
-What was sent stays with whoever holds the instance. When nobody does any more (the worker is gone; a person, a timer or
-a time limit moved the instance meanwhile) it is unknown. If its step comes again by itself, that finds it there and
-verifies it, or asks. If not, because the instance has ended or went on elsewhere, the sweep asks a person (law 5).
+An effect that was sent belongs to the worker that has claimed the instance. If that claim ends (the worker is lost, or
+a person, a timer or a time limit moved the instance), the outcome is unknown. If the step runs again, it finds the
+effect and verifies it or asks. If it does not, because the instance has ended or moved on, the sweep asks a person (law
+5).
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ from interlock.store import tables as t
 E, I = t.effect, t.instance  # noqa: E741
 BATCH = 200
 GRACE = timedelta(minutes=1)
-"""How long after the sending somebody is asked at the earliest: a worker that lives, and lost the instance to a person,
-may still bring the answer."""
+"""How long after the sending a person is asked: a worker that lost its claim may still report the answer."""
 REVIEW = "verify_effect"
 VERIFY = Review(
     "Did it arrive? Something was sent and nobody knows how it ended.",
@@ -35,60 +35,65 @@ VERIFY = Review(
 )
 LOST = "the handler was lost before the answer came"
 _OPEN = sa.text("effect.status IN ('sent', 'unknown') AND effect.asked_at IS NULL")
-_HELD = sa.and_(I.c.holder.is_not(None), I.c.fence == E.c.fence, I.c.wake == "lease")
+_CLAIMED = sa.and_(I.c.holder.is_not(None), I.c.fence == E.c.fence, I.c.wake == "lease")
 _IN_ITS_STEP = sa.or_(E.c.step == I.c.state, E.c.step.like(I.c.state.concat(":%")))
 _FAILED_THERE = sa.or_(I.c.failed_step == E.c.step, I.c.failures.like(sa.literal('%"').concat(E.c.step).concat("|%")))
 _COMES_BACK = sa.and_(
     I.c.finished_at.is_(None),
     sa.or_(_IN_ITS_STEP, sa.and_(sa.or_(I.c.wake.is_not(None), I.c.paused_wake.is_not(None)), _FAILED_THERE)),
 )
-"""Its step runs again, and meets it there."""
-_LOST = sa.and_(E.c.status == "sent", sa.not_(_HELD))
+"""The condition that its step runs again and will find it."""
+_LOST = sa.and_(E.c.status == "sent", sa.not_(_CLAIMED))
 _FORGOTTEN = sa.and_(E.c.status == "unknown", sa.not_(sa.func.coalesce(_COMES_BACK, sa.false())))
 
 
 def sender() -> sa.ColumnElement[UUID]:
-    """The instance under whose fence it goes."""
+    """The instance under whose fence it is sent."""
     return sa.func.coalesce(E.c.sender, E.c.instance_id)
 
 
-def mine(conn: sa.Connection, instance: Instance) -> sa.ColumnElement[bool]:
-    """Effects of the instance, and of those that it continues."""
+def of_instance(conn: sa.Connection, instance: Instance) -> sa.ColumnElement[bool]:
+    """The condition for effects of the instance and of those that it continues."""
     return E.c.instance_id.in_(visits.line(conn, instance.id, instance.parent))
 
 
-def on_its_way() -> sa.ColumnElement[bool]:
-    """Whether a worker holds the instance under the fence that it was sent with."""
-    return sa.exists(sa.select(sa.literal(1)).select_from(I).where(sender() == I.c.id, _HELD))
+def is_being_sent() -> sa.ColumnElement[bool]:
+    """The condition that a worker has claimed the instance with the fence of the effect."""
+    return sa.exists(sa.select(sa.literal(1)).select_from(I).where(sender() == I.c.id, _CLAIMED))
 
 
-def lost(unit: Unit, instance: Instance) -> None:
-    """What the lost handler had sent is unknown from now on, until its answer comes or somebody verifies it."""
+def mark_lost(unit: Unit, instance: Instance) -> None:
+    """Mark what the lost handler had sent as unknown, until its answer comes or somebody verifies it."""
     unit.conn.execute(
         sa.update(E)
-        .where(mine(unit.conn, instance), sender() == instance.id, E.c.status == "sent", E.c.fence == instance.fence)
+        .where(
+            of_instance(unit.conn, instance), sender() == instance.id, E.c.status == "sent", E.c.fence == instance.fence
+        )
         .values(status="unknown", error=LOST)
     )
 
 
-def left(unit: Unit, instance: Instance, step: str) -> bool:
-    """Whether something that this step sent has no answer yet, and a person would have to say."""
+def has_unanswered(unit: Unit, instance: Instance, step: str) -> bool:
+    """Whether this step sent something that has no answer yet and about which a person is asked."""
     return unit.conn.execute(sa.select(E.c.id).where(_of_step(unit, instance, step)).limit(1)).first() is not None
 
 
-def asked(unit: Unit, instance: Instance, step: str) -> None:
-    """Somebody is asked about what this step sent; or the machine has said itself where the unknown goes."""
+def mark_asked(unit: Unit, instance: Instance, step: str) -> None:
+    """Record that somebody is asked about what this step sent, or that a rule of the machine handles it."""
     unit.conn.execute(sa.update(E).where(_of_step(unit, instance, step)).values(asked_at=unit.now))
 
 
 def _of_step(unit: Unit, instance: Instance, step: str) -> sa.ColumnElement[bool]:
     return sa.and_(
-        mine(unit.conn, instance), E.c.step == step, E.c.status.in_(("sent", "unknown")), E.c.asks == sa.literal(1)
+        of_instance(unit.conn, instance),
+        E.c.step == step,
+        E.c.status.in_(("sent", "unknown")),
+        E.c.asks == sa.literal(1),
     )
 
 
-def settled(unit: Unit, instance_id: UUID, effect_id: UUID) -> None:
-    """Its end is known: nobody need say any more."""
+def close_reviews(unit: Unit, instance_id: UUID, effect_id: UUID) -> None:
+    """Close the reviews that ask for the outcome: it is known."""
     R = t.review
     unit.conn.execute(
         sa.update(R)
@@ -113,7 +118,7 @@ def _due(which: sa.ColumnElement[bool], now: Micros) -> sa.Select[Any]:
     return _found(which).where(E.c.sent_at <= now - span(GRACE)).order_by(E.c.sent_at, E.c.id)
 
 
-def anything(conn: sa.Connection, now: Micros) -> bool:
+def anything_due(conn: sa.Connection, now: Micros) -> bool:
     """Whether a sweep would find something; needs no lock."""
     query = _due(sa.or_(_LOST, _FORGOTTEN), now).with_only_columns(sa.literal(1)).order_by(None)
     return conn.execute(query.order_by(E.c.sent_at).limit(sa.literal_column("1"))).first() is not None
@@ -127,17 +132,17 @@ def next_due(conn: sa.Connection) -> Micros | None:
 
 
 def sweep(unit: Unit, limit: int = BATCH) -> int:
-    """What was sent and is held by nobody is unknown; what is unknown and comes back to no step is asked about."""
+    """Mark effects without a valid claim as unknown, and ask a person about those to which no step will return."""
     done = 0
     for which, settle in ((_LOST, _unknown), (_FORGOTTEN, _forgotten)):
         for row, instance in _locked(unit, which, limit):
-            _isolated(unit, instance, row, settle)
+            _try_one(unit, instance, row, settle)
             done += 1
     return done
 
 
-def _isolated(unit: Unit, instance: Instance, row: Any, settle: Callable[[Unit, Instance, Any], None]) -> None:
-    """One that cannot be asked about goes to the dead letters, so that the others are."""
+def _try_one(unit: Unit, instance: Instance, row: Any, settle: Callable[[Unit, Instance, Any], None]) -> None:
+    """Settle one effect. If that fails, its instance goes to the dead letters, and the others go on."""
 
     try:
         with unit.attempt(instance):
@@ -167,7 +172,7 @@ def _forgotten(unit: Unit, instance: Instance, row: Any) -> None:
 
 
 def _locked(unit: Unit, which: sa.ColumnElement[bool], limit: int) -> list[tuple[Any, Instance]]:
-    """Those that are due, each with its instance, as they are once both are locked."""
+    """The due effects, each with its instance, both locked."""
     seen = unit.conn.execute(_due(which, unit.now).limit(limit)).all()
     if not seen:
         return []

@@ -1,9 +1,9 @@
-"""Values from outside: what may be kept, one rule for all doors, and how stored values are read back.
+"""Values from outside: which can be stored, one rule for all ways in, and how stored values are read.
 
-A value is refused at the door, by name and with its place (`data.tags[3]`), when a database, a page, an export or
-another program could not carry it: a NUL, half of a surrogate pair, NaN, a key that is no text, nesting without end.
-Rows may hold such values all the same, written by older versions or by hand. Whoever shows them reads with `readable`:
-it gives an `Unreadable` in place of what it cannot read, so that the rows beside it are served.
+A value is refused, with its place (`data.tags[3]`), if a database, a page, an export or another program could not
+handle it: a NUL, half of a surrogate pair, NaN, a key that is not text, too deep nesting. Rows may have such values
+anyway, written by older versions or by hand. To show them, read with `readable`: it returns an `Unreadable` for what
+cannot be read, so that other rows are still shown.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from interlock.engine.errors import InvalidData
 T = TypeVar("T")
 
 DEEPEST = 100
-"""Levels of nesting. Parsers give up at 200, and a page needs three calls a level of the thousand that Python has."""
+"""Levels of nesting. Parsers stop at 200, and a page needs three of Python's thousand stack frames per level."""
 WRAPPED = 8
-"""Levels that the engine itself may add: history keeps data inside its payload, an export inside its line."""
+"""Levels that the engine adds: the history stores data inside a payload, an export inside a line."""
 LONGEST_INTEGER = 1_000
-"""Digits. Python itself refuses to read more than 4,300."""
+"""Digits. Python refuses to parse more than 4,300."""
 
-# Text that an index holds is bounded in bytes: PostgreSQL takes 2,704 for an index row.
+# Indexed text is bounded in bytes: PostgreSQL allows 2,704 for an index row.
 KEY = 2_000
 """Bytes of a key: an instance's, an effect's, a limit's; of a lease's name and its holder."""
 NAME = 200
@@ -47,11 +47,11 @@ _EXCERPT = 40
 _PLACE = 120
 
 Place = tuple[Any, Any] | None
-"""Where a value lies: the place of what it lies in, and its key there."""
+"""The place of a value: the place of its container, and its key there."""
 
 
 def text(given: object, what: str, most: int = REASON) -> str:
-    """The text, if everything can carry it and it has at most so many characters."""
+    """The text, if it can be stored and has at most `most` characters. Raises InvalidData otherwise."""
     if not isinstance(given, str):
         raise InvalidData(f"{what} is {_kind(given)}, not text")
     if len(given) > most:
@@ -62,7 +62,7 @@ def text(given: object, what: str, most: int = REASON) -> str:
 
 
 def indexed(given: object, what: str, most: int = KEY) -> str:
-    """The text, if an index can hold it: at most so many bytes as UTF-8."""
+    """The text, if it can be indexed: at most `most` bytes as UTF-8."""
     checked = text(given, what, most)
     size = len(checked) if checked.isascii() else len(checked.encode())
     if size > most:
@@ -71,7 +71,7 @@ def indexed(given: object, what: str, most: int = KEY) -> str:
 
 
 def labels(given: Any) -> dict[str, str]:
-    """Labels, if each is a name and a short text."""
+    """The labels, if each is a name and a short text."""
     found = dict(given)
     if len(found) > LABELS:
         raise InvalidData(f"an instance has at most {LABELS} labels, not {len(found)}; put the rest into its data")
@@ -82,7 +82,7 @@ def labels(given: Any) -> dict[str, str]:
 
 
 def filters(given: object, names: Iterable[str]) -> None:
-    """InvalidData for a filter with a text that no row can have."""
+    """Raise InvalidData for a filter with a text that no row can have."""
     for name in names:
         value = getattr(given, name)
         for one in value if isinstance(value, tuple | frozenset) else (value,):
@@ -91,12 +91,12 @@ def filters(given: object, names: Iterable[str]) -> None:
 
 
 def _flaw(given: str) -> str:
-    """What of the text cannot be carried, with the remedy; empty if all can be."""
+    """What of the text cannot be stored, with the remedy; empty if all can be."""
     at = given.find("\x00")
     if at >= 0:
         return (
-            f"has a NUL character at position {at}, {excerpt(given, at)}: no database keeps it in text; take it out, "
-            "or keep the value as an artifact"
+            f"has a NUL character at position {at}, {excerpt(given, at)}: no database stores it in text; remove it, "
+            "or store the value as an artifact"
         )
     if given.isascii():
         return ""
@@ -105,7 +105,7 @@ def _flaw(given: str) -> str:
     except UnicodeEncodeError as error:
         return (
             f"has half of a surrogate pair at position {error.start}, {excerpt(given, error.start)}: it is no "
-            "character, and UTF-8 does not have it; replace it, as text.encode('utf-8', 'replace').decode() does"
+            "character and cannot be written as UTF-8; replace it, as text.encode('utf-8', 'replace').decode() does"
         )
     return ""
 
@@ -124,7 +124,7 @@ def _kind(given: object) -> str:
 
 
 def check(value: Any, what: str, deepest: int = DEEPEST) -> None:
-    """InvalidData names the first place in the value that cannot be carried. It walks all of the value."""
+    """Raise InvalidData for the first place in the value that cannot be stored. It walks the whole value."""
     todo: list[tuple[Any, Place, int]] = [(value, None, 0)]
     while todo:
         one, place, depth = todo.pop()
@@ -136,8 +136,8 @@ def check(value: Any, what: str, deepest: int = DEEPEST) -> None:
             continue
         if depth == deepest:
             raise InvalidData(
-                f"{where(what, place)} is nested more than {deepest} levels deep; flatten it, keep it as an artifact, "
-                "or keep it as text"
+                f"{where(what, place)} is nested more than {deepest} levels deep; flatten it, or store it as an "
+                "artifact or as text"
             )
         if isinstance(one, dict):
             for key in one:
@@ -161,7 +161,7 @@ def _single(one: Any) -> str:
         case int():
             digits = one.bit_length() * 0.30103
             return (
-                f"is a whole number of about {digits:,.0f} digits, at most {LONGEST_INTEGER:,} fit; keep it as text"
+                f"is a whole number of about {digits:,.0f} digits, at most {LONGEST_INTEGER:,} fit; store it as text"
                 if digits > LONGEST_INTEGER
                 else ""
             )
@@ -173,7 +173,7 @@ def _single(one: Any) -> str:
 
 
 def brief(value: object, most: int = _EXCERPT) -> str:
-    """How any value begins, as Python spells it, in ASCII and without secrets, for a message."""
+    """The beginning of `repr(value)`, in ASCII and without secrets, for a message."""
     try:
         text = repr(value)
     except Exception:
@@ -203,8 +203,8 @@ def where(what: str, place: Place) -> str:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether JSON spells both alike. To Python 1, 1.0 and True are equal; to whoever reads the data they are not."""
-    if type(one) is str and type(other) is str:  # most are
+    """Whether both have the same JSON. In Python, 1, 1.0 and True are equal; in JSON they are not."""
+    if type(one) is str and type(other) is str:  # most values are texts
         return one == other
     todo = [(one, other)]
     while todo:
@@ -229,7 +229,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 class Unreadable(dict[str, Any]):
-    """Stands where a stored value cannot be read or shown; on pages and in answers `{"unreadable": "why"}`."""
+    """Takes the place of a stored value that cannot be read or shown: `{"unreadable": "why"}` in answers."""
 
     @property
     def why(self) -> str:
@@ -241,10 +241,10 @@ def unreadable(why: str) -> Unreadable:
 
 
 def parsed(stored: str) -> Any:
-    """What `canonical` has written; numbers of any length stay whole."""
+    """Parse what `canonical` has written. Numbers of any length are kept."""
     try:
         return from_json(stored)
-    except ValueError:  # half of a pair, or deep: older versions have kept both
+    except ValueError:  # half of a surrogate pair, or deep nesting: older versions stored both
         return json.loads(stored)
 
 
@@ -266,15 +266,15 @@ def anything(stored: str | None) -> Any:
         return unreadable(f"it is not JSON that can be read: {excerpt(str(error)[:200])}; it begins {excerpt(stored)}")
     if stored.count("{") + stored.count("[") > DEEPEST + WRAPPED and too_deep(value):
         return unreadable(f"it is nested more than {DEEPEST} levels deep; it begins {excerpt(stored)}")
-    return _carried(value)
+    return _cleaned_if_needed(value)
 
 
 def showable(value: Any) -> Any:
     """The same for a value that was read already."""
-    return unreadable(f"it is nested more than {DEEPEST} levels deep") if too_deep(value) else _carried(value)
+    return unreadable(f"it is nested more than {DEEPEST} levels deep") if too_deep(value) else _cleaned_if_needed(value)
 
 
-def _carried(value: Any) -> Any:
+def _cleaned_if_needed(value: Any) -> Any:
     try:
         said = to_json(value, inf_nan_mode="constants")
     except ValueError:
@@ -283,7 +283,7 @@ def _carried(value: Any) -> Any:
 
 
 def error(stored: str) -> dict[str, Any]:
-    """A stored error as it can be shown: with a type, a message, and places."""
+    """A stored error as it can be shown: type, message and places."""
     found = readable(stored)
     if isinstance(found, Unreadable):
         found = {"type": "Unreadable", "message": found.why}
@@ -293,12 +293,12 @@ def error(stored: str) -> dict[str, Any]:
 
 
 def counters(stored: str | None) -> dict[str, int]:
-    """Stored counters; what is none is left out."""
+    """Stored counters. Other values are left out."""
     return {name: n for name, n in readable(stored).items() if type(n) is int} if stored else {}
 
 
 def texts(stored: str | None) -> dict[str, str]:
-    """Stored labels as they can be shown; those that are no text are spelled out."""
+    """Stored labels as they can be shown. Values that are not text are shown as JSON."""
     if not stored:
         return {}
     return {name: one if isinstance(one, str) else json.dumps(one) for name, one in readable(stored).items()}
@@ -320,7 +320,7 @@ def too_deep(value: Any, deepest: int = DEEPEST + WRAPPED) -> bool:
 
 
 def cleaned(value: Any, depth: int = DEEPEST + WRAPPED) -> Any:
-    """The value with what cannot be carried spelled out: for what must be kept or shown whatever it is."""
+    """The value with everything that cannot be stored replaced by text."""
     match value:
         case None | bool():
             return value

@@ -1,12 +1,12 @@
-"""Visits: which time a step comes, and which instances one continues.
+"""Visits: how often an instance has come to a step, and which instances it continues.
 
-A visit of a step ends when the step is done: a worker went on from it, or somebody moved the instance on while none of
-its work was under way. It does not end by a failure, a lost worker, a pause, or a move that interrupts the work:
-whatever leads back from there is the same visit. It is read from the history when it is asked for, so that a step which
-sends nothing pays nothing for it.
+A visit of a step ends when the step is done: a worker moved on from it, or somebody moved the instance while none of
+its work was under way. A failure, a lost worker, a pause or a move that interrupts the work does not end it: when the
+instance returns, it is the same visit. Visits are computed from the history on demand, so a step that sends nothing
+pays nothing.
 
-An instance that a dead letter's retry made out of a final state continues the one that failed. It begins in the visit
-that failed, and what was sent there, under whatever key, is its own as well.
+Retrying the dead letter of an instance in a final state creates a new instance that continues the failed one. It starts
+in the visit that failed, and effects of that visit are its own as well.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from interlock.store import tables as t
 
 H, I, D = t.history, t.instance, t.dead_letter  # noqa: E741
 UNFINISHED = "unfinished"
-"""In the payload of a move: it took the instance out of a step whose work was under way."""
+"""In the payload of a move: it interrupted a step whose work was under way."""
 RENAMED = "renamed"
-"""In the payload of a migration: the states that have another name since."""
+"""In the payload of a migration: the states that were renamed, old to new."""
 
 
 class Visit(NamedTuple):
-    """One time that a step comes, with all its attempts."""
+    """One visit of a step, with all its attempts."""
 
     owner: UUID
     """The instance in which it began."""
     step: str
-    """The name that the step had then."""
+    """The name of the step at that time."""
     number: int
 
     @property
     def key(self) -> str:
-        """Equal for every attempt at this visit, and for no other."""
+        """A text that is equal for all attempts of this visit, and unique."""
         return f"{self.owner}:{self.step}:{self.number}"
 
     def effect_key(self, kind: str) -> str:
-        """The key of an effect that the handler gives none: one of each kind in a visit."""
-        # The first is spelled without a number, as all were once.
+        """The default key of an effect: one of each kind per visit."""
+        # The first has no number, as all keys in the past.
         count = "" if self.number == 1 else f"#{self.number}"
         return f"{self.owner}{count}:{self.step}:{kind}"
 
@@ -53,7 +53,7 @@ class Visit(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A place in a history: its row, or, where that was not written down, its time."""
+    """A point in a history: a seq, or a time if the seq was not recorded."""
 
     seq: int | None
     at: Micros
@@ -63,7 +63,7 @@ _Until = Moment | None
 
 
 class _Leave(NamedTuple):
-    """A row that left the step, or ended its work."""
+    """A history row that left the step or ended its work."""
 
     seq: int
     step: str
@@ -71,18 +71,18 @@ class _Leave(NamedTuple):
 
 
 class _Origin(NamedTuple):
-    """What a dead letter's retry wrote down when it made an instance."""
+    """What the first history row says about the instance that this one continues."""
 
     of: UUID
     line: tuple[UUID, ...]
-    """All that it continues, the last one first."""
+    """All instances that it continues, the latest first."""
     step: str
     letter: UUID | None
     visit: Visit | None
 
 
 def of(conn: sa.Connection, instance_id: UUID, parent: UUID | None, step: str, *, until: _Until = None) -> Visit:
-    """The visit of the step that the instance is in, or that comes next; or that it was in at a moment."""
+    """The current or next visit of the step, or the one at an earlier point."""
     name, leaves = _leaves(conn, instance_id, step, until)
     done = [leave for leave in leaves if leave.done]
     if done:
@@ -91,7 +91,7 @@ def of(conn: sa.Connection, instance_id: UUID, parent: UUID | None, step: str, *
     if origin is not None and origin.step in {step, name}:
         return origin.visit or _failed(conn, origin)
     if origin is not None:
-        # Another step: what the one before left there unfinished is gone on with.
+        # Another step: a visit that the predecessor left unfinished goes on.
         before = conn.execute(sa.select(I.c.parent).where(I.c.id == origin.of)).scalar()
         if unfinished(conn, origin.of, name):
             return of(conn, origin.of, before, name)
@@ -99,7 +99,7 @@ def of(conn: sa.Connection, instance_id: UUID, parent: UUID | None, step: str, *
 
 
 def unfinished(conn: sa.Connection, instance_id: UUID, step: str) -> bool:
-    """Whether the instance left the step, the last time that it was there, before the step was done."""
+    """Whether the instance left the step the last time without finishing it."""
     _, leaves = _leaves(conn, instance_id, step, None)
     return bool(leaves) and not leaves[-1].done
 
@@ -112,14 +112,14 @@ def failed_in(conn: sa.Connection, letter_id: UUID) -> Visit:
 
 
 def _failed(conn: sa.Connection, origin: _Origin) -> Visit:
-    """For those that were made before it was written down."""
+    """For instances from before the visit was recorded."""
     if origin.letter is not None and conn.execute(sa.select(D.c.id).where(D.c.id == origin.letter)).first() is not None:
         return failed_in(conn, origin.letter)
     return Visit(origin.of, origin.step, 1)
 
 
 def intended_since(conn: sa.Connection, visit: Visit, effect_id: UUID) -> bool:
-    """Whether the effect was intended, or intended again, after the visit before this one was done."""
+    """Whether the effect was intended after the previous visit ended."""
     _, leaves = _leaves(conn, visit.owner, visit.step, None)
     done = [leave.seq for leave in leaves if leave.done]
     rows = conn.execute(
@@ -140,13 +140,13 @@ def line(conn: sa.Connection, instance_id: UUID, parent: UUID | None) -> tuple[U
 
 
 def first(conn: sa.Connection, instance_id: UUID) -> UUID:
-    """The one that all of a line go back to."""
+    """The first instance of the line."""
     parent = conn.execute(sa.select(I.c.parent).where(I.c.id == instance_id)).scalar()
     return line(conn, instance_id, parent)[-1]
 
 
 def continued() -> sa.Select[Any]:
-    """Instances that another one continues, which is still there."""
+    """Instances that another existing instance continues."""
     return sa.select(D.c.instance_id).join(I, I.c.id == D.c.retried_as)
 
 
@@ -170,7 +170,7 @@ def _origin(conn: sa.Connection, instance_id: UUID, parent: UUID | None) -> _Ori
 
 
 def _leaves(conn: sa.Connection, instance_id: UUID, step: str, until: _Until) -> tuple[str, list[_Leave]]:
-    """How the step was left, in order, under the names that it had; and its first name."""
+    """The first name of the step, and how it was left, in order, under all its names."""
     found: list[_Leave] = []
     before: int | None = None
     names = _names(conn, instance_id, step)
@@ -181,7 +181,7 @@ def _leaves(conn: sa.Connection, instance_id: UUID, step: str, until: _Until) ->
 
 
 def _names(conn: sa.Connection, instance_id: UUID, step: str) -> list[tuple[str, int]]:
-    """The names of the step, the newest first, with the row after which it had each."""
+    """The names of the step, the newest first, each with the seq since which it is used."""
     rows = conn.execute(
         sa.select(H.c.seq, H.c.payload)
         .where(H.c.instance_id == instance_id, H.c.kind == "migrated")
@@ -204,7 +204,7 @@ def _is_in(step: str, state: str) -> bool:
 def _left(
     conn: sa.Connection, instance_id: UUID, step: str, since: int, before: int | None, until: _Until
 ) -> list[_Leave]:
-    # A step is a state, or a state with its stage; a state's own name may have a colon in it.
+    # A step is a state, or a state with a stage. Names of old states may contain a colon.
     states = {step, *(step[:n] for n, char in enumerate(step) if char == ":")}
     query = sa.select(H.c.seq, H.c.from_state, H.c.payload).where(
         H.c.instance_id == instance_id,
@@ -219,7 +219,7 @@ def _left(
     for seq, state, text in conn.execute(query.order_by(H.c.seq)):
         payload = _payload(text)
         named = payload.get("step")
-        # A handler that had moved on under its lease wrote down the step that it had begun with.
+        # A handler that had moved with `move_and_keep` recorded the step in which it had begun.
         elsewhere = state is not None and (named is None or not _is_in(named, state))
         if named == step or elsewhere:
             found.append(_Leave(seq, step, _done(payload)))
@@ -227,7 +227,7 @@ def _left(
 
 
 def _payload(text: str | None) -> Mapping[str, Any]:
-    """What a row tells; nothing where that was erased, or cannot be read."""
+    """The payload of a row; empty if it was erased or cannot be read."""
     payload = readable(text) if text else {}
     return payload if isinstance(payload, Mapping) else {}
 

@@ -213,7 +213,7 @@ def test_an_artifact_that_only_the_erased_had_is_gone_and_not_named(trial: Trial
     both = [anns(trial), anns(trial)]
     digests = {trial.engine.keep_artifact(one, "same", b"the same", media_type="text/plain") for one in both}
     assert erase(trial).shared == []
-    with pytest.raises(NotFound, match="keeps no artifact"):
+    with pytest.raises(NotFound, match="has no artifact"):
         trial.engine.artifact(both[0], digests.pop())
     left = sa.select(sa.func.count()).select_from(t.artifact)
     assert trial.engine.read(lambda conn: conn.execute(left).scalar_one()) == 0

@@ -133,11 +133,11 @@ def test_nothing_that_matches_is_over_at_once(api: Api) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"action": "pause", "filter": {}}, "an empty filter would take all instances"),
-        ({"action": "pause", "filter": {"workspace": "default"}}, "an empty filter would take all instances"),
-        ({"action": "pause", "filter": {"machine": None}}, "an empty filter would take all instances"),
+        ({"action": "pause", "filter": {}}, "an empty filter would select all instances"),
+        ({"action": "pause", "filter": {"workspace": "default"}}, "an empty filter would select all instances"),
+        ({"action": "pause", "filter": {"machine": None}}, "an empty filter would select all instances"),
         ({"action": "pause", "filter": {"text": ""}}, "the filter's text is empty"),
-        ({"action": "retry", "target": "dead_letters", "filter": {}}, "an empty filter would take all dead letters"),
+        ({"action": "retry", "target": "dead_letters", "filter": {}}, "an empty filter would select all dead letters"),
         ({"action": "pause", "filter": {"colour": "red"}}, "the filter has no field 'colour'; it takes machine"),
         ({"action": "pause", "filter": {"finished": "perhaps"}}, "finished: "),
         ({"action": "pause", "filter": {"machine": ["order"]}}, "machine: "),

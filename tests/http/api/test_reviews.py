@@ -159,7 +159,7 @@ def test_whoever_is_first_decides_and_the_same_again_is_answered_alike(api: Api)
     [
         ({"decision": "yes"}, "note: Field required"),
         ({"decision": "yes", "answer": {"note": 7}}, "note: Input should be a valid string"),
-        ({"decision": "maybe", "answer": {"note": "n"}}, "'maybe' is no decision of this review; it takes no, yes"),
+        ({"decision": "maybe", "answer": {"note": "n"}}, "'maybe' is not a decision of this review; it takes no, yes"),
         ({"answer": {"note": "n"}}, "body.decision: Field required"),
         ({**YES, "answer": ["n"]}, "body.answer"),
         ({**YES, "expected_seq": -1}, "body.expected_seq"),

@@ -74,8 +74,8 @@ def test_the_same_again_changes_nothing_and_something_else_changes_only_that(bot
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"cron": "61 * * * *"}, "'61 * * * *' is no cron expression"),
-        ({"cron": "hourly"}, "'hourly' is no cron expression"),
+        ({"cron": "61 * * * *"}, "'61 * * * *' is not a cron expression"),
+        ({"cron": "hourly"}, "'hourly' is not a cron expression"),
         ({"cron": "0 0 31 2 *"}, "0 0 31 2 *"),
         ({"cron": ""}, "body.cron"),
         ({"zone": "Mars/Olympus"}, "there is no time zone 'Mars/Olympus'"),

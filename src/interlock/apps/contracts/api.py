@@ -298,7 +298,7 @@ def decide_as(unit: Unit, instance: Instance, body: ReviewBody, actor: Actor, *,
         raise InvalidData("fields: name each field to correct, with its right value")
     task = open_review(unit.conn, instance)
     if task is None or only not in {None, task.id}:
-        if reviews.decided(unit.conn, reviews.Wanted(instance_id=instance.id), limit=1):
+        if reviews.decided(unit.conn, reviews.ReviewFilter(instance_id=instance.id), limit=1):
             raise AlreadyDecided(f"workflow {instance.id} is {instance.state}: its review is over")
         raise WrongState(f"workflow {instance.id} is {instance.state}; it has no open review")
     answer = {"decisions": [one.model_dump(mode="json") for one in body.fields], "review_note": body.notes}

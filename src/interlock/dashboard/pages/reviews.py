@@ -34,7 +34,7 @@ TURNS = {"reject", "refuse", "no", "discard", "cancel", "send_back", "deny", "de
 async def inbox(
     v: Reader, review: str = "", machine: str = "", workspace: str = "", undo: str = "", event: str = ""
 ) -> Response:
-    wanted = reviews.Wanted(workspaces=v.workspaces, workspace=workspace or None, machine=machine or None)
+    wanted = reviews.ReviewFilter(workspaces=v.workspaces, workspace=workspace or None, machine=machine or None)
     waiting = await v.service.read(lambda conn: reviews.waiting(conn, wanted, limit=SHOWN + 1))
     waiting = [r for r in waiting if v.may("read", r.workspace, r.machine)]
     chosen = await _chosen(v, review, waiting)

@@ -27,7 +27,7 @@ from interlock.engine.errors import InvalidData, NotFinished
 from interlock.engine.instance import ERASED, Instance
 from interlock.engine.retention import archive
 from interlock.engine.retention.removing import keep_keys
-from interlock.engine.text import canonical, hidden, joined
+from interlock.engine.text import canonical, erased_key, joined
 from interlock.engine.unit import Unit, payload_text
 from interlock.machine import Actor
 from interlock.store import moment
@@ -190,8 +190,8 @@ def _hide_key(unit: Unit, instance: Instance) -> None:
     """The key goes; where it was to stay taken for ever, its hash does that."""
     assert instance.key is not None
     if instance.unique_key is not None:
-        keep_keys(unit, [(instance.workspace, instance.machine, hidden(instance.key), instance.id)])
-    instance.key, instance.unique_key = hidden(instance.key), None
+        keep_keys(unit, [(instance.workspace, instance.machine, erased_key(instance.key), instance.id)])
+    instance.key, instance.unique_key = erased_key(instance.key), None
     unit.touch(instance)
 
 
@@ -250,7 +250,7 @@ def _effects(conn: sa.Connection, instance_id: UUID, wanted: Sequence[str]) -> N
     conn.execute(sa.update(E).where(E.c.instance_id == instance_id).values(answer=None, error=None))
     for row in conn.execute(sa.select(E.c.id, E.c.key).where(E.c.instance_id == instance_id)).all():
         if any(_inside(row.key, one) for one in wanted):
-            conn.execute(sa.update(E).where(E.c.id == row.id).values(key=hidden(row.key)))
+            conn.execute(sa.update(E).where(E.c.id == row.id).values(key=erased_key(row.key)))
 
 
 # -- a person's data, wherever it is

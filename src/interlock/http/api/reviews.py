@@ -53,7 +53,7 @@ async def list_reviews(
     after: Annotated[str | None, Query(max_length=80)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
-    wanted = reviews.Wanted(readable(who), workspace, machine, instance, name, who.readable_machines)
+    wanted = reviews.ReviewFilter(readable(who), workspace, machine, instance, name, who.readable_machines)
     if status == "open":
         place = _place(after)
         found = await service.read(lambda conn: reviews.waiting(conn, wanted, after=place, limit=limit + 1))
@@ -63,7 +63,7 @@ async def list_reviews(
     shown = found[:limit]
     following: str | None = None
     if len(found) > limit:
-        due, last_id = reviews.place(shown[-1])
+        due, last_id = reviews.cursor(shown[-1])
         following = f"{due}_{last_id}" if status == "open" else str(last_id)
     return await service.answer(lambda: ReviewPage(reviews=[ReviewOut.of(r) for r in shown], next=following))
 

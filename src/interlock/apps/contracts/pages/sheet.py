@@ -203,7 +203,7 @@ def review_of(conn: sa.Connection, instance: Instance) -> reviews.OpenReview | N
     found = open_review(conn, instance)
     if found is not None:
         return found
-    past = reviews.decided(conn, reviews.Wanted(instance_id=instance.id), limit=20)
+    past = reviews.decided(conn, reviews.ReviewFilter(instance_id=instance.id), limit=20)
     return next((one for one in past if one.state == REVIEW_REQUIRED), None)
 
 

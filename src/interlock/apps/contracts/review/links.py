@@ -107,7 +107,7 @@ def opened(conn: sa.Connection, id: UUID, link: Link, now: Micros) -> tuple[Inst
         raise NotFound(f"there is no workflow {id} to review")
     name = Actor.parse(link.by).name
     actor = vouchers.good_for(conn, name, link.via, "review", found.workspace, now)
-    reviews.must_be_open(reviews.get(conn, link.review))
+    reviews.require_open(reviews.get(conn, link.review))
     return found, actor
 
 

@@ -148,7 +148,7 @@ def _field(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_review(conn: sa.Connection, instance: Instance) -> reviews.OpenReview | None:
-    found = reviews.waiting(conn, reviews.Wanted(instance_id=instance.id), limit=10)
+    found = reviews.waiting(conn, reviews.ReviewFilter(instance_id=instance.id), limit=10)
     return next((one for one in found if one.state == REVIEW_REQUIRED), None)
 
 
