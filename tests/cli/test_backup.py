@@ -72,7 +72,7 @@ def test_restoring_over_rows_needs_a_word(post: Path) -> None:
     assert (done.code, "the database is not empty" in done.err, len(done.err.splitlines())) == (1, True, 1)
     done = interlock(post, "restore", "b.zip", "--replace", "--halt", "--as", "ann", "--database", where)
     # The worker of the trial lives for ten years.
-    assert (done.code, "1 workers are at work in this database" in done.err) == (1, True)
+    assert (done.code, "1 workers are alive in this database" in done.err) == (1, True)
     with open_store(where) as store:
         store.write(lambda conn: conn.exec_driver_sql("UPDATE worker SET status = 'stopped'"))
     done = interlock(post, "restore", "b.zip", "--replace", "--halt", "--as", "ann", "--database", where)

@@ -95,7 +95,7 @@ def test_machines_of_ones_own_come_in_through_app(tmp_path: Path) -> None:
             ("db", "migrate", "--database", "mysql://x/y"),
             "'mysql' databases are not supported; use sqlite or postgresql",
         ),
-        (("db", "migrate", "--database", "sqlite://"), "keeps nothing; name a file"),
+        (("db", "migrate", "--database", "sqlite://"), "would be lost; name a file"),
         (
             ("audit", "verify", "--database", "sqlite:///new.db"),
             "there is no database new.db; start one with: interlock up",

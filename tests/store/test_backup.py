@@ -255,7 +255,7 @@ def test_a_database_with_rows_is_replaced_only_if_that_is_said(place: Place, tmp
     with pytest.raises(StoreError, match=r"the database is not empty: it has rows in definition, .*--replace"):
         restore(new, file)
     assert content(new, tmp_path) == before
-    with pytest.raises(StoreError, match="1 workers are at work in this database; stop them"):
+    with pytest.raises(StoreError, match="1 workers are alive in this database; stop them"):
         restore(new, file, replace=True, now=other.clock.now())
     restore(new, file, replace=True, now=2**60)
     assert content(new, tmp_path) == content(old, tmp_path)

@@ -123,7 +123,7 @@ def test_months_touch_and_do_not_overlap(store: Store) -> None:
 def test_on_sqlite_it_is_refused(sqlite_url: str) -> None:
     with (
         open_store(sqlite_url) as store,
-        pytest.raises(StoreError, match="only PostgreSQL can keep the history"),
+        pytest.raises(StoreError, match="only PostgreSQL can partition the history"),
     ):
         partitions.apply(store, LONG_AGO)
 

@@ -1,21 +1,20 @@
-"""Models for applications: typed tasks, providers, prices, a record of every call, kept answers, budgets.
+"""Models for applications: typed tasks, providers, prices, a record of every call, stored answers, budgets.
 
-A task (`ModelTask`) has a name, a prompt, a type for its answer, a tier and rules. A handler asks with `ask`; which
-model answers is the installation's business (`[ai]`), and where none is configured the rules do. Nothing is called
-unless a provider is configured.
+A task (`ModelTask`) has a name, a prompt, a type for its answer, a tier and rules. A handler asks with `ask`. The
+configuration (`[ai]`) chooses the model; without a provider nothing is called and the rules answer.
 
-One question goes so:
+The steps of one question:
 
-begin    in one transaction: an answer kept under the same hash is given back; a budget that is spent refuses; else
-         the intent is stored as an effect, which counts as sent from then on
-ask      one request, bounded in time, without hidden retries. An answer that does not fit the type is reported to the
-         model once, with what was wrong
+begin    in one transaction: return an answer that is stored under the same hash; refuse if the budget is spent;
+         otherwise record the intent as an effect, which counts as sent from then on
+ask      one request with a time limit, without hidden retries. If the answer does not fit the type, the model is told
+         once what is wrong
 ended    in one transaction: the row of the call, the answer by its hash, the end of the effect
 
-A crash before `ended` loses the answer: a model call is harmless to repeat and only costs, so the next attempt writes
-the lost call down and asks again. A crash after it pays nothing again, because the answer is found by its hash.
+A crash before `ended` loses the answer. Repeating a model call is harmless and only costs money, so the next attempt
+records the lost call and asks again. After `ended` nothing is paid again: the answer is found by its hash.
 
-Whatever comes from outside goes in as data, between marks that it cannot know, and comes out through the type.
+Outside text is passed as data, between marks that it cannot forge, and the answer must fit the type.
 """
 
 from interlock.ai.asking import Answer, Outside, ask, configure, configured, samples

@@ -1,4 +1,4 @@
-"""Asking: from a plain handler, from an `async def`, or from outside of any handler."""
+"""Asks a model: from a plain handler, from an `async def`, or outside of any handler."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ OFF = AiSettings()
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[O]):
-    """What came of a question."""
+    """The answer to a question."""
 
     output: O
     model: str
-    """`rules` where no model was asked."""
+    """The name of the model; `rules` if none was asked."""
     cached: bool
-    """It had been asked before, and nothing was sent."""
+    """Whether it is a stored answer, and nothing was sent."""
     cost: Decimal | None
-    """In dollars, both attempts together; None: nobody knows."""
+    """In dollars, both requests together; None if unknown."""
     input_tokens: int | None
     output_tokens: int | None
     call: UUID
-    """The row of the call."""
+    """The id of the call."""
 
     @property
     def by_rules(self) -> bool:
@@ -59,7 +59,7 @@ class Answer(Generic[O]):
 
 
 def configure(engine: Engine, settings: AiSettings) -> None:
-    """Let handlers of this engine use a model; with the provider `none`, rules."""
+    """Let handlers of this engine use a model, or rules if the provider is `none`."""
     if settings.provider != "none":
         providers.require()
     if settings.api_key is not None:
@@ -68,7 +68,7 @@ def configure(engine: Engine, settings: AiSettings) -> None:
 
 
 class Outside:
-    """Somebody who asks outside of a handler, such as a command or an endpoint. No effect is written for it."""
+    """A caller outside of handlers, such as a command or an endpoint. No effect is recorded for it."""
 
     def __init__(self, engine: Engine, *, workspace: str = "default") -> None:
         self._engine, self.workspace = engine, workspace
@@ -87,7 +87,7 @@ Asker = Task[Any] | Outside
 
 
 def configured(asker: Task[Any] | Outside | Engine) -> bool:
-    """Whether a model would be asked."""
+    """Whether a model is configured."""
     found = asker.core.settings.get(SETTING) if isinstance(asker, Engine) else asker.setting(SETTING)
     return (found or OFF).provider != "none"
 
@@ -101,11 +101,11 @@ def ask(
 def ask(
     task: Asker | AsyncTask[Any], what: ModelTask[I, O], given: I, *, user: str | None = None, fresh: bool = False
 ) -> Answer[O] | Awaitable[Answer[O]]:
-    """Do a task with the configured model, or by rules where there is none.
+    """Do a task with the configured model, or by rules if there is none.
 
-    `user` is whose budget it is counted on. The same question in the same workspace is answered from what was kept;
-    with `fresh` it is not, except that a later attempt at the same step still gets what an earlier one paid for.
-    In an `async def` it is awaited.
+    `user` is the person whose budget is charged. The same question in the same workspace gets the stored answer. With
+    `fresh` it does not, except that a later attempt of the same step gets the answer that an earlier one paid for.
+    In an `async def`, await it.
     """
     if isinstance(task, AsyncTask):
         return _only(_asked(_Caller(task.task, threads=True), what, given, 1, user, fresh))
@@ -129,9 +129,9 @@ def samples(
     user: str | None = None,
     fresh: bool = False,
 ) -> tuple[Answer[O], ...] | Awaitable[tuple[Answer[O], ...]]:
-    """Ask the same several times, at once, to see whether the answers agree; each is a call of its own.
+    """Ask the same question several times at once, to see whether the answers agree. Each is a call of its own.
 
-    By rules there is one answer, not `count`: rules agree with themselves, which says nothing.
+    By rules there is one answer instead of `count`: rules always agree with themselves.
     """
     if not 1 <= count <= MOST_SAMPLES:
         raise ValueError(f"count is {count}; from 1 to {MOST_SAMPLES} samples can be asked for")
@@ -145,13 +145,13 @@ async def _only(many: Coroutine[Any, Any, tuple[Answer[O], ...]]) -> Answer[O]:
 
 
 class _Caller:
-    """Whoever asks, with what waits for the database in threads where an event loop must not wait."""
+    """The caller. Database access runs in threads if the caller is an event loop."""
 
     def __init__(self, asker: Asker, *, threads: bool = False) -> None:
         self.asker, self.threads = asker, threads
 
     async def do(self, function: Callable[..., T], *args: Any, **options: Any) -> T:
-        """For what waits for the database, and for nothing else."""
+        """Run a function that waits for the database."""
         return await aside(function, *args, **options) if self.threads else function(*args, **options)
 
     async def write(self, function: Callable[..., T], *args: Any, patient: bool = False) -> T:
@@ -162,7 +162,7 @@ class _Caller:
         return await self.do(lambda: asker.idempotency_key) if isinstance(asker, Task) else None
 
     async def watched(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for it, unless the instance is taken away meanwhile: then it is broken off."""
+        """Wait for the work, and cancel it if the claim ends meanwhile."""
         running = asyncio.ensure_future(work)
         try:
             while not (await asyncio.wait({running}, timeout=LOOK_EVERY))[0]:
@@ -191,7 +191,7 @@ async def _asked(
     key = await caller.key()
     questions = []
     for sample in range(1, count + 1):
-        # A fresh answer is kept for this step alone; without a step, for nobody.
+        # A fresh answer is stored for this step alone; without a step, not at all.
         own = (key or str(uuid7())) if fresh or not settings.cache else None
         digest = hashlib.sha256(canonical([*content, sample, own]).encode()).hexdigest()
         questions.append(
@@ -220,7 +220,7 @@ async def _asked(
 
 
 async def _quietly(work: Coroutine[Any, Any, T]) -> T | Exception:
-    """The error as a value, so that one sample that fails does not break off those that are paid for."""
+    """The error as a value, so that a failed sample does not cancel the others, which are paid for."""
     try:
         return await work
     except Exception as error:
@@ -280,7 +280,7 @@ async def _one(
     if begun.output is not None:
         try:
             output = what.output.model_validate_json(begun.output)
-        except ValidationError:  # the type has changed in a way that its schema does not show
+        except ValidationError:  # the type has changed, but its schema has not
             begun = await caller.write(calls.begin, asked, budget, True)
         else:
             assert begun.call_id is not None
@@ -298,7 +298,7 @@ async def _sent(
     asked: Question,
     effect: UUID | None,
 ) -> Answer[O]:
-    """At most two requests: the second tells the model what was wrong with its first answer."""
+    """Send at most two requests. The second tells the model what was wrong with its first answer."""
     replies: list[providers.Reply] = []
     attempt, begun, call, heard = 1, time.monotonic(), uuid7(), 0
 
@@ -344,7 +344,7 @@ async def _sent(
                 talk.complain(problem)
                 attempt, begun, call = 2, time.monotonic(), uuid7()
     except BaseException as error:
-        # What was learnt is written down, whoever has the instance now; shielded, because this may be a cancellation.
+        # The answer is recorded whoever has the claim now; shielded, because this may be a cancellation.
         with suppress(asyncio.CancelledError):
             await asyncio.shield(write(None, error, last=True, replied=len(replies) > heard))
         raise
@@ -357,13 +357,13 @@ def _kind(error: BaseException | None) -> str | None:
 
 
 def _judged(what: ModelTask[Any, O], reply: providers.Reply) -> tuple[O | None, str]:
-    """The answer in its type, or what is wrong with it; ModelRefused when there is none."""
+    """The answer in its type, or what is wrong with it. Raises ModelRefused if there is none."""
     if reply.refused is not None:
         raise ModelRefused(f"the model refuses {what.name!r}: {reply.refused[:500]}")
     try:
         return what.output.model_validate_json(reply.text), ""
     except ValidationError as error:
-        # Where and why, never the value: it may be somebody's data, and errors are kept.
+        # The place and the reason, never the value: it may be personal data, and errors are stored.
         found = error.errors(include_url=False, include_input=False, include_context=False)
         problems = [f"{'.'.join(map(str, one['loc'])) or 'the answer'}: {one['msg']}" for one in found[:10]]
         cut = ["it was cut off, because it has more tokens than it may have (ai.max_tokens)"] if reply.cut else []

@@ -1,9 +1,9 @@
-"""What is written down: each call with its cost, each answer by the hash of its question, each intent as an effect.
+"""Records of model calls: each call with its cost, each answer by the hash of its question, each intent as an effect.
 
-`begin` runs before anything is sent: it looks for a kept answer, then for room in the budget, then writes the intent.
-`ended` writes the call, the answer and the end of the effect together. Between the two the model is at work; whoever
-dies there leaves an effect that was sent and never answered. For a model that is no reason to ask a person: the next
-attempt writes the lost call down, and asks again. It may have been paid for twice, and two calls are recorded.
+`begin` runs before anything is sent: it looks for a stored answer, checks the budget, and records the intent. `ended`
+records the call, the answer and the end of the effect together. A worker that dies between the two leaves an effect
+that was sent and never answered. For a model this is no reason to ask a person: the next attempt records the lost call
+and asks again. The answer may have been paid for twice, and two calls are recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Speaking with a model, through pydantic-ai. It is imported here and only when a provider is configured: 620 ms."""
+"""Requests to a model through pydantic-ai, which is imported only if a provider is configured: it takes 620 ms."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from interlock.engine.text import shortened
 from interlock.machine import InterlockError
 
 HOME = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
-"""Named here, so that no variable of the environment sends the key elsewhere."""
+"""Fixed here, so that no environment variable can send the key elsewhere."""
 TOOL = "answer"
 FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model said, and what that used."""
+    """The reply of the model, and its usage."""
 
     text: str
     """The answer as JSON, if the model followed the schema."""
     refused: str | None
     cut: bool
-    """It stopped because it had no tokens left."""
+    """Whether it stopped because it had no tokens left."""
     input_tokens: int | None
     output_tokens: int | None
     cost: int | None
 
 
 def require() -> None:
-    """Refuse to go on without the library, before anything needs it."""
+    """Raise an error if the library is not installed."""
     if find_spec("pydantic_ai") is None:
         raise InterlockError("ai.provider needs the extra ai: pip install 'interlock[ai]'")
 
 
 def load(provider: str) -> None:
-    """Import what a call needs; slow the first time (a second or two), so call it where nothing waits."""
+    """Import what a call needs. It takes a second or two the first time, so call it where nothing waits."""
     import_module("pydantic_ai.direct")
     import_module(f"pydantic_ai.models.{provider}")
 
@@ -59,7 +59,7 @@ class Conversation:
         self._parameters, self._messages = parameters, [first]
 
     async def ask(self) -> Reply:
-        """One request over the wire, with one bound on its time; ModelError says what went wrong."""
+        """Send one request, with a time limit. Raises ModelError."""
         from pydantic_ai import ModelSettings
         from pydantic_ai.direct import model_request
 
@@ -88,7 +88,7 @@ class Conversation:
         found = FENCE.match(words)
         refused = response.finish_reason == "content_filter"
         return Reply(
-            # Small models often write the answer down instead of calling the tool; the type judges it all the same.
+            # Small models often write the answer as text instead of calling the tool; it is validated all the same.
             text=_arguments(calls[0].args) if calls else found[1] if found else words,
             refused=(words or str((response.provider_details or {}).get("refusal") or "")) if refused else None,
             cut=response.finish_reason == "length",
@@ -144,7 +144,7 @@ def _model(settings: AiSettings, name: str, client: Any) -> Any:
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        # Gateways read the key where it used to be.
+        # Gateways read the key from the older header.
         headers = {"x-api-key": key} if settings.base_url is not None else None
         theirs = AsyncAnthropic(
             base_url=where,
@@ -164,14 +164,14 @@ def _model(settings: AiSettings, name: str, client: Any) -> Any:
 
 
 def _message(body: Any) -> str | None:
-    """What the provider says in its error, in either protocol."""
+    """The message in the provider's error, in either protocol."""
     inner = body.get("error", body) if isinstance(body, dict) else None
     found = inner.get("message") if isinstance(inner, dict) else None
     return found if isinstance(found, str) else None
 
 
 def translated(error: BaseException, model: str, wait: float) -> ModelError:
-    """The error as one of ours, with the provider's words and without secrets."""
+    """The error as a ModelError, with the provider's message and without secrets."""
     from pydantic_ai import exceptions as theirs
 
     asked, status = getattr(error, "retry_after", None), getattr(error, "status_code", None)
@@ -194,5 +194,5 @@ def translated(error: BaseException, model: str, wait: float) -> ModelError:
             return ModelQuota(said, retry_after=later)
         case theirs.ModelHTTPError() if status is not None and 400 <= status < 500:
             return ModelRefused(said)
-    # Server errors, cut connections, and what does not speak the protocol.
+    # Server errors, broken connections, and servers that do not follow the protocol.
     return ModelUnavailable(said, retry_after=later)

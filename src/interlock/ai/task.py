@@ -21,7 +21,7 @@ Tier = Literal["cheap", "strong"]
 
 
 def prompt_file(package: str, path: str) -> str:
-    """The text of a prompt that lies in a package, such as prompt_file("shop.offers", "prompts/judge.md")."""
+    """The text of a prompt in a package, such as prompt_file("shop.offers", "prompts/judge.md")."""
     found = files(package).joinpath(path)
     try:
         text = found.read_text(encoding="utf-8").strip()
@@ -34,20 +34,20 @@ def prompt_file(package: str, path: str) -> str:
 
 @dataclass(frozen=True)
 class ModelTask(Generic[I, O]):
-    """What can be asked of a model. The input is a Pydantic model, a mapping or a text; all of it is data.
+    """A task for a model. The input is a Pydantic model, a mapping or a text; all of it is data.
 
     JUDGE = ModelTask("judge", prompt_file("shop.offers", "prompts/judge.md"), Verdict, rules=judge_by_rules)
     """
 
     name: str
     prompt: str
-    """The instructions; nothing that comes from outside belongs in here."""
+    """The instructions. Do not put anything from outside into them."""
     output: type[O]
     tier: Tier = "cheap"
     rules: Callable[[I], O] | None = None
-    """Does the task where no model is configured."""
+    """Does the task if no model is configured."""
     max_tokens: int | None = None
-    """Tokens that the answer may have; None takes what the settings say."""
+    """Tokens that the answer may have; None: as configured."""
 
     @cached_property
     def version(self) -> str:

@@ -227,7 +227,7 @@ class AiSettings(Table):
     @field_validator("prices")
     @classmethod
     def _countable(cls, value: dict[str, PriceSettings], info: ValidationInfo) -> dict[str, PriceSettings]:
-        """Elsewhere the bundled prices do not hold, and what costs nobody knows what cannot be counted."""
+        """With another `base_url` the bundled prices do not apply, and a budget in dollars needs prices."""
         if info.data.get("budget_dollars") is not None and info.data.get("base_url") is not None:
             for model in filter(None, (info.data.get("cheap"), info.data.get("strong"))):
                 if model not in value:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from interlock.engine.errors import StatementRefused, is_item_error
 from interlock.engine.instance import Instance, all_fields
-from interlock.store.errors import is_conflict, sort
+from interlock.store.errors import is_conflict, translated
 
 if TYPE_CHECKING:
     from interlock.engine.leases import Lease
@@ -22,7 +22,7 @@ def _is_statement_error(error: sa.exc.DBAPIError) -> bool:
 
     After a rollback to the savepoint the transaction is usable again. Without one, the database has ended it.
     """
-    return sort(error) is None and not is_conflict(error)
+    return translated(error) is None and not is_conflict(error)
 
 
 class Attempt:

@@ -27,7 +27,7 @@ from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import Micros, StoreError
-from interlock.store.errors import sort
+from interlock.store.errors import translated
 from interlock.store.service_tables import bulk as B
 from interlock.store.tables import dead_letter as D
 
@@ -251,7 +251,9 @@ def _one(unit: Unit, found: Bulk, item_id: UUID, problems: dict[str, Problem]) -
         with unit.savepoint() as inner:
             do(inner, item_id, _actor(found), reason, found.arguments)
     except BaseException as error:  # a refusal, or application code such as a guard
-        if not is_item_error(error) and (isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None):
+        if not is_item_error(error) and (
+            isinstance(error, StoreError | KeyboardInterrupt) or translated(error) is not None
+        ):
             raise
         # Without ids, equal reasons are counted together; the example names one item.
         problem = ANY_ID.sub("…", shortened(message_of(error) or type(error).__name__, 500))

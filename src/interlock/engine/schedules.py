@@ -27,7 +27,7 @@ from interlock.engine.text import canonical, fitting, shortened
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor
 from interlock.store import SECOND, Micros, StoreError, micros, moment, span
-from interlock.store.errors import sort
+from interlock.store.errors import translated
 from interlock.store.service_tables import schedule as S
 from interlock.store.tables import instance as I
 
@@ -290,7 +290,7 @@ def _run(unit: Unit, found: Schedule) -> None:
                 last = _create(inner, found, at, Actor(SYSTEM, f"schedule {found.name}")).id
         except BaseException as error:  # its data, its machine, or application code such as a validator
             if not is_item_error(error) and (
-                isinstance(error, StoreError | KeyboardInterrupt) or sort(error) is not None
+                isinstance(error, StoreError | KeyboardInterrupt) or translated(error) is not None
             ):
                 raise
             changes["last_error"] = shortened(f"the run of {_iso(at)} was refused: {message_of(error)}", 1000)

@@ -1,8 +1,9 @@
 """The database: tables, migrations, and all that differs between SQLite and PostgreSQL.
 
-Nothing above this package knows which of the two it runs on. A write is a function of a connection, run in one
-transaction; the engine above is made of such functions. Moments are integers, JSON is text, ids are UUIDs, so that
-both databases give equal answers. The history is append-only by triggers, in the database itself.
+Code above this package does not depend on the kind of database: what the two write differently is in `sql`. A write is
+a function of a connection that runs in one transaction; the engine is made of such functions. Times are integers, JSON
+is text and ids are UUIDs, so that both databases return equal values. Triggers in the database keep the history
+append-only.
 """
 
 from interlock.store.clock import SECOND, Clock, Micros, SystemClock, last_set, micros, moment, span

@@ -1,7 +1,6 @@
-"""Tables of applications. What they are is written down in the database, in `application_table`.
+"""Tables of applications. The table `application_table` describes them.
 
-So a process that does not have an application's code still backs up its rows, erases them, and removes them with their
-instance.
+So a process without an application's code can still back up its rows, erase them, and remove them with their instance.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ KINDS: dict[str, type[sa.types.TypeEngine[Any]]] = {
     "text": sa.Text,
 }
 
-# Which tables are an application's, what columns they have, and what in them is personal.
+# The tables of applications, their columns, and which of them are personal.
 application_table = sa.Table(
     "application_table",
     metadata,
@@ -56,17 +55,17 @@ class ApplicationTable:
         return ("instance_id", "id") in self.columns
 
     def as_table(self) -> sa.Table:
-        """For statements."""
+        """The table for statements."""
         return _table(self.name, self.columns)
 
 
-@cache  # statements are compiled once for each table
+@cache  # so that statements are compiled once for each table
 def _table(name: str, columns: tuple[tuple[str, str], ...]) -> sa.Table:
     return sa.Table(name, sa.MetaData(), *(sa.Column(column, KINDS[kind]) for column, kind in columns))
 
 
 def kind_of(column: sa.Column[Any]) -> str:
-    """Of what kind a column is: id, int, real, bytes or text. Both databases, and backups, know no other."""
+    """The kind of a column: id, int, real, bytes or text. Databases and backups support no others."""
     kind = column.type
     for name, types in (("id", sa.Uuid), ("int", sa.Integer), ("real", sa.Float), ("bytes", sa.LargeBinary)):
         if isinstance(kind, types):
@@ -136,7 +135,7 @@ def _described(application: str, table: sa.Table, personal: Personal | None) -> 
 
 
 def _unique(table: sa.Table) -> set[str]:
-    """Columns of which no two rows have the same value."""
+    """Columns whose values are unique."""
     keys = [one for one in table.constraints if isinstance(one, sa.PrimaryKeyConstraint | sa.UniqueConstraint)]
     return {column.name for one in [*keys, *(i for i in table.indexes if i.unique)] for column in one.columns}
 
@@ -145,7 +144,7 @@ def _unique(table: sa.Table) -> set[str]:
 
 
 def known(conn: sa.Connection) -> list[ApplicationTable]:
-    """The tables that applications have in this database, whether their code is here or not."""
+    """The tables of applications in this database, also of those whose code is not loaded."""
     return [
         _read(row.name, row.application, row.columns, row.personal)
         for row in conn.execute(sa.select(T).order_by(T.c.name))
@@ -198,7 +197,7 @@ def _written(one: ApplicationTable) -> dict[str, Any]:
 
 
 def is_recorded(conn: sa.Connection, names: Collection[str], tables: Iterable[ApplicationTable]) -> bool:
-    """Whether the database says of these applications what their code says."""
+    """Whether the database describes these applications as their code does."""
     if not names:
         return True
     found = {row.name: dict(row._mapping) for row in conn.execute(sa.select(T).where(T.c.application.in_(names)))}
@@ -206,7 +205,7 @@ def is_recorded(conn: sa.Connection, names: Collection[str], tables: Iterable[Ap
 
 
 def record(conn: sa.Connection, names: Collection[str], tables: Sequence[ApplicationTable]) -> None:
-    """Write down what these applications have."""
+    """Describe the tables of these applications in the database."""
     owners = {row.name: row.application for row in conn.execute(sa.select(T.c.name, T.c.application))}
     for one in tables:
         if owners.get(one.name, one.application) != one.application:
@@ -219,8 +218,8 @@ def record(conn: sa.Connection, names: Collection[str], tables: Sequence[Applica
         conn.execute(sa.insert(T), [_written(one) for one in tables])
 
 
-def must_be_made(conn: sa.Connection, tables: Iterable[ApplicationTable]) -> None:
-    """Refuse tables that the migrations did not make as they are declared: a backup would fail, or lose a column."""
+def require_made(conn: sa.Connection, tables: Iterable[ApplicationTable]) -> None:
+    """Refuse tables that differ from their declaration: a backup would fail, or lose a column."""
     inspector = sa.inspect(conn)
     for one in tables:
         made = (
@@ -235,8 +234,8 @@ def must_be_made(conn: sa.Connection, tables: Iterable[ApplicationTable]) -> Non
             )
 
 
-def must_be_recorded(conn: sa.Connection, application: str, made: Collection[str]) -> None:
-    """Refuse tables that a migration made and nobody declared: no backup would have their rows."""
+def require_recorded(conn: sa.Connection, application: str, made: Collection[str]) -> None:
+    """Refuse tables that a migration makes and nobody declares: no backup would have their rows."""
     if not made:
         return
     known_here = set(conn.execute(sa.select(T.c.name)).scalars())

@@ -1,4 +1,4 @@
-"""Arrays as PostgreSQL reads them."""
+"""Arrays in the text format of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _hex = attrgetter("hex")
 
 
 def array(values: Iterable[Any]) -> str:
-    """The values as one text. The driver's own way takes ten times as long: it quotes by regular expression."""
+    """The values as one text. The driver takes ten times as long: it quotes with regular expressions."""
     given = list(values)
     kinds = set(map(type, given))
-    if len(kinds) == 1:  # as most columns are; a call for each value takes three times as long
+    if len(kinds) == 1:  # most columns; a call for each value takes three times as long
         (kind,) = kinds
         if kind is int:
             return "{" + ",".join(map(str, given)) + "}"

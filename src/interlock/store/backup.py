@@ -1,9 +1,8 @@
-"""Backups: one file with all that a database has, which either kind of database can be made from.
+"""Backups: one file with all data, from which either kind of database can be restored.
 
-It is a zip file that anybody can look into: a table is `tables/NAME.jsonl`, a row a JSON list in the order of the
-columns (ids as hexadecimal text, bytes as base64); `manifest.json` has the schema, the columns, and of each table the
-number of rows and a SHA-256. A file appears under its name only when it is whole and on the disk, readable by its owner
-alone.
+It is a zip file. A table is `tables/NAME.jsonl`, a row a JSON list in the order of the columns (ids as hexadecimal
+text, bytes as base64). `manifest.json` has the schema, the columns, and the number of rows and a SHA-256 of each table.
+The file gets its name only when it is complete and on the disk. Only its owner can read it.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ MANIFEST = "manifest.json"
 BLOCK = 1 << 18
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 BROKEN = (KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError)
-"""What reading a damaged zip file may raise."""
+"""Errors that reading a damaged zip file may raise."""
 Progress = Callable[[str, int, int], None]
 """Called with what is done now, how much of it is done, and the total; 0 where that is unknown."""
 
@@ -44,12 +43,12 @@ def no_progress(what: str, done: int, total: int) -> None:
 
 
 class BackupDamaged(StoreError):
-    """The file is not, or no longer, what was written as a backup."""
+    """The file is not a backup, or is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a backup has of one table."""
+    """One table in a backup."""
 
     name: str
     columns: tuple[str, ...]
@@ -64,17 +63,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is in a backup."""
+    """The contents of a backup."""
 
     format: int
     made_by: str
     made_at: Micros
     schema: str
     dialect: str
-    """Of the database it was made from."""
+    """The kind of database it was made from."""
     tables: tuple[Table, ...]
     applications: Mapping[str, Owner] = field(default_factory=dict)
-    """Whose tables are in it, besides the core's."""
+    """The applications whose tables are in it."""
 
     @property
     def rows(self) -> int:
@@ -88,7 +87,7 @@ class Manifest:
 
 
 def write(store: Store, file: Path, progress: Progress = no_progress) -> Manifest:
-    """Write everything to a new file, consistent while others write; then read it again, to be sure of it."""
+    """Write everything to a new file, consistently while others write, and verify the file."""
     migrate.require(store)
     if file.exists():
         raise StoreError(f"there is a file {file} already; name another, backups are not overwritten")
@@ -105,7 +104,7 @@ def write(store: Store, file: Path, progress: Progress = no_progress) -> Manifes
             os.replace(part, file)
             _sync(file.absolute().parent)
         except OSError as error:
-            raise StoreError(f"cannot write {file}: {error.strerror or error}; nothing was kept") from error
+            raise StoreError(f"cannot write {file}: {error.strerror or error}; no file was written") from error
     return manifest
 
 
@@ -162,7 +161,7 @@ def _version() -> str:
 
 
 def _sync(folder: Path) -> None:
-    """A name that is not on the disk is lost with the power."""
+    """Write the folder to the disk, so that the name of the file survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -174,7 +173,7 @@ def _sync(folder: Path) -> None:
 
 
 class Backup:
-    """A backup, open to be read; BackupDamaged where it is none."""
+    """A backup that is open for reading. Raises BackupDamaged if it is none."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -185,7 +184,7 @@ class Backup:
         except OSError as error:
             raise StoreError(f"cannot read {file}: {error.strerror or error}") from error
         except zipfile.BadZipFile as error:
-            raise BackupDamaged(f"{file} is no backup, or its end is missing: {error}") from error
+            raise BackupDamaged(f"{file} is not a backup, or its end is missing: {error}") from error
         try:
             self.manifest = self._manifest()
         except BaseException:
@@ -200,24 +199,24 @@ class Backup:
                 Table(t["name"], tuple(t["columns"]), tuple(t["kinds"]), t["rows"], t["sha256"])
                 for t in found["tables"]
             ]
-            # They become parts of statements, and whoever gave us the file may mean harm.
+            # They become parts of statements, and the file may be malicious.
             owners = {
                 name: Owner(one["revision"], tuple(one["tables"]))
                 for name, one in found.get("applications", {}).items()
             }
             if not all(NAME.fullmatch(name) for table in tables for name in (table.name, *table.columns)):
-                raise ValueError("a name is none")
+                raise ValueError("not a name")
             manifest = Manifest(
                 form, found["made_by"], found["made_at"], found["schema"], found["dialect"], tuple(tables), owners
             )
         except (*BROKEN, TypeError, ValueError) as error:
-            raise BackupDamaged(f"{self.file} is no backup, or is damaged: its {MANIFEST} cannot be read") from error
+            raise BackupDamaged(f"{self.file} is not a backup, or is damaged: its {MANIFEST} cannot be read") from error
         if form != FORMAT:
             raise StoreError(f"{self.file} has format {form} of backups, this code reads {FORMAT}; upgrade interlock")
         return manifest
 
     def lines(self, table: Table) -> Iterator[bytes]:
-        """The rows of a table as they were written; BackupDamaged at the end when they are not."""
+        """The rows of a table as lines. Raises BackupDamaged at the end if they differ from what was written."""
         digest, count = hashlib.sha256(), 0
         try:
             entry: Any = self._archive.open(table.entry)
@@ -248,7 +247,7 @@ class Backup:
 
 
 def check(file: Path, progress: Progress = no_progress) -> Manifest:
-    """Read a backup to its end; BackupDamaged when a byte is not as it was written."""
+    """Read a whole backup. Raises BackupDamaged if a byte was changed."""
     with Backup(file) as backup:
         done, total = 0, backup.manifest.rows
         for table in backup.manifest.tables:

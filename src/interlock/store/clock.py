@@ -1,4 +1,4 @@
-"""One clock: every moment that the engine reads or writes comes from here, never from SQL's now()."""
+"""The clock: every time that the engine reads or writes comes from here, never from now() in SQL."""
 
 from __future__ import annotations
 
@@ -9,44 +9,43 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 Micros = int
-"""A moment as microseconds since 1970 in UTC: what both databases store."""
+"""A time as microseconds since 1970 in UTC, as both databases store it."""
 
 SECOND: Micros = 1_000_000
 STEP: Micros = 2 * SECOND
-"""Corrections of more than this are a step: somebody has set a clock."""
+"""A larger correction is a step: somebody has set a clock."""
 MOST_AHEAD: Micros = 36 * 3600 * SECOND
-"""A clock of record that steps back further had been wrong before: then it is followed, whatever is late by it."""
+"""If the database's clock steps back further than this, it was wrong before, and is followed at once."""
 log = logging.getLogger("interlock.store")
 
 
 class Clock(Protocol):
-    """Tells the time. The engine asks only this one."""
+    """The only source of time for the engine."""
 
     def now(self) -> Micros: ...
 
     def steady(self) -> float:
-        """Seconds that only ever grow, for measuring how long something took."""
+        """Seconds of a monotonic clock, to measure durations."""
         ...
 
 
 class SystemClock:
-    """The machine's clock, corrected to the database's; within a process it never steps back.
+    """The system clock, corrected to the database's clock. Within a process it never steps back.
 
-    Between two corrections it runs by the clock that cannot be set: when the machine's jumps ahead, leases of others
-    are not over. When the clock of record is set back, this one goes on at three quarters of its pace until the other
-    has caught up: it neither stands still, so that retries and timers would stop, nor hides what was ready before.
+    Between corrections it follows the monotonic clock: if the system clock jumps ahead, leases of others do not expire.
+    If the database's clock is set back, this clock runs at three quarters of its speed until the other has caught up.
+    So retries and timers go on, and ready work stays ready.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._begin: Micros = time.time_ns() // 1000 - time.monotonic_ns() // 1000
         self._ahead: Micros = 0
-        """How far it was ahead of the clock of record, at the steady moment `_ahead_at`."""
+        """How far it was ahead of the database's clock, at the monotonic time `_ahead_at`."""
         self._ahead_at: Micros = 0
         self._last: Micros = 0
         self.set_at = self.steady()
-        """The steady moment at which it was last set by more than a hair: how long ago a moment before that is, it
-        cannot tell."""
+        """The monotonic time of the last step. Durations across it are unknown."""
 
     def now(self) -> Micros:
         with self._lock:
@@ -65,10 +64,10 @@ class SystemClock:
         return time.monotonic()
 
     def correct(self, offset: Micros) -> None:
-        """Follow the database's clock, which is `offset` ahead of this machine's."""
+        """Follow the database's clock, which is `offset` ahead of the system clock."""
         with self._lock:
             steady = time.monotonic_ns() // 1000
-            # Before it was first read there is nothing to go back from: the machine's clock may be an hour ahead.
+            # Before its first use it may step back: the system clock may be an hour ahead.
             before = self._now(steady) if self._last else 0
             begin = time.time_ns() // 1000 + offset - steady
             if abs(begin - self._begin) > STEP:
@@ -77,7 +76,7 @@ class SystemClock:
             self._be_ahead(before - begin - steady, steady)
 
     def at_least(self, moment: Micros) -> None:
-        """Go on from a moment that the record has seen already, if that lies ahead of this clock."""
+        """Go on from this time, which was recorded already, if it is ahead of this clock."""
         with self._lock:
             steady = time.monotonic_ns() // 1000
             ahead = moment - self._now(steady)
@@ -95,7 +94,7 @@ class SystemClock:
 
 
 def last_set(clock: Clock) -> float:
-    """The steady moment at which the clock was last set; long ago for one that does not say."""
+    """The monotonic time of the clock's last step; long ago if the clock does not record it."""
     found: float = getattr(clock, "set_at", float("-inf"))
     return found
 

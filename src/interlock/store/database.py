@@ -1,4 +1,4 @@
-"""Opening a database, and the two ways to use it: read, and write in one transaction."""
+"""The interface of a database: open it, read, and write in one transaction."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ T = TypeVar("T")
 Job = Callable[[sa.Connection], T]
 Hint = Callable[[frozenset[str]], None]
 HISTORY = "*history"
-"""Hinted beside the queues when history was written; no queue has this name."""
+"""The hint that history was written. It is sent like the name of a queue; no queue has it."""
 
 
 class Store(ABC):
-    """A database with our tables in it."""
+    """An open database."""
 
     dialect: str
-    """For the store alone; code above it asks for what a database can do."""
+    """For the store alone. Code above it asks for abilities of the database."""
     one_writer: bool
-    """Whether at most one transaction writes at a time, so that a writer needs no locks against others."""
+    """Whether only one transaction writes at a time, so that a writer needs no locks."""
     url: str
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Store(ABC):
 
     @abstractmethod
     def submit(self, job: Job[T], name: str = "write") -> Future[T]:
-        """Run the job in a write transaction; the future is done after the commit. The name is for `failpoints`."""
+        """Run the job in a write transaction. The future is done after the commit. `name` is for `failpoints`."""
 
     @abstractmethod
     def read(self, job: Job[T]) -> T:
@@ -47,23 +47,23 @@ class Store(ABC):
 
     @abstractmethod
     def schema(self, job: Job[T]) -> T:
-        """Run the job in a transaction that may change tables, alone."""
+        """Run the job in a transaction that may change tables, one at a time."""
 
     @abstractmethod
     def join(self, conn: sa.Connection) -> None:
-        """Make sure that somebody else's connection is in a transaction on which we may write; else WrongIsolation."""
+        """Check that the engine can write in the caller's transaction. Raises WrongIsolation."""
 
     @abstractmethod
     def clock_offset(self) -> Micros:
-        """How far the database's clock is ahead of this machine's."""
+        """How far the database's clock is ahead of the system clock."""
 
     @abstractmethod
     def listen(self) -> None:
-        """Start to turn what other processes commit into hints; polling stays the truth."""
+        """Start to receive hints from other processes. They may be lost, so loops poll as well."""
 
     @contextmanager
     def at_once(self, conn: sa.Connection) -> Iterator[None]:
-        """Inside, `insert_many` and `update_many` may be sent together; at the end all of them are done."""
+        """Inside, `insert_many` and `update_many` may be sent together. At the end all of them are done."""
         yield
 
     @abstractmethod
@@ -81,26 +81,26 @@ class Store(ABC):
         rows: Sequence[Sequence[Any]],
         guards: Sequence[str] = (),
     ) -> None:
-        """Set the columns of each row, found by `columns[0]`; it is an error when one is not there.
+        """Set the columns of each row, which is found by `columns[0]`. A missing row is an error.
 
-        With guards each row ends with their values, and is written only where they still hold: RowChanged otherwise.
+        With guards, each row ends with the expected values of these columns. Raises RowChanged if one differs.
         """
 
     @abstractmethod
     def take_lock(self, name: UUID) -> str | None:
-        """Hold an operating system's lock in this worker's name for as long as the process lives; its path."""
+        """Lock a file in this worker's name until the process ends. Returns its path; None if that is not possible."""
 
     @abstractmethod
     def drop_lock(self, path: str) -> None:
-        """Let go of a lock that `take_lock` took."""
+        """Release a lock that `take_lock` took."""
 
     def remove_lock(self, path: str) -> None:
-        """Remove what is left of the lock of a worker that is long gone."""
+        """Remove the lock file of a worker that is gone."""
         return
 
     @abstractmethod
     def is_dead(self, lock_file: str | None) -> bool:
-        """Whether the lock proves that its process is gone; False means only that nothing is proven."""
+        """Whether the lock proves that its process has ended. False proves nothing."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -110,11 +110,11 @@ class Store(ABC):
         return self.submit(job, name).result()
 
     def vital(self, job: Job[T], name: str = "write") -> T:
-        """A short write that must not wait until others give their connections back: the heartbeat's."""
+        """Run a short write that must not wait for a free connection, such as the heartbeat."""
         return self.write(job, name)
 
     def subscribe(self, hint: Hint) -> Callable[[], None]:
-        """Call back, from any thread, when work in some queues may have become ready (empty: any)."""
+        """Call `hint`, from any thread, when work in some queues may be ready; an empty set means any."""
         with self._hints_lock:
             self._hints.append(hint)
 
@@ -149,17 +149,17 @@ class Store(ABC):
 
 
 def file_of(url: sa.URL) -> Path | None:
-    """The file of an embedded database; None where a server has it, or where nothing is kept."""
+    """The file of an SQLite database; None for a server and for a database in memory."""
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 def open_store(url: str, *, durability: str = "full", listen_url: str | None = None, wakeup: str = "listen") -> Store:
-    """Open `sqlite:///file` or `postgresql://…`; creates no tables (see migrate.upgrade)."""
+    """Open `sqlite:///file` or `postgresql://…`. It creates no tables; see `migrate.upgrade`."""
     if durability not in {"full", "normal"}:
         raise StoreError(f"durability {durability!r} is unknown; use full or normal")
     try:
         parsed = sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: its port is no number
+    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError: its port is not a number
         raise StoreError(
             f"{url!r} is not a database address; use sqlite:///file.db or postgresql://host/name"
         ) from error
@@ -168,7 +168,7 @@ def open_store(url: str, *, durability: str = "full", listen_url: str | None = N
         from interlock.store.sqlite import SqliteStore
 
         if not parsed.database or parsed.database == ":memory:":
-            raise StoreError(f"{url!r} keeps nothing; name a file, such as sqlite:///interlock.db")
+            raise StoreError(f"{url!r} is in memory and would be lost; name a file, such as sqlite:///interlock.db")
         return SqliteStore(Path(parsed.database), durability=durability)
     if kind == "postgresql":
         require("postgres", "psycopg")

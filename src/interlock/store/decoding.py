@@ -1,7 +1,7 @@
-"""Text in an SQLite file that is no UTF-8: a row that has some is read all the same, so that those beside it are.
+"""Reads text in an SQLite file that is not valid UTF-8, so that other rows can be read as well.
 
-SQLite stores any bytes as text, and sqlite3 gives up at the first that it cannot decode. To decode in Python would cost
-every read of every text, so this is done only when a job has met such bytes: then it runs once more.
+SQLite stores any bytes as text, and sqlite3 raises an error for those that it cannot decode. Decoding in Python would
+slow down every read, so it is done only after a job has met such bytes: then the job runs again.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import sqlalchemy as sa
 
 
 @contextmanager
-def spelled_out(raw: sqlite3.Connection, wanted: bool = True) -> Iterator[None]:
-    """Bytes that are no UTF-8 are read as `\\xff`. That is no JSON, so nobody works with data that was made up here."""
+def escaping(raw: sqlite3.Connection, wanted: bool = True) -> Iterator[None]:
+    """Read invalid bytes as `\\xff`. The result is not valid JSON, so nobody works with it by mistake."""
     if not wanted:
         yield
         return
-    raw.text_factory = _spelled
+    raw.text_factory = _escaped
     try:
         yield
     finally:
         raw.text_factory = str
 
 
-def _spelled(stored: bytes) -> str:
+def _escaped(stored: bytes) -> str:
     return stored.decode("utf-8", "backslashreplace")
 
 
 def failed(error: BaseException) -> bool:
-    """Whether it was ended by such bytes; sqlite3 has no code of its own for that."""
+    """Whether invalid bytes caused the error. sqlite3 has no error code for it."""
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
     return isinstance(cause, sqlite3.OperationalError) and str(cause).startswith("Could not decode to UTF-8")

@@ -1,4 +1,4 @@
-"""What a database can do to us, as types that say whether trying again helps."""
+"""Errors of the database. The type says whether trying again helps."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from interlock.machine import InterlockError
 
 
 class StoreError(InterlockError):
-    """The database did not do what it was asked."""
+    """The base class of database errors."""
 
     retryable = False
 
 
 class StoreBusy(StoreError):
-    """Somebody else held the database for too long; trying again helps."""
+    """Another process locked the database for too long; trying again helps."""
 
     retryable = True
 
 
 class StoreGone(StoreError):
-    """The database cannot be reached, or went away; nothing is known of a commit that was under way."""
+    """The database cannot be reached, or the connection broke. The outcome of a running commit is unknown."""
 
     retryable = True
 
 
 class StoreFull(StoreError):
-    """No room is left on the disk; nothing was written. Free some and try again."""
+    """The disk is full; nothing was written. Free some space and try again."""
 
     retryable = True
 
 
 class RowChanged(StoreError):
-    """Rows are not as they were when they were last seen; nothing was written. Read them first, then try again."""
+    """Rows have changed since they were read; nothing was written. Read them again, then try again."""
 
     retryable = True
 
@@ -44,7 +44,7 @@ class StoreClosed(StoreError):
 
 
 class WrongIsolation(StoreError):
-    """A connection of yours is at an isolation level, or in autocommit mode, under which the laws do not hold."""
+    """The caller's connection has an isolation level, or is in autocommit mode, that the engine cannot work with."""
 
     def __init__(self, level: str, why: str, remedy: str) -> None:
         self.level = level
@@ -52,11 +52,11 @@ class WrongIsolation(StoreError):
 
 
 class SchemaMismatch(StoreError):
-    """The database's schema is not the one that this code was written for."""
+    """The schema of the database does not fit this code."""
 
 
 class MigrationFailed(StoreError):
-    """A migration of an application raised an error, or did not make what the application declares."""
+    """A migration of an application raised an error, or did not make the declared tables."""
 
 
 # Serialization failure, deadlock, lock not available: the transaction was rolled back and may be run again.
@@ -70,8 +70,8 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, sa.exc.IntegrityError)
 
 
-def sort(error: BaseException) -> StoreError | None:
-    """The error as one of ours; None when it is a mistake in what was asked."""
+def translated(error: BaseException) -> StoreError | None:
+    """The error as a StoreError; None if the statement itself was wrong."""
     if isinstance(error, sa.exc.TimeoutError):
         return StoreBusy(f"every connection to the database is in use: {error}")
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
@@ -89,7 +89,7 @@ def sort(error: BaseException) -> StoreError | None:
         return StoreGone(f"the database file cannot be used: {cause}")
     if name == "SQLITE_NOTADB" or name.startswith("SQLITE_CORRUPT"):
         return StoreError(f"the database file is damaged, or is not a database: {cause}")
-    # psycopg has no sqlstate when the connection never came about or broke in the middle.
+    # psycopg sets no sqlstate if the connection failed or broke.
     if isinstance(error, sa.exc.OperationalError) and not state and not isinstance(cause, sqlite3.Error):
         return StoreGone(f"the database cannot be reached: {cause}")
     return None

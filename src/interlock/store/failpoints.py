@@ -1,7 +1,7 @@
-"""Named points around every commit, where a test can step in: kill the process there, or wait there.
+"""Named points around every commit, at which a test can kill the process or wait.
 
-A write is named for what it does, so `finish:before` is reached when a result's changes are made and not committed,
-and `finish:after` when they are committed and no caller has the answer yet.
+A write is named for what it does. `finish:before` is reached when the changes of a result are made and not committed,
+`finish:after` when they are committed and no caller has the answer yet.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ WRITES = (
     "dead_letter",
     "lease",
 )
-"""The names that the engine and its workers give to their writes."""
+"""Names of writes by the engine and its workers."""
 ASKING = ("ask",)
-"""That of a handler that asks a person."""
+"""Names of writes by a handler that asks a person."""
 KEEPING = ("retain", "erase", "migrate")
-"""Those of whoever looks after the database; `retain:archived` is between an archive and the removal."""
+"""Names of maintenance writes. `retain:archived` is between archiving and removing."""
 
 
 def reach(name: str) -> None:

@@ -1,7 +1,7 @@
-"""Futures that others hold: each is given its own result, whatever its holder does to it or in its callbacks.
+"""Sets the results of futures, whatever their owners do with them.
 
-A holder may cancel a future that waits in a queue; then its job is not begun. Once the job is begun it is too late to
-cancel. A callback may raise anything, and a careless holder may set the future himself: neither reaches the others.
+A future may be cancelled while its job waits in a queue; then the job is not run. A callback may raise anything, and an
+owner may set the future himself. Neither affects the other futures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ log = logging.getLogger("interlock.store")
 
 
 def begin(future: Future[Any]) -> bool:
-    """Whether its job is to be run; False when the future was cancelled, or set by somebody else. Asked once."""
+    """Whether to run the job. False if the future was cancelled or set by its owner. Call it once."""
     try:
         return future.set_running_or_notify_cancel()
     except (InvalidStateError, RuntimeError):
@@ -25,7 +25,7 @@ def begin(future: Future[Any]) -> bool:
 
 
 def settle(future: Future[Any], result: Any, error: BaseException | None = None) -> None:
-    """Give the future what its job came to, if it has not got anything yet."""
+    """Set the result or the error of the future, unless it has one."""
     if future.done():
         return
     try:
@@ -34,7 +34,7 @@ def settle(future: Future[Any], result: Any, error: BaseException | None = None)
         else:
             future.set_result(result)
     except InvalidStateError:
-        return  # somebody else was quicker
+        return  # its owner was faster
     except BaseException:
-        # concurrent.futures lets through what is no Exception; the result itself was set before.
+        # A callback raised something that is no Exception; the result is set already.
         log.exception("a callback of a write failed")

@@ -1,4 +1,4 @@
-"""How a database is: findings in plain words, each with what to do about it. Looking writes nothing."""
+"""Health checks of a database: findings, each with what to do about it. They write nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Check = Callable[[sa.Connection], Iterator["Finding"]]
 
 
 class Level(IntEnum):
-    """How bad it is; also the exit code."""
+    """How severe a finding is; also the exit code of the command."""
 
     OK = 0
     WARNING = 1
@@ -31,18 +31,18 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     level: Level
     name: str
     says: str
     do: str = ""
-    """What to do about it; empty where all is well."""
+    """What to do about it; empty if all is well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A table or an index, in bytes and rows; rows and dead rows as far as the database knows them."""
+    """The size of a table or an index, in bytes and rows, as far as the database knows."""
 
     name: str
     kind: str
@@ -53,7 +53,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """All that was found."""
+    """All findings."""
 
     findings: tuple[Finding, ...]
     sizes: tuple[Size, ...]
@@ -64,7 +64,7 @@ class Health:
 
 
 def graded(name: str, value: float, warning: float, problem: float, says: str, do: str) -> Finding:
-    """A finding by how far a value has come."""
+    """A finding whose level depends on a value."""
     level = Level.PROBLEM if value >= problem else Level.WARNING if value >= warning else Level.OK
     return Finding(level, name, says, do if level else "")
 
@@ -110,7 +110,7 @@ def clock(store: Store) -> Finding:
 
 
 def disk(folder: Path) -> Finding:
-    """The room that is left where a file lies."""
+    """The free space of the disk with this folder."""
     found = shutil.disk_usage(folder)
     share = found.free / found.total
     level = Level.OK
@@ -122,7 +122,7 @@ def disk(folder: Path) -> Finding:
 
 
 def look(store: Store, applications: Iterable[Application] = (), *, fast: bool = False) -> Health:
-    """Everything about the database that needs no machine."""
+    """All checks of the database."""
     findings = [schema(store, applications), clock(store)]
     if store.dialect == "sqlite":
         from interlock.store import health_sqlite
@@ -140,7 +140,7 @@ def look(store: Store, applications: Iterable[Application] = (), *, fast: bool =
 
 
 def patiently(store: Store, check: Check) -> list[Finding]:
-    """What a look finds; one that would have to wait for somebody's lock says so instead."""
+    """The findings of a check. If it would have to wait for a lock, that is the finding."""
 
     def read(conn: sa.Connection) -> list[Finding]:
         if conn.dialect.name == "postgresql":
@@ -150,5 +150,5 @@ def patiently(store: Store, check: Check) -> list[Finding]:
     try:
         return store.read(read)
     except StoreBusy as error:
-        do = "somebody holds a table for themselves: see the lock waits, and end whoever hangs"
+        do = "somebody has locked a table: see the lock waits, and end the session that hangs"
         return [Finding(Level.PROBLEM, "locks", f"a table could not be looked at: {error}", do)]

@@ -1,4 +1,4 @@
-"""How a PostgreSQL database is."""
+"""Health checks of a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from interlock.store.health import GB, Check, Finding, Level, Size, graded, lasting, size_text
 
 MANY_DEAD = 10_000
-"""Dead rows below this do no harm, whatever their share."""
+"""Fewer dead rows than this are harmless, whatever their share."""
 
 
 def _rows(conn: sa.Connection, query: str) -> list[Any]:
@@ -242,7 +242,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def sizes(conn: sa.Connection) -> list[Size]:
-    """Tables and indexes, the biggest first, as last counted: to count them now would need a lock."""
+    """Tables and indexes, the largest first, as last counted: counting them now would need a lock."""
     rows = _rows(
         conn,
         "SELECT c.relname, CASE WHEN c.relkind = 'r' THEN 'table' ELSE 'index' END, "

@@ -1,4 +1,4 @@
-"""How a SQLite file is."""
+"""Health checks of an SQLite file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from interlock.store.health import GB, MB, Check, Finding, Level, Size, graded, size_text
 
 MOST = 10
-"""Kinds of damage that are reported."""
+"""How many kinds of damage are reported at most."""
 
 
 def checks(*, fast: bool) -> tuple[Check, ...]:
@@ -18,7 +18,7 @@ def checks(*, fast: bool) -> tuple[Check, ...]:
 
 
 def files(path: Path) -> Iterator[Finding]:
-    """The database's file and the journal beside it."""
+    """The database file and its journal."""
     size = path.stat().st_size
     yield Finding(Level.OK, "file", f"{path} has {size_text(size)}")
     beside = path.with_name(path.name + "-wal")
@@ -77,7 +77,7 @@ def _references(conn: sa.Connection) -> Iterator[Finding]:
 
 
 def sizes(conn: sa.Connection) -> list[Size]:
-    """Tables and indexes, the biggest first; none where this SQLite cannot tell."""
+    """Tables and indexes, the largest first; none if this SQLite does not know."""
     try:
         rows = conn.exec_driver_sql(
             "SELECT s.name, m.type, sum(s.pgsize) FROM dbstat s JOIN sqlite_master m ON m.name = s.name "

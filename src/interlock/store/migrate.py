@@ -1,6 +1,6 @@
-"""Bringing a database to the schema of this code, and refusing one that is newer.
+"""Migrates a database to the schema of this code, and refuses a newer one.
 
-The core has one line of revisions, and each application that has tables has its own, with a version table of its own
+The core has one branch of revisions. Each application with tables has its own, with its own version table
 (`alembic_version_NAME`). A process without an application's code leaves its tables alone.
 """
 
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Applications = Iterable[Application]
-# Alembic keeps what it works on in a global, so one process migrates one database at a time.
+# Alembic keeps its state in a global, so a process migrates one database at a time.
 _ALEMBIC = threading.Lock()
 _under_way: list[Branch] = []
-"""The branch whose revisions run now, for the error that one of them raises."""
+"""The branch whose revisions are running, to name it in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A line of revisions: the core's, or an application's."""
+    """A branch of revisions: of the core or of an application."""
 
     name: str
     package: str
-    """Where its revisions are, as files v0001_what.py."""
+    """The package with its revisions, as files v0001_what.py."""
     version_table: str
 
     @property
     def revisions(self) -> tuple[str, ...]:
-        """All that this code knows, in order, from the names of their files: Alembic takes 0.3 s to tell the same."""
+        """All revisions that this code has, in order, from the names of their files: Alembic takes 0.3 s for it."""
         try:
             names = [file.name for file in files(self.package).iterdir()]
         except ModuleNotFoundError as error:
@@ -70,13 +70,13 @@ def branches(applications: Applications = ()) -> list[Branch]:
 
 
 def version_table(application: str) -> str:
-    """The table that has the revision of an application's tables."""
+    """The version table of an application."""
     return f"{CORE.version_table}_{application}"
 
 
 @dataclass(frozen=True, slots=True)
 class BranchStatus:
-    """Which revision of a branch the database has, and which this code wants."""
+    """The revision of a branch in the database, and the one of this code."""
 
     name: str
     current: str | None
@@ -84,7 +84,7 @@ class BranchStatus:
     pending: tuple[str, ...]
     """Revisions that `db migrate` would apply, in order."""
     unknown: bool
-    """The database has a revision that this code does not know: it is newer."""
+    """The revision in the database is newer than this code."""
 
     @property
     def ready(self) -> bool:
@@ -93,7 +93,7 @@ class BranchStatus:
 
 @dataclass(frozen=True, slots=True)
 class SchemaStatus:
-    """How a database stands: the core, and every application that was asked for."""
+    """The schema status of a database: of the core and of applications."""
 
     branches: tuple[BranchStatus, ...]
 
@@ -111,12 +111,12 @@ class SchemaStatus:
 
     @property
     def unknown(self) -> bool:
-        """Something in the database is newer than this code."""
+        """Whether something in the database is newer than this code."""
         return any(one.unknown for one in self.branches)
 
     @property
     def usable(self) -> bool:
-        """Whether this code can use it: an application that has no tables yet has no rows either."""
+        """Whether this code can use it. Applications may have no tables yet."""
         return self.core.ready and all(one.ready or one.current is None for one in self.applications)
 
 
@@ -154,19 +154,19 @@ def _branch_status(conn: sa.Connection, inspector: sa.Inspector, branch: Branch)
 
 
 def revision(conn: sa.Connection, table: str) -> str | None:
-    """What a version table says."""
+    """The revision in a version table."""
     found: str | None = conn.exec_driver_sql(f'SELECT version_num FROM "{table}"').scalar()
     return found
 
 
 def applied(conn: sa.Connection) -> dict[str, str | None]:
-    """The revision of every application that has tables in this database, whether its code is here or not."""
+    """The revision of every application with tables in this database, also of those that are not loaded."""
     names = sorted({one.application for one in application_tables.known(conn)})
     return {name: revision(conn, version_table(name)) for name in names}
 
 
 def upgrade(store: Store, applications: Applications = ()) -> SchemaStatus:
-    """Apply what is missing, all or nothing; safe while others run, and when two start at once."""
+    """Apply missing revisions, all or nothing. Safe while others work, and when two processes start at once."""
     applications = list(applications)
     lines, declared = branches(applications), application_tables.declared(applications)
     names = [branch.name for branch in lines[1:]]
@@ -201,17 +201,17 @@ def alone(store: Store, job: Job[T]) -> T:
 
 
 def bring(conn: sa.Connection, applications: Applications = (), to: Mapping[str, str] | None = None) -> None:
-    """Apply what is missing, in the caller's transaction; with `to` only these branches, up to these revisions."""
+    """Apply missing revisions in the caller's transaction; with `to`, only these branches up to these revisions."""
     applications = list(applications)
     lines, declared = branches(applications), application_tables.declared(applications)
     _refuse_newer(_status(conn, lines))
     for branch in lines:
         if to is None or branch.name in to:
             _apply(conn, branch, to[branch.name] if to is not None else None)
-        if branch is CORE and to is None:  # before a table is made that another application has
+        if branch is CORE and to is None:  # before a table is created that another application has
             application_tables.record(conn, [one.name for one in lines[1:]], declared)
     if to is None:
-        application_tables.must_be_made(conn, declared)
+        application_tables.require_made(conn, declared)
 
 
 def _apply(conn: sa.Connection, branch: Branch, to: str | None) -> None:
@@ -231,11 +231,11 @@ def _apply(conn: sa.Connection, branch: Branch, to: str | None) -> None:
         )
     if branch is not CORE and to is None:
         made = set(sa.inspect(conn).get_table_names()) - before - {branch.version_table}
-        application_tables.must_be_recorded(conn, branch.name, made)
+        application_tables.require_recorded(conn, branch.name, made)
 
 
 def require(store: Store, applications: Applications = ()) -> None:
-    """Refuse a database whose schema this code cannot use. An application may have no tables in it yet."""
+    """Raise SchemaMismatch if this code cannot use the schema. Applications may have no tables yet."""
     found = status(store, applications)
     _refuse_newer(found)
     if not found.core.ready:

@@ -1,15 +1,15 @@
-"""Months: on PostgreSQL the history can lie in one table a month, which goes as a whole when all in it is old.
+"""Monthly partitions of the history on PostgreSQL, each dropped as a whole when everything in it is old.
 
-The month is the one in which an instance began: its id says it (UUIDv7 begins with the time), so a history lies in one
-piece, `(instance_id, seq)` stays unique over all months, and reading a history looks into one of them.
+The month is the one in which an instance was created, which its id says (UUIDv7 begins with the time). So a history is
+in one partition, `(instance_id, seq)` is unique over all of them, and reading a history uses one of them.
 
-An existing history becomes the first partition as it is: nothing is copied. A check that all its ids lie before the
-next month is made beside the load, and only then the tables change places, for a few milliseconds.
+An existing history becomes the first partition without being copied. A constraint that all its ids are before the next
+month is validated while others work; then the tables are exchanged within a few milliseconds.
 
     history                 the partitioned table
-      history_before        what there was, and whatever begins before the first month
-      history_2026_12 …     a month, made ahead
-      history_other         ids that belong to no month yet; empty as long as somebody looks ahead
+      history_before        the existing history, and whatever begins before the first month
+      history_2026_12 …     a month, created ahead
+      history_other         ids of no month; empty as long as months are created ahead
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from interlock.store.tables import instance as I
 
 BEFORE, OTHER = "history_before", "history_other"
 AHEAD = 3
-"""Months that are made before they begin."""
+"""Months that are created before they begin."""
 PATIENCE = "SELECT set_config('lock_timeout', '500ms', true)"
-"""Whoever waits for such a lock makes all others wait, so it is better to come again."""
+"""Waiting for such a lock blocks everybody else, so give up early and try again later."""
 HIGHEST = UUID(int=2**128 - 1)
 
 
@@ -50,22 +50,22 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What there is, and what `apply` would do."""
+    """The current partitions, and what `apply` would do."""
 
     partitioned: bool
     rows: int
-    """Of the whole history, as the database estimates it."""
+    """Rows of the whole history, as the database estimates."""
     size: int
-    """Bytes, with indexes."""
+    """Bytes, including indexes."""
     months: tuple[Month, ...]
     missing: tuple[str, ...]
-    """Months that would be made."""
+    """Months that would be created."""
     strays: int
-    """Rows that belong to no month, up to 1,000."""
+    """Rows that belong to no month, counted up to 1,000."""
 
 
 def first_id(at: Micros) -> UUID:
-    """The lowest id that can be made at this moment."""
+    """The lowest id that can be created at this time."""
     return UUID(int=(at // 1000) << 80)
 
 
@@ -74,7 +74,7 @@ def begun(instance_id: UUID) -> Micros:
 
 
 def month_of(at: Micros, later: int = 0) -> Month:
-    """The month of a moment, or a later one."""
+    """The month of a time, or a later one."""
     begin = moment(at)
     number = begin.year * 12 + begin.month - 1 + later
     low, high = (datetime(n // 12, n % 12 + 1, 1, tzinfo=UTC) for n in (number, number + 1))
@@ -89,7 +89,7 @@ def partitioned(conn: sa.Connection) -> bool:
 
 
 def months(conn: sa.Connection) -> list[Month]:
-    """The partitions, the oldest first, without the one for strays."""
+    """The partitions, the oldest first, without `history_other`."""
     rows = conn.exec_driver_sql(
         "SELECT c.relname, pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhrelid "
         "WHERE h.inhparent = to_regclass('history')"
@@ -123,11 +123,11 @@ def plan(conn: sa.Connection, now: Micros) -> Plan:
 
 def _only_postgres(dialect: str) -> None:
     if dialect != "postgresql":
-        raise StoreError("only PostgreSQL can keep the history by months; on SQLite retention deletes its rows")
+        raise StoreError("only PostgreSQL can partition the history by month; on SQLite retention deletes its rows")
 
 
 def _first(conn: sa.Connection, now: Micros) -> Micros:
-    """A moment in the last month that stays with what there was: no id of today lies behind it."""
+    """A time in the last month that stays in the existing table: no id is later."""
     newest = conn.execute(sa.select(I.c.id).order_by(I.c.id.desc()).limit(1)).scalar()
     last = conn.execute(sa.select(H.c.instance_id).order_by(H.c.instance_id.desc()).limit(1)).scalar()
     return max([now, *(begun(one) for one in (newest, last) if one is not None)])
@@ -138,18 +138,18 @@ def _wanted(at: Micros) -> list[Month]:
 
 
 def _missing(there: list[Month], now: Micros) -> list[Month]:
-    """Months from now on that no partition covers."""
+    """Months from now on that have no partition."""
     covered = max((month.high for month in there), default=UUID(int=0))
     return [month for month in (month_of(now, later) for later in range(AHEAD + 1)) if month.low >= covered]
 
 
 def apply(store: Store, now: Micros) -> Plan:
-    """Turn the history into months, or make the months that are missing; safe to repeat, and while others run."""
+    """Partition the history by month, or create missing months. Safe to repeat, and while others work."""
     _only_postgres(store.dialect)
     if not store.read(partitioned):
         first = store.read(lambda conn: _first(conn, now))
         bound = month_of(first, 1).low
-        # Alone in its transaction: its lock is held for a moment, and the look at all rows needs a lesser one.
+        # In its own transaction: it needs a strong lock for a moment, and the validation a weaker one.
         store.schema(lambda conn: _promise(conn, bound))
         store.schema(_look_at_all)
         store.schema(lambda conn: _exchange(conn, bound))
@@ -159,7 +159,7 @@ def apply(store: Store, now: Micros) -> Plan:
 
 
 def look_ahead(store: Store, now: Micros) -> list[str]:
-    """Make the months that will be needed; which. Nothing to do where the history is not kept by months."""
+    """Create the next months. Returns their names; none if the history is not partitioned."""
     if not store.read(partitioned):
         return []
     missing = store.read(lambda conn: _missing(months(conn), now))
@@ -175,7 +175,7 @@ def _run(conn: sa.Connection, *statements: str) -> None:
 def _promise(conn: sa.Connection, bound: UUID) -> None:
     query = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'history_before_bound'"
     if partitioned(conn) or str(bound) in str(conn.exec_driver_sql(query).scalar()):
-        return  # somebody else is at it, or was
+        return  # another process does it, or has done it
     _run(
         conn,
         "ALTER TABLE history DROP CONSTRAINT IF EXISTS history_before_bound",
@@ -189,9 +189,9 @@ def _look_at_all(conn: sa.Connection) -> None:
 
 
 def _exchange(conn: sa.Connection, bound: UUID) -> None:
-    """The short part under a lock."""
+    """Exchange the tables, the short part under a lock."""
     if partitioned(conn):
-        return  # somebody else was faster
+        return  # another process was faster
     _run(conn, "LOCK TABLE history IN ACCESS EXCLUSIVE MODE")
     last = conn.exec_driver_sql("SELECT coalesce(max(pos), 0) FROM history").scalar_one()
     given = conn.exec_driver_sql("SELECT last_value FROM " + str(_sequence(conn))).scalar_one()
@@ -201,7 +201,7 @@ def _exchange(conn: sa.Connection, bound: UUID) -> None:
         f"ALTER TABLE {BEFORE} RENAME CONSTRAINT pk_history TO pk_{BEFORE}",
         f"ALTER TABLE {BEFORE} RENAME CONSTRAINT uq_history_instance_id_seq TO uq_{BEFORE}",
         f"ALTER INDEX ix_history_feed RENAME TO ix_{BEFORE}",
-        f"DROP TRIGGER history_keep ON {BEFORE}",  # the whole table's own comes with the attaching
+        f"DROP TRIGGER history_keep ON {BEFORE}",  # attaching it creates the one of the partitioned table
         f"ALTER TABLE {BEFORE} ALTER COLUMN pos DROP IDENTITY",
         f"CREATE TABLE history (LIKE {BEFORE} INCLUDING DEFAULTS INCLUDING STORAGE) PARTITION BY RANGE (instance_id)",
         f"CREATE SEQUENCE history_pos START {max(last, given) + 1} OWNED BY history.pos",
@@ -225,7 +225,7 @@ def _sequence(conn: sa.Connection) -> str:
 
 
 def _guard(name: str) -> str:
-    """A statement's trigger is not handed down to partitions, and each can be named by itself."""
+    """The statement that protects a partition: it does not inherit statement triggers, and can be changed directly."""
     return (
         f"CREATE TRIGGER history_no_truncate BEFORE TRUNCATE ON {name} "
         "FOR EACH STATEMENT EXECUTE FUNCTION interlock_keep_history()"
@@ -239,8 +239,8 @@ def _make(conn: sa.Connection, wanted: list[Month]) -> list[str]:
         ends = f"'{month.low}'", f"'{month.high}'"
         stray = f"SELECT 1 FROM {OTHER} WHERE instance_id >= {ends[0]} AND instance_id < {ends[1]} LIMIT 1"
         if month.name in there or conn.exec_driver_sql(stray).first() is not None:
-            continue  # its rows lie among the strays already, and stay there
-        # Made beside and attached: that needs a lesser lock on the whole table than to make it as a part.
+            continue  # its rows are in `history_other` already, and stay there
+        # Created separately and attached: that needs a weaker lock than creating it as a partition.
         _run(
             conn,
             f"CREATE TABLE {month.name} (LIKE history INCLUDING DEFAULTS INCLUDING STORAGE)",
@@ -251,11 +251,11 @@ def _make(conn: sa.Connection, wanted: list[Month]) -> list[str]:
     return made
 
 
-# -- months that go
+# -- dropping months
 
 
 def ended(conn: sa.Connection, age_of: Callable[[str], Micros | None], now: Micros) -> list[Month]:
-    """Months that are over and in which no instance is left that has to stay."""
+    """Past months in which no instance must be kept."""
     if not partitioned(conn):
         return []
     over = [month for month in months(conn) if begun(month.high) <= now]
@@ -278,7 +278,7 @@ def _needed(conn: sa.Connection, month: Month, age_of: Callable[[str], Micros | 
 
 
 def drop(conn: sa.Connection, month: Month) -> bool:
-    """Let a month go as a whole, if every instance of it was removed; whether it went."""
+    """Drop a month, if all its instances were removed. Returns whether it was dropped."""
     inside = (I.c.id >= month.low, I.c.id < month.high)
     if conn.execute(sa.select(I.c.id).where(*inside).limit(1)).first() is not None:
         return False

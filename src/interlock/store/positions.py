@@ -1,8 +1,8 @@
-"""Positions in the history: the order in which rows become visible, so that a reader misses none.
+"""Positions in the history: an order in which a reader misses no row.
 
-PostgreSQL gives out positions before it commits, so a row may become visible after one with a higher position. There
-the order is by transaction first, and ends before the oldest transaction that is still under way: whatever that one
-writes comes later in this order. SQLite has one writer, so there the position alone will do.
+PostgreSQL assigns positions before the commit, so a row may become visible after one with a higher position. There the
+order is by transaction first, and ends before the oldest running transaction: its rows come later in this order. SQLite
+has one writer, so there the order is by position alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Condition = sa.ColumnElement[bool]
 
 
 class Position(NamedTuple):
-    """A place in the history: everything up to it was read."""
+    """A position in the history: everything up to it was read."""
 
     xact: int
     pos: int
@@ -33,7 +33,7 @@ START = Position(0, 0)
 
 
 class Order(ABC):
-    """How one of the two databases orders its history. The places may be bound parameters."""
+    """The order of the history in one kind of database. Positions may be bound parameters."""
 
     columns: tuple[sa.ColumnElement[Any], ...]
 
@@ -43,19 +43,19 @@ class Order(ABC):
 
     @abstractmethod
     def after(self, place: Position) -> Condition:
-        """The row lies behind the place."""
+        """The condition that a row is after the position."""
 
     @abstractmethod
     def upto(self, place: Position) -> Condition:
-        """The row lies before the place, or at it."""
+        """The condition that a row is at the position or before it."""
 
     @abstractmethod
     def settled(self, after: Position) -> list[Condition]:
-        """The row lies behind the place, and no other can come before it any more."""
+        """The conditions that a row is after the position, and that no new row can come before it."""
 
     @abstractmethod
     def now(self, conn: sa.Connection) -> Position:
-        """The end: what comes after it has not happened yet, or is not settled."""
+        """The end of the history. Later rows do not exist yet, or are not settled."""
 
 
 class ByPosition(Order):
@@ -103,10 +103,10 @@ def order(conn: sa.Connection) -> Order:
 
 
 def restart(conn: sa.Connection) -> int:
-    """A database that was restored from a dump counts its transactions anew: rows from its past life go first.
+    """Reorder a database that was restored from a dump, whose transaction numbers start again.
 
-    Their number is taken out of them, with the trigger off, so that no reader waits until the new count has caught
-    up. How many rows that were.
+    The numbers of the old rows are removed, with the trigger off. Otherwise readers would wait until the new numbers
+    have caught up. Returns the number of rows.
     """
     if not ahead(conn):
         return 0
@@ -114,13 +114,13 @@ def restart(conn: sa.Connection) -> int:
     done = conn.execute(sa.update(H).where(H.c.xact > 0).values(xact=0))
     conn.exec_driver_sql("ALTER TABLE history ENABLE TRIGGER history_keep")
     conn.exec_driver_sql("UPDATE cursor SET xact = 0")
-    # In the new order some that are signed would come after some that are not: all is signed once more.
+    # In the new order, signed rows may come after unsigned ones: everything is signed again.
     conn.exec_driver_sql("UPDATE cursor SET pos = 0 WHERE name = 'audit'")
     return done.rowcount
 
 
 def ahead(conn: sa.Connection) -> bool:
-    """Whether the history has transactions that this database has not had yet; one look into an index."""
+    """Whether the history has transaction numbers that this database has not reached. It reads one index."""
     if conn.dialect.name == "sqlite":
         return False
     newest = conn.execute(sa.select(sa.func.max(H.c.xact))).scalar() or 0

@@ -1,12 +1,11 @@
 """PostgreSQL: any number of processes on any number of machines.
 
-Each write is its own transaction on a pooled connection. A deadlock, a serialization failure, or a conflict on a
-unique key runs the job once more: the second time it sees what it collided with. A connection that broke before
-the commit is replaced; one that broke during the commit raises StoreGone, because nobody knows how it ended.
+Each write is its own transaction on a pooled connection. After a deadlock, a serialization failure or a conflict on a
+unique key the job runs again and sees the other transaction. A connection that broke before the commit is replaced. One
+that broke during the commit raises StoreGone, because the outcome is unknown.
 
-Hints go through LISTEN/NOTIFY, at most 100 a second (20 where no work became ready), sent after the commit and never
-by a trigger. They are lost without harm: every loop polls as well. `wakeup = "poll"` turns them off (pgbouncer in
-transaction mode).
+Hints use LISTEN/NOTIFY, at most 100 a second (20 if no work became ready), sent after the commit and not by a trigger.
+Losing one does no harm: every loop polls as well. `wakeup = "poll"` turns them off, for pgbouncer in transaction mode.
 """
 
 from __future__ import annotations
@@ -32,7 +31,15 @@ from interlock.store import failpoints, futures
 from interlock.store.binary_arrays import binary_array
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
-from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreGone, WrongIsolation, is_conflict, sort
+from interlock.store.errors import (
+    RowChanged,
+    StoreBusy,
+    StoreClosed,
+    StoreGone,
+    WrongIsolation,
+    is_conflict,
+    translated,
+)
 
 T = TypeVar("T")
 CHANNEL = "interlock"
@@ -40,8 +47,8 @@ LEVEL = "READ COMMITTED"
 REMEDY = "call conn.execution_options(isolation_level='READ COMMITTED') before its transaction begins"
 NOTIFY = "SELECT pg_notify(%s, %s)"
 TRIES = 5
-WORTH_A_LOOK = 16
-"""From so many rows on it pays to find out what is the same in all; each set of columns is a statement of its own."""
+SAME_FROM = 16
+"""From this number of rows on, columns with one value for all rows are sent once."""
 URGENT, CALM = 0.01, 0.05
 """Seconds between two hints. Hints about ready work come more often than those about history."""
 
@@ -67,21 +74,21 @@ class PostgresStore(Store):
         options = f"-c synchronous_commit={'on' if durability == 'full' else 'off'} -c TimeZone=UTC"
         how = {"options": options, "connect_timeout": 5, "application_name": "interlock"}
         address = url.set(drivername="postgresql+psycopg")
-        # Said with each BEGIN, whatever the server, the database or the role has as its default: a transaction that
-        # waited for a limit's lock under a snapshot of its beginning would not see what the one before it used.
+        # Set with each BEGIN, whatever the server's default is: with a snapshot from its beginning, a transaction that
+        # waited for the lock of a limit would not see what others used meanwhile.
         self._engine = sa.create_engine(
             address, pool_size=pool_size, max_overflow=16, pool_use_lifo=True, connect_args=how, isolation_level=LEVEL
         )
-        # The heartbeat's own: handlers that use up all the others must not make it miss a beat.
+        # For the heartbeat alone, which must not wait while handlers use all other connections.
         self._vital = sa.create_engine(address, pool_size=1, connect_args=how, isolation_level=LEVEL)
-        # What several statements of one read say must fit together; it costs 0.1 ms a read.
+        # The statements of one read must see the same data; it costs 0.1 ms per read.
         self._snapshots = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._threads = ThreadPoolExecutor(pool_size, thread_name_prefix="interlock-write")
         self._wakeup = wakeup
         self._joined: weakref.WeakSet[sa.RootTransaction] = weakref.WeakSet()
-        """Transactions of others on which we may write."""
+        """Transactions of callers whose isolation level was checked."""
         self._pending = threading.local()
-        """Updates of this thread that are on their way."""
+        """Updates of this thread that were sent and not checked yet."""
         self._closed = threading.Event()
         self._dirty = threading.Event()
         self._dirty_queues: set[str] = set()
@@ -97,7 +104,7 @@ class PostgresStore(Store):
         return future
 
     def _run(self, job: Job[T], name: str, future: Future[T]) -> None:
-        """In a thread of ours, which must outlive whatever the future's holder does in its callbacks."""
+        """Runs in a pool thread, which must survive errors in callbacks of the future."""
         if not futures.begin(future):
             return
         try:
@@ -127,7 +134,7 @@ class PostgresStore(Store):
                     failpoints.reach(f"{name}:after")
                     return result
             except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-                ours = sort(error)
+                ours = translated(error)
                 again = (
                     (isinstance(ours, StoreBusy) and not isinstance(error, sa.exc.TimeoutError))
                     or is_conflict(error)
@@ -150,9 +157,9 @@ class PostgresStore(Store):
                 with engine.connect() as conn, conn.begin():
                     return job(conn)
             except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-                ours = sort(error)
+                ours = translated(error)
                 if isinstance(ours, StoreGone) and attempt == 0:
-                    continue  # a pooled connection from before a restart
+                    continue  # a pooled connection from before a restart of the server
                 if ours is None:
                     raise
                 raise ours from error
@@ -167,13 +174,13 @@ class PostgresStore(Store):
 
     @contextmanager
     def at_once(self, conn: sa.Connection) -> Iterator[None]:
-        """One round trip for all of them: each costs as much as the work that it carries."""
+        """Sends all statements in one round trip: a round trip costs as much as a statement."""
         pending = self._pending.updates = []
         try:
-            with told_as_ours(conn), _raw(conn).pipeline():
+            with sqlalchemy_errors(conn), _raw(conn).pipeline():
                 yield
         except sa.exc.DBAPIError as error:
-            # The rows that were to follow do not fit, because those before them had changed: that is the news.
+            # Later statements fail because rows of an earlier update had changed: report that.
             for cursor, table, count, guarded in pending:
                 if guarded and 0 <= cursor.rowcount < count:
                     raise _changed(table, count, cursor.rowcount) from error
@@ -192,7 +199,7 @@ class PostgresStore(Store):
             given = list(zip(*rows, strict=True))
             same = same_for_all(given)
             statement, values = _insert_many(table, tuple(columns), same), _values(given, same)
-        with told_as_ours(conn):
+        with sqlalchemy_errors(conn):
             _raw(conn).execute(statement, values, prepare=True)
 
     def update_many(
@@ -210,7 +217,7 @@ class PostgresStore(Store):
             given = list(zip(*rows, strict=True))
             same = same_for_all(given, len(guards))
             statement, values = _update_many(table, tuple(columns), tuple(guards), same), _values(given, same)
-        with told_as_ours(conn):
+        with sqlalchemy_errors(conn):
             cursor = _raw(conn).execute(statement, values, prepare=True)
         pending = getattr(self._pending, "updates", None)
         update = (cursor, table, len(rows), bool(guards))
@@ -220,17 +227,17 @@ class PostgresStore(Store):
             pending.append(update)
 
     def join(self, conn: sa.Connection) -> None:
-        """Under a snapshot of its own beginning it would count a limit without the uses that were committed since."""
+        """Checks the isolation level: with a snapshot from its beginning, limits would be counted wrongly."""
         transaction = conn.get_transaction()
         if transaction is not None and transaction in self._joined:
-            return  # its level cannot change any more
+            return  # its level cannot change during the transaction
         if _raw(conn).autocommit:
             raise WrongIsolation("AUTOCOMMIT", "each statement commits by itself", REMEDY)
         level = str(conn.exec_driver_sql("SHOW transaction_isolation").scalar_one()).upper()
         if level != LEVEL:
             if transaction is None:
                 conn.rollback()
-            raise WrongIsolation(level, "limits and keys are not seen as others have left them", REMEDY)
+            raise WrongIsolation(level, "it would not see limits and keys that others have changed", REMEDY)
         begun = conn.get_transaction()
         assert begun is not None, "a statement begins one"
         self._joined.add(begun)
@@ -276,7 +283,7 @@ class PostgresStore(Store):
                 with self._connection() as conn:
                     conn.execute(f"LISTEN {CHANNEL}")
                     wait = 0.05
-                    self.hint(local=True)  # whatever was said while nobody listened
+                    self.hint(local=True)  # hints may have been missed while not connected
                     while not self._closed.is_set():
                         for note in conn.notifies(timeout=0.5, stop_after=1):
                             self.hint(filter(None, note.payload.split(",")), local=True)
@@ -309,7 +316,7 @@ class PostgresStore(Store):
                 self._closed.wait(wait)
                 wait = min(wait * 2, 5.0)
 
-    # -- locks: across hosts only the heartbeat tells
+    # -- locks: across hosts, only the heartbeat shows that a worker is alive
 
     def take_lock(self, name: UUID) -> str | None:
         return None
@@ -332,24 +339,24 @@ class PostgresStore(Store):
 
 
 def same_for_all(columns: Sequence[Sequence[Any]], guards: int = 0) -> tuple[bool, ...]:
-    """Which columns have one value for all rows: it is sent and read once. By identity, which is quick to find out.
+    """Which columns have one value for all rows, compared by identity, which is fast. It is sent once.
 
-    Not the first, which says which row it is, nor those that guard it: the planner would look for rows by them.
+    The first column, which identifies the row, and guards are never among them: the planner would search rows by them.
     """
-    if len(columns[0]) < WORTH_A_LOOK:
+    if len(columns[0]) < SAME_FROM:
         return (False,) * len(columns)
     sets = columns[1 : len(columns) - guards]
     return (False, *(all(map(is_, column, repeat(column[0]))) for column in sets), *(False,) * guards)
 
 
 def _values(columns: Sequence[Sequence[Any]], same: Sequence[bool]) -> list[Any]:
-    """What the statements ask for, in order: first what holds for all, then the arrays."""
+    """The parameters of the statement, in order: first the values for all rows, then the arrays."""
     once = [_text(column[0]) for column, one in zip(columns, same, strict=True) if one]
     return once + [binary_array(column) for column, one in zip(columns, same, strict=True) if not one]
 
 
 def _text(value: Any) -> str | None:
-    """A value as PostgreSQL reads it: as a number of Python its type would hang on its size, and so the statement."""
+    """A value as text. As a Python number, its type in the statement would depend on its size."""
     if value is None or isinstance(value, str):
         return value
     return f"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
@@ -361,7 +368,7 @@ def _insert_one(table: sa.Table, columns: tuple[str, ...]) -> bytes:
 
 
 def _quoted(columns: Iterable[str]) -> str:
-    return '"' + '", "'.join(columns) + '"'  # a column may have the name of a keyword
+    return '"' + '", "'.join(columns) + '"'  # the name of a column may be a keyword
 
 
 @lru_cache(1000)
@@ -390,8 +397,8 @@ def _update_many(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, .
     still = "".join(f" AND old.{name} = {value}" for name, value in zip(guards, each[len(columns) :], strict=True))
     arrays = ", ".join(f"%s::{kind}[]" for kind, one in zip(kinds, same, strict=True) if not one)
     varying = [name for name, one in zip(names, same, strict=True) if not one]
-    # The arrays by way of a row that the planner does not look into: where it sees two hundred values, it reads a whole
-    # table of ten thousand rows to find them.
+    # The arrays come from a subquery that the planner does not look into: if it sees two hundred values, it scans a
+    # table of ten thousand rows.
     given = ", ".join(f"a{n}" for n in range(len(varying)))
     rows = f"(SELECT {arrays} OFFSET 0) AS given ({given}), LATERAL unnest({given}) AS new ({', '.join(varying)})"
     return (
@@ -411,15 +418,15 @@ def _all_there(cursor: psycopg.Cursor[Any], table: sa.Table, count: int, guarded
 
 
 def _raw(conn: sa.Connection) -> psycopg.Connection[Any]:
-    """The driver's own connection: for a single row SQLAlchemy's way to it takes longer than the statement."""
+    """The connection of the driver: for a single row, SQLAlchemy takes longer than the statement."""
     raw = conn.connection.dbapi_connection
     assert isinstance(raw, psycopg.Connection)
     return raw
 
 
 @contextmanager
-def told_as_ours(conn: sa.Connection) -> Iterator[None]:
-    """An error of the driver, as SQLAlchemy would raise it. A broken connection is not used again."""
+def sqlalchemy_errors(conn: sa.Connection) -> Iterator[None]:
+    """Raises errors of the driver as SQLAlchemy would. A broken connection is not used again."""
     try:
         yield
     except psycopg.Error as error:
@@ -431,14 +438,14 @@ def told_as_ours(conn: sa.Connection) -> Iterator[None]:
 
 
 def note(queues: Iterable[str]) -> str:
-    """Their names; PostgreSQL takes 8,000 bytes, and no names means that every queue looks."""
+    """The payload of a hint: the names of the queues, or nothing for all if they exceed 8,000 bytes."""
     names = sorted(queues)
     said = ",".join(names)
     return said if len(said.encode()) < 7000 and not any("," in name for name in names) else ""
 
 
 def kind_of(table: sa.Table, column: str) -> str:
-    """What PostgreSQL calls the column's type."""
+    """The name of the column's type in PostgreSQL."""
     kind = table.c[column].type
     if isinstance(kind, sa.Uuid):
         return "uuid"

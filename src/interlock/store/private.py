@@ -1,8 +1,8 @@
-"""Private files and folders: 0600 and 0700 whatever the umask, for all that this product writes to a disk.
+"""Creates private files and folders, with the modes 0600 and 0700 whatever the umask.
 
-Everything on disk is made here: databases, locks, keys, backups, archives, exports. What was made before with wider
-modes is tightened when it is opened, and the log says so. What is not ours (a folder with other people's files in it,
-a pipe, a device) keeps its mode.
+Everything that Interlock writes to a disk is created here: databases, locks, keys, backups, archives, exports. An
+existing file with wider permissions is tightened when it is opened, and the log says so. Other things (a folder with
+foreign files, a pipe, a device) keep their modes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ _POSIX = os.name == "posix"
 
 
 class NotPrivate(InterlockError):
-    """Others may read a file that must be secret, and it cannot be mended from here."""
+    """Others can read a file that must be secret, and its mode cannot be changed."""
 
 
 def folder(path: Path, *, ours: Callable[[str], bool] | None = None) -> Path:
-    """Make the folder, and those above it that are missing, for this user alone.
+    """Create the folder, and missing ones above it, for this user alone.
 
-    One that is there already is tightened if `ours` is true for the name of everything in it; without `ours` its mode
-    is left as it is.
+    An existing folder is tightened if `ours` is true for every name in it. Without `ours` its mode stays.
     """
     missing = []
     above = path.absolute()
@@ -43,10 +42,10 @@ def folder(path: Path, *, ours: Callable[[str], bool] | None = None) -> Path:
     for one in reversed(missing):
         try:
             one.mkdir(FOLDER)
-        except FileExistsError:  # another process was faster
+        except FileExistsError:  # another process created it
             continue
         if _POSIX:
-            one.chmod(FOLDER)  # a umask can take bits away, too
+            one.chmod(FOLDER)  # the umask may have removed bits
     if not missing and ours is not None:
         _tighten_folder(path, ours)
     return path
@@ -63,45 +62,45 @@ def _tighten_folder(path: Path, ours: Callable[[str], bool]) -> None:
 
 
 def file(path: Path) -> Path:
-    """Make an empty file if there is none; tighten one that is there."""
+    """Create an empty file, or tighten an existing one."""
     try:
         os.close(create(path))
-    except FileExistsError:  # not opened: it may be one that can only be read
+    except FileExistsError:  # not opened, because it may be read-only
         tighten(path)
     return path
 
 
 def create(path: Path) -> int:
-    """A handle of a new file; FileExistsError if there is one."""
+    """Open a new file. Raises FileExistsError if it exists."""
     return _opened(path, os.O_CREAT | os.O_EXCL | os.O_RDWR)
 
 
 def handle(path: Path) -> int:
-    """A handle of a file that is made if there is none."""
+    """Open a file, and create it if it does not exist."""
     return _opened(path, os.O_CREAT | os.O_RDWR)
 
 
 def write_bytes(path: Path) -> BinaryIO:
-    """An emptied file to write bytes to."""
+    """Open a file for bytes, and empty it."""
     return cast(BinaryIO, _emptied(path, "wb"))
 
 
 def write_text(path: Path, *, newline: str | None = None) -> TextIO:
-    """An emptied file to write UTF-8 to."""
+    """Open a file for UTF-8 text, and empty it."""
     return cast(TextIO, _emptied(path, "w", encoding="utf-8", newline=newline))
 
 
 def _emptied(path: Path, mode: str, *, encoding: str | None = None, newline: str | None = None) -> IO[str] | IO[bytes]:
-    ours = not path.exists() or path.is_file()  # not a pipe or a terminal, such as /dev/stdout leads to
+    ours = not path.exists() or path.is_file()  # not a pipe or a terminal, as /dev/stdout may be
     opened = _opened(path, os.O_CREAT | os.O_WRONLY | (getattr(os, "O_NOFOLLOW", 0) if ours else 0), alone=True)
     if stat.S_ISREG(os.fstat(opened).st_mode):
-        os.ftruncate(opened, 0)  # only now: what is not ours keeps its content
+        os.ftruncate(opened, 0)  # only after the check: a foreign file keeps its content
     return os.fdopen(opened, mode, encoding=encoding, newline=newline)
 
 
 def read_secret(path: Path) -> bytes:
-    """The content of a file with a secret in it, such as a key; NotPrivate if others may read it and that cannot be
-    mended."""
+    """The content of a file with a secret, such as a key. Raises NotPrivate if others can read it and that cannot be
+    changed."""
     tighten(path)
     content = path.read_bytes()
     mode = path.stat().st_mode
@@ -114,7 +113,7 @@ def read_secret(path: Path) -> bytes:
 
 
 def tighten(path: Path) -> None:
-    """Take away what others may do with a file of ours, if there is one."""
+    """Remove the permissions of others on a file, if it exists."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -135,7 +134,7 @@ def _tighten(path: Path, mode: int, before: int) -> None:
 
 
 def _opened(path: Path, flags: int, *, alone: bool = False) -> int:
-    """A handle; with `alone` NotPrivate where others could read what is written, before anything is."""
+    """Open a file. With `alone`, raise NotPrivate if others could read what will be written."""
     try:
         opened = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), FILE)
     except OSError as error:
@@ -160,9 +159,9 @@ def _made_private(path: Path, opened: int, alone: bool) -> None:
         raise NotPrivate(f"{path} belongs to another user, who could read what is written; remove it or name another")
     if stat.S_IMODE(found.st_mode) == FILE:
         return
-    if found.st_mode & OTHERS:  # it was there before: what we make has none of these, whatever the umask
+    if found.st_mode & OTHERS:  # it existed before: files created here have none of these bits
         _tighten(path, FILE, found.st_mode)
         if alone and os.fstat(opened).st_mode & OTHERS:
             raise NotPrivate(f"{path} has mode {stat.S_IMODE(found.st_mode):04o} and cannot be made private")
     elif not stat.S_IMODE(found.st_mode) & stat.S_IRUSR and not found.st_size:
-        os.fchmod(opened, FILE)  # a umask that takes the owner's own bits away
+        os.fchmod(opened, FILE)  # the umask may have removed the owner's bits

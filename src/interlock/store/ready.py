@@ -1,8 +1,8 @@
-"""Ready work: probes of the index that has each queue and priority by due time.
+"""Finds ready work with probes of an index on queue, priority and due time.
 
-A probe takes the oldest rows of one queue and priority, which the index gives without passing over anything. SQLite
-gets a statement a probe; PostgreSQL gets all of them in one. `wake` is written out in the statements, because a bound
-value would hide the partial index from PostgreSQL's generic plans.
+A probe reads the oldest rows of one queue and priority, which the index returns without skipping any. SQLite gets one
+statement per probe, PostgreSQL one for all of them. `wake` is a literal in the statements: with a parameter,
+PostgreSQL's generic plans would not use the partial index.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ due_at = itemgetter(NAMES.index("due_at"))
 
 
 class Probes(ABC):
-    """The probes for rows that meet a condition; made once for each."""
+    """The probes for one condition on rows."""
 
     @abstractmethod
     def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
-        """So many rows, locked, of one pair after the other."""
+        """Up to `count` rows, locked, from one pair after the other."""
 
     @abstractmethod
     def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
-        """So many rows, locked, the oldest of all pairs."""
+        """Up to `count` rows, locked, the oldest of all pairs."""
 
     @abstractmethod
     def anything(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros) -> bool:
-        """Whether there is any; locks nothing."""
+        """Whether there is a ready row. It takes no lock."""
 
 
 class OneByOne(Probes):
@@ -81,7 +81,7 @@ class Together(Probes):
             f"SELECT i.* FROM {probes}, LATERAL (SELECT {EVERY} FROM instance WHERE {ready} "
             "ORDER BY due_at LIMIT :count FOR UPDATE SKIP LOCKED) AS i"
         )
-        # In order, or the generic plan hopes to meet a ready row early in the whole table.
+        # Ordered: otherwise a generic plan scans the table.
         first = f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1"
         self._probe = Prepared(sa.text(f"{lateral} LIMIT :count").columns(*instance.c))
         self._oldest = Prepared(
@@ -105,7 +105,7 @@ def _arrays(pairs: Sequence[Pair]) -> dict[str, Any]:
 
 def serving(served: Sequence[tuple[str, int]]) -> str:
     """The condition that a row is of one of these machines and versions."""
-    # Names of machines are identifiers, checked when declared, so they can stand in the text.
+    # Names of machines are checked identifiers, so they can be part of the text.
     return " OR ".join(f"(machine = '{name}' AND version = {version})" for name, version in served) or "1 = 0"
 
 

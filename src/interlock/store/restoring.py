@@ -1,7 +1,7 @@
-"""Restoring a backup: all of it or nothing, in one transaction, into either kind of database.
+"""Restores a backup, all of it or nothing, in one transaction, into either kind of database.
 
-The tables are made as the backup's schema has them, filled, and then brought to the schema of this code. Whoever held
-work when the backup was made is not there any more: their leases run out, and the work is taken back as after a crash.
+The tables are created with the schema of the backup, filled, and then migrated to the schema of this code. Workers from
+the time of the backup no longer exist: their claims are taken back as after a crash.
 """
 
 from __future__ import annotations
@@ -43,11 +43,10 @@ def restore(
     now: Micros | None = None,
     progress: Progress = no_progress,
 ) -> Manifest:
-    """Fill the database from a backup; refused where it has rows, unless they are to be replaced.
+    """Fill the database from a backup. Refused if it has rows, unless `replace` is set.
 
-    The tables of an application are made by its code. Where that is not here, its rows are left out only if it is named
-    in `without`.
-    With `halted_by`, an actor, every machine is halted: no work starts until somebody resumes it.
+    The code of an application creates its tables. If it is not loaded, name the application in `without` to leave its
+    rows out. With `halted_by`, an actor, every machine is halted: no work starts until somebody resumes it.
     """
     moment = SystemClock().now() if now is None else now
     with Backup(file) as backup:
@@ -66,7 +65,7 @@ def restore(
             migrate.bring(conn, loaded, {migrate.CORE.name: backup.manifest.schema, **revisions})
             _fill(conn, backup, left_out, progress)
             progress("finishing", 0, 0)
-            _go_on_counting(conn)
+            _advance_positions(conn)
             migrate.bring(conn, loaded)
             if halted_by is not None:
                 _halt(conn, halted_by, moment)
@@ -76,7 +75,7 @@ def restore(
 
 
 def _left_out(backup: Backup, loaded: Sequence[Application], without: Collection[str]) -> set[str]:
-    """The applications whose tables are not made here; refused where that would lose rows that nobody gave up."""
+    """The applications that are left out. Refused if rows would be lost that `without` does not name."""
     lines = {branch.name: branch for branch in migrate.branches(loaded)[1:]}
     found: set[str] = set()
     for name, one in backup.manifest.applications.items():
@@ -114,7 +113,7 @@ def _make_room(conn: sa.Connection, replace: bool, now: Micros) -> None:
         alive = sa.select(sa.func.count()).where(W.c.status.in_(("alive", "draining")), W.c.until > now)
         count = conn.execute(alive).scalar_one()
         if count:
-            raise StoreError(f"{count} workers are at work in this database; stop them before it is replaced")
+            raise StoreError(f"{count} workers are alive in this database; stop them first")
     if not ours:
         return
     if conn.dialect.name == "sqlite":
@@ -170,8 +169,8 @@ def _copy(raw: psycopg.Connection[Any], table: Table, rows: list[Row]) -> None:
             copy.write_row(row)
 
 
-def _go_on_counting(conn: sa.Connection) -> None:
-    """New history comes after all that was ever read, also where the newest rows were removed by leave."""
+def _advance_positions(conn: sa.Connection) -> None:
+    """Let new history rows come after all that were ever read, also if the newest were removed."""
     names = ", ".join(f"'{name}'" for name in sorted(FEED))
     last = conn.exec_driver_sql("SELECT coalesce(max(pos), 0) FROM history").scalar_one()
     read = conn.exec_driver_sql(f"SELECT coalesce(max(pos), 0) FROM cursor WHERE name IN ({names})").scalar_one()

@@ -1,4 +1,4 @@
-"""The tables of the service around the engine: people, what they did, messages, schedules, and what is watched."""
+"""The tables of the service: people, their actions, messages, schedules and monitoring."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ membership = sa.Table(
     sa.Index("ix_membership_person", "person_id"),
 )
 
-# Keys to the API. Only a hash is kept, and a few characters to tell them apart.
+# API tokens. Only a hash is stored, and a few characters to recognise them.
 token = sa.Table(
     "token",
     metadata,
@@ -82,7 +82,7 @@ login_attempt = sa.Table(
     sa.Index("ix_login_attempt_address", "address", "at"),
 )
 
-# What people and tokens did that is not in the history of an instance.
+# Actions of people and tokens that no instance's history records.
 action = sa.Table(
     "action",
     metadata,
@@ -96,7 +96,7 @@ action = sa.Table(
     sa.Index("ix_action_at", "at"),
 )
 
-# Answers to writes that named a key, kept so that the same request again changes nothing.
+# Answers to writes with an idempotency key, so that repeating the request changes nothing.
 idempotency = sa.Table(
     "idempotency",
     metadata,
@@ -109,7 +109,7 @@ idempotency = sa.Table(
     sa.Index("ix_idempotency_at", "at"),
 )
 
-# One action for all that match a filter, done in batches.
+# Bulk actions: one action for all items that match a filter.
 bulk = sa.Table(
     "bulk",
     metadata,
@@ -186,7 +186,7 @@ sa.Index(
     sqlite_where=sa.text("paused_at IS NULL"),
 )
 
-# -- what is watched: kept up from the history by whichever process looks first, so that no page has to scan
+# -- monitoring: computed from the history by one process at a time, so that no page has to scan
 
 cursor = sa.Table("cursor", metadata, text("name", primary=True), number("xact"), number("pos"))
 state_count = sa.Table(
@@ -206,7 +206,7 @@ rollup = sa.Table(
     text("machine", primary=True),
     text("measure", primary=True),
     text("state", primary=True),
-    sa.Column("size", sa.BigInteger, primary_key=True, autoincrement=False),  # class of a length of time; 0 if none
+    sa.Column("size", sa.BigInteger, primary_key=True, autoincrement=False),  # bucket of durations; 0 if none
     number("n"),
     number("total"),
     number("worst"),

@@ -1,11 +1,11 @@
-"""All rows of a database as they were at one moment, taken quickly, to be read at leisure.
+"""A consistent copy of all rows of a database, taken quickly and read later.
 
-A long transaction would keep the database from tidying up behind it, and so slow down every queue. So the rows are put
-aside first, as they are: SQLite's own online copy, PostgreSQL's COPY of every table in one REPEATABLE READ
-transaction. What is slow, spelling and compressing them, comes afterwards, and from the copy.
+A long transaction would keep the database from removing old rows and slow down every queue. So the rows are copied
+first, as they are: by SQLite's online backup, or by PostgreSQL's COPY of every table in one REPEATABLE READ
+transaction. The slow part, encoding and compressing, then works on the copy.
 
-The feed's order goes along. On PostgreSQL it is by transaction, and numbers of transactions mean nothing elsewhere: the
-history is numbered anew in its order, and how far the roll-ups have read is translated.
+The order of the feed is kept. On PostgreSQL it is by transaction number, which means nothing in another database: the
+history is numbered again in its order, and the cursors of its readers are translated.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from interlock.store import migrate, private, service_tables  # noqa: F401 - so 
 from interlock.store.application_tables import ApplicationTable, application_table, kind_of, known
 from interlock.store.columns import metadata
 from interlock.store.database import Store
-from interlock.store.errors import StoreError, sort
+from interlock.store.errors import StoreError, translated
 
 Row = list[Any]
 FEED = frozenset({"rollup", "audit"})
-"""Rows of the table `cursor` that are positions in the feed."""
+"""Cursors that are positions in the feed."""
 LATER = ("history", "cursor")
-"""In this order, at the end: the positions are known when the history has been read."""
+"""Tables that come last, in this order: the new positions are known when the history has been read."""
 DERIVED = application_table.name
-"""Written anew where the applications' tables are made."""
+"""Not copied: it is written when the tables of applications are created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A table, and of what kind each of its columns is: id, int, real, bytes or text."""
+    """A table with the kinds of its columns: id, int, real, bytes or text."""
 
     table: str
     names: tuple[str, ...]
@@ -45,13 +45,13 @@ class Columns:
 
     @property
     def listed(self) -> str:
-        """For a statement; a column may have the name of a keyword."""
+        """The columns for a statement, quoted because a name may be a keyword."""
         return ", ".join(f'"{name}"' for name in self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One table's rows: how many, and a way to read them. Ids are hexadecimal text, bytes are bytes."""
+    """The rows of one table: their number, and a function that reads them. Ids are hexadecimal text."""
 
     columns: Columns
     count: int
@@ -60,7 +60,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """An application with tables: the revision that they have, and their names."""
+    """An application with its revision and the names of its tables."""
 
     revision: str
     tables: tuple[str, ...]
@@ -68,7 +68,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that was put aside, also of applications whose code is not here."""
+    """All copied rows, also of applications that are not loaded."""
 
     parts: list[Part]
     applications: dict[str, Owner]
@@ -101,7 +101,7 @@ def take(store: Store, folder: Path, progress: Callable[[str], None] = lambda _:
         try:
             return _copied(Path(sa.make_url(store.url).database or ""), folder / "copy.db", progress)
         except sqlite3.Error as error:
-            raise sort(error) or StoreError(f"the database cannot be copied: {error}") from error
+            raise translated(error) or StoreError(f"the database cannot be copied: {error}") from error
     return store.read(lambda conn: _spooled(conn, folder, progress))
 
 

@@ -1,7 +1,7 @@
-"""SQL that SQLite and PostgreSQL spell differently, behind one name each.
+"""SQL that SQLite and PostgreSQL write differently, one function each.
 
-Code above the store uses these functions and never asks which database it runs on. A statement that the two write
-differently from end to end, because each needs its own text to keep its plan, stands here as one `Prepared`.
+Code above the store uses these functions instead of asking for the dialect. A statement whose text differs completely,
+because each database needs its own to keep its plan, is one `Prepared` here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ARRAYS: dict[type, Any] = {kind: postgresql.ARRAY(kind) for kind in (sa.Text, sa
 
 
 def upsert(table: sa.Table) -> postgresql.Insert:
-    """An INSERT that may have `on_conflict_do_nothing` or `on_conflict_do_update`; SQLite spells both the same way."""
+    """An INSERT that may have `on_conflict_do_nothing` or `on_conflict_do_update`, on both databases."""
     return postgresql.insert(table)
 
 
@@ -30,14 +30,14 @@ def upsert(table: sa.Table) -> postgresql.Insert:
 
 
 def among(conn: sa.Connection, column: sa.ColumnElement[Any], ids: Iterable[UUID]) -> sa.ColumnElement[bool]:
-    """Whether a column has one of the ids; for PostgreSQL as one value, which is half the work of a hundred."""
+    """The condition that a column has one of the ids. PostgreSQL gets them as one array: half the work of a hundred."""
     if conn.dialect.name == "postgresql":
         return column == sa.any_(sa.literal(list(ids), type_=postgresql.ARRAY(sa.Uuid())))
     return column.in_(list(ids))
 
 
 def listed(name: str, kinds: Mapping[str, Any], dialect: str) -> Any:
-    """Rows that are given as a value, to select from; `many` binds them. A hundred cost hardly more than one."""
+    """Rows that are passed as one value, to select from. `many` binds them."""
     if dialect == "postgresql":
         arrays = [sa.bindparam(f"{name}_{n}", type_=ARRAYS[type(kind)]) for n, kind in enumerate(kinds.values())]
         return sa.func.unnest(*arrays).table_valued(*kinds).render_derived(name=name)
@@ -47,7 +47,7 @@ def listed(name: str, kinds: Mapping[str, Any], dialect: str) -> Any:
 
 
 def many(conn: sa.Connection, name: str, rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """The values of a `listed`."""
+    """The parameters of a `listed`."""
     if conn.dialect.name == "postgresql":
         return {f"{name}_{n}": array(column) for n, column in enumerate(zip(*rows, strict=True))}
     plain = [[value.hex if isinstance(value, UUID) else value for value in row] for row in rows]
@@ -63,22 +63,22 @@ def one_of(conn: sa.Connection, values: Sequence[str]) -> Any:
 
 
 def lock_number(conn: sa.Connection, number: int) -> None:
-    """Hold the number against other transactions until this one ends; SQLite has one writer."""
+    """Lock a number until the transaction ends. SQLite has one writer and needs no lock."""
     if conn.dialect.name == "postgresql":
         conn.exec_driver_sql(f"SELECT pg_advisory_xact_lock({number})")
 
 
 def lock_table(conn: sa.Connection, table: sa.Table) -> None:
-    """Hold the table against other writers, and those who lock its rows, until the transaction ends."""
+    """Lock the table against writers, and against locks of its rows, until the transaction ends."""
     if conn.dialect.name == "postgresql":
         conn.exec_driver_sql(f'LOCK TABLE "{table.name}" IN EXCLUSIVE MODE')
 
 
 def prefer_indexes(conn: sa.Connection) -> None:
-    """Have this transaction read by indexes.
+    """Make this transaction read by indexes.
 
-    PostgreSQL cannot know that a batch is small beside its tables: for ten rows it read all instances, and compiled
-    that first (50 ms; by the indexes 6 ms, and 20,000 rows take no longer than before).
+    PostgreSQL does not know that a batch is small compared with its tables. For ten rows it read all instances, and
+    compiled that first: 50 ms, by the indexes 6 ms, and 20,000 rows take no longer than before.
     """
     if conn.dialect.name == "postgresql":
         names = ("jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin")
@@ -108,9 +108,9 @@ def _lease_instances(dialect: str) -> Any:
 
 
 def _lock_by_key(dialect: str) -> Any:
-    """From key to key, each a probe of the unique index.
+    """One probe of the unique index for each key.
 
-    Left to itself, a database with old statistics or none goes through everything that the workspace has.
+    With old statistics, or none, the database would scan everything in the workspace instead.
     """
     if dialect == "postgresql":
         of_one = f"SELECT {INSTANCE} FROM instance WHERE {HERE.format(key='unique_key', value='key')} FOR UPDATE"
@@ -152,6 +152,6 @@ LEASE_INSTANCES = Prepared(_lease_instances)
 LOCK_BY_KEY = Prepared(_lock_by_key)
 """The instances of a `workspace` and a `machine` with these `keys` (`one_of`), locked in the order given."""
 TAKEN_KEYS = Prepared(_taken_keys)
-"""Those of the `keys` that an instance has, and of `kept` that one had when it was removed (`one_of`, both)."""
+"""The `keys` that an instance has, and those of `kept` that a removed one keeps (`one_of`, both)."""
 ACTIVE_LEASES = Prepared(_active_leases)
-"""Those of the leases with these `names` (`one_of`) that somebody holds at `now`."""
+"""The leases with these `names` (`one_of`) that somebody holds at `now`."""

@@ -1,8 +1,8 @@
-"""SQLite: one writer thread that commits whatever queued while the last commit ran, readers beside it.
+"""SQLite: one writer thread that commits all jobs that were queued during the last commit, and concurrent readers.
 
-There is no timer: a lone writer commits at once, and under load a commit carries many jobs. A job that fails is
-undone alone, by a savepoint. `BEGIN IMMEDIATE` is retried here with a short random wait instead of SQLite's busy
-handler, which starved one of two processes (10 against 24,970 commits; with this wait 12,560 against 13,650).
+There is no timer: a single job is committed at once, and under load a commit has many jobs. A job that fails is undone
+alone, by a savepoint. `BEGIN IMMEDIATE` is retried here with a short random wait instead of SQLite's busy handler,
+which starved one of two processes (10 against 24,970 commits; with this wait 12,560 against 13,650).
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import sqlalchemy as sa
 from interlock.store import decoding, failpoints, futures, private
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
-from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, WrongIsolation, sort
+from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, WrongIsolation, translated
 
 try:
     import fcntl
-except ImportError:  # not on Windows: a lost worker is then found by its heartbeat alone
+except ImportError:  # not on Windows: there a lost worker is found by its heartbeat alone
     fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
@@ -38,8 +38,8 @@ GROUP = 512
 PATIENCE = 30.0
 NAP = (0.0003, 0.0015)
 LOOK_EVERY, LOOK_SELDOM, SILENCE = 0.01, 0.05, 2.0
-"""Seconds between two looks for what other processes have committed; more of them when that was long ago, because it is
-the waking up that costs an idle process its time."""
+"""Seconds between two checks for commits of other processes. They are longer after a silence, because waking up is what
+costs an idle process its time."""
 
 
 class SqliteStore(Store):
@@ -56,7 +56,7 @@ class SqliteStore(Store):
         try:
             private.folder(self.path.parent)
         except OSError as error:
-            raise StoreError(f"the folder of {self.path} cannot be made: {error}") from error
+            raise StoreError(f"the folder of {self.path} cannot be created: {error}") from error
         self._writer_engine = self._engine("BEGIN IMMEDIATE", durability, sa.pool.NullPool)
         self._reader_engine = self._engine("BEGIN", durability, sa.pool.QueuePool)
         self._queue: deque[Queued] = deque()
@@ -71,7 +71,7 @@ class SqliteStore(Store):
         self._writer.start()
 
     def _make_private(self, *_: object) -> None:
-        """Before SQLite would make the file: it gives its mode to those that it makes beside it."""
+        """Create the file before SQLite does: its journal files get the same mode."""
         private.file(self.path)
         for ending in ("-wal", "-shm"):
             private.tighten(self.path.with_name(self.path.name + ending))
@@ -86,7 +86,7 @@ class SqliteStore(Store):
 
         @sa.event.listens_for(engine, "connect")
         def configure(dbapi: sqlite3.Connection, _: object) -> None:
-            dbapi.isolation_level = None  # else sqlite3 runs DDL outside the transaction
+            dbapi.isolation_level = None  # otherwise sqlite3 runs DDL outside the transaction
             patiently(dbapi, "PRAGMA journal_mode = WAL", self._patience)
             dbapi.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
             dbapi.execute("PRAGMA foreign_keys = ON")
@@ -104,7 +104,7 @@ class SqliteStore(Store):
 
     def submit(self, job: Job[T], name: str = "write") -> Future[T]:
         if threading.current_thread() is self._writer:
-            raise StoreError("a write was started inside a write; use the connection that the job was given")
+            raise StoreError("a write was started inside a write; use the connection of the job")
         future: Future[T] = Future()
         with self._wanted:
             if self._closed:
@@ -144,9 +144,9 @@ class SqliteStore(Store):
             conn.close()
 
     def _commit(self, conn: sa.Connection, group: list[Queued], *, leniently: bool = False) -> None:
-        """One transaction for the group; if the database undoes it whole, each job gets one of its own."""
+        """Run the group in one transaction. If the database rolls it back, each job gets its own."""
         try:
-            with decoding.spelled_out(self._raw(conn), leniently):
+            with decoding.escaping(self._raw(conn), leniently):
                 done = self._transaction(conn, group)
         except (sa.exc.DBAPIError, sqlite3.Error) as error:
             conn.rollback()
@@ -169,23 +169,23 @@ class SqliteStore(Store):
         raw = self._raw(conn)
         done: list[tuple[Any, BaseException | None]] = []
         try:
-            alone = len(group) == 1  # then there is nothing to save beside it: a savepoint costs a copy of each page
+            single = len(group) == 1  # no savepoint for a single job: it costs a copy of each page
             for job, _, _ in group:
-                if not alone:
+                if not single:
                     raw.execute("SAVEPOINT job")
                 try:
                     result = job(conn)
                 except BaseException as error:
                     if not raw.in_transaction:  # disk full, I/O error: SQLite rolled everything back
                         raise
-                    if alone:
+                    if single:
                         conn.rollback()
                         return [(None, error)]
                     raw.execute("ROLLBACK TO job")
                     done.append((None, error))
                 else:
                     done.append((result, None))
-                if not alone:
+                if not single:
                     raw.execute("RELEASE job")
             for _, _, name in group:
                 failpoints.reach(f"{name}:before")
@@ -196,7 +196,7 @@ class SqliteStore(Store):
             conn.rollback()
             if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
                 raise
-            raise StoreGone(f"nobody knows how the transaction ended: {error!r}") from error
+            raise StoreGone(f"the outcome of the transaction is unknown: {error!r}") from error
         return done
 
     def _begin(self, conn: sa.Connection) -> sa.RootTransaction:
@@ -205,7 +205,7 @@ class SqliteStore(Store):
             try:
                 return conn.begin()
             except sa.exc.OperationalError as error:
-                if not isinstance(sort(error), StoreBusy) or time.monotonic() > deadline:
+                if not isinstance(translated(error), StoreBusy) or time.monotonic() > deadline:
                     raise
             time.sleep(random.uniform(*NAP))  # noqa: S311
 
@@ -220,25 +220,25 @@ class SqliteStore(Store):
         while True:
             self._look_at_file()
             try:
-                with self._reader_engine.begin() as conn, decoding.spelled_out(self._raw(conn), leniently):
+                with self._reader_engine.begin() as conn, decoding.escaping(self._raw(conn), leniently):
                     return job(conn)
             except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.OperationalError) as error:
                 if not leniently and decoding.failed(error):
                     leniently = True
                     continue
-                # Readers wait only while another process opens the file after a crash.
+                # Readers wait only while another process recovers the file after a crash.
                 ours = _ours(error)
                 if not isinstance(ours, StoreBusy) or time.monotonic() > deadline:
                     raise ours from error
             time.sleep(random.uniform(*NAP))  # noqa: S311
 
     def _look_at_file(self) -> tuple[int, int] | None:
-        """Which file it is, for 2 µs. SQLite would go on in one that was deleted, and lose all of it."""
+        """The identity of the file, in 2 µs. SQLite would go on with a deleted file and lose all data."""
         try:
             found = os.stat(self.path)
         except FileNotFoundError:
             if self._file is None:
-                return None  # it is about to be made
+                return None  # it will be created
             raise StoreGone(f"the database file {self.path} is gone; put it back, nothing was written") from None
         with self._file_lock:
             if self._file != (found.st_dev, found.st_ino):
@@ -269,17 +269,17 @@ class SqliteStore(Store):
 
     @staticmethod
     def _raw(conn: sa.Connection) -> sqlite3.Connection:
-        """The driver's own connection: for a single row SQLAlchemy's way to it takes longer than the statement."""
+        """The connection of the driver: for a single row, SQLAlchemy takes longer than the statement."""
         raw = conn.connection.dbapi_connection
         assert isinstance(raw, sqlite3.Connection)
         return raw
 
     def join(self, conn: sa.Connection) -> None:
-        """Python's sqlite3 begins no transaction before a SAVEPOINT, and then its RELEASE commits: begin one."""
+        """Begin a transaction: sqlite3 begins none before a SAVEPOINT, and then its RELEASE would commit."""
         begun = None if conn.get_transaction() else conn.begin()
         raw = self._raw(conn)
         if not raw.in_transaction:
-            # Whoever begins transactions himself, by an event of SQLAlchemy, has begun this one.
+            # A caller with its own `begin` event in SQLAlchemy has begun the transaction already.
             if raw.isolation_level is None or getattr(raw, "autocommit", False) is True:
                 if begun is not None:
                     begun.rollback()
@@ -289,7 +289,7 @@ class SqliteStore(Store):
             patiently(raw, "BEGIN IMMEDIATE", self._patience)
 
     def clock_offset(self) -> Micros:
-        return 0  # the file has no clock of its own, and all its processes share this machine's
+        return 0  # all processes of the file share the system clock
 
     # -- hints and locks
 
@@ -299,13 +299,13 @@ class SqliteStore(Store):
             self._watch.start()
 
     def announce(self, conn: sa.Connection, queues: Iterable[str]) -> None:
-        """They see the commit itself, by its data_version."""
+        """Nothing to do: other processes see the commit by its data_version."""
 
     def _hint_others(self, queues: frozenset[str]) -> None:
-        """They see the commit itself, by its data_version."""
+        """Nothing to do: other processes see the commit by its data_version."""
 
     def _look(self) -> None:
-        """`PRAGMA data_version` changes when another connection commits; looking costs 4 µs."""
+        """`PRAGMA data_version` changes when another connection commits. Reading it costs 4 µs."""
         seen, changed = -1, time.monotonic()
         while not self._stop_watching.wait(LOOK_EVERY):
             try:
@@ -320,7 +320,7 @@ class SqliteStore(Store):
                             seen, changed = version, time.monotonic()
                             self.hint(local=True)
             except (sa.exc.DBAPIError, sqlite3.Error):
-                seen = -1  # a fresh connection counts anew
+                seen = -1  # a new connection starts to count again
 
     def take_lock(self, name: UUID) -> str | None:
         if fcntl is None:
@@ -352,7 +352,7 @@ class SqliteStore(Store):
             return False
         try:
             handle = os.open(lock_file, os.O_RDWR)
-        except OSError:  # not even a missing file proves anything: the other may see the folder under another name
+        except OSError:  # even a missing file proves nothing: the other process may use another path
             return False
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -378,7 +378,7 @@ class SqliteStore(Store):
         self._reader_engine.dispose()
 
 
-# Worked out once for each set of columns: a claim writes four tables, and this took a fifth of its time.
+# Computed once for each set of columns: a claim writes four tables, and this took a fifth of its time.
 @lru_cache(1000)
 def _insert(table: sa.Table, columns: tuple[str, ...]) -> str:
     return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
@@ -397,11 +397,11 @@ def _ids(table: sa.Table, columns: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def plain(table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """The rows as SQLite stores them: ids as hexadecimal text. Only the columns with ids are looked at."""
+    """The rows as SQLite stores them: ids as hexadecimal text."""
     ids = _ids(table, tuple(columns))
     if not ids:
         return [tuple(row) for row in rows]
-    if ids == (0,):  # as most have it; a third of the time
+    if ids == (0,):  # the usual case, in a third of the time
         return [(row[0].hex, *row[1:]) for row in rows]
     plain_rows = []
     for row in rows:
@@ -427,7 +427,7 @@ def patiently(dbapi: sqlite3.Connection, statement: str, patience: float) -> Non
 
 def _ours(error: BaseException) -> BaseException:
     if isinstance(error, sa.exc.DBAPIError | sa.exc.TimeoutError | sqlite3.Error):
-        return sort(error) or error
+        return translated(error) or error
     return error
 
 

@@ -1,4 +1,4 @@
-"""The tables, named for what a row means. Moments are microseconds (UTC), JSON is text: equal on both databases."""
+"""The tables of the engine. Times are microseconds (UTC) and JSON is text, equal on both databases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from interlock.store.columns import ThisTransaction, at, binary, id_, metadata, number, text
 
-# The present of each instance.
+# The current state of each instance.
 instance = sa.Table(
     "instance",
     metadata,
@@ -20,7 +20,7 @@ instance = sa.Table(
     text("previous", null=True),
     number("seq"),
     binary("head"),  # hash of the last history row
-    text("data", null=True),  # null when it lies beside the row, in instance_data
+    text("data", null=True),  # null if it is in instance_data
     text("labels", null=True),
     text("queue"),
     number("priority"),
@@ -57,8 +57,8 @@ sa.Index(
     postgresql_where=sa.text("wake = 'work'"),
     sqlite_where=sa.text("wake = 'work'"),
 )
-# With the holder at its end, so that what a worker holds is found among what is held, without reading the rows. One by
-# holder would cost each claim, and mislead PostgreSQL when it looks for rows by their ids.
+# The holder is at the end, so that the claims of a worker are found without reading rows. An index by holder would slow
+# down each claim, and mislead PostgreSQL when it searches rows by id.
 sa.Index(
     "ix_instance_due",
     instance.c.wake,
@@ -108,10 +108,10 @@ sa.Index(
 sa.Index("ix_instance_state", instance.c.machine, instance.c.state, instance.c.id)
 sa.Index("ix_instance_workspace", instance.c.workspace, instance.c.id)
 
-# Data too big to be written again with each move: in the row it halves the rate.
+# Data that is too large to be written again with each move: in the row it would halve the rate.
 instance_data = sa.Table("instance_data", metadata, id_("instance_id", primary=True), text("data"))
 
-# The past: append-only by triggers, hash-chained per instance.
+# The history: append-only by triggers, hash-chained per instance.
 history = sa.Table(
     "history",
     metadata,
@@ -129,17 +129,17 @@ history = sa.Table(
     text("payload", null=True),  # null with a digest: erased
     binary("digest", null=True),
     binary("hash"),
-    # The order of the feed: PostgreSQL commits out of order, so a row's transaction comes before its position.
+    # The order of the feed. PostgreSQL commits out of order, so it is by transaction first, then by position.
     sa.Column("xact", sa.BigInteger, nullable=False, server_default=ThisTransaction()),
     number("dwell", null=True),  # how long it was in `from_state`
     number("waited", null=True),  # how long the step was ready before a worker took it
     sa.UniqueConstraint("instance_id", "seq"),
     sqlite_autoincrement=True,
 )
-# SQLite has one writer, so there the position alone is the order, and the index stays empty.
+# SQLite has one writer, so there the order is by position alone, and the index is empty.
 sa.Index("ix_history_feed", history.c.xact, history.c.pos, sqlite_where=sa.text("xact > 0"))
 
-# Leave to remove history rows (up to a seq) or their payloads, with what stays provable; a chain over the database.
+# Permissions to remove history rows (up to a seq) or their payloads. They form a hash chain over the database.
 purge = sa.Table(
     "purge",
     metadata,
@@ -152,13 +152,13 @@ purge = sa.Table(
     text("actor"),
     text("reason"),
     at("at"),
-    binary("hash"),  # over this row and the one before it
-    text("key_id", null=True),  # which audit key has sealed it
+    binary("hash"),  # over this row and the hash before it
+    text("key_id", null=True),  # the audit key that sealed it
     binary("seal", null=True),  # HMAC of the hash with that key, which is not in the database
     sa.Index("ix_purge_instance", "instance_id", "kind"),
 )
 
-# The life cycles that instances were started with.
+# The versions of each machine.
 definition = sa.Table(
     "definition",
     metadata,
@@ -170,7 +170,7 @@ definition = sa.Table(
     sa.UniqueConstraint("machine", "digest"),
 )
 
-# Things that left the house, or are about to.
+# Things that were sent to the outside, or are about to be.
 effect = sa.Table(
     "effect",
     metadata,
@@ -188,13 +188,13 @@ effect = sa.Table(
     at("intended_at"),
     at("sent_at", null=True),
     at("settled_at", null=True),
-    id_("sender", null=True),  # the instance under whose fence it goes, where that is one that continues its own
-    number("asks", default=1),  # whether a person is asked when nobody knows what came of it
-    at("asked_at", null=True),  # when somebody was
+    id_("sender", null=True),  # the instance under whose fence it is sent, if that continues the instance it belongs to
+    number("asks", default=1),  # whether a person is asked if its outcome is unknown
+    at("asked_at", null=True),  # when a person was asked
     sa.UniqueConstraint("key"),
     sa.Index("ix_effect_instance", "instance_id"),
 )
-# What is on its way, and what nobody knows the end of and nobody was asked about.
+# Effects without an answer about which nobody was asked.
 sa.Index(
     "ix_effect_unsettled",
     effect.c.sent_at,
@@ -212,7 +212,7 @@ review = sa.Table(
     text("machine"),
     text("name"),
     text("title"),
-    text("state", null=True),  # the waiting state that opened it; null when it stands beside the state
+    text("state", null=True),  # the state that owns it; null if none does
     text("role"),
     text("form", null=True),
     text("decisions"),
@@ -228,7 +228,7 @@ review = sa.Table(
     text("decided_by", null=True),
     at("decided_at", null=True),
     text("visit", null=True),  # the visit of the step whose handler asks; null for every other review
-    text("fallback", null=True),  # what is decided at due_at if nobody has answered: decision and answer, as JSON
+    text("fallback", null=True),  # the default that is taken at due_at: decision and answer, as JSON
     text("closed_reason", null=True),
 )
 sa.Index("ix_review_instance", review.c.instance_id)
@@ -246,7 +246,7 @@ sa.Index(
     sqlite_where=sa.text("status = 'open'"),
 )
 
-# Work that failed for good, until somebody looks at it.
+# Failures that wait for a person.
 dead_letter = sa.Table(
     "dead_letter",
     metadata,
@@ -267,7 +267,7 @@ dead_letter = sa.Table(
     text("closed_by", null=True),
     text("note", null=True),
     id_("retried_as", null=True),
-    number("seq", null=True),  # the last row of the history when it failed
+    number("seq", null=True),  # the seq of the instance when it failed
 )
 sa.Index("ix_dead_letter_instance", dead_letter.c.instance_id)
 sa.Index(
@@ -278,7 +278,7 @@ sa.Index(
     sqlite_where=sa.text("status = 'open'"),
 )
 
-# Named resources that one holder has at a time. A free one keeps its row, so that its fence only grows.
+# Named resources with one holder at a time. A free one keeps its row, so that its fence only grows.
 lease = sa.Table(
     "lease",
     metadata,
@@ -296,7 +296,7 @@ sa.Index(
     sqlite_where=sa.text("holder IS NOT NULL"),
 )
 
-# One row a limit key, to be locked; its uses in a window; the instances that hold a slot of it.
+# One row per key of a limit, to be locked; the uses of a window; the instances that have a slot.
 limit_key = sa.Table("limit_key", metadata, text("key", primary=True))
 limit_use = sa.Table(
     "limit_use",
@@ -339,7 +339,7 @@ sa.Index(
     sqlite_where=sa.text("status IN ('alive', 'draining')"),
 )
 
-# How far a running handler is.
+# The progress of running handlers.
 progress = sa.Table(
     "progress", metadata, id_("instance_id", primary=True), number("permille"), text("message"), at("at")
 )
@@ -371,7 +371,7 @@ sa.Index(
 sa.Index("ix_outbox_instance", outbox.c.instance_id)
 sa.Index("ix_outbox_status", outbox.c.status, outbox.c.id)
 
-# Big values by content hash, kept once; and who refers to them under which name.
+# Large values by content hash, stored once; and the instances that refer to them by name.
 artifact = sa.Table(
     "artifact",
     metadata,
