@@ -57,7 +57,7 @@ def test_workers_killed_at_random_while_postgresql_is_restarted_lose_and_double_
     """One worker survives it all; each of its loops comes back by itself, every time."""
     workers = WorkerProcesses(own_postgres.url(), tmp_path)
     engine = Engine(own_postgres.url(), machines(workers.ledger))
-    survivor = Worker(engine, concurrency=4, lives=timedelta(seconds=2), sweep_every=0.05)
+    survivor = Worker(engine, concurrency=4, lease=timedelta(seconds=2), sweep_every=0.05)
     with engine, survivor, workers:
         for batch in range(2 + ROUNDS):
             workers.start(batch=batch)

@@ -87,7 +87,7 @@ def test_restoring_over_rows_needs_a_word(post: Path) -> None:
 def test_a_file_that_is_none_leaves_no_database_behind(post: Path) -> None:
     (post.parent / "b.zip").write_text("nothing")
     done = interlock(post, "restore", "b.zip", "--database", f"sqlite:///{post.parent}/new.db")
-    assert (done.code, "b.zip is no backup" in done.err, len(done.err.splitlines())) == (1, True, 1)
+    assert (done.code, "b.zip is not a backup" in done.err, len(done.err.splitlines())) == (1, True, 1)
     assert not list(post.parent.glob("new.db*"))
 
 

@@ -191,7 +191,7 @@ def test_a_transition_that_is_for_people_is_nonsense_for_a_worker(trial: Trial) 
     do(trial, Go("draft"))
     error = trial.get(it).error
     assert error is not None
-    assert "the transition 'waiting' → 'draft' is not for a worker" in error["message"]
+    assert "the transition 'waiting' → 'draft' is not for workers" in error["message"]
     assert trial.state(it) == "waiting"
 
 

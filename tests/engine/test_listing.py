@@ -107,7 +107,7 @@ def test_a_count_stops_counting(trial: Trial) -> None:
 def test_a_search_looks_at_so_many_rows_and_says_where_it_stopped(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "LONGEST_LOOK", 5)
+    monkeypatch.setattr(listing, "MAX_SCANNED", 5)
     [first] = trial.engine.create_many("press", [{"paper": "Büttenpapier"}])
     trial.engine.create_many("press", [{} for _ in range(7)])
     where = Where(text="büttenPAPIER")
@@ -167,7 +167,7 @@ def test_the_oldest_come_first_page_by_page_if_that_is_wanted(trial: Trial) -> N
 
 def test_a_search_from_the_oldest_says_where_it_stopped(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     made = [trial.create("press", {"n": n}) for n in range(5)]
-    monkeypatch.setattr(listing, "LONGEST_LOOK", 2)
+    monkeypatch.setattr(listing, "MAX_SCANNED", 2)
     where = Where(text="nothing has this")
     page = oldest(trial, where)
     assert page.instances == []

@@ -331,7 +331,7 @@ def test_a_name_that_is_a_statement_is_no_name(place: Place, tmp_path: Path) -> 
     filled(old)
     write(old, file)
     evil = rewritten(file, lambda manifest: manifest["tables"][0].update(name='worker"; DROP TABLE history; --'))
-    with pytest.raises(BackupDamaged, match="is no backup"):
+    with pytest.raises(BackupDamaged, match="is not a backup"):
         restore(place("sqlite"), evil)
 
 

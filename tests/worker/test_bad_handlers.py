@@ -247,7 +247,7 @@ def test_a_handler_that_blocks_the_event_loop_stops_neither_the_others_nor_the_h
         return Go("done")
 
     live = live_engine(errand(todo=block))
-    worker = live.start_worker(lives=timedelta(seconds=2), loop_patience=0.3)
+    worker = live.start_worker(lease=timedelta(seconds=2), loop_patience=0.3)
     blocker = live.create({"block": True})
     eventually(lambda: live.get(blocker).holder is not None)
     eventually(lambda: worker.claimer.runner.events.replaced == 1, within=10)

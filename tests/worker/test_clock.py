@@ -33,7 +33,7 @@ def test_history_stays_in_order_when_the_clock_steps_back_between_two_steps(live
 
     live = live_engine(errand(todo=step_back), clock=clock)
     it = live.create()
-    live.start_worker(lives=timedelta(days=1))
+    live.start_worker(lease=timedelta(days=1))
     clock.advance(timedelta(seconds=1))
     live.reaches(it, "done")
     rows = live.engine.history(it)
@@ -54,7 +54,7 @@ def test_nothing_runs_twice_when_the_clock_steps_back_while_a_handler_runs(live_
         return Go("done")
 
     live = live_engine(errand(todo=work), clock=clock)
-    one, two = live.start_worker(lives=timedelta(days=1)), live.start_worker(lives=timedelta(days=1))
+    one, two = live.start_worker(lease=timedelta(days=1)), live.start_worker(lease=timedelta(days=1))
     it = live.create()
     assert begun.wait(10)
     clock.step_back(HOUR)
@@ -78,7 +78,7 @@ def test_work_that_was_due_before_the_clock_stepped_back_is_done_when_it_is_due_
 
     live = live_engine(errand(todo=work), clock=clock)
     it = live.create()
-    live.start_worker(lives=timedelta(days=1))
+    live.start_worker(lease=timedelta(days=1))
     eventually(lambda: "again" in live.kinds(it))
     clock.step_back(HOUR)
     clock.advance(HOUR + timedelta(minutes=1))
@@ -99,7 +99,7 @@ def test_a_retry_waits_for_its_time_again_after_the_clock_stepped_back(live_engi
 
     live = live_engine(errand(todo=work), clock=clock)
     it = live.create()
-    live.start_worker(lives=timedelta(days=1))
+    live.start_worker(lease=timedelta(days=1))
     eventually(lambda: "failed" in live.kinds(it))
     clock.advance(timedelta(seconds=1))
     live.reaches(it, "done")
@@ -123,7 +123,7 @@ def test_a_late_result_from_before_the_step_back_is_still_fenced_off(live_engine
         return Go("done")
 
     live = live_engine(errand(todo=Work(work, timedelta(minutes=10))), clock=clock)
-    worker = live.start_worker(lives=timedelta(days=1))
+    worker = live.start_worker(lease=timedelta(days=1))
     it = live.create()
     assert begun.wait(10)
     live.engine.take_back([worker.id])

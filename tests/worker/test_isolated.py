@@ -187,7 +187,7 @@ def test_a_bounded_handler_that_does_not_listen_is_ended_when_it_is_withdrawn(
 def test_a_bounded_handler_is_ended_at_its_time_limit(live_engine: Opener, tmp_path: Path) -> None:
     clock = VirtualClock()
     live = live_engine(errand(todo=Work(ignore_everything, MINUTE, memory_mb=64)), clock=clock)
-    live.start_worker(concurrency=1, lives=timedelta(hours=1))
+    live.start_worker(concurrency=1, lease=timedelta(hours=1))
     it = live.create({"file": str(tmp_path / "started")})
     process = process_in(tmp_path / "started")
     clock.advance(MINUTE)

@@ -25,7 +25,7 @@ WORKER_LEASE = timedelta(seconds=20)
 HOUR = timedelta(hours=1)
 
 
-def sign_up(live: LiveEngine, *, lives: timedelta = WORKER_LEASE, lock_file: str | None = None) -> UUID:
+def sign_up(live: LiveEngine, *, lease: timedelta = WORKER_LEASE, lock_file: str | None = None) -> UUID:
     """A worker's row and nothing behind it: a process that was killed after it had said that it lives."""
     worker = uuid4()
     live.store.write(
@@ -44,7 +44,7 @@ def sign_up(live: LiveEngine, *, lives: timedelta = WORKER_LEASE, lock_file: str
 
 
 def beat(live: LiveEngine, worker: UUID) -> None:
-    live.store.write(lambda conn: workers.beat(conn, live.engine.clock.now(), worker, lives=WORKER_LEASE))
+    live.store.write(lambda conn: workers.beat(conn, live.engine.clock.now(), worker, lease=WORKER_LEASE))
 
 
 def claimed_by(live: LiveEngine, worker: UUID) -> UUID:
@@ -75,7 +75,7 @@ def test_a_worker_whose_heartbeat_ended_is_given_up_and_its_work_done_by_another
     live = live_engine(errand(todo=work), clock=clock)
     lost = sign_up(live)
     it = claimed_by(live, lost)
-    survivor = live.start_worker(lives=HOUR)
+    survivor = live.start_worker(lease=HOUR)
     seen = survivor.sweeper.rounds
     eventually(lambda: survivor.sweeper.rounds > seen + 2)
     assert live.get(it).holder == lost
@@ -91,7 +91,7 @@ def test_a_worker_that_goes_on_beating_is_left_alone(live_engine: Opener) -> Non
     live = live_engine(errand(), clock=clock)
     other = sign_up(live)
     it = claimed_by(live, other)
-    survivor = live.start_worker(lives=HOUR)
+    survivor = live.start_worker(lease=HOUR)
     for _ in range(5):
         clock.advance(WORKER_LEASE * 0.9)
         beat(live, other)
@@ -107,7 +107,7 @@ def test_a_silent_worker_is_found_although_the_clock_stepped_back(live_engine: O
     live = live_engine(errand(), clock=clock)
     lost = sign_up(live)
     it = claimed_by(live, lost)
-    survivor = live.start_worker(lives=HOUR)
+    survivor = live.start_worker(lease=HOUR)
     clock.step_back(HOUR)
     seen = survivor.sweeper.rounds
     eventually(lambda: survivor.sweeper.rounds > seen + 2)
@@ -182,7 +182,7 @@ def test_the_lock_proves_within_seconds_that_a_killed_process_is_dead(sqlite: St
     try:
         it = live.create()
         eventually(lambda: live.get(it).holder)
-        survivor = live.start_worker(lives=HOUR)
+        survivor = live.start_worker(lease=HOUR)
         seen = survivor.sweeper.rounds
         eventually(lambda: survivor.sweeper.rounds > seen + 2)
         assert live.get(it).state == "todo"  # it lives, so it keeps what it has
@@ -198,7 +198,7 @@ def test_the_lock_proves_within_seconds_that_a_killed_process_is_dead(sqlite: St
 def test_a_lock_file_that_cannot_be_found_proves_nothing(sqlite: Store, tmp_path: Path) -> None:
     """Another process may know the same folder under another name."""
     live = LiveEngine(sqlite, errand())
-    other = sign_up(live, lock_file=str(tmp_path / "elsewhere" / "worker.lock"), lives=HOUR)
+    other = sign_up(live, lock_file=str(tmp_path / "elsewhere" / "worker.lock"), lease=HOUR)
     it = claimed_by(live, other)
     survivor = live.start_worker()
     seen = survivor.sweeper.rounds
@@ -231,7 +231,7 @@ def test_a_worker_that_cannot_beat_stops_writing_before_it_can_be_given_up(live_
         return Go("done")
 
     live = live_engine(errand(todo=work), clock=clock)
-    worker = live.start_worker(lives=WORKER_LEASE)
+    worker = live.start_worker(lease=WORKER_LEASE)
     it = live.create()
     assert begun.wait(10)
     live.refuse("worker", "NEW.beats > OLD.beats", verb="UPDATE")
@@ -259,7 +259,7 @@ def test_a_worker_that_can_beat_again_goes_on_by_itself(live_engine: Opener) -> 
         return Go("done")
 
     live = live_engine(errand(todo=work), clock=clock)
-    worker = live.start_worker(lives=timedelta(seconds=1))
+    worker = live.start_worker(lease=timedelta(seconds=1))
     it = live.create()
     eventually(lambda: attempts)
     live.refuse("worker", "NEW.beats > OLD.beats", verb="UPDATE")

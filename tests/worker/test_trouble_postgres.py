@@ -116,7 +116,7 @@ def test_handlers_that_use_up_every_connection_do_not_make_the_worker_miss_a_bea
 
     with live_engine_on(open_store(postgres_url, wakeup="poll"), errand(todo=work)) as live:
         ids = live.engine.create_many("errand", [None] * 32)
-        worker = live.start_worker(concurrency=32, lives=timedelta(seconds=2))
+        worker = live.start_worker(concurrency=32, lease=timedelta(seconds=2))
         for _ in ids:
             assert held.acquire(timeout=20)
         beats = worker.heartbeat.rounds

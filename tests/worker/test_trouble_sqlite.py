@@ -205,7 +205,7 @@ def test_a_file_that_is_gone_is_an_error_and_never_an_empty_new_file(path: Path)
 
 def test_a_worker_whose_file_was_gone_comes_back_by_itself(path: Path) -> None:
     with live_engine_on(SqliteStore(path), errand()) as live:
-        worker = live.start_worker(lives=timedelta(seconds=1))
+        worker = live.start_worker(lease=timedelta(seconds=1))
         live.reaches(live.create(), "done")
         with moved_away(path):
             for loop in (worker.claimer, worker.sweeper, worker.watcher, worker.heartbeat):

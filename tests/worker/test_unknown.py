@@ -51,7 +51,7 @@ def test_an_unknown_instance_is_not_found(live_engine: Opener) -> None:
 def test_an_unknown_event_is_refused_with_what_is_allowed(live_engine: Opener) -> None:
     live = live_engine(errand())
     it = live.create()
-    with pytest.raises(Refused, match="'fly' means nothing") as refusal:
+    with pytest.raises(Refused, match="'fly' is not declared") as refusal:
         live.engine.fire(it, "fly", actor=ADA)
     assert [one.event for one in refusal.value.allowed] == ["begin", "wait", "finish", "withdraw"]
     assert len(live.engine.history(it)) == 1
@@ -132,7 +132,7 @@ def test_a_worker_leaves_the_machines_of_other_processes_alone(store: Store) -> 
     paused = theirs.create("meeting").id
     theirs.pause(paused, actor=ADA, resume_at=clock.time + timedelta(minutes=1))
     live = LiveEngine(store, errand(), clock=clock)
-    worker = live.start_worker(lives=timedelta(days=9), queues=["errand", "meeting"])
+    worker = live.start_worker(lease=timedelta(days=9), queues=["errand", "meeting"])
     clock.advance(2 * HOUR)
     settled(worker)
     assert [theirs.get(one).state for one in (timed, late, paused)] == ["invited", "held", "invited"]
@@ -140,7 +140,7 @@ def test_a_worker_leaves_the_machines_of_other_processes_alone(store: Store) -> 
     clock.advance(10 * HOUR)  # past the word of the process that held one of them
     settled(worker)
     other = LiveEngine(store, [meeting(), errand()], clock=clock)
-    other.start_worker(lives=timedelta(days=9))
+    other.start_worker(lease=timedelta(days=9))
     for one in (timed, late, paused):
         other.reaches(one, "over")
     live.stop()

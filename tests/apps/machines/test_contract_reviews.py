@@ -63,7 +63,7 @@ def test_a_form_that_is_filled_in_wrongly_changes_nothing(trial: ScriptedTrial) 
     it, review = asked(trial)
     before = trial.get(it)
     for answer in ({"decisions": "all of it"}, {"final_confidence": 100}, {"review_note": "n" * 10_001}):
-        with pytest.raises(InvalidData, match="not filled in rightly"):
+        with pytest.raises(InvalidData, match="does not fit"):
             trial.engine.reviews.decide(review, "correct", actor=ANN, answer=answer)
     much = {"decisions": [{**CORRECTION, "value": "n" * 1_000_000}]}
     with pytest.raises(DataTooBig):

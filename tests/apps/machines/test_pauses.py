@@ -63,7 +63,7 @@ def test_what_is_paused_in_any_state_is_left_alone_and_goes_on_where_it_was(
 def test_what_rests_has_nothing_to_pause(trial: ScriptedTrial, name: str, state: str) -> None:
     it = RECIPES[name].at(trial, state)
     before = trial.get(it)
-    with pytest.raises(Refused, match=f"rests in '{state}', so there is nothing to pause"):
+    with pytest.raises(Refused, match=f"has ended in '{state}', so there is nothing to pause"):
         trial.engine.pause(it, actor=ANN)
     assert trial.get(it) == before
 

@@ -92,7 +92,7 @@ def test_approving_twice_starts_its_work_once(trial: ScriptedTrial) -> None:
     with pytest.raises(Refused, match="its work was started already"):
         trial.fire(it, "approve", BOSS)
     trial.work(it, Go("submitted"))
-    with pytest.raises(Refused, match="'approve' means nothing"):
+    with pytest.raises(Refused, match="'approve' is not declared"):
         trial.fire(it, "approve", ANN)
 
 

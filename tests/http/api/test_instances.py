@@ -145,7 +145,7 @@ def test_pause_resume_cancel_and_force(api: Api) -> None:
 def test_an_owner_erases_what_has_ended(api: Api) -> None:
     it = api.asked()
     early = api.post(f"/api/instances/{it.id}/erase", {"reason": "asked to"})
-    assert (early.status_code, early.json()["type"]) == (409, "still-at-work")
+    assert (early.status_code, early.json()["type"]) == (409, "not-finished")
     api.post(f"/api/instances/{it.id}/force", {"to": "sent", "reason": "by hand"})
     assert api.post(f"/api/instances/{it.id}/erase", {"reason": ""}).status_code == 422
     erased = api.post(f"/api/instances/{it.id}/erase", {"reason": "asked to"})

@@ -120,7 +120,7 @@ def test_only_a_dead_message_is_retried_or_given_up(api: Api, action: str) -> No
     waiting, sent = send(api), send(api)
     refused = api.post(f"/api/outbox/{waiting}/{action}")
     assert (refused.status_code, refused.json()["type"]) == (409, "refused")
-    assert "is waiting; only a dead one is retried or discarded" in refused.json()["detail"]
+    assert "is waiting; only a dead message can be retried or discarded" in refused.json()["detail"]
     attempt(api)
     attempt(api)
     assert "is delivered;" in api.post(f"/api/outbox/{sent}/{action}").json()["detail"]
