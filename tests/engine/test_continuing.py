@@ -290,4 +290,4 @@ def test_the_late_answer_of_the_one_before_is_given_to_the_one_that_continues_it
 
 def _bury(unit: Any, instance: Any, step: str) -> UUID:
     details = error_details.describe(RuntimeError("it was given up while it was sent"))
-    return last_resort.bury(unit, instance, step, step, details, '{"order":7}')
+    return last_resort.add_dead_letter(unit, instance, step, step, details, '{"order":7}')

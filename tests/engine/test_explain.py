@@ -89,14 +89,14 @@ def test_ready_work_waits_for_a_free_worker_of_its_queue(trial: Trial) -> None:
 def test_work_that_starts_later_names_its_moment(trial: Trial) -> None:
     it = visiting(trial, at=later(hours=3))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("time", (Coming("its step runs", later(hours=3)),))
+    assert (explanation.waits_for, explanation.by_itself) == ("time", (Upcoming("its step runs", later(hours=3)),))
     assert "Its step runs at 2026-01-05 12:00:00 UTC (in 3 hours)." in explanation.sentence
 
 
 def test_a_step_that_asked_to_run_again_names_its_moment(trial: Trial) -> None:
     it = visiting(trial, Again(timedelta(minutes=90)))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("time", (Coming("its step runs", later(minutes=90)),))
+    assert (explanation.waits_for, explanation.by_itself) == ("time", (Upcoming("its step runs", later(minutes=90)),))
 
 
 def test_a_step_that_failed_and_is_retried_in_its_state_names_its_moment_and_the_error(store: Store) -> None:
@@ -104,7 +104,10 @@ def test_a_step_that_failed_and_is_retried_in_its_state_names_its_moment_and_the
         it = trial.create("parcel")
         trial.finish(trial.claim()[0], Fail(ValueError("no tape")))
         explanation = explained(trial, it)
-        assert (explanation.waits_for, explanation.by_itself) == ("time", (Coming("its step runs", later(minutes=1)),))
+        assert (explanation.waits_for, explanation.by_itself) == (
+            "time",
+            (Upcoming("its step runs", later(minutes=1)),),
+        )
         assert "Its step runs again at 2026-01-05 09:01:00 UTC (in 60 seconds) after ValueError: no tape." in (
             explanation.sentence
         )
@@ -118,7 +121,7 @@ def test_work_under_way_names_the_worker_and_its_time_limit(trial: Trial) -> Non
     trial.clock.advance(timedelta(seconds=10))
     explanation = explained(trial, it)
     assert explanation.waits_for == "worker"
-    assert explanation.by_itself == (Coming("the handler runs out of time, and the step fails", later(minutes=15)),)
+    assert explanation.by_itself == (Upcoming("the handler runs out of time, and the step fails", later(minutes=15)),)
     assert (
         "A worker on trial (process 0) is at it since 2026-01-05 09:00:00 UTC (10 seconds ago)" in explanation.sentence
     )
@@ -135,7 +138,7 @@ def test_a_failed_step_names_when_it_is_retried_and_where(trial: Trial) -> None:
     it = visiting(trial, Fail(ValueError("no answer")))
     explanation = explained(trial, it)
     assert (explanation.state, explanation.kind, explanation.waits_for) == ("broken", "failed", "time")
-    assert explanation.by_itself == (Coming("the system fires 'retry', to 'working'", later(minutes=10)),)
+    assert explanation.by_itself == (Upcoming("the system fires 'retry', to 'working'", later(minutes=10)),)
     assert (
         "It goes on to 'working' by itself at 2026-01-05 09:10:00 UTC (in 10 minutes) after ValueError: no answer."
         in (explanation.sentence)
@@ -146,7 +149,7 @@ def test_a_pause_that_a_rule_made_names_when_it_ends(trial: Trial) -> None:
     it = visiting(trial, Fail(QuotaUsedUp("come back later")))
     explanation = explained(trial, it)
     assert (explanation.state, explanation.waits_for) == ("resting", "time")
-    assert explanation.by_itself == (Coming("the system fires 'resume', to 'working'", later(hours=1)),)
+    assert explanation.by_itself == (Upcoming("the system fires 'resume', to 'working'", later(hours=1)),)
     assert "after QuotaUsedUp: come back later." in explanation.sentence
 
 
@@ -154,7 +157,7 @@ def test_a_pause_until_a_moment_names_who_made_it_and_when_it_ends(trial: Trial)
     it = visiting(trial)
     trial.engine.pause(it, actor=ANN, resume_at=later(days=3))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("time", (Coming("it is resumed", later(days=3)),))
+    assert (explanation.waits_for, explanation.by_itself) == ("time", (Upcoming("it is resumed", later(days=3)),))
     expected = "It was paused by user:ann and goes on by itself at 2026-01-08 09:00:00 UTC (in 3 days)."
     assert expected in explanation.sentence
 
@@ -247,8 +250,8 @@ def test_waiting_for_a_person_names_the_reminder_and_the_timer_to_come(trial: Tr
     explanation = explained(trial, it)
     assert explanation.waits_for == "person"
     assert explanation.by_itself == (
-        Coming("a reminder: the customer is silent", later(hours=1)),
-        Coming("the system fires 'give_up', to 'done'", later(hours=24)),
+        Upcoming("a reminder: the customer is silent", later(hours=1)),
+        Upcoming("the system fires 'give_up', to 'done'", later(hours=24)),
     )
     assert "It waits for the customer's answer since 2026-01-05 09:00:00 UTC (0 seconds ago)." in explanation.sentence
     assert "If nothing happens, a reminder: the customer is silent at 2026-01-05 10:00 UTC." in explanation.sentence

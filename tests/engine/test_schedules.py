@@ -391,7 +391,7 @@ def test_schedules_are_listed_by_name_and_by_workspace(trial: Trial) -> None:
 
 @pytest.mark.parametrize("cron", ["", "@daily", "61 * * * *", "0 0 31 2 *", "* * * *", "*/0 * * * *", "9" * 300])
 def test_a_wrong_cron_expression_is_refused_with_an_example(trial: Trial, cron: str) -> None:
-    with pytest.raises(InvalidData, match=r"is no cron expression: .* such as '30 6 \* \* 1-5'") as refusal:
+    with pytest.raises(InvalidData, match=r"is not a cron expression: .* such as '30 6 \* \* 1-5'") as refusal:
         begin(trial, cron=cron)
     assert repr(cron) in str(refusal.value)
 

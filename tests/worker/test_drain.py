@@ -142,7 +142,7 @@ def test_the_heart_beats_on_while_a_worker_drains(live_engine: Opener) -> None:
     gate = Gate()
     clock = VirtualClock()
     live = live_engine(errand(todo=gate.plain), clock=clock)
-    worker = live.start_worker(lives=timedelta(seconds=1))
+    worker = live.start_worker(lease=timedelta(seconds=1))
     it = live.create()
     assert gate.begun.wait(10)
     stopping = threading.Thread(target=worker.stop)

@@ -82,7 +82,7 @@ def kind_of(column: sa.Column[Any]) -> str:
 
 
 def declared(applications: Iterable[Application]) -> list[ApplicationTable]:
-    """The tables that the applications bring; refused where we could not keep them."""
+    """The tables that the applications declare. Refused if they cannot be backed up or erased."""
     from interlock.store import service_tables  # noqa: F401 - so that the metadata has every table
 
     found: dict[str, ApplicationTable] = {}

@@ -66,7 +66,7 @@ def _form(vertical: Vertical) -> type[BaseModel]:
 
 def learn(engine: Engine) -> int:
     """Turn answers to samples into labels; returns the number of new contracts."""
-    read = reviews.Wanted(machine=contract.name, name=NAME, decision=DONE, not_of=sa.select(L.c.instance_id))
+    read = reviews.ReviewFilter(machine=contract.name, name=NAME, decision=DONE, not_of=sa.select(L.c.instance_id))
     found = engine.read(lambda conn: reviews.decided(conn, read, limit=MOST))
     return sum(engine.write(partial(_learn, review_id=one.id), name="calibrate") for one in found)
 
