@@ -2,15 +2,19 @@
 
 import sys
 
-from interlock.machine.extras import MissingExtra, require
-
 
 def main() -> None:
     try:
-        require("service", "typer", "rich")
-    except MissingExtra as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+        import typer  # noqa: F401 - the first thing that commands need
+    except ModuleNotFoundError:
+        # Imported only here: it takes a tenth of a second, as long as all the rest of `interlock --help`.
+        from interlock.machine.extras import MissingExtra, require
+
+        try:
+            require("service", "typer", "rich")
+        except MissingExtra as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(1)
     from interlock.cli import main as run
 
     run()

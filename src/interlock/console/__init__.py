@@ -13,3 +13,10 @@ what a command needs, it imports when it runs.
         with opened(database, apps) as engine:
             ...
 """
+
+try:
+    import typer  # noqa: F401
+except ModuleNotFoundError:  # `extras` is imported only then: it would cost `--help` a tenth of a second
+    from interlock.machine import extras
+
+    extras.require("service", "typer", "rich")

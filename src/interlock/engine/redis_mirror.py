@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from interlock.machine import extras
+
 log = logging.getLogger(__name__)
 
 RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
@@ -26,6 +28,7 @@ class RedisMirror:
     """Shows named leases in Redis. If Redis does not answer, the database alone decides."""
 
     def __init__(self, url: str) -> None:
+        extras.require("redis", "redis")
         import redis
         from redis.backoff import NoBackoff
         from redis.retry import Retry

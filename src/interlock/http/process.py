@@ -222,8 +222,6 @@ def _secrets(settings: Settings) -> list[str]:
 def _mirror(settings: Settings) -> Mirror | None:
     if settings.redis_url is None:
         return None
-    try:
-        from interlock.engine.redis_mirror import RedisMirror
-    except ImportError as error:
-        raise InterlockError(f"redis_url needs the extra redis: pip install 'interlock[redis]' ({error})") from error
+    from interlock.engine.redis_mirror import RedisMirror
+
     return RedisMirror(settings.redis_url.get_secret_value())

@@ -9,6 +9,7 @@ from typing import Any
 from interlock.machine.application import Application, Duty, PageLink, Scope, attribute, loaded
 from interlock.machine.definition import Machine
 from interlock.machine.errors import InterlockError, MachineError
+from interlock.machine.extras import MissingExtra
 from interlock.machine.states import Kind
 
 GROUP = "interlock.registry"
@@ -197,6 +198,8 @@ def installed(apps: Iterable[str] = ()) -> Registry:
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         try:
             everything.include(load(entry.value))
+        except MissingExtra:
+            raise
         except InterlockError as error:
             package = entry.dist.name if entry.dist is not None else entry.name
             raise InterlockError(f"{error} (the package {package} brings it: fix or uninstall it)") from error

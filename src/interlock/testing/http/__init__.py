@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from interlock.machine import extras
+
+extras.require("service", "starlette")
+
 from starlette.testclient import TestClient as Client
 
 from interlock.config import Settings
