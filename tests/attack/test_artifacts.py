@@ -63,7 +63,7 @@ def test_data_that_names_a_hash_does_not_open_it(contracts: Contracts) -> None:
     """As a workflow that came in by a door that is closed now, or by an older release: nothing of it is shown."""
     theirs(contracts)
     other = contracts.api.post("/workflows/ingest?wait=0", {"pdfBase64": "aGVsbG8="}, "north-owner").json()["data"]
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     text = contracts.engine.get(UUID(other["workflowId"])).data["text"]
     named = {"pdf": DIGEST, "text": text, "fields": DIGEST, "comparison": DIGEST, "pages": 1, "filename": "mine"}
     it = contracts.engine.create("contract", named, by_application=True, unstarted=True).id
@@ -82,7 +82,7 @@ def test_data_that_names_a_hash_does_not_open_it(contracts: Contracts) -> None:
 def test_a_step_of_such_an_instance_reads_nothing_either(contracts: Contracts) -> None:
     theirs(contracts)
     it = contracts.engine.create("contract", {"pdf": DIGEST, "filename": "mine.txt"}, by_application=True).id
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     body = contracts.look(it)
     assert body["state"] in {"failed", "rejected"}
     assert "fields" not in body
@@ -91,7 +91,7 @@ def test_a_step_of_such_an_instance_reads_nothing_either(contracts: Contracts) -
 
 def test_a_comparison_with_a_workflow_of_another_workspace_reads_nothing(contracts: Contracts) -> None:
     other = contracts.send(pdf(CLEAR), "north-owner", query="?wait=0").json()["data"]["workflowId"]
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     it = contracts.taken(CLEAR, drive=False)
     contracts.done(it, "extract")
     assert contracts.call(it, "compare", {"with": other}).status_code == 422

@@ -65,7 +65,7 @@ def soon(true: Any) -> None:
 def taken(contracts: Contracts, content: bytes) -> str:
     made = contracts.send(content, query="?wait=0")
     assert made.status_code == 202, made.text
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     return str(made.json()["data"]["workflowId"])
 
 

@@ -166,7 +166,7 @@ def cached(contracts: Contracts) -> UUID:
     """The same text in another file: the model is not asked again."""
     contracts.taken(TRAPPED)
     made = contracts.send(pdf(TRAPPED) + b"\n% another file\n", query="?wait=0").json()["data"]
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     it = UUID(made["workflowId"])
     asked = contracts.engine.read(lambda conn: calls.of(conn, it))
     assert [call.cached for call in asked] == [True] * 4
@@ -190,7 +190,7 @@ def test_a_model_that_obeys_the_document_gets_nothing_approved(contracts: Contra
         it = begin(contracts)
         if first and isinstance(first[0], Fails):
             assert contracts.state(it) == "failed"
-            contracts.wait(minutes=30)
+            contracts.trial.advance(minutes=30)
         assert any(TRAP in request.user for request in model.requests)
     body = went_to_a_person(contracts, it, "speaks to the reader")
     law = body["fields"]["governing_law"]
@@ -202,10 +202,10 @@ def test_nor_when_a_timed_out_one_is_done_again(contracts: Contracts) -> None:
     with FakeModel(OBEYS) as model:
         ai.configure(contracts.engine, model.settings())
         first = contracts.taken(TRAPPED)
-        contracts.wait(hours=25)
+        contracts.trial.advance(hours=25)
         assert contracts.state(first) == "timed_out"
         again = contracts.call(first, "reprocess").json()["data"]["workflowId"]
-        contracts.hand.settle()
+        contracts.trial.run_until_idle()
     went_to_a_person(contracts, UUID(again), "speaks to the reader")
 
 
@@ -217,7 +217,7 @@ def test_a_document_that_steers_goes_to_a_person_without_a_model_too(contracts: 
 def test_a_quote_with_characters_that_nobody_sees_counts_against_its_field(contracts: Contracts) -> None:
     lines = [line.replace("State of New York", "State of New\u200b York") for line in (*OPENING, *LAW, *SIGNATURES)]
     made = contracts.send("\n".join(lines).encode(), query="?wait=0", filename="a.txt")
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     it = UUID(made.json()["data"]["workflowId"])
     body = contracts.look(it)
     assert body["state"] == "review_required"
@@ -260,7 +260,7 @@ def painted(how: str) -> bytes:
 @pytest.mark.parametrize("how", ["white", "pale", "tiny", "unfilled", "covered", "beside"])
 def test_a_clause_that_nobody_sees_on_the_page_goes_to_a_person(contracts: Contracts, how: str) -> None:
     made = contracts.send(painted(how), query="?wait=0")
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     it = UUID(made.json()["data"]["workflowId"])
     body = contracts.look(it)
     assert body["state"] == "review_required"
@@ -270,7 +270,7 @@ def test_a_clause_that_nobody_sees_on_the_page_goes_to_a_person(contracts: Contr
 
 def test_the_same_clause_in_ink_is_seen(contracts: Contracts) -> None:
     made = contracts.send(painted("plainly"), query="?wait=0")
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     it = UUID(made.json()["data"]["workflowId"])
     assert contracts.state(it) == "completed"
 

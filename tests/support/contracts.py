@@ -7,19 +7,17 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import uvicorn
 
 from interlock.apps.contracts import registry
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.settings import ContractSettings
-from interlock.engine import Engine, Result, due, workers
+from interlock.engine import Engine
 from interlock.store import Store
-from interlock.worker.runner import invoke
-from interlock.worker.task import EnginePort
+from interlock.testing import Trial
 from tests.support.api import Api, open_api
 from tests.support.files import pdf
 
@@ -70,68 +68,12 @@ POWER = (
 ENERGY = (POWER,)
 
 
-class Hand:
-    """A worker of one hand that works when it is told to, or beside the test in a thread."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._turn, self.id = engine, 0, uuid4()
-        self._queues = sorted({machine.queue for machine in engine.registry})
-        engine.store.write(
-            lambda conn: workers.start(
-                conn,
-                engine.clock.now(),
-                self.id,
-                host="here",
-                pid=0,
-                queues=self._queues,
-                lock_file=None,
-                lease=timedelta(days=3650),
-            )
-        )
-
-    def step(self) -> int:
-        """One round of what is ready; the number of things done."""
-        self._turn += 1
-        claims = self._engine.claim(self.id, self._queues, 4, self._turn)
-        for claim in claims:
-            self._engine.finish([Result(claim, invoke(claim, EnginePort(self._engine, claim)))])
-        return len(claims) + self._engine.tick()
-
-    def settle(self) -> None:
-        for _ in range(1000):
-            if not self.step():
-                return
-        raise AssertionError("it does not come to rest")
-
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """Whatever becomes ready is done at once, beside the test."""
-        over = threading.Event()
-        broken: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                while not over.wait(0.005):
-                    self.settle()
-            except BaseException as error:
-                broken.append(error)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-        assert broken == []
-
-
 @dataclass
 class Contracts:
-    """The service and its worker."""
+    """The API, and a trial that works on what was sent to it."""
 
     api: Api
-    hand: Hand
+    trial: Trial
 
     @property
     def engine(self) -> Engine:
@@ -157,7 +99,7 @@ class Contracts:
         made = self.send(pdf(pages), query="?wait=0", **body)
         assert made.status_code == 202, made.text
         if read:
-            self.hand.settle()
+            self.trial.run_until_idle()
         return UUID(made.json()["data"]["workflowId"])
 
     def in_review(self, **body: Any) -> UUID:
@@ -183,7 +125,7 @@ class Contracts:
         """Call the step, do the work, and call again for its answer."""
         first = self.call(it, step, body, query="?wait=0", **options)
         assert first.status_code == 202, first.text
-        self.hand.settle()
+        self.trial.run_until_idle()
         return self.call(it, step, **options)
 
     def review(self, it: UUID, action: str, *fields: Mapping[str, Any], who: str = "reviewer", **more: Any) -> Any:
@@ -192,16 +134,27 @@ class Contracts:
     def path(self, it: UUID | str) -> list[str]:
         return [row.to_state for row in self.engine.history(UUID(str(it))) if row.to_state is not None]
 
-    def wait(self, **length: float) -> None:
-        """Let time pass, with what becomes due on the way."""
-        clock = self.api.clock
-        end = clock.now() + timedelta(**length) // timedelta(microseconds=1)
-        self.hand.settle()
-        while (coming := self.engine.read(due.next_due)) is not None and coming <= end:
-            clock.set(coming)
-            self.hand.settle()
-        clock.set(end)
-        self.hand.settle()
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Whatever becomes ready is done at once, beside the test."""
+        over = threading.Event()
+        broken: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                while not over.wait(0.005):
+                    self.trial.run_until_idle()
+            except BaseException as error:
+                broken.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+        assert broken == []
 
 
 @contextmanager
@@ -209,7 +162,7 @@ def open_contracts(store: Store, **settings: Any) -> Iterator[Contracts]:
     with open_api(store, applications=[registry]) as api:
         # Which contracts are in a sample is a matter of their ids, which are others in every run.
         api.engine.core.settings["contracts"] = ContractSettings(**{"blind_share": 0.0, **settings})
-        yield Contracts(api, Hand(api.engine))
+        yield Contracts(api, Trial(api.engine))
 
 
 @contextmanager

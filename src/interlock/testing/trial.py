@@ -34,26 +34,40 @@ class Trial:
 
     def __init__(
         self,
-        machines: Registry | Sequence[Machine],
+        machines: Registry | Sequence[Machine] | Engine,
         *,
         store: Store | str | None = None,
         start: datetime = START,
         seed: int = 1,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """`settings` are those of applications, by name; what is not given has its defaults."""
+        """`settings` are those of applications, by name; what is not given has its defaults.
+
+        An engine in place of machines is used as it is and stays open: for a program that opens its own.
+        """
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if store is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="interlock-trial-")
-            store = f"sqlite:///{self._folder.name}/trial.db"
-        self.clock = VirtualClock(start)
-        self.engine = Engine(store, machines, clock=self.clock, seed=seed)
+        self._closes_engine = not isinstance(machines, Engine)
+        if isinstance(machines, Engine):
+            self.engine = machines
+        else:
+            if store is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="interlock-trial-")
+                store = f"sqlite:///{self._folder.name}/trial.db"
+            self.engine = Engine(store, machines, clock=VirtualClock(start), seed=seed)
         self.engine.core.settings |= settings or {}
         self.queues = sorted({machine.queue for machine in self.engine.registry})
         self._turn = 0
         self._waiting: list[HandlerRun] = []
         self._answers: dict[str, tuple[str, Mapping[str, Any] | None, Actor]] = {}
         self.worker = self.new_worker()
+
+    @property
+    def clock(self) -> VirtualClock:
+        """The clock that only the test moves."""
+        clock = self.engine.clock
+        if not isinstance(clock, VirtualClock):
+            raise TypeError("this engine's time passes by itself: open it with clock=VirtualClock()")
+        return clock
 
     def look_after(self) -> None:
         """Run the applications' duties once."""
@@ -67,7 +81,7 @@ class Trial:
         self.engine.store.write(
             lambda conn: workers.start(
                 conn,
-                self.clock.now(),
+                self.engine.clock.now(),
                 worker,
                 host="trial",
                 pid=0,
@@ -198,7 +212,8 @@ class Trial:
     def close(self) -> None:
         for run in self._waiting:
             run.end()
-        self.engine.close()
+        if self._closes_engine:
+            self.engine.close()
         if self._folder is not None:
             self._folder.cleanup()
 

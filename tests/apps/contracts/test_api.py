@@ -32,7 +32,7 @@ def error_of(answer: Any) -> dict[str, Any]:
 
 
 def test_the_worker_goes_all_the_way_by_itself(both: Contracts) -> None:
-    with both.hand.working():
+    with both.working():
         made = both.upload(pdf(CLEAR), vertical="commercial")
         assert made.status_code == 201
         body = made.json()
@@ -119,7 +119,7 @@ def test_a_file_comes_as_json_too(contracts: Contracts) -> None:
 
 
 def test_the_same_file_is_the_same_workflow_and_another_vertical_is_another(both: Contracts) -> None:
-    with both.hand.working():
+    with both.working():
         first = both.upload(pdf(CLEAR))
         again = both.upload(pdf(CLEAR), filename="other-name.pdf")
         other = both.upload(pdf(CLEAR), vertical="energy")
@@ -140,7 +140,7 @@ def test_the_same_file_twice_at_once_is_one_workflow(both: Contracts) -> None:
     with ThreadPoolExecutor(2) as pool:
         made = list(pool.map(lambda _: both.send(content, query="?wait=0"), range(2)))
     assert len({one.json()["data"]["workflowId"] for one in made}) == 1
-    both.hand.settle()
+    both.trial.run_until_idle()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_same_file_twice_at_once_is_one_workflow(both: Contracts) -> None:
 )
 def test_word_and_plain_text_are_read_too(contracts: Contracts, content: bytes, filename: str) -> None:
     it = contracts.upload(content, filename, query="?wait=0").json()["data"]["workflowId"]
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     law = contracts.look(it)["fields"]["governing_law"]
     assert (law["normalised"], law["page"], law["boxes"]) == ("New York", 1, [])
     assert contracts.api.get(f"/workflows/{it}/pages/1").status_code == 404, "no picture of it"
@@ -188,7 +188,7 @@ def test_what_can_be_no_contract_is_refused_at_once(contracts: Contracts, conten
 def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(
     both: Contracts, content: bytes, code: str
 ) -> None:
-    with both.hand.working():
+    with both.working():
         refused = both.upload(content)
         again = both.upload(content)
     for answer in (refused, again):
@@ -250,7 +250,7 @@ def test_a_file_longer_than_other_requests_may_be_is_taken(contracts: Contracts)
 def test_with_drive_off_each_step_waits_for_its_endpoint(both: Contracts) -> None:
     it = both.taken(CLEAR, drive=False)
     assert both.state(it) == "extracting"
-    both.wait(hours=2)
+    both.trial.advance(hours=2)
     assert both.state(it) == "extracting", "nobody called"
     read = both.done(it, "extract")
     assert (read.status_code, read.json()["data"]["state"], read.json()["data"]["needsReview"]) == (
@@ -258,7 +258,7 @@ def test_with_drive_off_each_step_waits_for_its_endpoint(both: Contracts) -> Non
         "validated",
         False,
     )
-    both.wait(hours=2)
+    both.trial.advance(hours=2)
     assert both.state(it) == "validated"
     assert both.done(it, "compare").json()["data"]["state"] == "completed"
 
@@ -267,7 +267,7 @@ def test_after_a_review_whoever_drives_it_says_when_it_goes_on(both: Contracts) 
     it = both.taken(DOUBTFUL, drive=False)
     assert both.done(it, "extract").json()["data"]["needsReview"] is True
     assert both.review(it, "approve").json()["data"]["state"] == "validated"
-    both.wait(hours=2)
+    both.trial.advance(hours=2)
     assert both.state(it) == "validated"
     assert both.done(it, "compare").json()["data"]["state"] == "completed"
 
@@ -288,7 +288,7 @@ def test_what_was_rejected_or_timed_out_in_review_cannot_be_compared(contracts: 
     if end == "reject":
         contracts.review(it, "reject")
     else:
-        contracts.wait(hours=24)
+        contracts.trial.advance(hours=24)
     assert contracts.call(it, "compare").status_code == 409
     read = contracts.call(it, "extract")
     assert (read.status_code, read.json()["data"]["needsReview"]) == (200, False), "that step was done"
@@ -309,7 +309,7 @@ def test_a_call_waits_for_the_step_that_runs(both: Contracts) -> None:
         calls = [pool.submit(both.call, it, "extract") for _ in range(2)]
         while both.engine.get(it).wake != "work":
             assert not any(call.done() for call in calls)
-        with both.hand.working():
+        with both.working():
             answers = [call.result(30) for call in calls]
     assert [answer.json()["data"]["state"] for answer in answers] == ["validated"] * 2
     assert both.path(it).count("validating") == 1
@@ -340,7 +340,7 @@ def test_a_caller_who_hangs_up_cancels_nothing(contracts: Contracts) -> None:
         with pytest.raises(TimeoutError):
             urlopen(asked, timeout=1)
         assert contracts.engine.get(it).wake == "work"
-        contracts.hand.settle()
+        contracts.trial.run_until_idle()
     assert contracts.state(it) == "validated"
 
 

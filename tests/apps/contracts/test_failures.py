@@ -61,7 +61,7 @@ def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: Contracts, 
     body = both.look(it)
     assert (body["state"], body["failedAtStep"]) == ("failed", step)
     assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("OUTAGE", True)
-    both.wait(minutes=5)
+    both.trial.advance(minutes=5)
     assert both.state(it) == "completed"
     path = both.path(it)
     assert path.count("failed") == 3
@@ -73,7 +73,7 @@ def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: Contracts, 
 def test_after_three_retries_it_is_rejected_and_says_why(both: Contracts, faults: Faults, step: str) -> None:
     faults.left[step] = 99
     it = both.taken(CLEAR)
-    both.wait(hours=1)
+    both.trial.advance(hours=1)
     body = both.look(it)
     assert (body["state"], body["rejectReason"], body["failedAtStep"]) == ("rejected", "retries_exhausted", step)
     assert (body["lastError"]["retryable"], body["lastError"]["details"]["attempts"]) == (False, 4)
@@ -98,7 +98,7 @@ def test_to_call_the_step_of_one_that_failed_tries_it_again_now(
     faults.left[step] = 1
     it = contracts.taken(CLEAR)
     assert contracts.state(it) == "failed"
-    with contracts.hand.working():
+    with contracts.working():
         response = contracts.call(it, endpoint, who=who)
     assert (response.status_code, response.json()["success"]) == (200, True), response.text
     assert contracts.api.clock.time.isoformat() == "2026-01-05T09:00:00+00:00", "nobody waited for the retry"
@@ -109,7 +109,7 @@ def test_to_send_the_file_again_reads_it_again_now(contracts: Contracts, faults:
     faults.left["parsing_pdf"] = 1
     it = contracts.taken(CLEAR)
     assert contracts.state(it) == "failed"
-    with contracts.hand.working():
+    with contracts.working():
         response = contracts.upload(pdf(CLEAR))
     assert (response.status_code, response.json()["data"]["workflowId"]) == (200, str(it))
 
@@ -120,7 +120,7 @@ def test_a_step_that_fails_while_it_is_waited_for_is_503_and_can_be_retried(
     faults.left["extracting"] = 99
     it = contracts.taken(CLEAR, drive=False)
     statuses = []
-    with contracts.hand.working():
+    with contracts.working():
         for _ in range(4):
             answer = contracts.call(it, "extract")
             error = answer.json()["error"]
@@ -146,7 +146,7 @@ def test_a_person_tries_it_again_or_gives_it_up(contracts: Contracts, faults: Fa
     it = contracts.taken(CLEAR)
     assert contracts.call(it, "retry").json()["data"]["state"] == "extracting"
     assert contracts.call(it, "retry").status_code == 409
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     assert contracts.api.post(f"/api/instances/{it}/events", {"event": "give_up"}).status_code == 200
     assert contracts.look(it)["rejectReason"] == "given_up"
 
@@ -177,16 +177,16 @@ def test_one_that_was_rejected_or_timed_out_is_done_again_as_a_new_one(
     if end == "rejected":
         both.review(old, "reject")
     else:
-        both.wait(hours=24)
+        both.trial.advance(hours=24)
     made = both.call(old, "reprocess")
     body = made.json()["data"]
     assert (made.status_code, body["origin"], body["state"]) == (201, str(old), "pending")
-    both.hand.settle()
+    both.trial.run_until_idle()
     new = UUID(body["workflowId"])
     assert both.path(new) == ["pending", "parsing_pdf", "extracting", "validating", "review_required"]
     assert (faults.reads, both.state(old)) == (1, end)
     both.review(new, "approve")
-    both.hand.settle()
+    both.trial.run_until_idle()
     assert both.look(new)["comparisonKind"] == "template"
     again = both.send(pdf(DOUBTFUL))
     assert (again.status_code, again.json()["data"]["workflowId"]) == (200, str(new)), "the file's key went along"
@@ -206,7 +206,7 @@ def test_it_is_done_again_once(both: Contracts) -> None:
     twice = both.call(old, "reprocess")
     assert (twice.status_code, twice.json()["error"]["code"]) == (409, "KEY_TAKEN")
     assert twice.json()["error"]["details"]["existing"] == new
-    both.hand.settle()
+    both.trial.run_until_idle()
     both.review(UUID(new), "reject")
     assert both.call(UUID(new), "reprocess").status_code == 201
 
@@ -224,10 +224,10 @@ def test_under_one_key_it_is_done_again_once(contracts: Contracts) -> None:
 def test_to_do_it_again_closes_its_dead_letter(contracts: Contracts, faults: Faults) -> None:
     faults.left["extracting"] = 4
     it = contracts.taken(CLEAR)
-    contracts.wait(hours=1)
+    contracts.trial.advance(hours=1)
     (letter,) = contracts.engine.dead_letters.find()
     assert letter.instance_id == it
     new = contracts.call(it, "reprocess").json()["data"]["workflowId"]
     assert contracts.engine.dead_letters.find() == []
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     assert contracts.state(UUID(new)) == "completed"

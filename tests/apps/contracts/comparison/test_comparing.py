@@ -23,7 +23,7 @@ VERSION = (OPENING, (*TEXAS, *SIGNATURES))
 
 def text_taken(contracts: Contracts, text: str, name: str, **body: Any) -> UUID:
     made = contracts.send(text.encode(), query="?wait=0", filename=name, **body)
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     return UUID(made.json()["data"]["workflowId"])
 
 
@@ -42,7 +42,7 @@ def approved(contracts: Contracts, it: UUID) -> UUID:
     absent = [name for name in ("parties", "agreement_date", "governing_law") if name not in read]
     words = [{"field": name, "action": "absent"} for name in absent]
     assert contracts.review(it, "correct" if words else "approve", *words).status_code == 200
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     return it
 
 
@@ -97,13 +97,13 @@ def test_one_that_is_still_being_read_is_waited_for(contracts: Contracts) -> Non
         True,
     )
     contracts.api.post(f"/api/instances/{other}/resume", {})
-    contracts.wait(minutes=1)
+    contracts.trial.advance(minutes=1)
     assert compared(contracts, it)["kind"] == "versions"
 
 
 def test_one_that_could_never_be_read_is_nothing_to_compare_with(contracts: Contracts) -> None:
     other = UUID(contracts.send(b"%PDF-1.7\nthis is no PDF at all", query="?wait=0").json()["data"]["workflowId"])
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     assert contracts.state(other) == "rejected"
     body = contracts.look(contracts.taken(VERSION, compareWith=str(other)))
     error = body["lastError"]
@@ -150,7 +150,7 @@ def test_what_is_gone_when_the_step_runs_is_rejected_with_a_clear_error(both: Co
         return made
 
     made = both.engine.write(begin)
-    both.hand.settle()
+    both.trial.run_until_idle()
     body = both.look(made)
     assert (body["state"], body["rejectReason"], body["failedAtStep"]) == ("rejected", "not_retryable", "comparing")
     assert missing in body["lastError"]["message"]
@@ -234,7 +234,7 @@ def test_a_vertical_of_ones_own(contracts: Contracts, tmp_path: Path) -> None:
     assert (
         contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Coffee"}).status_code == 200
     )
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     body = contracts.look(it)
     assert (body["state"], "no template for the vertical 'letter'" in body["lastError"]["message"]) == (
         "rejected",

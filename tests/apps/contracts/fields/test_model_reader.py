@@ -71,7 +71,7 @@ def test_malformed_twice_is_a_failure_that_is_tried_again(contracts: Contracts) 
         assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("MODEL_MALFORMED", True)
         assert 2 <= len(model.requests) <= 6, "each sample is told once what was wrong"
         model.script[:] = [RIGHT]
-        contracts.wait(minutes=1)
+        contracts.trial.advance(minutes=1)
         assert contracts.state(it) == "completed"
 
 
@@ -83,7 +83,7 @@ def test_a_refused_key_rejects_it_at_once(contracts: Contracts) -> None:
         assert (body["state"], body["rejectReason"]) == ("rejected", "not_retryable")
         assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("MODEL_SAYS_NO", False)
         asked = len(model.requests)
-        contracts.wait(hours=1)
+        contracts.trial.advance(hours=1)
         assert (len(model.requests), asked <= 3) == (asked, True)
 
 
@@ -92,7 +92,7 @@ def test_a_model_that_is_away_is_asked_again_and_what_was_answered_is_kept(contr
         ai.configure(contracts.engine, model.settings())
         it = contracts.taken(CLEAR)
         assert contracts.look(it)["lastError"]["code"] == "MODEL_UNAVAILABLE"
-        contracts.wait(minutes=5)
+        contracts.trial.advance(minutes=5)
         assert (contracts.state(it), len(model.requests)) == ("completed", 5), (
             "the first answer was not asked for again"
         )
@@ -103,11 +103,11 @@ def test_a_crash_after_the_answers_were_stored_does_not_pay_twice(both: Contract
         ai.configure(both.engine, model.settings())
         it = both.taken(CLEAR, drive=False)
         both.call(it, "extract", query="?wait=0")
-        (claim,) = both.engine.claim(both.hand.id, ["contract"], 1, 99)
+        (claim,) = both.engine.claim(both.trial.worker, ["contract"], 1, 99)
         invoke(claim, EnginePort(both.engine, claim))  # and the worker is gone before it writes the outcome down
         assert len(model.requests) == 4
-        both.engine.take_back([both.hand.id])
-        both.wait(minutes=5)
+        both.engine.take_back([both.trial.worker])
+        both.trial.advance(minutes=5)
         assert (both.state(it), len(model.requests)) == ("validated", 4)
         paid = [call for call in both.engine.read(lambda conn: calls.of(conn, it)) if not call.cached]
         assert len(paid) == 4

@@ -15,8 +15,9 @@ from interlock.apps.contracts import registry
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.models import Contract
 from interlock.engine import Engine
+from interlock.testing import Trial
 from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window
-from tests.support.contracts import DOUBTFUL, OPENING, Hand, close_reader
+from tests.support.contracts import DOUBTFUL, OPENING, close_reader
 from tests.support.files import pdf
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
@@ -46,7 +47,7 @@ def in_review(engine: Engine, name: str, pages: Sequence[Sequence[str]] = DOUBTF
     data = Contract(filename=name, pdf=hashlib.sha256(content).hexdigest())
     it = engine.create("contract", data, key=name, by_application=True)
     engine.keep_artifact(it.id, "original", content, media_type="application/pdf")
-    Hand(engine).settle()
+    Trial(engine).run_until_idle()
     assert engine.get(it.id).state == "review_required"
     return it.id
 

@@ -84,7 +84,7 @@ def test_the_head_says_how_sure_what_that_means_how_long_and_who_holds_it(paper:
 
 def test_plain_text_is_shown_with_the_quote_marked(contracts: Contracts) -> None:
     made = contracts.upload("\n\n".join(OPENING).encode(), "plain.txt", query="?wait=0")
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     paper = Paper(contracts, made.json()["data"]["workflowId"])
     marked = re.search(r'<mark class="lit">(.*?)</mark>', paper.text, re.DOTALL)
     assert marked is not None
@@ -316,7 +316,7 @@ def test_the_comparison_stands_in_the_frame(contracts: Contracts) -> None:
     it = contracts.in_review(filename=EVIL)
     assert "not compared yet" in site.get(f"/ui/contracts/{it}/comparison").text
     Paper(contracts, it).decide("approve", do__parties="accept")
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     page = site.get(f"/ui/contracts/{it}/comparison")
     assert page.status_code == 200
     assert '<div class="comparison">' in page.text

@@ -91,7 +91,7 @@ def test_what_is_cleared_or_absent_has_no_value_and_no_evidence(contracts: Contr
 def test_a_required_field_that_is_absent_is_no_problem_any_more(contracts: Contracts) -> None:
     made = contracts.upload(word(BARE), query="?wait=0")
     it = UUID(made.json()["data"]["workflowId"])
-    contracts.hand.settle()
+    contracts.trial.run_until_idle()
     assert any("Governing law" in problem for problem in contracts.look(it)["problems"])
     law, day = ({"field": name, "action": "absent"} for name in ("governing_law", "agreement_date"))
     body = contracts.review(it, "correct", law, day).json()["data"]
@@ -102,7 +102,7 @@ def test_a_required_field_that_is_absent_is_no_problem_any_more(contracts: Contr
 def test_a_required_field_without_a_value_needs_a_word(both: Contracts, action: str) -> None:
     made = both.upload(word(BARE), query="?wait=0")
     it = UUID(made.json()["data"]["workflowId"])
-    both.hand.settle()
+    both.trial.run_until_idle()
     refused = both.review(it, action, {"field": "renewal_term", "action": "absent"})
     assert refused.status_code == 422
     said = refused.json()["error"]
@@ -283,9 +283,9 @@ def test_who_may_decide(contracts: Contracts, who: str, status: int) -> None:
 
 def test_after_24_hours_it_times_out_with_reminders_at_12_and_22(both: Contracts) -> None:
     it = both.in_review()
-    both.wait(hours=23, minutes=59)
+    both.trial.advance(hours=23, minutes=59)
     assert both.state(it) == "review_required"
-    both.wait(minutes=1)
+    both.trial.advance(minutes=1)
     assert both.look(it)["state"] == "timed_out"
     began = next(row.at for row in both.engine.history(it) if row.to_state == "review_required")
     hours = [(row.at - began) / 3_600_000_000 for row in both.engine.history(it) if row.kind == "reminded"]

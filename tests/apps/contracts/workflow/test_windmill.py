@@ -123,7 +123,7 @@ def windmill(contracts: Contracts, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     wmill = ModuleType("wmill")
     wmill.get_resume_urls = lambda who: {"resume": f"https://windmill/resume/{who}"}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "wmill", wmill)
-    with served(contracts) as base, contracts.hand.working():
+    with served(contracts) as base, contracts.working():
         yield Windmill(contracts, base)
 
 
