@@ -9,6 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import interlock.dashboard
+from interlock.dashboard.views import View
+from interlock.engine import Instance
 from interlock.machine import Application, PageLink, Registry, Scope
 from interlock.people import Role
 from interlock.store import open_store
@@ -143,6 +145,23 @@ def test_pages_of_applications_are_in_the_navigation_of_those_who_have_the_role(
     assert '<a class="item" href="/ui/letters">' in viewer
     assert "Postage &amp; &lt;fees&gt;" in owner
     assert "/ui/postage" not in viewer
+
+
+class BrokenView(View):
+    def title(self, instance: Instance) -> str:
+        return str(instance.data["nothing"])
+
+    summary = links = evidence = review_page = property(lambda self: 1 / 0)  # type: ignore[assignment]
+
+
+def test_a_view_that_fails_hides_no_instance(sqlite_url: str) -> None:
+    broken = Registry(views={"order": BrokenView()})
+    with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=[broken]) as api:
+        site, it = Site(api), api.engine.create("order", {"item": "a lamp"}).id
+        for path in ("/ui/instances", f"/ui/instances/{it}", "/ui/reviews"):
+            page = site.get(path)
+            assert page.status_code == 200, path
+        assert "a lamp" in site.get("/ui/instances").text
 
 
 def test_scopes_are_shown_with_their_meaning_where_tokens_are_made(sqlite_url: str) -> None:

@@ -6,6 +6,7 @@ returns blocks of plain values, and the pages draw them, so that nothing can bre
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,7 +15,9 @@ from interlock.engine import Instance, OpenReview, secrets
 from interlock.engine.artifacts import Artifact
 from interlock.engine.values import Unreadable
 from interlock.machine import Registry
+from interlock.store import StoreError
 
+log = logging.getLogger("interlock.dashboard")
 NAMES = ("title", "name", "subject", "company", "item", "content", "url", "file", "prompt")
 SHORT = 80
 
@@ -126,12 +129,47 @@ class UnreadableView(View):
 
 
 PLAIN, ERASED, UNREADABLE = View(), ErasedView(), UnreadableView()
+_logged: set[tuple[str, str, str]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class SafeView(View):
+    """An application's view. Where it raises, the default view is shown: a page lists the instances of everybody."""
+
+    own: View = PLAIN
+
+    def title(self, instance: Instance) -> str:
+        return str(self._try(instance, "title", instance))
+
+    def summary(self, review: OpenReview, instance: Instance) -> str:
+        return str(self._try(instance, "summary", review, instance))
+
+    def review_page(self, review: OpenReview, instance: Instance) -> str:
+        return str(self._try(instance, "review_page", review, instance))
+
+    def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
+        return list(self._try(instance, "links", instance))
+
+    def evidence(self, context: ViewContext) -> list[Block]:
+        return list(self._try(context.instance, "evidence", context))
+
+    def _try(self, instance: Instance, method: str, *args: Any) -> Any:
+        try:
+            return getattr(self.own, method)(*args)
+        except StoreError:
+            raise
+        except Exception as error:
+            kind = instance.machine, method, type(error).__name__
+            if kind not in _logged:
+                _logged.add(kind)
+                log.warning("%s of the view of %s failed for %s", method, instance.machine, instance.id, exc_info=error)
+            return getattr(PLAIN, method)(*args)
 
 
 def view_of(registry: Registry, machine: str) -> View:
     """The application's view of a machine, or the default view."""
     found = registry.views.get(machine)
-    return found if isinstance(found, View) else PLAIN
+    return SafeView(own=found) if isinstance(found, View) else PLAIN
 
 
 def view_for(registry: Registry, instance: Instance) -> View:

@@ -140,6 +140,7 @@ class Process:
         assert self.service is not None
         assert self._socket is not None
         self.service.listens_at = self.url
+        _ = self.engine.registry.views  # a view that cannot be loaded is reported now, not on a page
         app = create_app(
             self.service,
             routers=self.engine.registry.routers,
