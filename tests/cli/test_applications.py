@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import command, process
+from tests.support.distributions import search_path
 
 SHOP = """'A shop.'
 from interlock import FINAL, Application, Machine, Registry, State, Transition
@@ -159,3 +160,19 @@ def test_the_scopes_for_tokens_are_listed_with_what_they_mean(shop: Path) -> Non
         ["create", "create instances"],
         ["sell", "sell things"],
     ]
+
+
+def test_an_entry_point_with_another_name_than_its_application_works_under_both(shop: Path) -> None:
+    info = shop / "corner_shop-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: corner-shop\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[interlock.registry]\ncorner = shop:registry\n")
+    for name in ("shop", "corner"):
+        done = process(name, "greet", cwd=shop, PYTHONPATH=search_path(shop))
+        assert (done.code, done.out) == (0, "good morning\n"), done.err
+    (shop / "shop.py").write_text("raise RuntimeError('closed')")
+    refused = process("machine", "list", cwd=shop, PYTHONPATH=search_path(shop))
+    assert refused.err == (
+        "error: an application cannot be used: 'shop:registry' cannot be loaded: RuntimeError: closed "
+        "(the package corner-shop brings it: fix or uninstall it)\n"
+    )

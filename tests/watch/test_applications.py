@@ -61,6 +61,17 @@ def exposed(engine: Engine) -> str:
     return engine.read(lambda conn: prometheus.exposition(conn, engine.registry, now)).decode()
 
 
+def test_a_metric_with_the_name_of_one_of_ours_is_left_out(store: Store) -> None:
+    workers = Application("workers", metrics=f"{HERE}:alive")
+    text = exposed(Engine(store, Registry([workers])))
+    assert text.count("# TYPE interlock_workers_alive gauge") == 1
+    assert "\ninterlock_workers_alive 0.0\n" in text
+
+
+def alive(conn: sa.Connection, now: int) -> dict[str, float]:
+    return {"alive": 99}
+
+
 def test_metrics_are_exposed_under_the_applications_name(engine: Engine) -> None:
     text = exposed(engine)
     assert "\ninterlock_street_oil 7.0\n" in text

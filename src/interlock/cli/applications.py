@@ -85,10 +85,23 @@ def _summary(module: str) -> str:
 
 
 def _application(name: str, arguments: Sequence[str]) -> Application | None:
-    """The application of that name: installed, configured, or given with `--app` after the command."""
-    for spec in [*(entry.value for entry in entry_points(group=GROUP, name=name)), *_configured(arguments)]:
+    """The application of that name: installed, configured, or given with `--app` after the command.
+
+    An entry point that is not named after its application is found, too, under both names.
+    """
+    entries = list(entry_points(group=GROUP))
+    for entry in entries:
+        if entry.name == name and (here := _loaded(entry.value)):
+            return here.get(name) or next(iter(here.values()))
+    for spec in _configured(arguments):
         if found := _loaded(spec).get(name):
             return found
+    for entry in entries:
+        try:
+            if found := _loaded(entry.value).get(name):
+                return found
+        except Exception as error:
+            typer.echo(f"the commands of {entry.value} are missing here: {error}", err=True)
     return None
 
 
@@ -154,7 +167,7 @@ def _docs(name: str, package: str) -> Any:
 
         try:
             found = {one.name.removesuffix(".md"): one for one in files(package).iterdir() if one.name.endswith(".md")}
-        except (ModuleNotFoundError, FileNotFoundError, NotADirectoryError) as error:
+        except (ModuleNotFoundError, FileNotFoundError, NotADirectoryError, TypeError) as error:
             raise InterlockError(f"the documentation of {name} cannot be read: {error}") from error
         if page:
             if page not in found:

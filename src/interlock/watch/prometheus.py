@@ -108,6 +108,17 @@ class _Exposition(Collector):
         self._overview, self._alerts, self._of_applications = overview, open_alerts, of_applications
 
     def collect(self) -> Iterator[Metric]:
+        taken = set()
+        for family in self._of_the_core():
+            taken.add(family.name)
+            yield family
+        for (application, name), value in self._of_applications.items():
+            # A second family of a name would spoil the whole page for whoever reads it.
+            if (full := f"interlock_{application}_{name}") not in taken:
+                taken.add(full)
+                yield GaugeMetricFamily(full, f"{name}, of {application}.", value)
+
+    def _of_the_core(self) -> Iterator[Metric]:
         instances = GaugeMetricFamily("interlock_instances", "Instances by state.", labels=["machine", "state"])
         for view in self._overview.machines:
             for state, n in view.states.items():
@@ -130,8 +141,6 @@ class _Exposition(Collector):
         yield GaugeMetricFamily("interlock_workers_alive", "Workers alive.", self._overview.totals.workers_alive)
         yield GaugeMetricFamily("interlock_alerts_open", "Open alerts.", self._alerts)
         yield from _process.collect()
-        for (application, name), value in self._of_applications.items():
-            yield GaugeMetricFamily(f"interlock_{application}_{name}", f"{name}, of {application}.", value)
 
 
 def _seconds(length: Micros | None) -> float | None:
