@@ -32,7 +32,7 @@ PAGES = {
     "settings": "/ui/settings",
     "halt": "/ui/halt",
 }
-FILLED = 25.0
+FILLED = 40.0
 """Seconds after which the demo has something on every page."""
 
 
@@ -45,18 +45,18 @@ async def main() -> None:
         text=True,
     ) as service:
         try:
-            await _take(service)
+            await _take(service, folder)
         finally:
             service.terminate()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _take(service: subprocess.Popen[str]) -> None:
+async def _take(service: subprocess.Popen[str], folder: Path) -> None:
     assert service.stdout is not None
-    link = next(found[0] for line in service.stdout if (found := re.search(r"http://\S+/login\?link=\S+", line)))
-    url = link.partition("/login")[0]
+    url = next(found[0] for line in service.stdout if (found := re.search(r"http://127.0.0.1:\d+", line)))
+    link = _login_link(folder, url)
     time.sleep(FILLED)
-    with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}) as api:
+    with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as api:
         contract = api.get("/api/instances?machine=contract&state=review_required").json()["instances"][0]["id"]
         review = api.get(f"/api/reviews?instance={contract}").json()["reviews"][0]["id"]
     known = {"contract": f"/ui/instances/{contract}", "review": f"/ui/reviews?review={review}"}
@@ -82,6 +82,15 @@ async def _take(service: subprocess.Popen[str]) -> None:
             await page.goto(url + known["review"])
             await page.screenshot(path=TARGET / f"phone-{theme}.png")
         await browser.close()
+
+
+def _login_link(folder: Path, url: str) -> str:
+    """The service prints its own link only to a terminal."""
+    command = [sys.executable, "-m", "interlock", "login-link", "--database", f"sqlite:///{folder}/interlock.db"]
+    done = subprocess.run([*command, "--url", url], capture_output=True, text=True, check=True)
+    found = re.search(r"http://\S+/login\?link=\S+", done.stdout)
+    assert found is not None, done.stdout
+    return found[0]
 
 
 async def _login_page(browser: Browser, url: str) -> None:

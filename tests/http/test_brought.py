@@ -73,11 +73,13 @@ def test_a_route_that_asks_nobody_is_refused(path: str) -> None:
     @router.get(path)
     async def everybody(id: UUID) -> None: ...
 
-    with pytest.raises(InterlockError, match=rf"GET {path} \(tests.http.test_brought\) does not ask who calls"):
+    with pytest.raises(
+        InterlockError, match=rf"GET {path} \(tests.http.test_brought\) does not authenticate its caller"
+    ):
         check([router], OURS)
     outer = APIRouter(prefix="/deep")
     outer.include_router(router)
-    with pytest.raises(InterlockError, match=f"GET /deep{path} .* does not ask who calls"):
+    with pytest.raises(InterlockError, match=f"GET /deep{path} .* does not authenticate its caller"):
         check([outer], OURS)
 
 
@@ -91,7 +93,7 @@ def test_a_route_that_asks_nobody_is_refused(path: str) -> None:
     ],
 )
 def test_a_route_of_ours_is_not_taken(method: str, path: str, by: str) -> None:
-    with pytest.raises(InterlockError, match=r"is taken: .* of Interlock answers it; choose another path"):
+    with pytest.raises(InterlockError, match=r"is taken: .* of Interlock handles it; choose another path"):
         check([answering(method, path)], OURS)
 
 
@@ -103,7 +105,7 @@ def test_two_applications_do_not_have_the_same_route() -> None:
 def test_what_is_no_endpoint_is_refused() -> None:
     router = APIRouter()
     router.routes.append(Mount("/files", app=Response("everything")))
-    with pytest.raises(InterlockError, match="is no endpoint"):
+    with pytest.raises(InterlockError, match="is not an endpoint"):
         check([router], OURS)
 
 

@@ -41,8 +41,8 @@ def export(
 ) -> None:
     """Write instances, newest first, each with its history. It reads page by page and blocks nobody.
 
-    With an instance go the rows that applications keep of it in tables of their own. Without a filter, rows of
-    applications that belong to no instance follow, one line each.
+    An instance includes its rows in tables of applications. Without a filter, rows of applications that belong to no
+    instance follow, one line each.
     """
     from rich.console import Console
     from rich.progress import Progress

@@ -51,7 +51,7 @@ def list_(
             for i in page.instances
         ],
     )
-    more = f"; go on with --after {page.next}" if page.next else ""
+    more = f"; continue with --after {page.next}" if page.next else ""
     typer.echo(f"{len(page.instances)} of {'' if total.exact else 'at least '}{total.n:,}{more}")
 
 

@@ -32,7 +32,7 @@ def duration(micros: Micros | None) -> str:
 
 
 def ago(at: Micros | None, now: Micros) -> str:
-    """How far off a moment is: 5 min ago, in 2 h."""
+    """A time relative to now: 5 min ago, in 2 h."""
     if at is None:
         return ""
     gap = at - now
@@ -68,7 +68,7 @@ def number(value: float | None) -> str:
 
 
 def percent(part: float | None) -> str:
-    """A part of one, or a dash where there is nothing to judge by."""
+    """A ratio in percent, or a dash without data."""
     if part is None:
         return "—"
     return f"{part * 100:.0f} %" if part in (0, 1) or 0.1 <= part <= 0.9 else f"{part * 100:.1f} %"
@@ -81,13 +81,13 @@ def title(name: str) -> str:
 
 
 def short_id(value: object) -> str:
-    """The end of an id: its beginning is the time, and alike for all of today's."""
+    """The end of an id: its beginning is the time, which is similar for all new ones."""
     text = str(value)
     return text[-8:]
 
 
 def person(actor: str) -> str:
-    """An actor as people call it: ann, worker, system."""
+    """An actor for people: ann, worker, system."""
     kind, _, name = actor.partition(":")
     if kind == "worker":
         return "a worker"

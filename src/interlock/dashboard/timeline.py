@@ -203,7 +203,7 @@ def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
             }
             return f"{statuses.get(str(p.get('status')), 'effect')} {formatting.title(str(p.get('kind', '')))}", None
         case "artifact":
-            return f"kept {p.get('name', '')}", None
+            return f"stored {p.get('name', '')}", None
         case "spawned":
             return f"started {formatting.title(str(p.get('machine', '')))}", _link("instance", p.get("child"), "open")
         case "spawn_refused":

@@ -34,7 +34,7 @@ def _routes(router: APIRouter) -> Iterator[Any]:
     for route in iter_route_contexts(router.routes):
         if not hasattr(route, "dependant") or not hasattr(route, "methods"):
             raise InterlockError(
-                f"{getattr(route, 'path', route)!r} of an application is no endpoint; routers hold FastAPI endpoints"
+                f"{getattr(route, 'path', route)!r} of an application is not an endpoint; use FastAPI endpoints"
             )
         yield route
 
@@ -47,8 +47,8 @@ def _check_caller(route: Any) -> None:
     if (route.openapi_extra or {}).get("security") == [] or _asks(route.dependant):
         return
     raise InterlockError(
-        f"{_name(route)} does not ask who calls; give it a parameter `who: Caller`, `write: Write`, `v: Reader` or "
-        "`form: Posted`, or declare it with openapi_extra=PUBLIC"
+        f"{_name(route)} does not authenticate its caller; add a parameter `who: Caller`, `write: Write`, "
+        "`v: Reader` or `form: Posted`, or declare it with openapi_extra=PUBLIC"
     )
 
 
@@ -60,7 +60,7 @@ def _check_place(route: Any, taken: Iterable[tuple[Any, str]]) -> None:
     like = PARAMETER.sub(lambda found: LIKE.get(found[1] or "", "x"), route.path)
     for other, whose in taken:
         if other.methods & route.methods and other.path_regex.match(like):
-            raise InterlockError(f"{_name(route)} is taken: {other.path} of {whose} answers it; choose another path")
+            raise InterlockError(f"{_name(route)} is taken: {other.path} of {whose} handles it; choose another path")
 
 
 def _check_direct(router: APIRouter, own: Sequence[Any]) -> None:

@@ -42,13 +42,13 @@ KNOWN_FOR = 2.0
 """Seconds for which a caller is cached; a token revoked by another process is refused after this time at the latest."""
 SAFE = {"GET", "HEAD", "OPTIONS"}
 PUBLIC: dict[str, Any] = {"security": []}
-"""`openapi_extra=PUBLIC` declares an endpoint that anybody may call, or that finds out by itself who calls."""
+"""`openapi_extra=PUBLIC` declares an endpoint that is public, or that authenticates its caller itself."""
 F = TypeVar("F", bound=Callable[..., Any])
 _authenticating: set[Callable[..., Any]] = set()
 
 
 def authenticates(dependency: F) -> F:
-    """Mark a dependency that refuses whoever is nobody. Each endpoint of an application has one, or is PUBLIC."""
+    """Mark a dependency that refuses anonymous callers. Each endpoint of an application has one, or is PUBLIC."""
     _authenticating.add(dependency)
     return dependency
 

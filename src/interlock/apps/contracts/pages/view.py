@@ -37,7 +37,7 @@ class ContractView(View):
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
         found = []
         if instance.data.get("fields"):
-            found.append(("Open with the page", f"/ui/contracts/{instance.id}/review"))
+            found.append(("Open document", f"/ui/contracts/{instance.id}/review"))
         if instance.data.get("comparison"):
             found.append(("Comparison", f"/ui/contracts/{instance.id}/comparison"))
         return found
