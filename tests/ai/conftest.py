@@ -1,4 +1,4 @@
-"""A lab a test: on SQLite, unless the test is about what is stored."""
+"""A trial that asks a model, for each test: on SQLite, unless the test is about what is stored."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import Store, open_store
-from tests.ai.lab import Lab, opened
+from tests.ai.model_trial import ModelTrial
 
 
 @pytest.fixture
-def lab(sqlite_url: str) -> Iterator[Lab]:
-    with open_store(sqlite_url, durability="normal") as store, opened(store) as made:
+def trial(sqlite_url: str) -> Iterator[ModelTrial]:
+    with open_store(sqlite_url, durability="normal") as store, ModelTrial(store) as made:
         yield made
 
 
 @pytest.fixture
-def both(store: Store) -> Iterator[Lab]:
-    """A lab on each of the two databases."""
-    with opened(store) as made:
+def both(store: Store) -> Iterator[ModelTrial]:
+    """A trial on each of the two databases."""
+    with ModelTrial(store) as made:
         yield made

@@ -10,20 +10,20 @@ import pytest
 from interlock.machine import Go
 from interlock.testing.model import FakeModel
 from interlock.worker import AsyncTask
-from tests.ai.lab import Lab, plainly, samples_awaited
+from tests.ai.model_trial import ModelTrial, plainly, samples_awaited
 
 
 @pytest.mark.parametrize("handler", [plainly, samples_awaited])
-def test_a_handler_in_a_process_of_its_own_asks_too(lab: Lab, handler: Any) -> None:
-    it = lab.trial.create("question")
+def test_a_handler_in_a_process_of_its_own_asks_too(trial: ModelTrial, handler: Any) -> None:
+    it = trial.create("question")
     with FakeModel({"score": 9}) as model:
-        lab.use(model.settings())
-        found = lab.trial.engine.registry["question"]
+        trial.use(model.settings())
+        found = trial.engine.registry["question"]
         found.handlers.clear()
         found.work("asking", memory_mb=3000)(handler)
-        lab.trial.run_until_idle()
-    assert lab.trial.data(it) in ({"score": 9}, {"scores": [9, 9, 9]})
-    assert {c.error_type for c in lab.calls(it)} == {None}
+        trial.run_until_idle()
+    assert trial.data(it) in ({"score": 9}, {"scores": [9, 9, 9]})
+    assert {c.error_type for c in trial.calls(it)} == {None}
 
 
 def echo(conn: Any, n: int) -> int:
@@ -35,10 +35,10 @@ async def many_at_once(task: AsyncTask[Any]) -> Go:
     return Go("done", {"own": found == list(range(200))})
 
 
-def test_each_of_many_questions_through_the_pipe_gets_its_own_answer(lab: Lab) -> None:
-    it = lab.trial.create("question")
-    found = lab.trial.engine.registry["question"]
+def test_each_of_many_questions_through_the_pipe_gets_its_own_answer(trial: ModelTrial) -> None:
+    it = trial.create("question")
+    found = trial.engine.registry["question"]
     found.handlers.clear()
     found.work("asking", memory_mb=3000)(many_at_once)
-    lab.trial.run_until_idle()
-    assert lab.trial.data(it) == {"own": True}
+    trial.run_until_idle()
+    assert trial.data(it) == {"own": True}

@@ -12,7 +12,7 @@ from interlock.ai import calls
 from interlock.ai.calls import Ended, Question, note
 from interlock.testing.model import FakeModel
 from interlock.watch.prometheus import exposition
-from tests.ai.lab import JUDGE, Lab
+from tests.ai.model_trial import JUDGE, ModelTrial
 from tests.support.api import Api, open_api
 
 
@@ -79,13 +79,13 @@ def test_what_was_spent_is_told_by_day_task_and_model(api: Api) -> None:
     assert len(api.get("/api/ai-spend?workspace=default&days=1", "viewer").json()["spend"]) == 2
 
 
-def test_calls_tokens_and_cost_are_metrics(lab: Lab) -> None:
+def test_calls_tokens_and_cost_are_metrics(trial: ModelTrial) -> None:
     task = ai.ModelTask("measured", JUDGE.prompt, JUDGE.output)
     with FakeModel({"score": 1}) as model:
-        lab.use(model.settings(prices={"fake-small": {"input": 3, "output": 15}}))
-        lab.ask(task)
-        lab.ask(task)
-    engine = lab.trial.engine
+        trial.use(model.settings(prices={"fake-small": {"input": 3, "output": 15}}))
+        trial.ask(task)
+        trial.ask(task)
+    engine = trial.engine
     text = engine.read(lambda conn: exposition(conn, engine.registry, engine.clock.now())).decode()
     of = 'model="fake-small"'
     assert f'interlock_model_calls_total{{{of},outcome="answered",task="measured"}} 1.0' in text

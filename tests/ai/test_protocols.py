@@ -15,15 +15,15 @@ from interlock.config import AiSettings
 from interlock.engine import secrets
 from interlock.machine import Rule, WorkError
 from interlock.testing.model import Cuts, Drips, Fails, FakeModel, Garbles, Refuses, Says, Waits
-from tests.ai.lab import JUDGE, PROVIDERS, STRONG, Lab, Verdict
+from tests.ai.model_trial import JUDGE, PROVIDERS, STRONG, ModelTrial, Verdict
 
 pytestmark = pytest.mark.parametrize("provider", PROVIDERS)
 
 
-def test_a_model_answers_in_the_type_of_the_task(lab: Lab, provider: Any) -> None:
+def test_a_model_answers_in_the_type_of_the_task(trial: ModelTrial, provider: Any) -> None:
     with FakeModel({"score": 7}, tokens=(120, 9)) as model:
-        lab.use(model.settings(provider))
-        answer = lab.ask()
+        trial.use(model.settings(provider))
+        answer = trial.ask()
     assert answer.output == Verdict(score=7)
     assert (answer.model, answer.cached, answer.by_rules) == ("fake-small", False, False)
     assert (answer.input_tokens, answer.output_tokens, answer.cost) == (120, 9, None)
@@ -34,21 +34,21 @@ def test_a_model_answers_in_the_type_of_the_task(lab: Lab, provider: Any) -> Non
     assert seen.headers["authorization"] == "Bearer fake-key-123456"
 
 
-def test_the_tier_chooses_the_model(lab: Lab, provider: Any) -> None:
+def test_the_tier_chooses_the_model(trial: ModelTrial, provider: Any) -> None:
     with FakeModel({"score": 7}) as model:
-        lab.use(model.settings(provider))
-        assert [lab.ask(JUDGE).model, lab.ask(STRONG).model] == ["fake-small", "fake-big"]
+        trial.use(model.settings(provider))
+        assert [trial.ask(JUDGE).model, trial.ask(STRONG).model] == ["fake-small", "fake-big"]
     assert [seen.body["model"] for seen in model.requests] == ["fake-small", "fake-big"]
 
 
-def test_an_answer_that_does_not_fit_is_told_once_with_what_is_wrong(lab: Lab, provider: Any) -> None:
+def test_an_answer_that_does_not_fit_is_told_once_with_what_is_wrong(trial: ModelTrial, provider: Any) -> None:
     with FakeModel({"score": 700}, {"score": 70}) as model:
-        lab.use(model.settings(provider))
-        answer = lab.ask()
+        trial.use(model.settings(provider))
+        answer = trial.ask()
     assert answer.output == Verdict(score=70)
     assert (answer.input_tokens, answer.output_tokens) == (200, 40)
     assert "score: Input should be less than or equal to 100" in model.requests[1].user
-    first, second = lab.calls()
+    first, second = trial.calls()
     assert (first.attempt, first.error_type, first.input_tokens) == (1, "ModelMalformed", 100)
     assert (second.attempt, second.error_type, second.input_tokens) == (2, None, 100)
 
@@ -58,36 +58,38 @@ def test_an_answer_that_does_not_fit_is_told_once_with_what_is_wrong(lab: Lab, p
     [{"score": "many"}, {}, Says("I think it fits well."), Says('{"score": ', called=True), Says('{"sc', cut=True)],
     ids=["wrong value", "nothing", "prose", "broken JSON", "cut off"],
 )
-def test_after_a_second_answer_that_does_not_fit_it_is_malformed(lab: Lab, provider: Any, nonsense: Any) -> None:
+def test_after_a_second_answer_that_does_not_fit_it_is_malformed(
+    trial: ModelTrial, provider: Any, nonsense: Any
+) -> None:
     with FakeModel(nonsense) as model:
-        lab.use(model.settings(provider))
+        trial.use(model.settings(provider))
         with pytest.raises(ai.ModelMalformed, match="fake-small gave no Verdict: "):
-            lab.ask()
+            trial.ask()
     assert len(model.requests) == 2
-    assert [(c.attempt, c.error_type) for c in lab.calls()] == [(1, "ModelMalformed"), (2, "ModelMalformed")]
-    assert [e.status for e in lab.effects()] == ["failed"]
-    assert lab.kept() == 0
+    assert [(c.attempt, c.error_type) for c in trial.calls()] == [(1, "ModelMalformed"), (2, "ModelMalformed")]
+    assert [e.status for e in trial.effects()] == ["failed"]
+    assert trial.kept() == 0
 
 
-def test_an_answer_that_was_cut_off_says_which_setting_cuts_it(lab: Lab, provider: Any) -> None:
+def test_an_answer_that_was_cut_off_says_which_setting_cuts_it(trial: ModelTrial, provider: Any) -> None:
     with FakeModel(Says('{"sc', cut=True)) as model:
-        lab.use(model.settings(provider))
+        trial.use(model.settings(provider))
         with pytest.raises(ai.ModelMalformed, match=r"more tokens than it may have \(ai.max_tokens\)"):
-            lab.ask()
+            trial.ask()
 
 
-def test_broken_json_that_is_put_right_is_an_answer(lab: Lab, provider: Any) -> None:
+def test_broken_json_that_is_put_right_is_an_answer(trial: ModelTrial, provider: Any) -> None:
     with FakeModel(Says('{"score": ', called=True), {"score": 3}) as model:
-        lab.use(model.settings(provider))
-        assert lab.ask().output.score == 3
+        trial.use(model.settings(provider))
+        assert trial.ask().output.score == 3
 
 
 def test_a_small_model_that_writes_the_answer_instead_of_calling_the_tool_is_understood(
-    lab: Lab, provider: Any
+    trial: ModelTrial, provider: Any
 ) -> None:
     with FakeModel(Says('```json\n{"score": 4}\n```')) as model:
-        lab.use(model.settings(provider))
-        assert lab.ask().output.score == 4
+        trial.use(model.settings(provider))
+        assert trial.ask().output.score == 4
     assert len(model.requests) == 1
 
 
@@ -111,29 +113,29 @@ FAULTS: list[tuple[Any, type[WorkError], timedelta | None]] = [
 
 @pytest.mark.parametrize(("fault", "kind", "later"), FAULTS, ids=lambda value: str(value)[:40])
 def test_each_fault_has_its_type_and_is_tried_once(
-    lab: Lab, provider: Any, fault: Any, kind: type[WorkError], later: timedelta | None
+    trial: ModelTrial, provider: Any, fault: Any, kind: type[WorkError], later: timedelta | None
 ) -> None:
     with FakeModel(fault) as model:
-        lab.use(model.settings(provider))
+        trial.use(model.settings(provider))
         with pytest.raises(ai.ModelError) as raised:
-            lab.ask()
+            trial.ask()
     assert type(raised.value) is kind
     assert raised.value.retry_after == later
     assert len(model.requests) == 1, "no retry is hidden in a library"
-    [call] = lab.calls()
+    [call] = trial.calls()
     assert (call.error_type, call.error) == (kind.__name__, str(raised.value))
-    assert [e.status for e in lab.effects()] == ["failed"]
+    assert [e.status for e in trial.effects()] == ["failed"]
     assert getattr(fault, "message", getattr(fault, "why", "")) in str(raised.value)
     assert Rule((kind,)).matches(raised.value, "asking")
     others = {ai.ModelTimeout, ai.ModelQuota, ai.ModelRefused, ai.ModelMalformed, ai.ModelUnavailable} - {kind}
     assert not any(Rule((other,)).matches(raised.value, "asking") for other in others)
 
 
-def test_a_server_that_is_not_there_is_unavailable(lab: Lab, provider: Any) -> None:
+def test_a_server_that_is_not_there_is_unavailable(trial: ModelTrial, provider: Any) -> None:
     with socket.socket() as taken:  # bound and not listening: nobody answers there
         taken.bind(("127.0.0.1", 0))
         where = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        lab.use(
+        trial.use(
             AiSettings.model_validate(
                 {
                     "provider": provider,
@@ -146,48 +148,48 @@ def test_a_server_that_is_not_there_is_unavailable(lab: Lab, provider: Any) -> N
             )
         )
         with pytest.raises(ai.ModelUnavailable):
-            lab.ask()
+            trial.ask()
 
 
-def test_a_model_that_says_nothing_is_given_up_after_its_time(lab: Lab, provider: Any) -> None:
+def test_a_model_that_says_nothing_is_given_up_after_its_time(trial: ModelTrial, provider: Any) -> None:
     silent = Waits(threading.Event())
     with FakeModel(silent) as model:
-        lab.use(model.settings(provider, timeout=0.2))
+        trial.use(model.settings(provider, timeout=0.2))
         with pytest.raises(ai.ModelTimeout, match=r"fake-small gave no answer within 0.2 s \(ai.timeout\)"):
-            lab.ask()
+            trial.ask()
         silent.release.set()
-    [call] = lab.calls()
+    [call] = trial.calls()
     assert (call.error_type, call.input_tokens, call.cost) == ("ModelTimeout", None, None)
     assert 200_000 <= call.took < 5_000_000
 
 
-def test_a_model_that_never_comes_to_an_end_is_given_up_as_well(lab: Lab, provider: Any) -> None:
+def test_a_model_that_never_comes_to_an_end_is_given_up_as_well(trial: ModelTrial, provider: Any) -> None:
     endless = Drips(threading.Event())
     with FakeModel(endless) as model:
-        lab.use(model.settings(provider, timeout=0.3))
+        trial.use(model.settings(provider, timeout=0.3))
         with pytest.raises(ai.ModelTimeout):
-            lab.ask()
+            trial.ask()
         endless.release.set()
 
 
-def test_a_secret_in_an_error_is_hidden_in_all_that_is_kept(lab: Lab, provider: Any) -> None:
+def test_a_secret_in_an_error_is_hidden_in_all_that_is_kept(trial: ModelTrial, provider: Any) -> None:
     secrets.learn(["sesame-opens-it"])
     try:
         with FakeModel(Fails(401, "the key sesame-opens-it is wrong")) as model:
-            lab.use(model.settings(provider))
+            trial.use(model.settings(provider))
             with pytest.raises(ai.ModelRefused) as raised:
-                lab.ask()
+                trial.ask()
     finally:
         secrets.forget()
-    [call] = lab.calls()
-    for text in (str(raised.value), call.error, lab.effects()[0].error):
+    [call] = trial.calls()
+    for text in (str(raised.value), call.error, trial.effects()[0].error):
         assert "the key [hidden] is wrong" in str(text)
 
 
-def test_nothing_but_the_question_is_sent(lab: Lab, provider: Any) -> None:
+def test_nothing_but_the_question_is_sent(trial: ModelTrial, provider: Any) -> None:
     with FakeModel({"score": 1}) as model:
-        lab.use(model.settings(provider, max_tokens=77))
-        lab.ask()
+        trial.use(model.settings(provider, max_tokens=77))
+        trial.ask()
     [seen] = model.requests
     most = "max_tokens" if provider == "anthropic" else "max_completion_tokens"
     assert seen.body[most] == 77

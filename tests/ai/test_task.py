@@ -10,7 +10,7 @@ import pytest
 
 from interlock import ai
 from interlock.machine import InterlockError
-from tests.ai.lab import JUDGE, Verdict
+from tests.ai.model_trial import JUDGE, Verdict
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def test_the_version_changes_with_the_prompt_and_with_nothing_else() -> None:
 def test_no_library_for_models_is_loaded_before_one_is_asked(tmp_path: Path) -> None:
     """It takes a second or two, and most processes never need it."""
     code = (
-        "import sys\nfrom tests.ai.lab import JUDGE, GIVEN, opened\nfrom interlock import ai\n"
-        "with opened() as lab:\n    assert lab.ask().by_rules\n"
+        "import sys\nfrom tests.ai.model_trial import JUDGE, GIVEN, ModelTrial\nfrom interlock import ai\n"
+        "with ModelTrial() as trial:\n    assert trial.ask().by_rules\n"
         "print(sorted({'pydantic_ai', 'anthropic', 'openai', 'genai_prices'} & set(sys.modules)))"
     )
     done = subprocess.run(

@@ -1,10 +1,8 @@
-"""A machine with one step that asks a model, and a place to try it."""
+"""A machine with one step that asks a model, and a trial of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -55,15 +53,15 @@ async def samples_awaited(task: AsyncTask[Any]) -> Go:
     return Go("done", {"scores": [one.output.score for one in found]})
 
 
-@dataclass
-class Lab:
-    """A trial whose instances ask."""
+class ModelTrial(Trial):
+    """A trial whose instances ask a model."""
 
-    trial: Trial
-    answers: list[Any] = field(default_factory=list)
+    def __init__(self, store: Store | None = None) -> None:
+        super().__init__([machine.with_handlers({"asking": plainly})], store=store)
+        self.answers: list[Any] = []
 
     def use(self, settings: AiSettings) -> None:
-        ai.configure(self.trial.engine, settings)
+        ai.configure(self.engine, settings)
 
     def ask(
         self, task: ai.ModelTask[Any, Any] = JUDGE, given: Any = GIVEN, *, workspace: str = "default", **how: Any
@@ -72,45 +70,39 @@ class Lab:
         return self.do(lambda at: ai.ask(at, task, given, **how), workspace=workspace)
 
     def do(self, what: Callable[[Task[Any]], Any], *, workspace: str = "default") -> Any:
-        claim = self.claim(what, workspace=workspace)
-        outcome = self.trial.run(claim)
-        self.trial.finish(claim, outcome)
+        claim = self.claim_asking(what, workspace=workspace)
+        outcome = self.run(claim)
+        self.finish(claim, outcome)
         if isinstance(outcome, Fail) and isinstance(outcome.error, BaseException):
             raise outcome.error
         return self.answers[-1]
 
-    def claim(self, what: Callable[[Task[Any]], Any], *, workspace: str = "default") -> Claim:
+    def claim_asking(self, what: Callable[[Task[Any]], Any], *, workspace: str = "default") -> Claim:
         """A new instance, claimed, whose handler does this and keeps what it gave."""
 
         def handler(task: Task[Any]) -> Go:
             self.answers.append(what(task))
             return Go("done")
 
-        made = self.trial.create("question", workspace=workspace)
-        return self.again(made, handler)
+        made = self.create("question", workspace=workspace)
+        return self.claim_with(made, handler)
 
-    def again(self, instance: UUID, handler: Callable[..., Any]) -> Claim:
-        self.trial.engine.registry["question"].handlers.clear()
-        self.trial.engine.registry["question"].work("asking")(handler)
-        [claim] = [c for c in self.trial.claim(100) if c.id == instance]
+    def claim_with(self, instance: UUID, handler: Callable[..., Any]) -> Claim:
+        self.engine.registry["question"].handlers.clear()
+        self.engine.registry["question"].work("asking")(handler)
+        [claim] = [c for c in self.claim(100) if c.id == instance]
         return claim
 
     def calls(self, instance: UUID | None = None) -> list[calls.Call]:
         """All calls, in order."""
         query: Any = sa.select(ai_call).order_by(ai_call.c.id)
-        found = self.trial.engine.read(lambda conn: [calls.Call(*row) for row in conn.execute(query)])
+        found = self.engine.read(lambda conn: [calls.Call(*row) for row in conn.execute(query)])
         return [call for call in found if instance is None or call.instance_id == instance]
 
     def kept(self) -> int:
         count = sa.select(sa.func.count()).select_from(ai_answer)
-        return self.trial.engine.read(lambda conn: int(conn.execute(count).scalar_one()))
+        return self.engine.read(lambda conn: int(conn.execute(count).scalar_one()))
 
     def effects(self) -> list[Effect]:
         found = sorted({call.instance_id for call in self.calls() if call.instance_id}, key=str)
-        return [effect for one in found for effect in self.trial.engine.effects(one)]
-
-
-@contextmanager
-def opened(store: Store | None = None) -> Iterator[Lab]:
-    with Trial([machine.with_handlers({"asking": plainly})], store=store) as trial:
-        yield Lab(trial)
+        return [effect for one in found for effect in self.engine.effects(one)]
