@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from interlock.config import ConfigError, Table, load, shown
 from interlock.config.loading import HIDDEN
@@ -118,3 +118,20 @@ def test_a_key_that_must_be_given_is_named(write: Write, refused: Refused) -> No
     assert "demanding.address (INTERLOCK_DEMANDING__ADDRESS, or interlock.toml): it must be given" in refused()
     with pytest.raises(ConfigError):
         load()
+
+
+class Nervous(Table):
+    address: str = "here"
+
+    @field_validator("address")
+    @classmethod
+    def look_up(cls, value: str) -> str:
+        return {"here": "there"}[value]
+
+
+NERVOUS = Application("nervous", settings=Nervous)
+
+
+def test_a_validator_that_fails_is_a_mistake_in_the_configuration(write: Write, refused: Refused) -> None:
+    write('apps = ["tests.config.test_sections:NERVOUS"]\n[nervous]\naddress = "nowhere"\n')
+    assert refused() == "the settings cannot be checked: KeyError: 'nowhere'"

@@ -9,9 +9,10 @@ import pytest
 from starlette.testclient import TestClient
 
 import interlock.dashboard
+from interlock.dashboard.site import bring
 from interlock.dashboard.views import View
 from interlock.engine import Instance
-from interlock.machine import Application, PageLink, Registry, Scope
+from interlock.machine import Application, InterlockError, PageLink, Registry, Scope
 from interlock.people import Role
 from interlock.store import open_store
 from tests.support.api import BY, open_api
@@ -162,6 +163,13 @@ def test_a_view_that_fails_hides_no_instance(sqlite_url: str) -> None:
             page = site.get(path)
             assert page.status_code == 200, path
         assert "a lamp" in site.get("/ui/instances").text
+
+
+@pytest.mark.parametrize("name", ["", "../static", "kept"])
+def test_templates_take_no_place_of_others(name: str) -> None:
+    bring("kept", "interlock.dashboard", templates=None, static=None)
+    with pytest.raises(InterlockError, match="cannot name the templates of elsewhere"):
+        bring(name, "elsewhere")
 
 
 def test_scopes_are_shown_with_their_meaning_where_tokens_are_made(sqlite_url: str) -> None:

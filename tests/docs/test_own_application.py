@@ -5,8 +5,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from dataclasses import fields
 from pathlib import Path
+
+from interlock.machine import Application
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorial" / "own-application.md"
@@ -45,6 +49,15 @@ def test_the_page_shows_each_file_as_it_is() -> None:
 def test_the_page_shows_every_file_once() -> None:
     shown = [found["path"] for found in BLOCK.finditer(PAGE.read_text(encoding="utf-8"))]
     assert sorted(shown) == sorted(files())
+
+
+def test_the_example_uses_every_door() -> None:
+    tree = ast.parse((EXAMPLE / "src" / "expenses" / "application.py").read_text(encoding="utf-8"))
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Application"
+    ]
+    used = {keyword.arg for call in calls for keyword in call.keywords}
+    assert {field.name for field in fields(Application)} - {"name"} == used
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from interlock.dashboard import formatting, kinds
 from interlock.engine import secrets
 from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
-from interlock.machine import PageLink
+from interlock.machine import NAME, InterlockError, PageLink
 from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal, Role
 from interlock.store import Micros
 from interlock.watch import alerts, measures
@@ -166,6 +166,8 @@ def _query(base: Mapping[str, Any], **changes: Any) -> str:
 
 _static: dict[str, Traversable] = {"": files(DASHBOARD) / "static"}
 _templates: dict[str, jinja2.BaseLoader] = {}
+_brought: dict[str, str] = {}
+"""Name → the package that brought templates and static files under it."""
 
 
 def bring(name: str, package: str, *, templates: str | None = "templates", static: str | None = "static") -> None:
@@ -174,6 +176,9 @@ def bring(name: str, package: str, *, templates: str | None = "templates", stati
     They are folders of the package; pass `None` if it has none. `render(v, "name/page.html")` renders such a template
     with the same frame, filters and escaping as ours.
     """
+    if not NAME.fullmatch(name) or _brought.setdefault(name, package) != package:
+        whose = f": it is that of {_brought[name]}" if name in _brought else ""
+        raise InterlockError(f"{name!r} cannot name the templates of {package}{whose}; use the application's name")
     if templates is not None:
         _templates[name] = jinja2.PackageLoader(package, templates)
     if static is not None:

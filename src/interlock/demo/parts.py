@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from interlock.demo.part import Part, handler, is_played
-from interlock.machine import Application, Machine, Registry, attribute
+from interlock.machine import Application, InterlockError, Machine, Registry, attribute
 
 SAMPLE = "interlock.apps.sample.application:application"
 """The sample is part of every demo, although it is not installed as an application."""
@@ -48,8 +48,18 @@ def parts_of(registry: Registry) -> list[Part]:
 def _parts(registry: Registry) -> Iterator[tuple[Application, Part]]:
     for application in sorted(registry.applications.values(), key=lambda one: one != sample()):
         if application.demo is not None:
-            for part in attribute(application.demo, "a function that returns parts of the demo", "parts")():
+            for part in _parts_of(application, application.demo):
                 yield application, part
+
+
+def _parts_of(application: Application, spec: str) -> Sequence[Part]:
+    try:
+        return list(attribute(spec, "a function that returns parts of the demo", "parts")())
+    except Exception as error:
+        raise InterlockError(
+            f"the part of {application.name} in the demo cannot be used: {error}; start without the demo: "
+            "interlock up --no-demo"
+        ) from error
 
 
 def _with_acts(registry: Registry, machine: Machine, application: Application | None, part: Part | None) -> Machine:
