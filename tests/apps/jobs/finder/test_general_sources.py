@@ -155,14 +155,18 @@ def test_postings_have_an_address_a_title_and_their_method(kind: str) -> None:
 def test_no_mutation_is_an_error(kind: str) -> None:
     dice = random.Random(kind)
     value, _ = CONFIGURED[kind]
-    for _ in range(60):
+    for _ in range(40):
         changed = (
             damaged(value.encode(), dice).decode("utf-8", "replace") if isinstance(value, str) else mutated(value, dice)
         )
         raw = changed.encode() if isinstance(changed, str) else json.dumps(changed).encode()
         for one in adapter_of(kind, CONFIGURED[kind][1]).parse(Answer(raw, url=LIST), None, NOW).postings:
             check(one)
-    for _ in range(60):
+
+
+def test_no_mutation_of_a_job_posting_is_an_error() -> None:
+    dice = random.Random("JobPosting")
+    for _ in range(40):
         raw = page_with(json.dumps(mutated(JOB, dice, 0.2))).encode()
         for one in adapter_of("jsonld").parse(Answer(raw, url=LIST), None, NOW).postings:
             check(one)

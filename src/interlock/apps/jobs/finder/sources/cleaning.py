@@ -10,6 +10,7 @@ from functools import lru_cache
 import nh3
 
 from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 
 LINE = 300
 """Characters of a title, a name or a place."""
@@ -31,9 +32,6 @@ UNSEEN = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff]"
 )
 """Control characters, lone surrogates, and marks that reverse or hide text."""
-OPENING = re.compile(r"<(/?)(?!(?:br|hr|img|input|p|li|td|tr|th)\b)[a-zA-Z]")
-DEEPEST = 256
-"""Levels of nested elements. A real description has a dozen, and 40,000 take the sanitiser three seconds."""
 MARKUP_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
 ITEM_PARAGRAPH = re.compile(r"(?<=<li>) ?<p>|</p> ?(?=</li>)|<li> ?</li>")
 """A paragraph inside an item stays on the item's line, and an empty item goes."""
@@ -103,25 +101,18 @@ def sanitised(value: object, most: int = BODY) -> str | None:
             text = text.replace(escaped, plain)
     if not LOOKS_LIKE_HTML.search(text):
         text = html.escape(html.unescape(text).strip(), quote=False).replace("\n", "<br>\n")
-    elif _too_deep(text):
+    elif beyond_reason(text, most_steps=5_000_000, most_copies=100_000):
         text = re.sub(r"<[^<>]*>?", " ", text)
-    return _cleaner().clean(text).strip() or None
+    clean = _cleaner().clean(text).strip()
+    if len(clean) > 3 * most:
+        # A short tag may become a long one, and a page of nothing else twenty times as large.
+        clean = html.escape(re.sub(r"<[^<>]*>", " ", clean), quote=False)
+    return clean or None
 
 
 def joined(parts: Iterable[str | None]) -> str | None:
     """Parts that are each sanitised, as one; they are balanced, so the whole is sanitised as well."""
     return "\n".join(part for part in parts if part) or None
-
-
-def _too_deep(text: str) -> bool:
-    if text.count("<") <= DEEPEST:
-        return False
-    depth = 0
-    for found in OPENING.finditer(text):
-        depth += -1 if found[1] else 1
-        if depth > DEEPEST:
-            return True
-    return False
 
 
 def text_of(clean: str | None) -> str | None:

@@ -16,6 +16,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.sources.answer import Answer
 from interlock.apps.jobs.finder.sources.cleaning import line
+from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 from interlock.apps.jobs.finder.sources.paging import Pagination
 from interlock.apps.jobs.finder.sources.selectors import Html, HtmlConfig, Selectors
 from interlock.apps.jobs.finder.urls import canonical_url, web_url
@@ -60,6 +61,8 @@ class Proposal:
 
 def discover(html: str, url: str, at: datetime) -> Proposal | None:
     """The best proposal for a page; None when nothing on it repeats and looks like postings."""
+    if beyond_reason(html):
+        return None
     tree = LexborHTMLParser(html)
     best: Proposal | None = None
     most = 0

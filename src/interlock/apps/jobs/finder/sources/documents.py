@@ -9,8 +9,9 @@ from typing import Any, Literal
 import orjson
 
 from interlock.apps.jobs.finder.sources.answer import MOST_BYTES, Answer
+from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 
-MOST_TAGS = 1_000_000
+MOST_TAGS = 500_000
 CHARSET = re.compile(rb"charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 TEXT_ENCODINGS = re.compile(
     r"(iso-?8859|windows-125|cp125|latin|koi8|shift_?jis|euc|gb|big5|utf|us-ascii).*", re.IGNORECASE
@@ -34,7 +35,12 @@ def load(format: Literal["json", "xml", "html"], answer: Answer) -> Any:
         return load_json(body)
     if body.count(b"<") > MOST_TAGS:
         raise Unreadable(f"the answer has more than {MOST_TAGS} tags")
-    return load_xml(body) if format == "xml" else decoded(answer)
+    if format == "xml":
+        return load_xml(body)
+    text = decoded(answer)
+    if beyond_reason(text):
+        raise Unreadable("the markup is nested beyond reason")
+    return text
 
 
 def load_json(body: bytes) -> Any:

@@ -22,6 +22,7 @@ from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, workplace
 from interlock.apps.jobs.finder.urls import web_url
 
+MOST_BYTES_OF_A_FEED = 5_000_000
 PATHS = (".xml", "/feed", "/rss", "/jobs.rss", ".rss", ".atom", "/feed.json", "/atom.xml")
 LINKED = re.compile(r"<link\b[^>]{0,500}>", re.IGNORECASE)
 FEED_TYPE = re.compile(r"type=[\"']?application/(?:rss\+xml|atom\+xml|feed\+json)", re.IGNORECASE)
@@ -77,6 +78,8 @@ class Feed(Adapter):
         body = answer.body.lstrip(b"\xef\xbb\xbf \t\r\n")
         if body[:1] in (b"{", b"["):
             return load_json(answer.body)
+        if len(body) > MOST_BYTES_OF_A_FEED:
+            raise Unreadable(f"the feed has {len(body)} bytes; at most {MOST_BYTES_OF_A_FEED} are read")
         text = load("html", answer)
         start = body[:3000].lower()
         if (

@@ -23,9 +23,9 @@ from interlock.apps.jobs.finder.sources.row import Row
 
 MOST_BLOCKS = 500
 MOST_NODES = 20_000
-GUARD = re.compile(r"^\s*(?://\s*)?(?:<!\[CDATA\[|<!--)|(?://\s*)?(?:\]\]>|-->)\s*;?\s*$")
+GUARDS = ("//", "<![CDATA[", "]]>", "<!--", "-->", ";")
 BAD_ESCAPE = re.compile(r"\\(?![\"\\/bfnrtu])")
-MISSING_COMMA = re.compile(r"([\"}\]\d]|true|false|null)(\s*\n\s*)(?=\")")
+MISSING_COMMA = re.compile(r"([\"}\]\d]|true|false|null)([^\S\n]*\n\s*)(?=\")")
 EXTRA_COMMA = re.compile(r",(\s*[}\]])")
 
 
@@ -88,7 +88,7 @@ def job_postings(document: str) -> Iterator[dict[str, Any]]:
 
 def parsed_block(text: str) -> Any:
     """The JSON of a block, repaired step by step; None when nothing helps."""
-    plain = GUARD.sub("", GUARD.sub("", text[:2_000_000])).strip()
+    plain = _unguarded(text[:2_000_000])
     steps = (
         lambda one: one,
         html.unescape,
@@ -103,6 +103,15 @@ def parsed_block(text: str) -> Any:
         except (ValueError, RecursionError):
             continue
     return None
+
+
+def _unguarded(text: str) -> str:
+    """The text without the marks that hide it from old browsers, at its beginning and end."""
+    plain = text.strip()
+    for _ in range(3):
+        for mark in GUARDS:
+            plain = plain.removeprefix(mark).removesuffix(mark).strip()
+    return plain
 
 
 def _walk(block: Any) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from interlock.apps.jobs.finder.posting import Location, Posting, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import Answer, Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
-from interlock.apps.jobs.finder.sources.documents import decoded, load
+from interlock.apps.jobs.finder.sources.documents import load
 from interlock.apps.jobs.finder.sources.headings import section_of
 from interlock.apps.jobs.finder.sources.row import MOST_ITEMS, Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, seniority
@@ -40,8 +40,7 @@ class Personio(Adapter):
 
     def load(self, answer: Answer) -> Any:
         if answer.body[:1000].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-            load("html", answer)
-            return decoded(answer)
+            return load("html", answer)
         return super().load(answer)
 
     def listing(self, document: Any, page: Page) -> Listing | None:
