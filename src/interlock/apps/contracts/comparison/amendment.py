@@ -10,7 +10,7 @@ from rapidfuzz import fuzz
 from interlock.apps.contracts.comparison.clauses import Clause, Clauses, clauses_of, shortened
 from interlock.apps.contracts.comparison.fields import named, same, shown, side
 from interlock.apps.contracts.comparison.instructions import MOST, Instruction, instructions_in
-from interlock.apps.contracts.comparison.instruments import Found, in_order, instruments_in
+from interlock.apps.contracts.comparison.instruments import FoundAmendment, in_order, instruments_in
 from interlock.apps.contracts.comparison.labels import parts_of
 from interlock.apps.contracts.comparison.result import (
     AmendedSection,
@@ -76,7 +76,7 @@ def compare_amendments(
     )
 
 
-def _instrument(key: str, one: Found) -> Instrument:
+def _instrument(key: str, one: FoundAmendment) -> Instrument:
     first = one.clauses[0] if one.clauses else None
     return Instrument(
         key=key,
@@ -88,7 +88,7 @@ def _instrument(key: str, one: Found) -> Instrument:
     )
 
 
-def _section(key: str, one: Found, change: Instruction, base: Clauses) -> AmendedSection:
+def _section(key: str, one: FoundAmendment, change: Instruction, base: Clauses) -> AmendedSection:
     other = change.agreement if change.agreement and not _is_base(change.agreement, base) else ""
     target = base.find(parts_of(change.section))[:1] if not other else ()
     done = {
@@ -119,7 +119,7 @@ def _control(
     name: str,
     base: Source,
     base_clauses: Clauses,
-    found: dict[str, Found],
+    found: dict[str, FoundAmendment],
     amendments: Sequence[Source],
     sections: list[AmendedSection],
     of_the_document: frozenset[str],
@@ -160,7 +160,9 @@ def _control(
     return ControlledField(name=name, controlling=controlling, value=value, earlier=earlier, check=check, verdict=said)
 
 
-def _stated(name: str, one: Found, found: dict[str, Found], amendments: Sequence[Source]) -> FieldSide | None:
+def _stated(
+    name: str, one: FoundAmendment, found: dict[str, FoundAmendment], amendments: Sequence[Source]
+) -> FieldSide | None:
     """Return what the amendment states for a field; words of the base in the same file are not its own."""
     for index, source in enumerate(amendments, 1):
         key = f"amendment-{index}"
@@ -176,7 +178,7 @@ def _stated(name: str, one: Found, found: dict[str, Found], amendments: Sequence
     return None
 
 
-def _label(one: Found) -> str:
+def _label(one: FoundAmendment) -> str:
     if one.number:
         return f"Amendment {one.number}"
     return f"the amendment of {one.dated.isoformat()}" if one.dated else shortened(one.title, 60)
@@ -224,7 +226,7 @@ def _limit_note(sections: Sequence[AmendedSection]) -> list[str]:
     return [f"Only the first {MOST} changes of an amendment were read."] if len(sections) >= MOST else []
 
 
-def _order_note(found: Sequence[Found]) -> list[str]:
+def _order_note(found: Sequence[FoundAmendment]) -> list[str]:
     if len(found) < 2:
         return []
     if all(one.dated for one in found):

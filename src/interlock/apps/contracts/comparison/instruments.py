@@ -42,7 +42,7 @@ SAME_TEXT = 85
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundAmendment:
     """One amendment in a file."""
 
     document: str
@@ -52,7 +52,7 @@ class Found:
     number: int | None
     dated: date | None
     clauses: tuple[Clause, ...]
-    copies: tuple[Found, ...] = ()
+    copies: tuple[FoundAmendment, ...] = ()
     """The same amendment in other files."""
 
     @property
@@ -65,7 +65,7 @@ class Found:
         return own or any(copy.holds(document, page, start) for copy in self.copies)
 
 
-def instruments_in(document: str, name: str, clauses: Clauses) -> list[Found]:
+def instruments_in(document: str, name: str, clauses: Clauses) -> list[FoundAmendment]:
     """Return the amendments that a file holds; a file that shows none is one amendment as a whole."""
     items = clauses.items
     starts: list[tuple[int, re.Match[str]]] = []
@@ -77,20 +77,20 @@ def instruments_in(document: str, name: str, clauses: Clauses) -> list[Found]:
             continue
         starts.append((index, match))
     if not starts:
-        return [Found(document, name, name, None, _dated(items), items)]
+        return [FoundAmendment(document, name, name, None, _dated(items), items)]
     found = []
     for at, (start, match) in enumerate(starts):
         end = starts[at + 1][0] if at + 1 < len(starts) else len(items)
         own = items[start:end]
         number = _number(match) or next((n for clause in own[:4] if (m := _starts(clause)) and (n := _number(m))), None)
         title = shortened(_title(own), 90)
-        found.append(Found(document, name, title, number, _dated(own), own))
+        found.append(FoundAmendment(document, name, title, number, _dated(own), own))
     return found
 
 
-def in_order(found: Sequence[Found]) -> list[Found]:
+def in_order(found: Sequence[FoundAmendment]) -> list[FoundAmendment]:
     """Return different amendments in the order in which they take effect: by date, else by number, else as given."""
-    different: list[Found] = []
+    different: list[FoundAmendment] = []
     for one in found:
         twin = next((index for index, other in enumerate(different) if _same(one, other)), None)
         if twin is None:
@@ -145,7 +145,7 @@ def _dated(clauses: Sequence[Clause]) -> date | None:
     return max(signed, default=None)
 
 
-def _same(one: Found, other: Found) -> bool:
+def _same(one: FoundAmendment, other: FoundAmendment) -> bool:
     if one.dated != other.dated or (one.number and other.number and one.number != other.number):
         return False
     return fuzz.partial_ratio(one.text[:1500], other.text[:3000]) >= SAME_TEXT

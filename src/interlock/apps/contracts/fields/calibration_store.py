@@ -1,4 +1,4 @@
-"""Providers and calibrations as the database has them, beside those that come with the package."""
+"""Providers and calibrations in the database, in addition to the shipped ones."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from interlock.store.sql import upsert
 
 DAY = 24 * 3600 * SECOND
 FEWEST = 10
-"""So many new decisions make it worth to count again."""
+"""The number of new decisions after which the counts are recomputed."""
 
 
 def providers(conn: sa.Connection, vertical: Vertical) -> ListedProviders | None:
-    """Whom contracts of this vertical may name: the shipped list, and what was put into the database, which wins."""
+    """The providers of a vertical: the shipped list, overridden by the database."""
     if vertical.providers is None:
         return None
     rows = conn.execute(sa.select(P).where(P.c.list == vertical.providers)).all()
@@ -51,7 +51,7 @@ def providers(conn: sa.Connection, vertical: Vertical) -> ListedProviders | None
 
 
 def put_provider(unit: Unit, list_name: str, provider: Provider, actor: Actor) -> None:
-    """Add it, or change what was there under its name."""
+    """Add or replace a provider."""
     columns = provider.model_dump(mode="json")
     values = {
         "aliases": json.dumps(columns["aliases"]),
@@ -72,7 +72,7 @@ def calibration(conn: sa.Connection, vertical: str) -> Calibration:
 def learn(
     unit: Unit, instance_id: UUID, vertical: str, field: str, signals: Mapping[str, Any], right: bool, actor: Actor
 ) -> None:
-    """Keep what a person's decision says about values with these signals."""
+    """Store a person's decision about a value with these signals."""
     seen = Signals(**{**signals, "extractors": tuple(signals["extractors"])})
     unit.insert(
         L,
@@ -87,7 +87,7 @@ def learn(
 
 
 def recount(engine: Engine) -> bool:
-    """A duty: once a day, where reviewers decided enough, the counts are made anew and get a version of their own."""
+    """A duty: once a day, after enough decisions, recompute the counts as a new version."""
     known = sa.select(L.c.vertical, sa.func.count().label("n")).group_by(L.c.vertical)
     for vertical, count in engine.read(lambda conn: conn.execute(known).all()):
         engine.write(partial(_recount, vertical=vertical, count=count), name="calibrate")
@@ -104,7 +104,7 @@ def _recount(unit: Unit, vertical: str, count: int) -> None:
     labels = [Label(row.field, json.loads(row.features), bool(row.was_right)) for row in rows]
     shipped = shipped_table(vertical)
     documents = len({row.instance_id for row in rows})
-    version = f"{vertical}-{len(rows)}-reviewed"  # the same for two processes that count at once
+    version = f"{vertical}-{len(rows)}-reviewed"  # the same version for two concurrent processes
     made = refit(shipped, labels, version=version, documents=documents)
     new = upsert(C).values(
         vertical=vertical,

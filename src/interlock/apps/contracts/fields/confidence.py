@@ -4,9 +4,9 @@ It is the product of the required fields' probabilities. Hard rules come after i
 invalid or not grounded goes to a person whatever the number; a text that is another kind of contract is capped at 40;
 bad OCR, replacement characters and a vertical with too few known answers are capped at 79.
 
-A model's word alone approves nothing. What only a model read, what it read otherwise than the rules, and what rests on
-words that are meant for the reader or that nobody sees on the page, goes to a person and is capped at 79, required or
-not. A model that agrees with the rules adds nothing to the number.
+A model alone approves nothing. A value that only a model read, or read differently from the rules, and a quote with
+instructions for the reader or invisible words, goes to a person and is capped at 79, required or not. A model that
+agrees with the rules does not raise the confidence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from interlock.apps.contracts.fields import injected
+from interlock.apps.contracts.fields import prompt_injection
 from interlock.apps.contracts.fields.calibration import UNKNOWN, Calibration, shipped_calibration
 from interlock.apps.contracts.fields.extraction import extract
 from interlock.apps.contracts.fields.providers import Providers, shipped_providers
@@ -38,7 +38,7 @@ def grade(confidence: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The result for a document: its fields with their confidence, what is wrong, and whether a person must look."""
+    """The result for a document: its fields with their confidence, the problems, and whether a review is needed."""
 
     extraction: Extraction
     problems: tuple[Problem, ...]
@@ -48,7 +48,7 @@ class Assessment:
     grade: str
     needs_review: bool
     reasons: tuple[str, ...]
-    """Why a person must look, and what capped the number."""
+    """Why a review is needed, and what capped the confidence."""
     calibration_version: str
     calibrated: bool
 
@@ -84,7 +84,7 @@ def score(
     likely = {name: calibration.estimate(name, found.signals).p for name, found in extraction.fields.items()}
     doubts = {name: _doubts(found, name in unseen) for name, found in extraction.fields.items()}
     for name, found in extraction.fields.items():
-        if doubts[name] and found.signals.agreement != MODEL_ONLY:  # for those the counts speak
+        if doubts[name] and found.signals.agreement != MODEL_ONLY:  # the calibration covers those
             likely[name] = min(likely[name], UNKNOWN)
     fields = {
         name: replace(found, confidence=round(likely[name], 4), doubts=doubts[name])
@@ -93,7 +93,7 @@ def score(
     extraction = extraction.with_fields(fields)
     product = 1.0
     reasons = [f"{vertical.field(name).label}: {doubt}" for name in fields for doubt in doubts[name]]
-    reasons += _steered(document)
+    reasons += _reader_instructions(document)
     doubted = must = bool(reasons)
     for definition in vertical.required:
         read = fields.get(definition.name)
@@ -130,22 +130,22 @@ def score(
 
 
 def _doubts(found: Found, unseen: bool) -> tuple[str, ...]:
-    """Why a person must look at a field, whatever the counts say of such values."""
+    """Why a field needs a person, whatever its confidence."""
     doubts = []
     if found.signals.agreement == MODEL_ONLY:
         doubts.append("only a model read it, and no rule found it")
     if found.signals.disputed:
-        doubts.append("a model read another value than the rules")
-    if said := injected.in_quote(found.quote):
+        doubts.append("a model read a different value than the rules")
+    if said := prompt_injection.in_quote(found.quote):
         doubts.append(f"its quote speaks to the reader: {said}")
     if unseen:
         doubts.append("its quote has words that are not visible on the page")
     return tuple(doubts)
 
 
-def _steered(document: Document) -> list[str]:
-    """The first page with words that are meant for whoever reads it."""
-    found = ((page.number, injected.in_document(page.text)) for page in document.pages)
+def _reader_instructions(document: Document) -> list[str]:
+    """The first page with instructions for its reader."""
+    found = ((page.number, prompt_injection.in_document(page.text)) for page in document.pages)
     return [f"page {number} speaks to the reader: {said}" for number, said in found if said][:1]
 
 
@@ -158,7 +158,7 @@ def assess(
     providers: Providers | None = None,
     cap_uncalibrated: bool = True,
 ) -> Assessment:
-    """Everything at once: extract by rules, validate, score."""
+    """Extract by rules, validate and score."""
     if providers is None and vertical.providers is not None:
         providers = shipped_providers(vertical.providers)
     extraction = extract(document, vertical, providers=providers)

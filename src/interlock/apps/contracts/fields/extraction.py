@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate, Setting
+from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate, RuleContext
 from interlock.apps.contracts.fields.extract.pick import RULES, opposed, pick
 from interlock.apps.contracts.fields.flat import Flat
-from interlock.apps.contracts.fields.matching import alike
+from interlock.apps.contracts.fields.matching import same_reading
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.providers import Providers, shipped_providers
 from interlock.apps.contracts.fields.result import Extraction, Found
@@ -34,7 +34,7 @@ def extract(
     for definition in vertical.fields:
         options = {"field": definition, "locale": vertical.locale, "providers": providers}
         candidates = [
-            found for name in definition.extractors for found in RULES[name](Setting(flat, options, known, memo))
+            found for name in definition.extractors for found in RULES[name](RuleContext(flat, options, known, memo))
         ]
         candidates += list((more or {}).get(definition.name, ()))
         found = _chosen(document, vertical, definition, candidates)
@@ -67,7 +67,7 @@ def _chosen(
         locale=vertical.locale,
         derived=derived,
         heard=heard,
-        disputed=heard is not None and not alike(definition.type, taken.normalised, heard.normalised),
+        disputed=heard is not None and not same_reading(definition.type, taken.normalised, heard.normalised),
     )
     return Found(
         definition.name,

@@ -67,7 +67,7 @@ def matches(kind: str, value: Any, answer: Any) -> bool:
     return bool(value == answer)
 
 
-def alike(kind: str, value: Any, other: Any) -> bool:
+def same_reading(kind: str, value: Any, other: Any) -> bool:
     """Do two readers of the same document say the same? Names in another order or with a slip are the same."""
     if value == other:
         return True

@@ -1,6 +1,6 @@
-"""A model as one more reader: its answers count only where their quotes stand in the document.
+"""A model as an additional reader: its answers count only if their quotes are in the document.
 
-They never approve anything. What only a model read, or read otherwise than the rules, goes to a person (`confidence`).
+They never approve anything. A value that only a model read, or read differently, goes to a person (`confidence`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_TRIES = 3
 """Answers to one field whose quotes are looked for; one is asked for."""
 
 
-class Said(BaseModel):
+class ModelAnswer(BaseModel):
     """One answer of the model."""
 
     model_config = ConfigDict(extra="ignore")
@@ -40,7 +40,7 @@ class Said(BaseModel):
 class Answers(BaseModel):
     """What the model found."""
 
-    answers: list[Said] = Field(max_length=300)
+    answers: list[ModelAnswer] = Field(max_length=300)
 
 
 EXTRACT = ai.ModelTask(
@@ -79,7 +79,7 @@ def _agreed(
         for one in [one for one in answers.answers if one.field == definition.name][:MOST_TRIES]:
             place = ground(document, one.quote, near_page=one.page)
             if not place.spans:
-                continue  # what is not in the document was made up
+                continue  # a quote that is not in the document is invented
             span = place.spans[0]
             quote = document.page(span.page).text[span.start : span.end]
             made = answered(vertical, definition.name, one.value, quote, span)

@@ -1,4 +1,4 @@
-"""What can be observed about a value, before anybody knows whether it is right."""
+"""Signals about a value, observed before anybody knows whether it is right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Signals:
     agreement: str
     """`agree`: two rules or more say the same and no strong one says otherwise; `single`: one strong rule; `split`:
     strong rules differ, or a model says otherwise; `weak`: only a rule that guesses; `model`: no rule at all. That a
-    model says the same as a rule adds nothing: the document may have told it to."""
+    model says the same as a rule adds nothing, because the document may have manipulated it."""
     extractors: tuple[str, ...]
     """The rules that found this value; `model` among them where a model read the same."""
     grounding: str

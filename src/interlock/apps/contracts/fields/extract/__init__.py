@@ -1,10 +1,10 @@
 """Rules that find values, and the choice between what they find.
 
-Each rule reads the document in its own way and knows nothing of the others; what several of them say alike is worth
-more than what one says. A rule returns candidates, best first, each with the stored text that it was read from.
+Each rule reads the document in its own way and knows nothing of the others; agreement of several is worth more than one
+result. A rule returns candidates, best first, each with the stored text that it was read from.
 """
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Extractor, Setting
+from interlock.apps.contracts.fields.extract.candidate import Candidate, Extractor, RuleContext
 from interlock.apps.contracts.fields.extract.names import EXTRACTORS
 
-__all__ = ["EXTRACTORS", "Candidate", "Extractor", "Setting"]
+__all__ = ["EXTRACTORS", "Candidate", "Extractor", "RuleContext"]

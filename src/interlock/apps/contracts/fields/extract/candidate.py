@@ -1,4 +1,4 @@
-"""What a rule finds: a value, what it means, and the very text that says so."""
+"""What a rule finds: a value, its normalised form, and its quote."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from interlock.apps.contracts.fields.flat import Flat
 from interlock.apps.contracts.reading.document import Span
 
 MODEL = "model"
-"""The extractor of what a model said."""
+"""The extractor name of a model's answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One value that one rule found, or that a model said."""
+    """One value found by a rule or a model."""
 
     extractor: str
     value: str
@@ -40,13 +40,13 @@ class Candidate:
 
     @property
     def key(self) -> str:
-        """What two candidates have in common when they say the same."""
+        """The key that two candidates with the same meaning share."""
         return "|".join(self.normalised) if isinstance(self.normalised, list) else str(self.normalised)
 
 
 @dataclass(slots=True)
-class Setting:
-    """What a rule may look at: the text, the field's own options, and the values of fields read before."""
+class RuleContext:
+    """The input of a rule: the text, the field's options, and the values of earlier fields."""
 
     flat: Flat
     options: dict[str, Any] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class Setting:
     """Shared by all rules of one document, for what is costly to find."""
 
 
-Extractor = Callable[[Setting], list[Candidate]]
+Extractor = Callable[[RuleContext], list[Candidate]]
 
 
 def candidate(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
 from interlock.apps.contracts.fields.extract.opening import KINDS, opening
 from interlock.apps.contracts.fields.flat import Flat
 from interlock.apps.contracts.fields.normalise.dates import DateFound, find_dates
@@ -87,10 +87,10 @@ _DATE_LABEL = re.compile(
 _BY_LINE = re.compile(r"(?:\bBy ?:|\bBY ?:|/s/|\bName ?:|\bTitle ?:|\bNAME ?:|\bTITLE ?:|\bIts ?:|Signature)")
 
 
-def date_opening(setting: Setting) -> list[Candidate]:
+def date_opening(context: RuleContext) -> list[Candidate]:
     """The date in the opening paragraph: "made and entered into as of the 5th day of May, 2003"."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     if at is None:
         return []
     found = []
@@ -117,10 +117,10 @@ def date_opening(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def date_cover(setting: Setting) -> list[Candidate]:
+def date_cover(context: RuleContext) -> list[Candidate]:
     """A date that is printed by itself above the opening: "Dated as of May 6, 2003"."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     limit = min(at.start if at else 2_500, 6_000)
     found = []
     for line in flat.lines():
@@ -150,11 +150,11 @@ def date_cover(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def date_witness(setting: Setting) -> list[Candidate]:
+def date_witness(context: RuleContext) -> list[Candidate]:
     """The date in the words above the signatures."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    at = opening(setting)
+    at = opening(context)
     for match in _SIGNED.finditer(flat.text, max(len(flat.text) // 8, at.names if at else 0)):
         for date in find_dates(flat.text, match.end(), match.end() + 330)[:1]:
             between = flat.text[match.end() : date.start]
@@ -165,9 +165,9 @@ def date_witness(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def date_signature(setting: Setting) -> list[Candidate]:
+def date_signature(context: RuleContext) -> list[Candidate]:
     """The last date beside the signatures: an agreement is made when the last party signs."""
-    flat = setting.flat
+    flat = context.flat
     found: list[tuple[str, Candidate]] = []
     begin = _signatures(flat)
     if begin is None:
@@ -186,10 +186,10 @@ def date_signature(setting: Setting) -> list[Candidate]:
     return [made for _, made in found]
 
 
-def date_repeated(setting: Setting) -> list[Candidate]:
+def date_repeated(context: RuleContext) -> list[Candidate]:
     """The date that schedules and exhibits give the agreement: "Exhibit A to the Agreement dated May 6, 2003"."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     begin = (at.end if at else 2_000) + 200
     found: dict[str, list[DateFound]] = {}
     for match in islice(_REFERRED.finditer(flat.text, begin), 200):
@@ -200,9 +200,9 @@ def date_repeated(setting: Setting) -> list[Candidate]:
     return _sorted([_made(flat, "date_repeated", dates[0], 0.5, strong=False, usual=False) for dates in ranked[:3]])
 
 
-def date_stated(setting: Setting) -> list[Candidate]:
+def date_stated(context: RuleContext) -> list[Candidate]:
     """The first date that the text gives to itself: "the terms of this Agreement dated June 1, 2020"."""
-    flat = setting.flat
+    flat = context.flat
     for date in find_dates(flat.text, 0, 12_000):
         before = flat.text[max(date.start - 200, 0) : date.start]
         if date.full and _ITSELF.search(before) and not _ANOTHER.search(before[-60:]):
@@ -211,9 +211,9 @@ def date_stated(setting: Setting) -> list[Candidate]:
     return []
 
 
-def effective_definition(setting: Setting) -> list[Candidate]:
+def effective_definition(context: RuleContext) -> list[Candidate]:
     """The date beside the words Effective Date: "Effective Date: May 6, 2003", "May 6, 2003 (the "Effective Date")"."""
-    flat = setting.flat
+    flat = context.flat
     found = []
     signed = _signatures(flat)
     for match in re.finditer(r"\b(?:Effective|EFFECTIVE|Commencement|COMMENCEMENT) ?(?:Date|DATE)\b", flat.text):
@@ -248,11 +248,11 @@ def effective_definition(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def effective_opening(setting: Setting) -> list[Candidate]:
+def effective_opening(context: RuleContext) -> list[Candidate]:
     """The words "effective as of May 6, 2003" in the first part of the contract or beside the words about the term."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    at = opening(setting)
+    at = opening(context)
     limit = (at.end if at else 0) + 2_000
     for match in _IN_EFFECT.finditer(flat.text):
         dates = find_dates(flat.text, match.end() - 1, match.end() + 70)
@@ -274,9 +274,9 @@ def effective_opening(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def effective_term(setting: Setting) -> list[Candidate]:
+def effective_term(context: RuleContext) -> list[Candidate]:
     """The begin of the term: "The term of this Agreement shall commence on January 1, 2000"."""
-    flat = setting.flat
+    flat = context.flat
     found = []
     for match in re.finditer(
         r"\b(?:commenc\w{0,4}|begin(?:s|ning)?|starts?(?:ing)?)\b (?:on|as of|from|with|at|upon|"
@@ -306,10 +306,10 @@ def effective_term(setting: Setting) -> list[Candidate]:
     return _sorted([c for c in found if c and c.score >= 1.0])
 
 
-def effective_same(setting: Setting) -> list[Candidate]:
+def effective_same(context: RuleContext) -> list[Candidate]:
     """The agreement's own date, where the text lets it begin then."""
-    flat = setting.flat
-    known = setting.known.get("agreement_date")
+    flat = context.flat
+    known = context.known.get("agreement_date")
     if not known:
         return []
     says = re.search(

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.providers import Providers
 
@@ -28,10 +28,10 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def label(setting: Setting) -> list[Candidate]:
+def label(context: RuleContext) -> list[Candidate]:
     """What stands behind a label: "Label: value", or on the line below it."""
-    flat = setting.flat
-    definition = setting.options["field"]
+    flat = context.flat
+    definition = context.options["field"]
     found = []
     lines = flat.lines()
     for order, name in enumerate(definition.labels):
@@ -48,7 +48,7 @@ def label(setting: Setting) -> list[Candidate]:
             if not value and index + 1 < len(lines):
                 value, start = lines[index + 1].text[:_LONGEST_VALUE], lines[index + 1].start
                 quoted = (quoted[0], flat.flat_at(lines[index + 1].end))
-            normalised = _meaning(setting, value)
+            normalised = _meaning(context, value)
             if normalised is None or value.startswith((")", "]", ",", ";")):
                 continue
             value = _shown(definition.type, value)
@@ -68,18 +68,18 @@ def label(setting: Setting) -> list[Candidate]:
     return _unsure(_sorted(found))
 
 
-def pattern(setting: Setting) -> list[Candidate]:
+def pattern(context: RuleContext) -> list[Candidate]:
     """What a regular expression of the vertical finds; its group `value` is the value."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    for order, text in enumerate(setting.options["field"].patterns):
+    for order, text in enumerate(context.options["field"].patterns):
         expression = compiled(text)
         # By sentence: what a pattern of a user can cost is bounded by the length of one.
         for start, end in flat.sentences():
             for match in islice(expression.finditer(flat.text, start, min(end, start + 1_500)), _MOST):
                 core = match.span("value") if "value" in expression.groupindex and match["value"] else match.span()
                 value = flat.text[core[0] : core[1]].strip()
-                normalised = _meaning(setting, value)
+                normalised = _meaning(context, value)
                 if normalised is None:
                     continue
                 made = candidate(flat, "pattern", value, normalised, match.span(), core, score=1.2 - 0.01 * order)
@@ -88,10 +88,10 @@ def pattern(setting: Setting) -> list[Candidate]:
     return _unsure(_sorted(found))
 
 
-def clause(setting: Setting) -> list[Candidate]:
+def clause(context: RuleContext) -> list[Candidate]:
     """The sentence that has what the clause is about; nothing where no sentence has it."""
-    flat = setting.flat
-    definition = setting.options["field"]
+    flat = context.flat
+    definition = context.options["field"]
     patterns = [compiled(text) for text in definition.patterns]
     unless = [compiled(text) for text in definition.unless]
     found = []
@@ -111,10 +111,10 @@ def clause(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def provider(setting: Setting) -> list[Candidate]:
+def provider(context: RuleContext) -> list[Candidate]:
     """A provider that is known by one of its names."""
-    flat = setting.flat
-    providers: Providers | None = setting.options.get("providers")
+    flat = context.flat
+    providers: Providers | None = context.options.get("providers")
     if providers is None:
         return []
     found = []
@@ -135,15 +135,15 @@ def _unsure(found: list[Candidate]) -> list[Candidate]:
     return [replace(c, strong=False, usual=False) if c in top else c for c in found]
 
 
-def _meaning(setting: Setting, value: str) -> Any:
-    definition = setting.options["field"]
+def _meaning(context: RuleContext, value: str) -> Any:
+    definition = context.options["field"]
     if not value:
         return None
-    if definition.type == "provider" and (providers := setting.options.get("providers")) is not None:
+    if definition.type == "provider" and (providers := context.options.get("providers")) is not None:
         known = providers.by_alias(value)
         if known is not None:
             return known.name.casefold()
-    return normalise(definition.type, value, setting.options.get("locale", "en"))
+    return normalise(definition.type, value, context.options.get("locale", "en"))
 
 
 def _shown(kind: str, value: str) -> str:

@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
 from interlock.apps.contracts.fields.flat import Flat
 from interlock.apps.contracts.fields.normalise.law import (
     PROVINCES,
@@ -91,11 +91,11 @@ _SAME_STATE = re.compile(
 )
 
 
-def law_clause(setting: Setting) -> list[Candidate]:
+def law_clause(context: RuleContext) -> list[Candidate]:
     """The usual clause: "shall be governed by and construed in accordance with the laws of the State of X"."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    for start, end, named in _mentions(setting):
+    for start, end, named in _mentions(context):
         if _is_company(flat, start):
             continue
         before = flat.text[max(start - 260, 0) : start]
@@ -117,7 +117,7 @@ def law_clause(setting: Setting) -> list[Candidate]:
         if not strongly and score < 1.0:
             continue
         found.append(_made(flat, "law_clause", start, end, named, score))
-    for start, end, named in _adjectives(setting):
+    for start, end, named in _adjectives(context):
         before = flat.text[max(start - 160, 0) : start]
         if re.search(
             r"\b(?:governed|construed|interpreted|decided|resolved|determined)\b[^.;]{0,110}$", before, re.IGNORECASE
@@ -126,11 +126,11 @@ def law_clause(setting: Setting) -> list[Candidate]:
     return _best(found)
 
 
-def law_reverse(setting: Setting) -> list[Candidate]:
+def law_reverse(context: RuleContext) -> list[Candidate]:
     """The clause the other way round: "The laws of the State of X shall govern this Agreement"; "X law shall apply"."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    for start, end, named in [*_mentions(setting), *_adjectives(setting)]:
+    for start, end, named in [*_mentions(context), *_adjectives(context)]:
         after = flat.text[end : end + 200]
         if _is_company(flat, start) or not _APPLIES.match(after):
             continue
@@ -140,11 +140,11 @@ def law_reverse(setting: Setting) -> list[Candidate]:
     return _best([found_one for found_one in found if found_one and found_one.score >= 1.0])
 
 
-def law_heading(setting: Setting) -> list[Candidate]:
+def law_heading(context: RuleContext) -> list[Candidate]:
     """The first jurisdiction under a heading about the law that governs."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    mentions = sorted([*_mentions(setting), *_adjectives(setting)], key=lambda mention: mention[0])
+    mentions = sorted([*_mentions(context), *_adjectives(context)], key=lambda mention: mention[0])
     for heading in _HEADING.finditer(flat.text):
         weak = "urisdiction" in heading.group() or heading.group().isupper() is False
         for start, end, named in mentions:
@@ -159,12 +159,12 @@ def law_heading(setting: Setting) -> list[Candidate]:
     return _best(found)
 
 
-def law_mention(setting: Setting) -> list[Candidate]:
+def law_mention(context: RuleContext) -> list[Candidate]:
     """The jurisdiction whose laws are named most, outside of companies' descriptions."""
-    flat = setting.flat
+    flat = context.flat
     places = [
         m
-        for m in _mentions(setting)
+        for m in _mentions(context)
         if not _is_company(flat, m[0]) and not _DUTY.search(flat.text[max(m[0] - 120, 0) : m[0]])
     ]
     if not places:
@@ -175,11 +175,11 @@ def law_mention(setting: Setting) -> list[Candidate]:
     return [made] if made else []
 
 
-def _mentions(setting: Setting) -> list[tuple[int, int, Named]]:
+def _mentions(context: RuleContext) -> list[tuple[int, int, Named]]:
     """Every "laws of X", with the bounds of the words and X."""
-    if "law_mentions" not in setting.memo:
-        setting.memo["law_mentions"] = list(_find_mentions(setting.flat.text))
-    found: list[tuple[int, int, Named]] = setting.memo["law_mentions"]
+    if "law_mentions" not in context.memo:
+        context.memo["law_mentions"] = list(_find_mentions(context.flat.text))
+    found: list[tuple[int, int, Named]] = context.memo["law_mentions"]
     return found
 
 
@@ -209,11 +209,11 @@ def _joined(text: str, named: Named) -> Named:
     return Named("; ".join(sorted([named.name, second.name])), second.end)
 
 
-def _adjectives(setting: Setting) -> list[tuple[int, int, Named]]:
+def _adjectives(context: RuleContext) -> list[tuple[int, int, Named]]:
     """Every "New York law" and "English law"."""
-    if "law_adjectives" not in setting.memo:
+    if "law_adjectives" not in context.memo:
         found = []
-        text = setting.flat.text
+        text = context.flat.text
         for match in _ADJECTIVE_LAW.finditer(text):
             for word in re.finditer(r"\S+", match[1]):
                 start = match.start(1) + word.start()
@@ -224,8 +224,8 @@ def _adjectives(setting: Setting) -> list[tuple[int, int, Named]]:
                 if named is not None and text[named.end : match.end()].lower().split()[-1:] in (["law"], ["laws"]):
                     found.append((start, match.end(), named))
                     break
-        setting.memo["law_adjectives"] = found
-    cached: list[tuple[int, int, Named]] = setting.memo["law_adjectives"]
+        context.memo["law_adjectives"] = found
+    cached: list[tuple[int, int, Named]] = context.memo["law_adjectives"]
     return cached
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from interlock.apps.contracts.fields.extract.candidate import Setting
+from interlock.apps.contracts.fields.extract.candidate import RuleContext
 from interlock.apps.contracts.fields.flat import Flat
 
 KINDS = (
@@ -63,11 +63,11 @@ class Opening:
     sure: bool
 
 
-def opening(setting: Setting) -> Opening | None:
+def opening(context: RuleContext) -> Opening | None:
     """The opening paragraph, or the likeliest place for it."""
-    if "opening" not in setting.memo:
-        setting.memo["opening"] = _find(setting.flat)
-    found: Opening | None = setting.memo["opening"]
+    if "opening" not in context.memo:
+        context.memo["opening"] = _find(context.flat)
+    found: Opening | None = context.memo["opening"]
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
 from interlock.apps.contracts.fields.extract.opening import opening
 from interlock.apps.contracts.fields.extract.party_names import (
     ALIAS,
@@ -26,10 +26,10 @@ Named = tuple[str, int, int]
 _FULL_STOP = re.compile(r"(?:\)|\"|\b[a-z]{3,}|\d{5})\. (?=[A-Z])")
 
 
-def party_alias(setting: Setting) -> list[Candidate]:
+def party_alias(context: RuleContext) -> list[Candidate]:
     """The names that brackets in the opening give a short name to."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     if at is None:
         return []
     names: list[Named] = []
@@ -57,10 +57,10 @@ def party_alias(setting: Setting) -> list[Candidate]:
     return _made(flat, "party_alias", names, at.start, at.end)
 
 
-def party_list(setting: Setting) -> list[Candidate]:
+def party_list(context: RuleContext) -> list[Candidate]:
     """The names that follow "between", split where one description ends and the next name begins."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     if at is None:
         return []
     text = flat.text
@@ -81,10 +81,10 @@ def party_list(setting: Setting) -> list[Candidate]:
     return _made(flat, "party_list", names, at.start, at.end)
 
 
-def party_cover(setting: Setting) -> list[Candidate]:
+def party_cover(context: RuleContext) -> list[Candidate]:
     """Names on lines of their own: "by and between / FOO, INC. / and / BAR LLC"."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     limit = min(at.start if at else 3_000, 5_000)
     lines = [line for line in flat.lines() if flat.flat_at(line.start) < limit]
     names: list[Named] = []
@@ -115,9 +115,9 @@ def party_cover(setting: Setting) -> list[Candidate]:
     return _made(flat, "party_cover", names, names[0][1] if names else 0, limit)
 
 
-def party_signature(setting: Setting) -> list[Candidate]:
+def party_signature(context: RuleContext) -> list[Candidate]:
     """Names of companies above "By:" lines near the end."""
-    flat = setting.flat
+    flat = context.flat
     lines = flat.lines()
     names: list[Named] = []
     for index, line in enumerate(lines):
@@ -188,7 +188,7 @@ def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
             else 0.0
         )
         score -= 0.5 if re.search(r"\d{5}|^(?:Suite|Floor)", name) else 0.0
-        # Of two that look alike, the one nearer to its bracket.
+        # Of two similar ones, the one nearer to its bracket.
         score += order * 0.01
         if best is None or score > best[0]:
             best = (score, found)

@@ -81,9 +81,9 @@ class Choice:
 
 
 def pick(candidates: Sequence[Candidate]) -> Choice | None:
-    """The value that the most trusted rules agree on; what a model says only where no rule found anything.
+    """The value that the most trusted rules agree on; a model's value only if no rule found any.
 
-    `None` without candidates. A model has no vote: whoever wrote the document may have told it what to say.
+    `None` without candidates. A model has no vote, because the document may have manipulated it.
     """
     best = _first(candidates)
     if not best:

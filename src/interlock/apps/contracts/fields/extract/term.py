@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
 from interlock.apps.contracts.fields.normalise.dates import PERPETUAL, add_months, as_date, find_dates
 from interlock.apps.contracts.fields.normalise.numbers import days_of, find_durations, months_of
 
@@ -101,11 +101,11 @@ _NOTICE_END = re.compile(
 )
 
 
-def end_date(setting: Setting) -> list[Candidate]:
+def end_date(context: RuleContext) -> list[Candidate]:
     """A day on which the contract ends, as it is written."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    for start, end, weight in _term_sentences(setting):
+    for start, end, weight in _term_sentences(context):
         for date in find_dates(flat.text, start, end):
             before = flat.text[start : date.start]
             if not _END.search(before[-70:]) or _YEAR_ENDING.search(before[-40:]):
@@ -125,14 +125,14 @@ def end_date(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def end_after(setting: Setting) -> list[Candidate]:
+def end_after(context: RuleContext) -> list[Candidate]:
     """The start plus the duration that is written."""
-    flat = setting.flat
-    start_value = setting.known.get("effective_date") or setting.known.get("agreement_date")
+    flat = context.flat
+    start_value = context.known.get("effective_date") or context.known.get("agreement_date")
     if not isinstance(start_value, str):
         return []
     found = []
-    for start, end, weight in _term_sentences(setting):
+    for start, end, weight in _term_sentences(context):
         text = flat.text[start:end]
         for duration, first, last in sorted([*find_durations(text), *_anniversaries(text)], key=lambda d: d[1]):
             before, after = text[:first], text[last:]
@@ -164,7 +164,7 @@ def end_after(setting: Setting) -> list[Candidate]:
             counted = "anniversary" in text[first:last].lower() or bool(
                 re.search(r"\b(?:date|day) (?:that|which) is $", before[-20:], re.IGNORECASE)
             )
-            signing = setting.known.get("agreement_date")
+            signing = context.known.get("agreement_date")
             if counted and _OF_SIGNING.match(after) and isinstance(signing, str):
                 begin = signing
             value = _after(begin, duration, whole_years=not counted)
@@ -186,11 +186,11 @@ def end_after(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def end_never(setting: Setting) -> list[Candidate]:
+def end_never(context: RuleContext) -> list[Candidate]:
     """No end: it goes on until somebody terminates it."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    for start, end, weight in _term_sentences(setting):
+    for start, end, weight in _term_sentences(context):
         text = flat.text[start:end]
         match = _NEVER.search(text)
         if (
@@ -216,11 +216,11 @@ def end_never(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def renewal(setting: Setting) -> list[Candidate]:
+def renewal(context: RuleContext) -> list[Candidate]:
     """How long a renewal lasts: "shall automatically renew for successive one (1) year terms"."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    for start, end in _sentences_with(setting, "renew", "extend", "extension", "successive"):
+    for start, end in _sentences_with(context, "renew", "extend", "extension", "successive"):
         text = flat.text[start:end]
         word = _RENEW.search(text)
         if word is None or not re.search(r"\b(?:term|agreement|contract|license)\b|automatic", text, re.IGNORECASE):
@@ -245,11 +245,11 @@ def renewal(setting: Setting) -> list[Candidate]:
     return _sorted(found)
 
 
-def renewal_notice(setting: Setting) -> list[Candidate]:
+def renewal_notice(context: RuleContext) -> list[Candidate]:
     """How long before the end a party must say that it does not renew."""
-    flat = setting.flat
+    flat = context.flat
     found = []
-    for start, end in _sentences_with(setting, "renew", "extend", "then-current", "then current", "expiration"):
+    for start, end in _sentences_with(context, "renew", "extend", "then-current", "then current", "expiration"):
         text = flat.text[start:end]
         if not _NOTICE_END.search(text) or not re.search(r"renew|extend|successive", text, re.IGNORECASE):
             continue
@@ -326,8 +326,8 @@ def _last_date_before(text: str, start: int, end: int) -> int:
     return others[-1].end if others else start
 
 
-def _sentences_with(setting: Setting, *words: str) -> list[tuple[int, int]]:
-    flat = setting.flat
+def _sentences_with(context: RuleContext, *words: str) -> list[tuple[int, int]]:
+    flat = context.flat
     return [
         (start, min(end, start + 1_500))
         for start, end in flat.sentences()
@@ -335,12 +335,12 @@ def _sentences_with(setting: Setting, *words: str) -> list[tuple[int, int]]:
     ]
 
 
-def _term_sentences(setting: Setting) -> list[tuple[int, int, float]]:
+def _term_sentences(context: RuleContext) -> list[tuple[int, int, float]]:
     """Sentences about how long the contract lasts, each with how surely it is about that."""
-    if "term_sentences" not in setting.memo:
-        flat = setting.flat
+    if "term_sentences" not in context.memo:
+        flat = context.flat
         found = []
-        for start, end in _sentences_with(setting, "term", "effect", "expire", "period", "continue", "duration"):
+        for start, end in _sentences_with(context, "term", "effect", "expire", "period", "continue", "duration"):
             text = flat.text[start:end]
             own = _OWN_TERM.search(text)
             defines = _DEFINES.search(text)
@@ -349,8 +349,8 @@ def _term_sentences(setting: Setting) -> list[tuple[int, int, float]]:
             weight -= 0.6 if _OTHER_PERIOD.search(text[: own.start() + 40 if own else 200]) else 0.0
             if weight >= 0.5:
                 found.append((start, end, weight))
-        setting.memo["term_sentences"] = found
-    cached: list[tuple[int, int, float]] = setting.memo["term_sentences"]
+        context.memo["term_sentences"] = found
+    cached: list[tuple[int, int, float]] = context.memo["term_sentences"]
     return cached
 
 

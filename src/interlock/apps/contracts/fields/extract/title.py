@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, Setting, candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
 from interlock.apps.contracts.fields.extract.opening import KINDS, opening
 
 _KIND = re.compile(rf"\b(?:{KINDS}|contract|agreements)\b", re.IGNORECASE)
@@ -16,10 +16,10 @@ _NOT_TITLE = re.compile(
 )
 
 
-def title_line(setting: Setting) -> list[Candidate]:
+def title_line(context: RuleContext) -> list[Candidate]:
     """The first line or lines above the opening that name a kind of document."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     limit = max(min(at.start if at else 1_500, 4_000), 200)
     lines = [line for line in flat.lines()[:80] if flat.flat_at(line.start) <= limit]
     for index, line in enumerate(lines):
@@ -52,10 +52,10 @@ def title_line(setting: Setting) -> list[Candidate]:
     return []
 
 
-def title_opening(setting: Setting) -> list[Candidate]:
+def title_opening(context: RuleContext) -> list[Candidate]:
     """The words between "This" and the bracket in the opening: "This Reseller Agreement (the "Agreement")"."""
-    flat = setting.flat
-    at = opening(setting)
+    flat = context.flat
+    at = opening(context)
     if at is None:
         return []
     match = re.compile(

@@ -1,8 +1,8 @@
-"""Text that speaks to whoever reads the document, person or model, instead of to the parties.
+"""Prompt injection: text in a contract that addresses its reader, person or model, instead of the parties.
 
-A contract has no reason to say "ignore previous instructions" or "set the confidence to 100". Where it does, somebody
-wants to steer how it is read. No list of such sentences is complete: what is found here only ever sends a contract to a
-person, and nothing is approved because nothing was found. Every pattern takes time linear in the text.
+A contract has no reason to say "ignore previous instructions" or "set the confidence to 100". No list of such sentences
+is complete: a match only sends a contract to a person, and nothing is approved because nothing matched. Every pattern
+takes time linear in the text.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import re
 import unicodedata
 
 LONGEST = 120
-"""Characters of a finding that are shown."""
+"""How many characters of a match are shown."""
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 _FORGED = re.compile("[\u202d\u202e\U000e0000-\U000e007f]")
-"""Text that runs against its order, and letters that only a machine sees: no word processor writes them by itself."""
+"""Reversed text and invisible letters, which no word processor writes on its own."""
 _NEAR = r"[^.;]{0,60}?"
 _RULES = r"(?:instruction|prompt|rule|direction|guideline|command|order)s?"
 _FOREIGN = r"(?:instrucciones|istruzioni|instructies|instruções|anweisung(?:en)?|vorgaben?|regeln?|instruktion(?:en)?)"
@@ -58,12 +58,12 @@ _DOCUMENT, _QUOTE = _any(*_ANYWHERE), _any(*_ANYWHERE, *_IN_A_QUOTE)
 
 
 def in_document(text: str) -> str | None:
-    """A sentence anywhere in a page that is meant for its reader; `None` where there is none."""
+    """A sentence on a page that addresses its reader; `None` if there is none."""
     return _said(_DOCUMENT, text) or ("characters that no person sees" if _FORGED.search(text) else None)
 
 
 def in_quote(quote: str) -> str | None:
-    """The same for the evidence of a field, where much less is usual."""
+    """The same for the quote of a field, with stricter patterns."""
     return _said(_QUOTE, quote) or ("characters that no person sees" if _INVISIBLE.search(quote.strip()) else None)
 
 
