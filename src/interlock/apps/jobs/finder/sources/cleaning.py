@@ -33,8 +33,6 @@ UNSEEN = re.compile(
 )
 """Control characters, lone surrogates, and marks that reverse or hide text."""
 MARKUP_ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&"))
-ITEM_PARAGRAPH = re.compile(r"(?<=<li>) ?<p>|</p> ?(?=</li>)|<li> ?</li>")
-"""A paragraph inside an item stays on the item's line, and an empty item goes."""
 TAG = re.compile(r"</?[a-z][a-z0-9]*(?: (?:[^>\"]|\"[^\"]*\")*)?>")
 """A tag as the sanitiser writes it: lower case, and attributes in double quotes."""
 BLOCKS = (
@@ -44,10 +42,10 @@ BLOCKS = (
     | dict.fromkeys(("<p>", "<ul>", "<ol>", "<table>", "<blockquote>", "<pre>", "<dl>"), "\n\n")
     | dict.fromkeys(("</p>", "</blockquote>", "</pre>", "</dl>"), "\n\n")
     | {f"<{slash}h{level}>": "\n\n" for level in range(1, 7) for slash in ("", "/")}
-    | {"<td>": " ", "<th>": " ", "<li>": "\n- "}
+    | {"<td>": " ", "<th>": " ", "<li>": "\n- ", "<li><p>": "\n- ", "<li> <p>": "\n- "}
 )
-"""Tags that break a line. Sanitised, only links have attributes, so these are replaced as they are."""
-BARE_TAG = re.compile(r"</?[a-z][a-z0-9]*>")
+"""Tags that break a line. A paragraph inside an item stays on the item's line, and an empty item goes."""
+TAGS_APART = re.compile(r"(<li> ?<p>|</p> ?</li>|<li> ?</li>|</?[a-z][a-z0-9]*(?: (?:[^>\"]|\"[^\"]*\")*)?>)")
 
 
 @lru_cache(maxsize=1)
@@ -119,11 +117,11 @@ def text_of(clean: str | None) -> str | None:
     """The text of sanitised HTML, with paragraphs apart and a dash before each item of a list."""
     if not clean:
         return None
-    text = " ".join(clean.split())
-    if "<li>" in text:
-        text = ITEM_PARAGRAPH.sub("", text)
-    for tag in set(BARE_TAG.findall(text)):
-        text = text.replace(tag, BLOCKS.get(tag, ""))
-    text = html.unescape(TAG.sub("", text))
-    lines = (" ".join(one.split()) for one in text.split("\n"))
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() or None
+    pieces = TAGS_APART.split(" ".join(clean.split()))
+    pieces[1::2] = [BLOCKS.get(tag, "") for tag in pieces[1::2]]
+    lines: list[str] = []
+    for one in html.unescape("".join(pieces)).split("\n"):
+        line_ = " ".join(one.split())
+        if line_ or (lines and lines[-1]):
+            lines.append(line_)
+    return "\n".join(lines).strip() or None

@@ -17,7 +17,7 @@ TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")
 WHOLE_TAG = re.compile(r"""<[a-zA-Z](?:[^>"']++|"[^"]*+"|'[^']*+')*+""")
 MOST_TAGS = 500_000
 MOST_ATTRIBUTES = 20_000
-FEW = 500
+FEW = 1000
 """With fewer tags neither can be large."""
 UNNESTED = word_list("""
     area base br col embed hr img input link meta param source track wbr
