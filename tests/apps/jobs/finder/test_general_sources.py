@@ -14,6 +14,7 @@ from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.sources import GENERAL, adapter_of
 from interlock.apps.jobs.finder.sources.answer import Answer, Parsed, Request, Verdict
 from interlock.apps.jobs.finder.sources.crawl import Crawl
+from interlock.apps.jobs.finder.sources.detection import detect, sources_in
 from interlock.apps.jobs.finder.sources.discovery import discover, looks_like_posting
 from interlock.apps.jobs.finder.sources.feed import split_title
 from interlock.apps.jobs.finder.sources.jsonld import parsed_block
@@ -274,6 +275,28 @@ def test_a_feed_is_found_by_its_address_and_by_a_link() -> None:
     found = feed.detect_page('<link rel="alternate" href="/jobs.xml" type="application/rss+xml">', LIST)
     assert found is not None
     assert found.options["url"] == "https://nordlicht.example/jobs.xml"
+
+
+def test_the_sources_of_a_page_come_in_the_order_of_their_worth() -> None:
+    page = (
+        '<link rel="alternate" type="application/atom+xml" href="/feed"><a href="https://jobs.lever.co/nordlicht">Jobs</a>'
+        + page_with(json.dumps(JOB))
+    )
+    assert [one.ats for one in sources_in(page, LIST)] == ["lever", "jsonld", "feed"]
+    assert sources_in("<p>soup</p>", LIST) == sources_in("<b>" * 9000, LIST) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("https://jobs.lever.co/nordlicht", "lever"),
+        ("https://x.example/jobs.rss", "feed"),
+        ("https://x.example/", None),
+    ],
+)
+def test_an_address_alone_names_a_board_or_a_feed(url: str, kind: str | None) -> None:
+    found = detect(url)
+    assert (found.ats if found else None) == kind
 
 
 def test_titles_of_feeds() -> None:

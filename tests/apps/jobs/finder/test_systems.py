@@ -305,6 +305,27 @@ def test_workable_has_a_row_for_each_place() -> None:
     assert doctor.url_key == "workable:j:AB12CD34EF"
 
 
+def test_workables_other_list_has_pages_and_leaves_the_text_to_the_detail() -> None:
+    adapter, at = adapter_of("workable"), board("workable")
+    rows = [
+        {"shortcode": "AB12CD34EF", "title": "Doctor", "remote": True, "location": {"country": "Spain", "city": "Vigo"}}
+    ]
+    page = {"total": 2, "results": rows, "nextPage": "t1"}
+    first_page = adapter.parse(Answer(body(page), request=adapter.paged(at)), at, NOW)  # type: ignore[attr-defined]
+    assert [one.body["token"] for one in first_page.follow if one.body] == ["t1"]
+    last = {"total": 2, "results": [{**rows[0], "shortcode": "AB12CD34EG"}]}
+    assert adapter.parse(Answer(body(last), request=first_page.follow[0]), at, NOW).verdict is Verdict.COMPLETE
+    doctor = first_page.postings[0]
+    assert (doctor.workplace, spots(doctor)) == ("remote", [("Vigo", None, "ES")])
+    request = adapter.detail(at, doctor)
+    assert request is not None
+    assert request.url == "https://apply.workable.com/api/v2/accounts/nordlicht/jobs/AB12CD34EF"
+    more = {**rows[0], "description": "<p>Heal.</p>", "requirements": "<p>Knife</p>", "type": "full"}
+    whole = adapter.parse_detail(Answer(body(more)), at, doctor, NOW).postings[0]
+    assert (whole.description_text, whole.sections.requirements) == ("Heal.\n\nKnife", "Knife")
+    assert adapter.detail(at, whole) is None
+
+
 def test_personio() -> None:
     boatswain, boy = parse("personio").postings
     assert boatswain.title == "Boatswain"  # Headings inside it are called name as well.

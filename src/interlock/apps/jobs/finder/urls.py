@@ -13,8 +13,10 @@ from urllib.parse import SplitResult, quote, quote_from_bytes, unquote_to_bytes,
 
 from interlock.apps.jobs.finder.addresses import address_of
 from interlock.apps.jobs.finder.keys import word_list
+from interlock.machine.extras import require
 
 if TYPE_CHECKING:
+    require("jobs", "tldextract")
     from tldextract import TLDExtract
 
 MOST_CHARACTERS = 4000
@@ -91,6 +93,7 @@ def registered_domain(url: str | None) -> str | None:
 
 @lru_cache(maxsize=1)
 def _suffixes() -> TLDExtract:
+    require("jobs", "tldextract")
     from tldextract import TLDExtract
 
     # Without addresses and cache it reads the list in its wheel, and nothing else.

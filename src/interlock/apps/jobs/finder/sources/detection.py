@@ -7,6 +7,7 @@ from html import unescape
 from urllib.parse import urlsplit
 
 from interlock.apps.jobs.finder.addresses import Address, address_of, slug
+from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 
 MOST_CHARACTERS = 2_000_000
 LINK = re.compile(r"(?:https?:)?//[A-Za-z0-9.-]+\.[a-z]{2,}(?::\d+)?(?:/[^\s\"'<>\\^`{|}]*)?")
@@ -58,6 +59,27 @@ def boards_in(html: str, url: str | None = None) -> list[Address]:
         if host and ats not in seen and re.search(pattern, page):
             boards.append(Address(ats, host, None, {"host": host}))
     return [_with_company(one, page) for one in boards]
+
+
+def sources_in(html: str, url: str) -> list[Address]:
+    """Every source that a page shows, the most reliable first: boards, postings in the page itself, a feed."""
+    from interlock.apps.jobs.finder.sources import adapter_of
+
+    if beyond_reason(html):
+        return []
+    general = (adapter_of(kind).detect_page(html, url) for kind in ("jsonld", "feed"))
+    return [*boards_in(html, url), *(one for one in general if one)]
+
+
+def detect(url: str) -> Address | None:
+    """The source that an address alone names: a board of a known system, or a feed by how it ends."""
+    from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
+
+    for kind in (*SYSTEMS, "feed"):
+        found = adapter_of(kind).detect(url)
+        if found:
+            return found
+    return None
 
 
 def _with_company(board: Address, page: str) -> Address:

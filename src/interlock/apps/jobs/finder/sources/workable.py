@@ -35,16 +35,32 @@ class Workable(Adapter):
             token, before = top.text("nextPage", 1000), page.note.get("before", 0)
             total = page.note.get("total") or top.count("total")
             after = before + len(document["results"])
-            follow = (self._more(page.board, token, after, total),) if token and page.board else ()
+            follow = (self._page(page.board, token, after, total),) if token and page.board else ()
             return Listing(document["results"], total, follow=follow)
         jobs = document.get("jobs")
         return Listing(jobs, company=top.text("name")) if isinstance(jobs, list) else None
 
-    def _more(self, board: Address, token: str, before: int, total: int | None) -> Request:
+    def paged(self, board: Address) -> Request:
+        """The other list, in pages and without texts, to try when the first is refused."""
+        return self._page(board, None, 0, None)
+
+    def _page(self, board: Address, token: str | None, before: int, total: int | None) -> Request:
         origin = board.options.get("origin", "https://apply.workable.com")
-        body = {"query": "", "location": [], "department": [], "worktype": [], "token": token}
+        body: dict[str, Any] = {"query": "", "location": [], "department": [], "worktype": []}
+        if token:
+            body["token"] = token
         note = {"before": before, "total": total}
         return Request(f"{origin}/api/v3/accounts/{board.board}/jobs", "POST", body=body, note=note)
+
+    def detail(self, board: Address, posting: Posting) -> Request | None:
+        code = posting.external_id
+        if posting.description_text or not code or not code.isalnum():
+            return None
+        origin = board.options.get("origin", "https://apply.workable.com")
+        return Request(f"{origin}/api/v2/accounts/{board.board}/jobs/{code}")
+
+    def read_detail(self, document: Any, posting: Posting, page: Page) -> Posting | None:
+        return self.read(Row(document, page.wrong), page) if isinstance(document, dict) else None
 
     def read(self, row: Row, page: Page) -> Posting | None:
         code = row.ident("shortcode")
@@ -54,8 +70,9 @@ class Workable(Adapter):
         if url is None and code and code.isalnum():
             url = f"https://apply.workable.com/j/{code}"
         model, field = row.text("workplace"), "workplace"
-        if model is None and row.flag("telecommuting"):
-            model, field = "telecommuting", "telecommuting"
+        if model is None:
+            field = next((name for name in ("telecommuting", "remote") if row.flag(name)), "workplace")
+            model = field if field != "workplace" else None
         kind, level = row.text("employment_type") or row.text("type"), row.text("experience")
         posted, precision = row.date("published_on")
         if posted is None:
@@ -99,6 +116,8 @@ class Workable(Adapter):
                 found.append(spot.model_copy(update={"raw": named or spot.raw}))
         if not found:
             # `state` is a region here and not a status.
-            alone = place(None, row.text("city"), row.text("state"), row.text("country"))
+            inner = Row(row.get("location"), row.wrong) if isinstance(row.get("location"), dict) else row
+            region = inner.text("state") or inner.text("region")
+            alone = place(None, inner.text("city"), region, inner.text("country"))
             found = [alone] if alone else []
         return union(found, ())
