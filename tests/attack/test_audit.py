@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.engine import actions
-from interlock.engine.audit import anchored, chain, checkpointing, checkpoints
+from interlock.engine.audit import chain, checkpoint_verification, checkpointing, checkpoints
 from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.retention.erasing import Erasing
 from interlock.engine.retention.policies import Policy, Retention
@@ -357,7 +357,7 @@ def test_nothing_is_signed_upon_a_checkpoint_that_was_forged(w: World, forged: d
     with pytest.raises(checkpoints.Forged, match="nothing is signed upon it"):
         engine.checkpoint()
     assert engine.verify().problems != ()
-    assert "nothing is signed upon it" in engine.read(lambda conn: checkpoints.doubt(conn, KEYS, None))
+    assert "nothing is signed upon it" in engine.read(lambda conn: checkpoints.why_not_signed(conn, KEYS, None))
 
 
 def test_a_key_that_was_changed_is_named_by_the_first_checkpoint_of_the_new_one(w: World) -> None:
@@ -382,18 +382,18 @@ def test_a_rollback_is_not_forgotten_when_it_is_signed_upon(w: World, tmp_path: 
     assert one is not None
     assert two is not None
     checkpoints.keep(file, [one, two])
-    assert engine.verify(against=checkpoints.given(str(file))).problems == ()
+    assert engine.verify(against=checkpoints.from_argument(str(file))).problems == ()
     with open_store(f"sqlite:///{tmp_path}/restored.db") as store:
         restore(store, tmp_path / "old")
         with Trial([invoice, note], store=store) as other:
             other.engine.core.audit_keys = KEYS
             other.create("note")
             with pytest.raises(checkpoints.Forged, match="rolled back, restored or changed, so nothing is signed"):
-                other.engine.checkpoint(kept=checkpoints.kept_last(file))
+                other.engine.checkpoint(kept=checkpoints.last_in_file(file))
             made = other.engine.checkpoint()  # somebody whose file is another one
             assert made is not None
             checkpoints.keep(file, [made])
-            problems = other.engine.verify(against=checkpoints.given(str(file))).problems
+            problems = other.engine.verify(against=checkpoints.from_argument(str(file))).problems
             assert any("was given twice, with different contents" in problem for problem in problems)
 
 
@@ -437,7 +437,7 @@ def test_verifying_beside_the_work_calls_nothing_a_forgery(w: World, tmp_path: P
     trial.advance(minutes=10)
     trial.write(lambda unit: actions.record(unit, CHIEF, "token.make", "two"))
     engine.checkpoint()
-    parts = anchored.verify(engine.store, KEYS)
+    parts = checkpoint_verification.verify(engine.store, KEYS)
     found = [next(parts)]
     trial.advance(timedelta(days=30))
     Retention(engine, Policy(tmp_path, rows={"action": span(timedelta(days=1))})).run()

@@ -160,7 +160,7 @@ def test_erase_one_instance(post: Post) -> None:
         ([], "name either a value to look for, or one instance"),
         ([ANN, "--instance", str(UUID(int=1))], "name either a value to look for, or one instance"),
         ([ANN], "say why with --reason"),
-        (["x", "--reason", "y"], "too short to be looked for"),
+        (["x", "--reason", "y"], "too short to search for"),
     ],
 )
 def test_an_erasure_that_says_too_little_is_refused(

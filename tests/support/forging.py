@@ -12,7 +12,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import actions
-from interlock.engine.audit import chain, proof, purges
+from interlock.engine.audit import chain, purges, row_digests
 from interlock.engine.audit.checkpoints import digest
 from interlock.engine.audit.signing import Keys
 from interlock.machine import (
@@ -159,7 +159,7 @@ def rechain(conn: sa.Connection, it: UUID) -> None:
 def redigest(conn: sa.Connection, it: UUID, table: sa.Table) -> None:
     """Let the history say what the rows beside the instance say now, and chain it anew."""
     for row in conn.execute(sa.select(table).where(table.c.instance_id == it)).all():
-        said = proof.digest(table.name, row._mapping)
+        said = row_digests.digest(table.name, row._mapping)
         for step in conn.execute(sa.select(H).where(H.c.instance_id == it)).all():
             payload = json.loads(step.payload or "{}")
             if str(row.id) in payload.get("digests", {}):
@@ -169,7 +169,7 @@ def redigest(conn: sa.Connection, it: UUID, table: sa.Table) -> None:
 
 
 def delete_whole(conn: sa.Connection, it: UUID) -> None:
-    for table in (*proof.TABLES, H, t.instance_data):
+    for table in (*row_digests.TABLES, H, t.instance_data):
         conn.execute(sa.delete(table).where(table.c.instance_id == it))
     conn.execute(sa.delete(I).where(I.c.id == it))
 
@@ -187,7 +187,7 @@ def forge_erasure(conn: sa.Connection, it: UUID) -> None:
     """All that an erasure does, with other data, but without the key."""
     forge_purge(conn, it, "payloads", chained=True)
     conn.execute(sa.update(H).where(H.c.instance_id == it).values(payload=None))
-    for table in proof.TABLES:
+    for table in row_digests.TABLES:
         conn.execute(sa.delete(table).where(table.c.instance_id == it))
     row = conn.execute(sa.select(I).where(I.c.id == it)).one()
     data = {"erased": "2026-01-01 by owner:chief: asked to"}
@@ -239,7 +239,7 @@ def cut_last(conn: sa.Connection, it: UUID) -> None:
     state = next(row.to_state for row in reversed(kept) if row.to_state)
     conn.execute(sa.delete(H).where(H.c.pos == gone.pos))
     names = json.loads(gone.payload or "{}").get("digests", {})
-    for table in proof.TABLES:
+    for table in row_digests.TABLES:
         conn.execute(sa.delete(table).where(table.c.id.in_([UUID(name) for name in names])))
     conn.execute(
         sa.update(I)

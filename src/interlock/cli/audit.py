@@ -43,7 +43,7 @@ def verify(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from interlock.engine import Verdict
-    from interlock.engine.audit import anchored, checkpoints, signing, verifying
+    from interlock.engine.audit import checkpoint_verification, checkpoints, signing, verifying
     from interlock.store import migrate, tables
 
     settings = audit_settings(database, config)
@@ -65,7 +65,7 @@ def verify(
             if instance is None:
                 last = store.read(checkpoints.last)
                 bar = progress.add_task("", total=last.no if last else 0)
-                for part in anchored.verify(store, signing.find(settings), kept):
+                for part in checkpoint_verification.verify(store, signing.find(settings), kept):
                     found += part
                     progress.advance(bar)
     _report(found, against=max(kept, key=lambda one: one.no, default=None))
@@ -76,9 +76,9 @@ def _kept(settings: Settings, against: str) -> list[Checkpoint]:
     from interlock.engine.audit import checkpoints
 
     if against:
-        return checkpoints.given(against)
+        return checkpoints.from_argument(against)
     file = settings.audit.file
-    return checkpoints.given(str(file)) if file is not None and file.exists() else []
+    return checkpoints.from_argument(str(file)) if file is not None and file.exists() else []
 
 
 @app.command()
@@ -95,7 +95,7 @@ def checkpoint(
     settings = audit_settings(database, config)
     with opened(database or settings.database_url, None, config) as engine:
         before = engine.read(checkpoints.last)
-        made = engine.checkpoint(new_key=new_key, kept=checkpoints.kept_last(settings.audit.file))
+        made = engine.checkpoint(new_key=new_key, kept=checkpoints.last_in_file(settings.audit.file))
     if made is None:
         typer.echo("there is nothing to sign: the database has no history")
         return

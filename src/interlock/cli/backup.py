@@ -137,12 +137,12 @@ def _prove(file: Path, manifest: Manifest, keys: Keys | None, apps: list[str] | 
 def _verify(where: str, keys: Keys | None) -> int:
     """Verify every chain and checkpoint; returns the number of problems."""
     from interlock.engine import Verdict
-    from interlock.engine.audit import anchored, verifying
+    from interlock.engine.audit import checkpoint_verification, verifying
     from interlock.store import open_store
 
     total = Verdict()
     with open_store(where, wakeup="poll") as store, _progress_bar() as progress:
-        for parts in (verifying.verify(store), anchored.verify(store, keys)):
+        for parts in (verifying.verify(store), checkpoint_verification.verify(store, keys)):
             for part in parts:
                 total += part
                 progress("verifying", total.instances, 0)

@@ -27,7 +27,7 @@ from interlock.engine import (
     values,
 )
 from interlock.engine import secrets as secrets_module
-from interlock.engine.audit import anchored, checkpointing, checkpoints, replaying, verifying
+from interlock.engine.audit import checkpoint_verification, checkpointing, checkpoints, replaying, verifying
 from interlock.engine.audit.checkpoints import Checkpoint
 from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.bulk import Bulks
@@ -351,7 +351,7 @@ class Engine:
     ) -> Iterator[replaying.Verdict]:
         yield from verifying.verify(self.store, instance_id)
         if instance_id is None:
-            yield from anchored.verify(self.store, self.core.audit_keys, against)
+            yield from checkpoint_verification.verify(self.store, self.core.audit_keys, against)
 
     def checkpoint(self, *, new_key: bool = False, kept: Checkpoint | None = None) -> Checkpoint | None:
         """Sign the history as it is now. Returns the newest checkpoint, or None if there is no history.

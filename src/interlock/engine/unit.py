@@ -20,7 +20,7 @@ from uuid_utils.compat import uuid7
 
 from interlock.engine import limits, values
 from interlock.engine.attempt import Attempt
-from interlock.engine.audit import chain, proof, vouching
+from interlock.engine.audit import chain, row_digests, vouching
 from interlock.engine.errors import NotFound
 from interlock.engine.instance import COLUMNS, Instance, all_fields, row_of
 from interlock.engine.text import LARGE_DATA, canonical
@@ -203,14 +203,14 @@ class Unit:
         if "id" in table.c and "id" not in values:
             values["id"] = uuid7()
         self.inserts.append((table, values))
-        if table.name in proof.COLUMNS and values.get("instance_id") is not None:
+        if table.name in row_digests.COLUMNS and values.get("instance_id") is not None:
             self.vouch_for(table, values)
         made = values.get("id")
         return made if isinstance(made, UUID) else UUID(int=0)
 
     def vouch_for(self, table: sa.Table, row: Mapping[str, Any]) -> None:
-        """Let the instance's history cover a row of another table, as it is now; see `proof`."""
-        self.vouched.append((row["instance_id"], str(row["id"]), proof.digest(table.name, row)))
+        """Let the instance's history cover a row of another table, as it is now; see `row_digests`."""
+        self.vouched.append((row["instance_id"], str(row["id"]), row_digests.digest(table.name, row)))
 
     def vouch_for_stored(self, table: sa.Table, *which: sa.ColumnElement[bool]) -> None:
         """The same for rows that were just changed in the database."""

@@ -179,9 +179,9 @@ def _retention(conn: sa.Connection) -> Iterator[Finding]:
 
 
 def _checkpoints(conn: sa.Connection, now: Micros, settings: Settings | None, keys: Keys | None) -> Iterator[Finding]:
-    stands = checkpoints.standing(conn)
-    kept = checkpoints.kept_last(settings.audit.file if settings is not None else None)
-    if why := checkpoints.doubt(conn, keys, kept):
+    stands = checkpoints.coverage(conn)
+    kept = checkpoints.last_in_file(settings.audit.file if settings is not None else None)
+    if why := checkpoints.why_not_signed(conn, keys, kept):
         yield Finding(Level.PROBLEM, "checkpoints", why, "see: interlock audit verify")
     if stands.last is None:
         if stands.waiting:

@@ -39,7 +39,7 @@ class Checkpointer(Loop):
         keys = self._engine.core.audit_keys
         if keys is None:
             return
-        kept = checkpoints.kept_last(self._file)
+        kept = checkpoints.last_in_file(self._file)
         now, sweep = self._engine.clock.now(), not self._swept
         try:
             for made in checkpointing.write(self._engine.store, keys, now, kept=kept, sweep=sweep):

@@ -12,7 +12,15 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.engine import NotFound, Past
-from interlock.engine.audit import anchored, chain, checkpointing, checkpoints, purges, replaying, verifying
+from interlock.engine.audit import (
+    chain,
+    checkpoint_verification,
+    checkpointing,
+    checkpoints,
+    purges,
+    replaying,
+    verifying,
+)
 from interlock.engine.audit.signing import Keys
 from interlock.engine.unit import Unit
 from interlock.machine import OWNER, Actor, Go, Outcome
@@ -418,4 +426,4 @@ def test_a_checkpoint_holds_the_newest_row_however_transactions_interleave(trial
     seq = engine.get(second).seq
     [row] = engine.read(lambda conn: conn.execute(sa.select(checkpoint.c.leaves)).all())
     assert {one: top for one, top, _ in checkpoints.leaves(row.leaves)}[second] == seq
-    assert sum(part.problems != () for part in anchored.verify(engine.store, keys)) == 0
+    assert sum(part.problems != () for part in checkpoint_verification.verify(engine.store, keys)) == 0

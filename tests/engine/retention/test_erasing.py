@@ -135,7 +135,7 @@ def test_a_value_is_found_as_json_writes_it(trial: Trial, value: str) -> None:
 
 
 def test_a_value_that_would_be_found_everywhere_is_refused(trial: Trial) -> None:
-    with pytest.raises(InvalidData, match="too short to be looked for"):
+    with pytest.raises(InvalidData, match="too short to search for"):
         list(find(trial.engine, "an "))
 
 
@@ -233,7 +233,7 @@ def test_what_lies_in_dead_letters_goes_too(trial: Trial) -> None:
     assert (letter.error["message"], letter.data) == ("its message was erased", {})
 
 
-@pytest.mark.parametrize(("reason", "refused"), [("", "say why"), (f"{ANN} asked", "has the value in it")])
+@pytest.mark.parametrize(("reason", "refused"), [("", "give a reason"), (f"{ANN} asked", "contains the value")])
 def test_a_reason_is_needed_and_must_not_have_the_value_in_it(trial: Trial, reason: str, refused: str) -> None:
     anns(trial)
     with pytest.raises(InvalidData, match=refused):

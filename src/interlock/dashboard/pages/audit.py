@@ -26,6 +26,6 @@ async def show_audit(v: Reader, actor: str = "", what: str = "", workspace: str 
             conn, actor=actor or None, what=what or None, workspace=workspace or None, after=last, limit=100
         )
     )
-    proof = await v.service.read(checkpoints.standing) if v.may("manage", OPERATORS) else None
+    proof = await v.service.read(checkpoints.coverage) if v.may("manage", OPERATORS) else None
     filters = {"actor": actor, "what": what, "workspace": workspace}
     return await render(v, "audit.html", page=page, filters=filters, proof=proof, kept=v.service.settings.audit.file)

@@ -1,8 +1,8 @@
-"""The hash chain: each history row vouches for itself and for all before it.
+"""The hash chain: the hash of each history row covers the row and all before it.
 
 hash(n) = SHA-256( hash(n-1) ‖ instance id ‖ [seq, kind, from, to, event, actor, at] ‖ digest of the payload )
 
-The payload enters by its digest alone, so it can be erased and the chain still verifies.
+The payload is hashed by its digest, so it can be erased and the chain still verifies.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def _maybe(text: str | None) -> str:
 
 
 def middle(kind: str, from_state: str | None, to_state: str | None, event: str | None, actor: str) -> str:
-    """What many rows have in common, between their seq and their moment."""
-    # The JSON of a list, spelled out: an encoder takes three times as long.
+    """The part of the hashed text between seq and time, which many rows have in common."""
+    # JSON of a list, built by hand: an encoder takes three times as long.
     return f"{_text(kind)}, {_maybe(from_state)}, {_maybe(to_state)}, {_maybe(event)}, {_text(actor)}"
 
 
@@ -47,6 +47,6 @@ def link(
     at: Micros,
     payload_digest: bytes | None,
 ) -> bytes:
-    """The hash of a row, which vouches for it and for those before it."""
+    """The hash of a row, which covers it and all before it."""
     between = middle(kind, from_state, to_state, event, actor)
     return joined(before, instance, seq, between, at, payload_digest or b"")

@@ -1,4 +1,4 @@
-"""Checkpointing: sign all that happened since the last checkpoint, in one short transaction each."""
+"""Signs all history rows and actions since the last checkpoint, in one short transaction each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from interlock.engine.audit.checkpoints import (
     Checkpoint,
     action_half,
     actions_of,
-    agree,
     digest,
     half,
     leaves,
@@ -27,8 +26,9 @@ from interlock.engine.audit.checkpoints import (
     newest,
     place,
     raw,
+    require_kept,
+    require_trusted,
     signed_text,
-    trusted,
 )
 from interlock.engine.audit.signing import Keys
 from interlock.store import SECOND, Micros, Store, positions
@@ -39,14 +39,14 @@ from interlock.store.sql import upsert
 from interlock.store.tables import history as H
 
 MOST = 20_000
-"""History rows that one checkpoint covers: it is written in one short transaction."""
+"""History rows per checkpoint, so that its transaction is short."""
 WINDOW = 86_400 * SECOND
-"""How far back a checkpoint looks for actions that none has signed: a clock may have stepped."""
+"""How far back unsigned actions are searched: a clock may have stepped."""
 
 
 @dataclass(frozen=True, slots=True)
 class _New:
-    """What has happened since the last checkpoint."""
+    """What is new since the last checkpoint."""
 
     before: Any | None
     after: Position
@@ -63,7 +63,7 @@ class _New:
 
     @property
     def full(self) -> bool:
-        """Whether there may be more for another one."""
+        """Whether there may be more for another checkpoint."""
         return self.rows >= MOST or len(self.actions) >= MOST * LEAF.size
 
 
@@ -93,12 +93,11 @@ def write(
     kept: Checkpoint | None = None,
     sweep: bool = True,
 ) -> Iterator[Checkpoint]:
-    """Sign all that happened since the last checkpoint; several where it is much, none where it is nothing.
+    """Sign all that is new since the last checkpoint: several checkpoints if it is much, none if it is nothing.
 
-    With `new_key` the key may be another than that of the last one, which is lost: it is vouched for from here on.
-    `kept` is the last one that was kept elsewhere: a database that does not have it is not signed. With `sweep` all
-    actions are looked through for those that none has signed, else those of the last day. Forged if the last one, or
-    the one that was kept, is not what the database has.
+    `new_key` allows another key than that of the last checkpoint, which is lost. `kept` is the last checkpoint that was
+    stored elsewhere: a database without it is not signed. With `sweep`, all actions are searched for unsigned ones,
+    otherwise those of the last day. Raises Forged if the last checkpoint, or `kept`, differs from the database.
     """
     while True:
         new = store.read(lambda conn: _look(conn, now, sweep))
@@ -120,7 +119,7 @@ def _look(conn: sa.Connection, now: Micros, sweep: bool = True) -> _New:
     rows = conn.execute(query).all()
     heads: dict[UUID, Any] = {}
     for row in rows:
-        # The highest seq, not the last in the feed: that is ordered by when transactions began, not by who came first.
+        # The highest seq, not the last in the feed, which is ordered by the beginning of transactions.
         if row.instance_id not in heads or row.seq > heads[row.instance_id].seq:
             heads[row.instance_id] = row
     leaves = b"".join(LEAF.pack(row.instance_id.bytes, row.seq, half(row.hash)) for row in heads.values())
@@ -137,7 +136,7 @@ def _second(at: Any) -> int:
 
 
 def _new_actions(conn: sa.Connection, since: Micros | None) -> Iterator[Any]:
-    """Actions that no checkpoint has signed. No place in their order counts: their moments come from many clocks."""
+    """Actions that no checkpoint has signed. Their order does not matter: their times come from many clocks."""
     query = sa.select(action.c.id).order_by(action.c.at, action.c.id)
     if since is not None:
         query = query.where(action.c.at >= since)
@@ -154,7 +153,7 @@ def _new_actions(conn: sa.Connection, since: Micros | None) -> Iterator[Any]:
 def _write(
     conn: sa.Connection, new: _New, keys: Keys, now: Micros, new_key: bool = False, kept: Checkpoint | None = None
 ) -> Checkpoint | None:
-    begun = new.after  # else a database that was restored would begin at its start
+    begun = new.after  # otherwise a restored database would start at its beginning
     conn.execute(upsert(cursor).on_conflict_do_nothing(), [{"name": CURSOR, "xact": begun.xact, "pos": begun.pos}])
     conn.execute(sa.select(cursor).where(cursor.c.name == CURSOR).with_for_update()).one()
     before = newest(conn)
@@ -163,12 +162,12 @@ def _write(
     ):
         return None
     if before is not None:
-        trusted(before, keys, new_key)
+        require_trusted(before, keys, new_key)
     if kept is not None:
-        agree(conn, kept)
+        require_kept(conn, kept)
     end, vouched, former = new.purges, before.vouched if before is not None else 0, None
     if before is None or before.key_id != keys.id:
-        # What was removed up to here is vouched for as it is; nobody may remove something in between unsealed.
+        # Purges up to here are accepted as they are; nobody may remove anything unsealed meanwhile.
         purges.lock(conn)
         end = purges.last(conn)
         vouched, former = end.no, before.key_id if before is not None else None

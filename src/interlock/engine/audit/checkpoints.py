@@ -1,14 +1,14 @@
-"""Checkpoints: what the history of the whole database was at a moment, signed with a key that is not in it.
+"""Checkpoints: signed summaries of the history of the whole database. The key is not in the database.
 
-A checkpoint covers the history rows since the one before it, in the order of the feed. Of each instance among them it
-keeps a leaf: its id, its newest seq there and the first half of that row's hash. A row's hash vouches for all rows
-before it, so a leaf holds an instance's whole past fast, however far the instance goes on. Its own hash covers the
-leaves, the actions of people, the end of the chain of purges, the place in the feed up to which it goes, the key that
-signs it and the checkpoint before it; the signature covers that. One that is signed with another key than the one
-before it says so: it names that key, and the purges that it vouches for.
+A checkpoint covers the history rows since the one before it, in the order of the feed. For each instance among them it
+has a leaf: its id, its highest seq and the first half of that row's hash. The hash of a row covers all rows before it,
+so a leaf fixes the whole past of an instance. The hash of a checkpoint covers the leaves, the actions of people, the
+end of the chain of purges, the position in the feed up to which it goes, the key that signs it and the checkpoint
+before it. The signature covers that hash. A checkpoint with another key than the one before it names that key, and the
+purges that it accepts.
 
-So the newest checkpoint vouches for all that happened before it. A copy outside the database (the log, a file) shows
-when the database was rolled back behind it.
+So the newest checkpoint covers all that happened before it. A copy outside the database (the log, a file) shows if the
+database was rolled back.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ FIRST = b""
 WHAT = "checkpoint"
 CURSOR = "audit"
 LATE = 60 * SECOND
-"""An action may be committed so long after its moment."""
+"""How long after its time an action may be committed."""
 LEAF = struct.Struct(">16sI16s")
 SHAPE = re.compile(r"ilc1\.(\d{1,18})\.(\d{1,18})\.([0-9a-f]{64})\.([0-9a-f]{16})\.([0-9a-f]{64})")
 
 
 class NoCheckpoint(EngineError):
-    """What was given is no checkpoint."""
+    """The text is not a checkpoint."""
 
 
 class Forged(EngineError):
-    """What would be signed upon was changed behind the engine's back; nothing is signed until a person has looked."""
+    """The last checkpoint was changed or is missing. Nothing is signed until a person has looked into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Checkpoint:
 
     @property
     def line(self) -> str:
-        """As it stands in a file: the moment is for people."""
+        """The line in a file, with the time for people."""
         return f"{moment(self.at):%Y-%m-%dT%H:%M:%SZ} {self}"
 
     def signed_by(self, keys: Keys) -> bool:
@@ -88,31 +88,29 @@ def parse(text: str) -> Checkpoint:
 
 
 def every(text: str) -> list[Checkpoint]:
-    """All checkpoints in a text, as they stand there."""
+    """All checkpoints in a text, in order."""
     return [
         Checkpoint(int(no), int(at), bytes.fromhex(digest), key_id, bytes.fromhex(mac))
         for no, at, digest, key_id, mac in SHAPE.findall(text)
     ]
 
 
-def given(text: str) -> list[Checkpoint]:
-    """A checkpoint that is named by itself, or all of a file."""
+def from_argument(text: str) -> list[Checkpoint]:
+    """The checkpoint in the text, or all in the file that it names."""
     if SHAPE.search(text):
         return every(text)
     try:
         content = Path(text).read_bytes().decode("utf-8", "replace")
     except OSError as error:
-        raise NoCheckpoint(
-            f"{text[:200]!r} is no checkpoint, and no file that can be read: {error.strerror}"
-        ) from error
+        raise NoCheckpoint(f"{text[:200]!r} is neither a checkpoint nor a readable file: {error.strerror}") from error
     found = every(content)
     if not found:
         raise NoCheckpoint(f"there is no checkpoint in the file {text}")
     return found
 
 
-def kept_last(file: Path | None) -> Checkpoint | None:
-    """The last that was written to a file; None where there is no file yet, or nothing in it."""
+def last_in_file(file: Path | None) -> Checkpoint | None:
+    """The last checkpoint in a file; None if there is none."""
     try:
         with file.open("rb") if file is not None else io.BytesIO() as content:
             content.seek(0, os.SEEK_END)
@@ -130,19 +128,19 @@ def of(row: Any) -> Checkpoint:
 
 
 def last(conn: sa.Connection) -> Checkpoint | None:
-    """The newest that the database has."""
+    """The newest checkpoint in the database."""
     columns = (C.c.no, C.c.at, C.c.hash, C.c.key_id, C.c.mac)
     row = conn.execute(sa.select(*columns).order_by(C.c.no.desc()).limit(1)).first()
     return of(row) if row is not None else None
 
 
 def newest(conn: sa.Connection) -> Any | None:
-    """The row of the newest, with all that it says."""
+    """The row of the newest checkpoint."""
     return conn.execute(sa.select(C).order_by(C.c.no.desc()).limit(1)).first()
 
 
 def digest(row: Any) -> bytes:
-    """What a checkpoint's hash is made of."""
+    """The hash of a checkpoint."""
     said = [
         row.no,
         row.at,
@@ -162,20 +160,21 @@ def digest(row: Any) -> bytes:
 
 
 def moved(conn: sa.Connection) -> Position | None:
-    """The place that the table `cursor` names; None where it names none."""
+    """The position in the table `cursor`, if there is one."""
     found = conn.execute(sa.select(cursor.c.xact, cursor.c.pos).where(cursor.c.name == CURSOR)).first()
     return position(found) if found is not None else None
 
 
 def position(row: Any) -> Position | None:
-    """The place that a row names, if it names one."""
+    """The position in a row, if there is one."""
     return Position(row.xact, row.pos) if isinstance(row.xact, int) and isinstance(row.pos, int) else None
 
 
 def place(row: Any | None, named: Position | None) -> Position:
-    """Up to where the history is signed: what the newest checkpoint says, and never beyond it.
+    """Up to where the history is signed: the position of the newest checkpoint, or an earlier one.
 
-    The table `cursor` may say less. A restored database counts its positions anew: see `feed.reorder_restored`.
+    The table `cursor` may have an earlier position. A restored database counts its positions anew: see
+    `feed.reorder_restored`.
     """
     if row is None:
         return FEED_START
@@ -184,17 +183,17 @@ def place(row: Any | None, named: Position | None) -> Position:
 
 
 def raw(stored: Any) -> bytes:
-    """Bytes as they are stored; SQLite keeps whatever somebody puts there."""
+    """Stored bytes. SQLite may have other types if somebody wrote them."""
     return bytes(stored) if isinstance(stored, bytes | bytearray | memoryview) else repr(stored).encode()
 
 
 def half(hashed: Any) -> bytes:
-    """The first half of a hash, whatever somebody has made of it."""
+    """The first half of a stored hash, also if it was changed."""
     return raw(hashed)[:16].ljust(16, b"\0")
 
 
 def actions_of(conn: sa.Connection, ids: list[UUID]) -> list[Any]:
-    """These actions; one that cannot be read keeps nobody else back."""
+    """These actions. One that cannot be read does not stop the others."""
     try:
         return list(conn.execute(sa.select(action).where(action.c.id.in_(ids))).all())
     except sa.exc.OperationalError as error:
@@ -206,7 +205,7 @@ def actions_of(conn: sa.Connection, ids: list[UUID]) -> list[Any]:
 
 
 def undecodable(error: BaseException) -> bool:
-    """Whether a row of SQLite has text that is none."""
+    """Whether a row of SQLite has invalid text."""
     return isinstance(error, sa.exc.OperationalError) and "Could not decode to UTF-8" in str(error)
 
 
@@ -216,28 +215,28 @@ def action_half(row: Any) -> bytes:
     return hashlib.sha256(json.dumps(said, separators=(",", ":"), default=repr).encode()).digest()[:16]
 
 
-def trusted(row: Any, keys: Keys, new_key: bool = False) -> None:
-    """Whether a new one may be signed upon this one: BadKey where its key is not here, Forged where it was changed."""
+def require_trusted(row: Any, keys: Keys, new_key: bool = False) -> None:
+    """Raise BadKey if the key of this checkpoint is not available, and Forged if it was changed."""
     if not keys.knows(row.key_id) and not new_key:
         raise BadKey(
             f"the last checkpoint is signed with the audit key {row.key_id}, and {keys.id} is another; give all "
             "processes the same key, add the former one as a second line of the key file, or, if it is lost: interlock "
             "audit checkpoint --new-key"
         )
-    if not genuine(row) or (keys.knows(row.key_id) and not of(row).signed_by(keys)):
+    if not hash_is_right(row) or (keys.knows(row.key_id) and not of(row).signed_by(keys)):
         raise Forged(
             f"checkpoint {row.no}, the newest, was changed or is forged, so nothing is signed upon it; see what else "
             "was changed with: interlock audit verify; then restore a backup that verifies"
         )
 
 
-def genuine(row: Any) -> bool:
-    """Whether its hash is that of what it says."""
+def hash_is_right(row: Any) -> bool:
+    """Whether its hash fits its contents."""
     return digest(row) == raw(row.hash)
 
 
-def agree(conn: sa.Connection, kept: Checkpoint) -> None:
-    """Forged where the database does not have a checkpoint that was kept elsewhere."""
+def require_kept(conn: sa.Connection, kept: Checkpoint) -> None:
+    """Raise Forged if the database does not have a checkpoint that is stored elsewhere."""
     row = conn.execute(sa.select(C).where(C.c.no == kept.no)).first()
     if row is None or not same(row, kept):
         raise Forged(
@@ -249,25 +248,25 @@ def agree(conn: sa.Connection, kept: Checkpoint) -> None:
 
 
 def same(row: Any, kept: Checkpoint) -> bool:
-    """Whether the database has the very one that was kept elsewhere, with its signature."""
+    """Whether a row equals a checkpoint that is stored elsewhere, with its signature."""
     return of(row) == kept
 
 
-def doubt(conn: sa.Connection, keys: Keys | None, kept: Checkpoint | None) -> str:
-    """Why nothing would be signed now; empty where nothing stands against it."""
+def why_not_signed(conn: sa.Connection, keys: Keys | None, kept: Checkpoint | None) -> str:
+    """Why nothing can be signed now; empty if it can."""
     row = newest(conn)
     try:
         if row is not None and keys is not None:
-            trusted(row, keys)
+            require_trusted(row, keys)
         if kept is not None:
-            agree(conn, kept)
+            require_kept(conn, kept)
     except (Forged, BadKey) as error:
         return str(error)
     return ""
 
 
 def keep(file: Path, made: Iterable[Checkpoint]) -> None:
-    """Add checkpoints to a file, and wait until they are on the disk."""
+    """Append checkpoints to a file, and wait until they are on the disk."""
     lines = "".join(f"{one.line}\n" for one in made)
     if not lines:
         return
@@ -283,26 +282,26 @@ def keep(file: Path, made: Iterable[Checkpoint]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How far the history is signed."""
+class Coverage:
+    """How much of the history is signed."""
 
     last: Checkpoint | None
     since: Micros | None
-    """The moment of the first history row that no checkpoint covers; None when all are covered."""
+    """The time of the first unsigned history row; None if all are signed."""
     waiting: int
-    """Such rows, counted up to a thousand."""
+    """Unsigned rows, counted up to a thousand."""
 
 
-def standing(conn: sa.Connection) -> Standing:
+def coverage(conn: sa.Connection) -> Coverage:
     named = moved(conn)
     after, order = place(newest(conn), named), positions.order(conn)
     query = sa.select(H.c.at).where(*order.settled(after)).order_by(*order.columns).limit(1_000)
     moments = list(conn.execute(query).scalars())
-    return Standing(last(conn), moments[0] if moments else None, len(moments))
+    return Coverage(last(conn), moments[0] if moments else None, len(moments))
 
 
 def leaves(blob: bytes | str) -> Iterator[tuple[UUID, int, bytes]]:
-    """The id, the seq and the first half of the hash of each leaf; what was cut off by hand the hash tells."""
+    """The id, the seq and the first half of the hash of each leaf. The hash shows if bytes were cut off."""
     found = raw(blob)
     whole = found[: len(found) // LEAF.size * LEAF.size]
     for name, seq, half in LEAF.iter_unpack(whole):

@@ -1,8 +1,8 @@
-"""Purges: leave to remove history rows or payloads, as a chain over the whole database.
+"""Purges: permissions to remove history rows or payloads, as a hash chain over the whole database.
 
-Each row has a number without a gap and a hash over itself and the row before it, so that none can be taken out, put in
-or changed alone. Where the process has the audit key, the row is sealed with it at once: whoever can only write to the
-database cannot forge one. Once the database has a checkpoint, every further row must be sealed.
+Each row has a gapless number and a hash over itself and the row before it, so that none can be removed, inserted or
+changed alone. If the process has the audit key, the row is sealed with it at once: somebody who can only write to the
+database cannot forge one. Once the database has a checkpoint, every later row must be sealed.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ START = b""
 WHAT = "purge"
 LOCK = 727002
 NOBODY = UUID(int=0)
-"""Whose rows of no instance are."""
+"""Takes the place of the instance for rows of no instance."""
 Leave = tuple[UUID, int, bytes, bytes | None]
-"""An instance, the last row that may go, that row's hash, and the digest of its line in an archive."""
+"""An instance, the last row that may be removed, its hash, and the digest of its line in an archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The end of the chain: how many rows there are, and the hash of the last."""
+    """The end of the chain: the number of rows, and the hash of the last."""
 
     no: int
     hash: bytes
 
 
 def link(before: bytes, row: Any) -> bytes:
-    """The hash of a row, which vouches for it and for those before it."""
+    """The hash of a row, which covers it and all before it."""
     export = bytes(row.export_digest).hex() if row.export_digest is not None else None
     said = [
         row.no,
@@ -59,7 +59,7 @@ def link(before: bytes, row: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a link of the chain is made of."""
+    """The hashed columns of a purge."""
 
     no: int
     kind: str
@@ -78,15 +78,15 @@ def last(conn: sa.Connection) -> Link:
 
 
 def lock(conn: sa.Connection) -> None:
-    """One at a time, to the end of the transaction: each has the hash of the one before."""
+    """Lock the chain until the transaction ends: each row has the hash of the one before."""
     lock_number(conn, LOCK)
 
 
 def permit(unit: Unit, kind: str, leaves: Sequence[Leave], actor: Actor, reason: str) -> None:
-    """Leave for the triggers: rows up to this one may go (`rows`), or their payloads (`payloads`)."""
+    """Permit the triggers to remove rows up to these (`rows`), or their payloads (`payloads`)."""
     conn, keys = unit.conn, unit.core.audit_keys
     lock(conn)
-    _must_have(conn, keys)
+    _require_key(conn, keys)
     end, rows = last(conn), []
     for instance_id, upto, last_hash, export in leaves:
         made = Row(end.no + 1, kind, instance_id, upto, last_hash, export, str(actor), reason, unit.now)
@@ -100,8 +100,8 @@ def permit(unit: Unit, kind: str, leaves: Sequence[Leave], actor: Actor, reason:
         conn.execute(sa.insert(P), rows)
 
 
-def _must_have(conn: sa.Connection, keys: Keys | None) -> None:
-    """What is removed without the key would look forged ever after."""
+def _require_key(conn: sa.Connection, keys: Keys | None) -> None:
+    """Raise BadKey if the key of the checkpoints is missing: an unsealed purge would look forged."""
     C = checkpoint
     signed = conn.execute(sa.select(C.c.key_id).order_by(C.c.no.desc()).limit(1)).scalar()
     if signed is not None and (keys is None or not keys.knows(signed)):
@@ -114,7 +114,7 @@ def _must_have(conn: sa.Connection, keys: Keys | None) -> None:
 def verify(
     conn: sa.Connection, keys: Keys | None, sealed_after: int | None, marks: dict[int, bytes], batch: int = 5_000
 ) -> Iterator[str]:
-    """What is wrong with the chain. `marks` are the numbers that checkpoints name, with the hash of each."""
+    """Problems of the chain. `marks` are the purges that checkpoints name, with their hashes."""
     before, no = START, 0
     while True:
         rows = conn.execute(sa.select(P).where(P.c.no > no).order_by(P.c.no).limit(batch)).all()

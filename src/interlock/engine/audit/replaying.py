@@ -1,4 +1,4 @@
-"""Audit: the past of an instance, and the state at any moment of it. The proof is in `verifying`."""
+"""Reads the past of an instance, and its state at any time. `verifying` proves it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """An instance as its history says that it was."""
+    """An instance at a time in the past, computed from its history."""
 
     seq: int
     at: Micros
@@ -49,13 +49,13 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What verifying found; without problems, nothing that it can see was changed."""
+    """The result of a verification. Without problems, nothing was changed as far as it can see."""
 
     instances: int = 0
     rows: int = 0
     problems: tuple[str, ...] = field(default_factory=tuple)
     notes: tuple[str, ...] = field(default_factory=tuple)
-    """What it could not look at, and what a person should know."""
+    """What it could not check, and what a person should know."""
 
     def __add__(self, more: Verdict) -> Verdict:
         return Verdict(
@@ -67,7 +67,7 @@ class Verdict:
 
 
 def guarded(what: str, problems: Iterable[str]) -> list[str]:
-    """The problems of one thing; what cannot be read at all is one, and keeps nobody from the next thing."""
+    """The problems of one item. An item that cannot be read is a problem and does not stop the others."""
     found: list[str] = []
     try:
         found.extend(problems)
@@ -102,7 +102,7 @@ def _row(r: sa.Row[Any]) -> Row:
 
 
 def missing(conn: sa.Connection, instance_id: UUID) -> str:
-    """Why there is no such instance: it never was, or it was removed by leave."""
+    """Why there is no such instance: it never existed, or retention removed it."""
     P = t.purge
     row = conn.execute(sa.select(P).where(P.c.instance_id == instance_id, P.c.kind == "rows")).first()
     if row is None:
@@ -111,7 +111,7 @@ def missing(conn: sa.Connection, instance_id: UUID) -> str:
 
 
 def replay(rows: Iterator[Row] | list[Row]) -> Past | None:
-    """State and data after these rows, from nothing but them."""
+    """State and data after these rows, computed from them alone."""
     data: dict[str, Any] = {}
     state, paused, seq, at = "", False, 0, 0
     for row in rows:
@@ -131,7 +131,7 @@ def replay(rows: Iterator[Row] | list[Row]) -> Past | None:
 
 
 def past(conn: sa.Connection, instance_id: UUID, at: Micros) -> Past:
-    """The instance as it was at this moment."""
+    """The instance as it was at this time."""
     rows = _all(conn, instance_id)
     found = replay([row for row in rows if row.at <= at])
     if found is None:

@@ -1,6 +1,6 @@
-"""The audit key: it signs checkpoints and seals removals, and it never lies in the database.
+"""The audit key, which signs checkpoints and seals removals. It is never stored in the database.
 
-HMAC-SHA256: whoever verifies needs the same key as whoever signs. A key is 32 random bytes, written as hexadecimal
+It is used with HMAC-SHA256: verifying needs the same key as signing. A key is 32 random bytes, written as hexadecimal
 text. A key file may have several lines: the first signs, the others are former keys that still verify.
 """
 
@@ -30,26 +30,26 @@ SHAPE = re.compile(r"[0-9a-f]{64,}")
 
 
 class BadKey(InterlockError):
-    """The audit key cannot be used: it is no key, or others can read it."""
+    """The audit key cannot be used: it is missing, invalid, or readable by others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A signature, and which key has made it."""
+    """A signature, and the id of its key."""
 
     key_id: str
     mac: bytes
 
 
 class Keys:
-    """The key that signs, and former ones that only verify."""
+    """The key that signs, and former keys that only verify."""
 
     def __init__(self, keys: Iterable[bytes]) -> None:
         self._keys = {_id(key): key for key in keys}
         if not self._keys:
             raise BadKey("there is no audit key in it; make one with: interlock audit key")
         self.id = next(iter(self._keys))
-        """The name of the key that signs; it tells nothing about the key itself."""
+        """The id of the key that signs. It reveals nothing about the key."""
 
     def sign(self, what: str, digest: bytes) -> Signed:
         return Signed(self.id, _mac(self._keys[self.id], what, digest))
@@ -71,7 +71,7 @@ def _id(key: bytes) -> str:
 
 
 def _mac(key: bytes, what: str, digest: bytes) -> bytes:
-    """`what` keeps a seal from being passed off as a checkpoint."""
+    """`what` is part of the signed text, so that a seal cannot be used as a checkpoint."""
     return hmac.digest(key, f"interlock {what}\0".encode() + digest, "sha256")
 
 
@@ -95,7 +95,7 @@ def place(settings: Settings) -> Path:
 
 
 def find(settings: Settings) -> Keys | None:
-    """The key that is configured or lies where it is looked for; None where there is none."""
+    """The configured key, or the one in the default file; None if there is none."""
     if settings.audit.key is not None:
         return parsed(settings.audit.key.get_secret_value(), "audit.key")
     file = place(settings)
@@ -111,13 +111,13 @@ def find(settings: Settings) -> Keys | None:
 
 
 def make(settings: Settings) -> Path:
-    """Write a new key to its file, for its owner alone; BadKey where there is one."""
+    """Write a new key to its file, readable by its owner alone. Raises BadKey if there is one."""
     file = place(settings)
     try:
         private.folder(file.parent)
         handle = private.create(file)
     except FileExistsError:
-        raise BadKey(f"there is an audit key {file} already; a new one is a new first line in it") from None
+        raise BadKey(f"there is an audit key {file} already; add a new one as its first line") from None
     except OSError as error:
         raise BadKey(f"the audit key {file} cannot be written: {error.strerror}") from error
     with os.fdopen(handle, "wb") as out:

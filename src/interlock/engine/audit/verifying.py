@@ -1,7 +1,7 @@
-"""Verifying: every chain is walked, every history replayed, and the result compared with what the tables say.
+"""Verifies every chain, replays every history, and compares the result with the tables.
 
-What the chains alone cannot show (an instance that is gone with its whole history, a chain that was computed anew) is
-shown by checkpoints: see `checkpoints`. This needs nothing but the database.
+It needs nothing but the database. What chains alone cannot show (an instance that is missing with its whole history, a
+recomputed chain) is shown by checkpoints: see `checkpoints`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine.audit import chain, proof
+from interlock.engine.audit import chain, row_digests
 from interlock.engine.audit.checkpoints import raw, undecodable
 from interlock.engine.audit.replaying import Row, Verdict, guarded, replay
 from interlock.engine.creating import DEFAULT_WORKSPACE
@@ -32,11 +32,11 @@ IDENTITY = ("machine", "version", "workspace", "key", "labels", "parent", "root"
 MOMENTS = ("created_at", "entered_at", "finished_at")
 TOGETHER = 8 * 1024 * 1024
 Beside = list[tuple[str, Mapping[str, Any]]]
-"""Rows of other tables that belong to an instance, each with the name of its table."""
+"""Rows of an instance in other tables, each with the name of its table."""
 
 
 def verify(store: Store, instance_id: UUID | None = None, *, batch: int = 500) -> Iterator[Verdict]:
-    """Walk every chain, a batch of instances at a time, in short reads; a verdict for each batch."""
+    """Verify every chain, in batches of instances and short reads. Yields a verdict for each batch."""
     last: UUID | None = None
     while True:
         ids, verdict = _batch(store, instance_id, last, batch)
@@ -51,7 +51,7 @@ def verify(store: Store, instance_id: UUID | None = None, *, batch: int = 500) -
 
 
 def _batch(store: Store, only: UUID | None, after: UUID | None, batch: int) -> tuple[list[UUID], Verdict]:
-    """A batch at once; where a row has text that is none, which SQLite keeps and cannot give out, one by one."""
+    """Verify a batch, or its instances one by one if a row has invalid text, which SQLite stores and cannot read."""
     try:
         return store.read(partial(_verify_batch, only=only, after=after, batch=batch))
     except sa.exc.OperationalError as error:
@@ -65,13 +65,13 @@ def _batch(store: Store, only: UUID | None, after: UUID | None, batch: int) -> t
     for one in ids:
         try:
             total += _batch(store, one, None, 1)[1]
-        except NotFound:  # it went in between
+        except NotFound:  # it was removed in between
             continue
     return ids, total
 
 
 def _verify_batch(conn: sa.Connection, only: UUID | None, after: UUID | None, batch: int) -> tuple[list[UUID], Verdict]:
-    # The data is read as it lies there, not as an instance: what somebody made of it may not be readable at all.
+    # Rows are read as they are, not as instances: changed data may be unreadable.
     data = sa.func.coalesce(I.c.data, t.instance_data.c.data).label("data")
     names = ("id", "seq", "head", "state", "paused_at", *MOMENTS, "unique_key", *IDENTITY)
     query = sa.select(*(I.c[name] for name in names), data)
@@ -86,10 +86,10 @@ def _verify_batch(conn: sa.Connection, only: UUID | None, after: UUID | None, ba
     problems: list[str] = []
     count = 0
     ids = [instance.id for instance in instances]
-    # A query for the whole batch: one for each instance took three times as long (5.9 against 2.0 s for 20,000).
+    # One query for the batch: one per instance took three times as long (5.9 s against 2.0 for 20,000).
     chains = _by_instance(conn.execute(sa.select(H).where(H.c.instance_id.in_(ids)).order_by(H.c.instance_id, H.c.seq)))
     purges = _by_instance(conn.execute(sa.select(t.purge).where(t.purge.c.instance_id.in_(ids))))
-    beside = proof.beside(conn, ids)
+    beside = row_digests.beside(conn, ids)
     for instance in instances:
         rows, leave = chains.get(instance.id, []), purges.get(instance.id, [])
         count += len(rows)
@@ -101,7 +101,7 @@ def _verify_batch(conn: sa.Connection, only: UUID | None, after: UUID | None, ba
 
 
 def verify_rows(instance: Any, instance_id: UUID, rows: list[Any], leave: list[Any], beside: Beside) -> list[str]:
-    """Verify one instance by its rows, which may lie in a database or in an archive."""
+    """Verify one instance by its rows, from a database or an archive."""
     return guarded(str(instance_id), _verify_rows(instance, instance_id, rows, leave, beside))
 
 
@@ -114,14 +114,14 @@ def _verify_rows(instance: Any, instance_id: UUID, rows: list[Any], leave: list[
     for problem in _compare_moments(instance, rows):
         yield f"{instance_id}: {problem}"
     if end is not None:
-        for problem in proof.compare(end.digests, beside, complete=end.complete):
+        for problem in row_digests.compare(end.digests, beside, complete=end.complete):
             yield f"{instance_id}: {problem}"
 
 
 def _without(conn: sa.Connection, after: UUID | None, upto: UUID | None) -> list[UUID]:
-    """Histories between these ids whose instance is not there."""
+    """Histories between these ids whose instance is missing."""
     P = t.purge
-    # Removed by age on a partitioned table: the rows go with their month, and nobody has to hear of them until then.
+    # Removed instances of a partitioned history: their rows go with the month, and are no problem until then.
     leave = sa.exists().where(P.c.instance_id == H.c.instance_id, P.c.kind == "rows", P.c.upto_seq >= H.c.seq)
     there = sa.exists().where(I.c.id == H.c.instance_id)
     query = sa.select(H.c.instance_id).distinct().where(~there, ~leave).limit(100)
@@ -144,7 +144,7 @@ def _by_instance(rows: Iterable[sa.Row[Any]]) -> dict[UUID, list[sa.Row[Any]]]:
 
 @dataclass(slots=True)
 class _End:
-    """What a chain says of the present; None where what would say it was erased, or is older than it is written."""
+    """The current state according to a chain; None where it was erased or is older than the record."""
 
     seq: int = 0
     hash: bytes = chain.START
@@ -154,11 +154,11 @@ class _End:
     identity: dict[str, Any] | None = None
     digests: dict[str, str] = field(default_factory=dict)
     complete: bool = False
-    """Whether every row beside the instance has to be in its history."""
+    """Whether the history must have all rows of other tables."""
 
 
 def _walk(instance_id: UUID, history: list[Any], leave: list[Any]) -> tuple[_End | None, list[str]]:
-    """Follow the links from the first row to the last, and replay what they say."""
+    """Verify the chain from the first row to the last, and replay it."""
     problems: list[str] = []
     if any(row.kind == "rows" for row in leave):
         problems.append("a purge says that its rows were removed, and it is still there: the purge is forged")
@@ -179,12 +179,12 @@ def _walk(instance_id: UUID, history: list[Any], leave: list[Any]) -> tuple[_End
         elif not erased and chain.digest(r.payload) != digest:
             problems.append(f"the payload of seq {r.seq} was changed")
         elif r.payload is not None:
-            payload = read_data(r.payload)  # as it is: cleaned for showing, it would differ from the row's data
+            payload = read_data(r.payload)  # as stored: cleaned for display, it would differ from the data of the row
         link = chain.link(before, instance_id, r.seq, r.kind, r.from_state, r.to_state, r.event, r.actor, r.at, digest)
         if link != raw(r.hash):
             problems.append(f"seq {r.seq} does not follow from the row before it")
         before, expected = raw(r.hash), r.seq + 1
-        # The row of an erasure says all anew, so that what comes after the emptied ones is known again.
+        # The row of an erasure repeats everything, so that later rows can be replayed.
         whole = not erased and (whole or _says_all(r.kind, payload))
         rows.append(
             Row(
@@ -217,7 +217,7 @@ def _says_all(kind: str, payload: Mapping[str, Any]) -> bool:
 
 
 def _replay_beside(end: _End, rows: Iterable[Row]) -> None:
-    """Who it is, and what the rows of other tables that belong to it must say."""
+    """Replay the identity of the instance and the digests of its rows in other tables."""
     for row in rows:
         payload = row.payload
         if row.seq == 1 or _says_all(row.kind, payload):
@@ -225,7 +225,7 @@ def _replay_beside(end: _End, rows: Iterable[Row]) -> None:
             end.identity = {name: payload.get(name) for name in IDENTITY} if end.complete else None
         if end.identity is not None and "to_version" in payload and row.kind == "migrated":
             end.identity["version"] = payload["to_version"]
-        digests = payload.get(proof.DIGESTS)
+        digests = payload.get(row_digests.DIGESTS)
         if isinstance(digests, dict):
             end.digests |= digests
 
@@ -253,7 +253,7 @@ def _compare(end: _End | None, instance: Any) -> Iterator[str]:
 
 
 def _compare_moments(instance: Any, rows: list[Any]) -> Iterator[str]:
-    """When it was created, came where it is, and ended: what the retention goes by."""
+    """Compare the times of creation, entry and end, on which retention relies."""
     if not rows:
         return
     if rows[0].seq == 1 and instance.created_at != rows[0].at:
@@ -261,7 +261,7 @@ def _compare_moments(instance: Any, rows: list[Any]) -> Iterator[str]:
     entered: set[Any] = set()
     for row in rows:
         if row.to_state is not None:
-            # One that was migrated may be where it was before, under another name, or be put back there.
+            # A migration may rename its state, or put it back.
             entered = entered | {row.at} if row.kind == "migrated" else {row.at}
     if entered and instance.entered_at not in entered:
         yield "it did not come into its state at the moment that its history says"
@@ -270,7 +270,7 @@ def _compare_moments(instance: Any, rows: list[Any]) -> Iterator[str]:
 
 
 def _repeated(text: Any) -> bool:
-    """Whether JSON says something twice: who reads the first and who reads the last see different things."""
+    """Whether JSON has a key twice: parsers may read different values."""
     found = False
 
     def look(pairs: list[tuple[str, Any]]) -> None:
@@ -278,7 +278,7 @@ def _repeated(text: Any) -> bool:
         found = found or len(dict(pairs)) != len(pairs)
 
     if text is not None:
-        with suppress(TypeError, ValueError, RecursionError):  # what this parser cannot read, another may have read
+        with suppress(TypeError, ValueError, RecursionError):  # other parsers may have read it
             json.loads(text, object_pairs_hook=look)
     return found
 
@@ -309,11 +309,11 @@ def _compare_identity(said: Mapping[str, Any], instance: Any) -> Iterator[str]:
             yield f"its history says that its {name} is {wanted!r}, the instance says {there[name]!r}"
 
 
-# -- contents
+# -- artifacts
 
 
 def _contents(store: Store, batch: int = 500) -> Iterator[Verdict]:
-    """Artifacts whose content has another hash than its name says, and references to none."""
+    """Artifacts whose content does not fit their hash, and references without content."""
     after = ""
     while True:
         size = sa.func.length(A.c.content).label("size")
@@ -343,7 +343,7 @@ def _contents(store: Store, batch: int = 500) -> Iterator[Verdict]:
 
 
 def _together(rows: list[Any]) -> Iterator[list[str]]:
-    """Artifacts that are read at once: as many as fit into a few megabytes."""
+    """Groups of artifacts that are read at once, of a few megabytes each."""
     some: list[str] = []
     size = 0
     for row in rows:

@@ -1,4 +1,4 @@
-"""Vouching: digests of rows beside an instance go into the last history row that it gets in the same transaction."""
+"""Adds digests of rows of other tables to the last history row that the instance gets in the same transaction."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from interlock.engine.audit import chain
-from interlock.engine.audit.proof import DIGESTS
+from interlock.engine.audit.row_digests import DIGESTS
 from interlock.engine.instance import POSITIONS
 from interlock.engine.text import canonical, joined
 from interlock.machine import SYSTEM, Actor
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from interlock.engine.unit import Unit
 
 NOTED = "noted"
-"""The kind of row for an instance to which nothing else happened."""
+"""The kind of a history row that has only digests."""
 TEXT, HASH = 8, 10
-"""Where a history row has its payload and its hash, in `unit.HISTORY`."""
+"""The positions of the payload and the hash in `unit.HISTORY`."""
 
 
 def vouch(unit: Unit) -> None:
-    """Write the digests of all that the unit covers, before anything is written."""
+    """Add the digests of all rows that the unit vouches for, before it is written."""
     wanted: dict[UUID, dict[str, str]] = {}
     for instance_id, name, digest in unit.vouched:
         wanted.setdefault(instance_id, {})[name] = digest
@@ -38,7 +38,7 @@ def vouch(unit: Unit) -> None:
 
 
 def _append(unit: Unit, places: list[int], said: str) -> None:
-    """Write more into the payload of the last of an instance's rows, and link it anew."""
+    """Add to the payload of the instance's last history row, and hash it again."""
     row = unit.history[places[-1]]
     instance_id, seq, kind, from_state, to_state, event, who, at, text, *_ = row
     instance = unit.known[instance_id]

@@ -1,8 +1,8 @@
-"""Archives: instances that were removed, one JSON line each, in files that prove by themselves that they are whole.
+"""Archives of removed instances: files with one JSON line each, which can be verified by themselves.
 
-A line has the instance's row, its history as it was hashed, and the rows of every other table that are its own. Binary
-values are hexadecimal; a payload is the very text that was hashed. A batch of lines is one gzip member: it is written
-and on the disk before anything is removed, and a member that was cut off by a crash is followed by nothing.
+A line has the instance's row, its history as it was hashed, and its rows of all other tables. Binary values are
+hexadecimal; a payload is the exact text that was hashed. A batch of lines is one gzip member. It is on the disk before
+anything is removed. Nothing follows a member that a crash has cut off.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine.audit import replaying, verifying
-from interlock.engine.audit.proof import COLUMNS as PROVEN
+from interlock.engine.audit.row_digests import COLUMNS as PROVEN
 from interlock.engine.errors import EngineError
 from interlock.store import Micros, Store, moment, private
 from interlock.store import service_tables as s
@@ -34,18 +34,18 @@ from interlock.store.sql import among
 
 FORMAT = 1
 FULL = 64 * 1024 * 1024
-"""Bytes after which a file is followed by another."""
+"""Bytes after which a new file is started."""
 STAYS = {"limit_use", "lease", "kept_key"}
-"""Tables whose rows outlive the instance; they are not found by it, either."""
+"""Tables whose rows stay when the instance is removed."""
 
 
 class CannotArchive(EngineError):
-    """The file cannot be written; nothing was removed."""
+    """The archive cannot be written; nothing was removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An instance as it was written to a file."""
+    """An instance as a line of an archive."""
 
     id: UUID
     seq: int
@@ -57,17 +57,17 @@ class Record:
         return hashlib.sha256(self.line).digest()
 
 
-def belongings(conn: sa.Connection) -> list[sa.Table]:
-    """Every table whose rows belong to an instance and go with it; of applications' what they name as personal."""
+def owned_tables(conn: sa.Connection) -> list[sa.Table]:
+    """All tables whose rows belong to an instance and are removed with it, including those of applications."""
     core = [table for table in metadata.sorted_tables if "instance_id" in table.c and table.name not in STAYS]
     return core + [one.as_table() for one in known(conn) if one.personal is not None]
 
 
 def describe(conn: sa.Connection, ids: Sequence[UUID]) -> list[Record]:
-    """The instances with all that belongs to them, as lines."""
+    """The instances, with all their rows, as lines."""
     rows = conn.execute(sa.select(t.instance).where(among(conn, t.instance.c.id, ids)).order_by(t.instance.c.id)).all()
     records: dict[UUID, dict[str, Any]] = {row.id: {"format": FORMAT, "instance": plain(row)} for row in rows}
-    for table in belongings(conn):
+    for table in owned_tables(conn):
         query = sa.select(table).where(among(conn, table.c.instance_id, records))
         if table.name == "artifact_ref":
             size = t.artifact.c.size
@@ -84,12 +84,12 @@ def describe(conn: sa.Connection, ids: Sequence[UUID]) -> list[Record]:
 
 
 def problems(record: Record) -> tuple[str, ...]:
-    """Why the line would prove nothing; none in an untouched history."""
+    """Why the line does not verify; none if the history is untouched."""
     return _verify(str(record.id), record.line, json.loads(record.line), None).problems
 
 
 def plain(row: sa.Row[Any]) -> dict[str, Any]:
-    """A row as JSON can say it."""
+    """A row as JSON values."""
     return {name: _plain(value) for name, value in row._mapping.items()}
 
 
@@ -104,7 +104,7 @@ def line_of(record: Any) -> bytes:
 
 
 class Archive:
-    """A file that lines are added to; a new one for each run, so that nobody writes behind a crash."""
+    """A file that lines are added to. Each run starts a new one, so that nothing follows a damaged member."""
 
     def __init__(self, folder: Path, name: str, now: Micros) -> None:
         self._folder, self._name, self._now = folder, name, now
@@ -112,7 +112,7 @@ class Archive:
         self.files: list[Path] = []
 
     def add(self, lines: Iterable[bytes]) -> Path:
-        """Write the lines and wait until they are on the disk; the file they are in."""
+        """Write the lines and wait until they are on the disk. Returns the file."""
         member = gzip.compress(b"".join(line + b"\n" for line in lines), compresslevel=6, mtime=0)
         try:
             if self.path is None or self.path.stat().st_size > FULL:
@@ -133,7 +133,7 @@ class Archive:
         os.close(private.create(self.path))
         folder = os.open(self._folder, os.O_RDONLY)
         try:
-            os.fsync(folder)  # else the file itself may be forgotten
+            os.fsync(folder)  # so that the name of the file is on the disk as well
         finally:
             os.close(folder)
         self.files.append(self.path)
@@ -156,7 +156,7 @@ def _append(path: Path, member: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a file; `problem` says why it, and what follows, cannot be read."""
+    """One line of a file. `problem` says why it and the rest cannot be read."""
 
     number: int
     text: bytes
@@ -176,7 +176,7 @@ def lines(path: Path) -> Iterator[Line]:
 
 
 def verify(path: Path, store: Store | None = None) -> Iterator[replaying.Verdict]:
-    """Walk the chain of each line; with a database, compare it with what is remembered there."""
+    """Verify the chain of each line. With a database, compare it with the purge that it has."""
     for line in lines(path):
         if line.problem:
             yield replaying.Verdict(problems=(f"{path.name}: {line.problem}",))
@@ -186,7 +186,7 @@ def verify(path: Path, store: Store | None = None) -> Iterator[replaying.Verdict
         except ValueError:
             record = None
         if isinstance(record, dict) and "table" in record:
-            continue  # a row that was kept by its age alone
+            continue  # a row of a table that is removed by age
         yield _verify(f"{path.name}, line {line.number}", line.text, record, store)
 
 
@@ -208,7 +208,7 @@ def _verify(place: str, text: bytes, record: Any, store: Store | None) -> replay
 
 
 def _beside(record: Any) -> verifying.Beside:
-    """The rows of other tables in a line, as the database has them."""
+    """The rows of other tables in a line, in the types of the database."""
     found: verifying.Beside = []
     for table in PROVEN:
         for row in record.get("artifact" if table == "artifact_ref" else table, ()):
@@ -218,7 +218,7 @@ def _beside(record: Any) -> verifying.Beside:
 
 
 def _row(values: dict[str, Any], binary: tuple[str, ...]) -> Any:
-    """Like a row of the database: what was written in hexadecimal is binary again."""
+    """A row in the types of the database: hexadecimal text becomes bytes."""
     made = SimpleNamespace(**values)
     for name in binary:
         value = values[name]
@@ -229,7 +229,7 @@ def _row(values: dict[str, Any], binary: tuple[str, ...]) -> Any:
 def _remembered(conn: sa.Connection, instance_id: UUID, text: bytes) -> list[str]:
     there = conn.execute(sa.select(t.instance.c.id).where(t.instance.c.id == instance_id)).first()
     if there is not None:
-        return []  # it was written, and not removed: another file will have it
+        return []  # it was archived and not removed: a later file has it as well
     P = t.purge
     found = conn.execute(sa.select(P.c.export_digest).where(P.c.instance_id == instance_id, P.c.kind == "rows")).first()
     if found is None:
@@ -239,13 +239,13 @@ def _remembered(conn: sa.Connection, instance_id: UUID, text: bytes) -> list[str
     return []
 
 
-def has(text: bytes, wanted: Sequence[str]) -> bool:
-    """Whether a line has one of the texts in it, in any case."""
+def contains(text: bytes, wanted: Sequence[str]) -> bool:
+    """Whether a line contains one of the texts, in any case."""
     folded = text.decode("utf-8", "surrogatepass").casefold()
     return any(one.casefold() in folded for one in wanted)
 
 
-def whose(text: bytes) -> str:
-    """The instance that a line is of, or the table."""
+def owner_of(text: bytes) -> str:
+    """The instance of a line, or its table."""
     record = json.loads(text)
     return str(record["instance"]["id"]) if "instance" in record else str(record.get("table", ""))

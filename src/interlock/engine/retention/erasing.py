@@ -1,10 +1,10 @@
-"""Erasing a person's data: what an instance keeps is emptied, and its chain still verifies.
+"""Erases personal data: the data of an instance is emptied, and its chain still verifies.
 
 A history row is hashed with the digest of its payload, so the payload can go and the digest stays. A row of
 the same history records who erased it, when and why; a row of `purge` permits it to the trigger. What cannot be erased
 is reported: names of actors are part of the chain, and archives and backups lie elsewhere.
 
-Only what has ended is erased: the code of a running instance needs its data.
+Only ended instances are erased: a running one needs its data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import actions, deadletters
-from interlock.engine.audit import proof
+from interlock.engine.audit import row_digests
 from interlock.engine.audit.purges import permit
 from interlock.engine.creating import identity
 from interlock.engine.errors import InvalidData, NotFinished
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 H, I = t.history, t.instance  # noqa: E741
 LOOK = 500
 SHORTEST = 3
-"""Characters that a value must have: a shorter one is found everywhere."""
+"""The minimum length of a value: shorter ones occur everywhere."""
 TEXTS: Mapping[sa.Table, tuple[str, ...]] = {
     t.instance_data: ("data",),
     H: ("payload",),
@@ -53,7 +53,7 @@ TEXTS: Mapping[sa.Table, tuple[str, ...]] = {
     t.artifact_ref: ("name",),
     ai_call: ("for_user", "error"),
 }
-"""Where the data of an instance lies beside its row, but for the tables of applications."""
+"""Texts of an instance in other tables, except those of applications."""
 OWN = ("key", "data", "labels", "last_error")
 ELSEWHERE: Mapping[sa.Table, tuple[str, ...]] = {
     s.person: ("name", "email"),
@@ -67,7 +67,7 @@ ELSEWHERE: Mapping[sa.Table, tuple[str, ...]] = {
     t.lease: ("name", "holder"),
     t.limit_key: ("key",),
 }
-"""Tables that are no instance's, but for those of applications; what is found there is reported, and a model's answers
+"""Texts that belong to no instance, except those of applications. A value in them is reported; stored answers of models
 are deleted."""
 
 
@@ -81,20 +81,20 @@ class Erased:
     at_work: list[UUID] = field(default_factory=list)
     """Instances that have the value and have not ended."""
     shared: list[str] = field(default_factory=list)
-    """Artifacts that others refer to, too, by hash; their contents stay."""
+    """Hashes of artifacts that other instances refer to as well; their contents stay."""
     stays: Counter[str] = field(default_factory=Counter)
-    """Where the value still is, and how often."""
+    """Where the value remains, and how often."""
     archives: dict[str, list[str]] = field(default_factory=dict)
-    """Files of the retention with the value in them, and which instances those lines are of."""
+    """Archives that contain the value, with the instances of those lines."""
 
 
 # -- finding
 
 
 def spellings(value: str) -> list[str]:
-    """The value as it may lie in a text: as it is, and as JSON writes it."""
+    """The value as it may occur in a text: as it is, and as JSON."""
     if len(value.strip()) < SHORTEST:
-        raise InvalidData(f"{value!r} is too short to be looked for: give at least {SHORTEST} characters")
+        raise InvalidData(f"{value!r} is too short to search for: give at least {SHORTEST} characters")
     inside = canonical(value)[1:-1]
     return [value] if inside == value else [value, inside]
 
@@ -104,7 +104,7 @@ def _has(column: sa.ColumnElement[Any], wanted: Sequence[str]) -> sa.ColumnEleme
 
 
 def find(engine: Engine, value: str) -> Iterator[list[UUID]]:
-    """Instances that have the value anywhere, in any case of letters; a list for each part of the table."""
+    """Instances that contain the value anywhere, in any case; one list per part of the table."""
     wanted, after = spellings(value), None
     while True:
         last, found = engine.read(partial(_find, wanted=wanted, after=after))
@@ -129,12 +129,12 @@ def _find(conn: sa.Connection, wanted: Sequence[str], after: UUID | None) -> tup
 
 
 def _personal(conn: sa.Connection) -> dict[sa.Table, Sequence[str]]:
-    """What applications keep of an instance in tables of their own, whether their code is here or not."""
+    """Personal columns in tables of applications, also of those that are not loaded."""
     return {one.as_table(): one.personal.columns for one in known(conn) if one.personal and one.personal.columns}
 
 
 def _in_artifacts(conn: sa.Connection, ids: Sequence[UUID], wanted: Sequence[str]) -> set[UUID]:
-    """Contents that are text; what lies inside of a PDF or a picture cannot be seen from here."""
+    """Instances whose artifacts contain the value. Only text is searched, not PDFs or pictures."""
     R, A = t.artifact_ref, t.artifact
     rows = conn.execute(
         sa.select(R.c.instance_id, A.c.content).join(A, A.c.hash == R.c.hash).where(R.c.instance_id.in_(ids))
@@ -147,11 +147,11 @@ def _in_artifacts(conn: sa.Connection, ids: Sequence[UUID], wanted: Sequence[str
 
 
 def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: str | None = None) -> Erased:
-    """Empty all that the instance keeps; its key only where the value is in it. NotFinished while it has not ended."""
+    """Empty all data of the instance; its key only if it contains the value. Raises NotFinished if it has not ended."""
     if not reason.strip():
-        raise InvalidData("say why it is erased; the history keeps the reason")
+        raise InvalidData("give a reason; the history records it")
     if value is not None and value.casefold() in reason.casefold():
-        raise InvalidData("the reason has the value in it that is to be erased; say it in other words")
+        raise InvalidData("the reason contains the value that is to be erased; use other words")
     instance = unit.lock(instance_id)
     if instance.finished_at is None:
         raise NotFinished(
@@ -173,10 +173,10 @@ def erase(unit: Unit, instance_id: UUID, actor: Actor, reason: str, *, value: st
     instance.labels, instance.last_error = None, None
     if value is not None and instance.key is not None and _inside(instance.key, value):
         _hide_key(unit, instance)
-    # What the emptied rows said is said again, as it is from here on: identity, data, and the rows beside it.
+    # The emptied rows are replaced by one that says what is true now: identity, data, and digests of other rows.
     text = payload_text({"reason": reason, "what": dict(report.what), "set": data})
     unit.record(instance, ERASED, actor, text=joined(identity(instance), text))
-    for table in proof.TABLES:
+    for table in row_digests.TABLES:
         unit.vouch_for_stored(table, table.c.instance_id == instance_id)
     actions.record(unit, actor, "erase", str(instance_id), workspace=instance.workspace, details={"reason": reason})
     return report
@@ -187,7 +187,7 @@ def _inside(text: str, value: str) -> bool:
 
 
 def _hide_key(unit: Unit, instance: Instance) -> None:
-    """The key goes; where it was to stay taken for ever, its hash does that."""
+    """Remove the key. If it must stay taken for ever, its hash is stored."""
     assert instance.key is not None
     if instance.unique_key is not None:
         keep_keys(unit, [(instance.workspace, instance.machine, erased_key(instance.key), instance.id)])
@@ -198,7 +198,7 @@ def _hide_key(unit: Unit, instance: Instance) -> None:
 def _empty_beside(unit: Unit, instance_id: UUID, note: str, report: Erased) -> None:
     conn = unit.conn
     O, D = t.outbox, t.dead_letter  # noqa: E741
-    # A handler puts its question in words of its own; every other title is declared with its machine.
+    # The title of a question may contain data; other titles are declared with the machine.
     asked = sa.case((t.review.c.visit.is_not(None), ERASED), else_=t.review.c.title)
     emptied: list[tuple[sa.Table, dict[str, Any]]] = [
         (t.review, {"evidence": canonical({ERASED: note}), "answer": None, "title": asked, "fallback": None}),
@@ -245,7 +245,7 @@ def _artifacts(conn: sa.Connection, instance_id: UUID, report: Erased) -> None:
 
 
 def _effects(conn: sa.Connection, instance_id: UUID, wanted: Sequence[str]) -> None:
-    """The answers go, the keys stay: they keep a thing from being done twice. One with the value in it stays hashed."""
+    """Remove the answers and keep the keys, which prevent a repetition. A key with the value is stored as a hash."""
     E = t.effect
     conn.execute(sa.update(E).where(E.c.instance_id == instance_id).values(answer=None, error=None))
     for row in conn.execute(sa.select(E.c.id, E.c.key).where(E.c.instance_id == instance_id)).all():
@@ -253,11 +253,11 @@ def _effects(conn: sa.Connection, instance_id: UUID, wanted: Sequence[str]) -> N
             conn.execute(sa.update(E).where(E.c.id == row.id).values(key=erased_key(row.key)))
 
 
-# -- a person's data, wherever it is
+# -- all data of a person
 
 
 class Erasing:
-    """Finds and erases all that has a value in it, such as a mail address or a user's name."""
+    """Finds and erases everything that contains a value, such as a mail address or a name."""
 
     def __init__(self, engine: Engine, actor: Actor, reason: str, *, archives: Path | None = None) -> None:
         self._engine, self._actor, self._reason, self._archives = engine, actor, reason, archives
@@ -270,7 +270,7 @@ class Erasing:
         return self._engine.write(lambda unit: erase(unit, instance_id, self._actor, self._reason), name="erase")
 
     def every(self, value: str, *, dry_run: bool = False) -> Iterator[Erased]:
-        """Erase every instance that has the value; the report so far after each part, whole at the end."""
+        """Erase every instance that contains the value. Yields the report after each part."""
         report = Erased()
         for found in find(self._engine, value):
             for instance_id in found:
@@ -304,20 +304,20 @@ class Erasing:
 
 
 def _left(conn: sa.Connection, wanted: Sequence[str], report: Erased) -> None:
-    """Where else it is, or still is: to be looked at by a person."""
+    """Where the value remains, for a person to look at."""
     for table, names in {**ELSEWHERE, **_not_personal(conn)}.items():
         here = sa.or_(*(_has(table.c[name], wanted) for name in names))
         report.stays[table.name] = conn.execute(sa.select(sa.func.count()).select_from(table).where(here)).scalar_one()
     by = sa.select(sa.func.count()).select_from(H).where(_has(H.c.actor, wanted))
     report.stays["history.actor"] = conn.execute(by).scalar_one()
     report.stays = +report.stays
-    # What the last of several that were erased had with the others is gone by now.
+    # An artifact that only erased instances had is gone by now.
     contents = sa.select(t.artifact.c.hash).where(t.artifact.c.hash.in_(report.shared))
     report.shared = sorted(conn.execute(contents).scalars()) if report.shared else []
 
 
 def _not_personal(conn: sa.Connection) -> dict[sa.Table, Sequence[str]]:
-    """The texts of applications that are no instance's."""
+    """Text columns of applications that belong to no instance."""
     found = {
         one.as_table(): [name for name, kind in one.columns if kind == "text"]
         for one in known(conn)
@@ -327,11 +327,11 @@ def _not_personal(conn: sa.Connection) -> dict[sa.Table, Sequence[str]]:
 
 
 def in_archives(folder: Path, wanted: Sequence[str]) -> dict[str, list[str]]:
-    """Archives with the value in them: they are files, and whoever keeps them has to deal with them."""
+    """Archives that contain the value. They are files, which their owner must handle."""
     found: dict[str, list[str]] = {}
-    wanted = [*wanted, *(canonical(one)[1:-1] for one in wanted)]  # a payload lies in a line as JSON in JSON
+    wanted = [*wanted, *(canonical(one)[1:-1] for one in wanted)]  # a payload is JSON inside of JSON
     for path in sorted(folder.glob("*.jsonl.gz")) if folder.is_dir() else ():
         for line in archive.lines(path):
-            if archive.has(line.text, wanted):
-                found.setdefault(str(path), []).append(archive.whose(line.text))
+            if archive.contains(line.text, wanted):
+                found.setdefault(str(path), []).append(archive.owner_of(line.text))
     return found

@@ -1,8 +1,8 @@
-"""Retention: what ended long ago is written to an archive, then removed, a little at a time beside the load.
+"""Retention: archives and removes instances that ended long ago, a few at a time while others work.
 
-A run looks through each machine's states by id. Ids grow with time, so it ends where everything began after the limit:
-what is young is never read. Each batch is on the disk before it is removed; a crash in between writes it twice and
-loses nothing. One process does it at a time, by a named lease; a second one would do no harm.
+A run reads each state of each machine by id. Ids grow with time, so it stops at the first one that was created after
+the limit: young instances are never read. Each batch is on the disk before it is removed, so a crash in between
+archives it twice and loses nothing. A named lease lets one process do it at a time; a second one would do no harm.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ ACTOR = Actor(SYSTEM, "retention")
 LEASE = "interlock/retention"
 LEASE_TTL = timedelta(minutes=5)
 LOOK = 500
-"""Instances that one read looks at."""
+"""Instances per read."""
 BATCH, MOST_ROWS = 100, 10_000
-"""Instances that go in one transaction, and history rows that they may have together."""
+"""Instances per transaction, and the history rows that they may have together."""
 BROKEN = "its chain does not verify: look into it first"
 UNREADABLE = "it cannot be read: look into it first"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How long what is over is kept; None is for ever."""
+    """How long ended instances and old rows are kept; None: for ever."""
 
     folder: Path
     default: Micros | None = None
     machines: Mapping[str, Micros | None] = field(default_factory=dict)
     rows: Mapping[str, Micros] = field(default_factory=dict)
-    """By the name of a table whose rows are kept by their age alone."""
+    """By the name of a table whose rows are removed by age."""
 
     @classmethod
     def of(cls, settings: Settings) -> Policy:
@@ -94,7 +94,7 @@ def _micros(age: str) -> Micros | None:
 
 
 class Scope(NamedTuple):
-    """A machine's state, and the moment before which whatever ended there goes."""
+    """A state of a machine, and the time before which instances that ended there are removed."""
 
     machine: str
     state: str
@@ -102,9 +102,9 @@ class Scope(NamedTuple):
 
 
 def scopes(conn: sa.Connection, policy: Policy, now: Micros) -> list[Scope]:
-    """Every machine and state that has an instance, found by skipping through the index, and in which one may end.
+    """Every machine and state with an instance, in which one may end. They are found by skipping through the index.
 
-    Millions that wait or work are not looked through: no version of their machine ends where they are.
+    States in which instances only work or wait are not read, however many there are.
     """
     found: list[Scope] = []
     machine = _next(conn, I.c.machine)
@@ -122,7 +122,7 @@ def scopes(conn: sa.Connection, policy: Policy, now: Micros) -> list[Scope]:
 
 
 def _goes_on(conn: sa.Connection, machine: str) -> set[str]:
-    """States in which instances work or wait, in every version that has them."""
+    """States in which instances work or wait, in all versions."""
     kinds = [kind for version in adapting.versions(conn, machine).values() for kind in version.kinds.items()]
     ends = {state for state, kind in kinds if kind not in (Kind.WORK, Kind.WAITING)}
     return {state for state, _ in kinds} - ends
@@ -135,18 +135,18 @@ def _next(conn: sa.Connection, column: sa.Column[Any], *where: sa.ColumnElement[
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What one read found: those that may go with their number of rows, and why others may not."""
+class Candidates:
+    """The result of one read: instances that may be removed with their number of rows, and why others may not."""
 
     ready: tuple[tuple[UUID, int], ...]
     held_back: Mapping[UUID, str]
     last: UUID | None
-    """Where the next look begins; None: there is no more."""
+    """Where the next read begins; None at the end."""
 
 
-def look(conn: sa.Connection, scope: Scope, after: UUID | None, limit: int = LOOK) -> Look:
-    columns = (I.c.id, I.c.root, I.c.seq, I.c.created_at, I.c.finished_at, removing.STILL.label("still"))
-    # In the order of the index: asked for one state and the lowest ids, PostgreSQL may walk through all ids.
+def find_candidates(conn: sa.Connection, scope: Scope, after: UUID | None, limit: int = LOOK) -> Candidates:
+    columns = (I.c.id, I.c.root, I.c.seq, I.c.created_at, I.c.finished_at, removing.ENDED.label("still"))
+    # In the order of the index: for one state and the lowest ids, PostgreSQL may scan all ids.
     query = sa.select(*columns).where(I.c.machine == scope.machine, I.c.state.between(scope.state, scope.state))
     if after is not None:
         query = query.where(I.c.id > after)
@@ -155,7 +155,7 @@ def look(conn: sa.Connection, scope: Scope, after: UUID | None, limit: int = LOO
     back = removing.held_back(conn, {row.id: row.root for row in old})
     back |= {row.id: "something is due by itself" for row in old if not row.still and row.id not in back}
     young = all(row.created_at > scope.before for row in rows)
-    return Look(
+    return Candidates(
         tuple((row.id, row.seq) for row in old if row.id not in back),
         back,
         None if young or len(rows) < limit else rows[-1].id,
@@ -163,7 +163,7 @@ def look(conn: sa.Connection, scope: Scope, after: UUID | None, limit: int = LOO
 
 
 def batches(ready: Sequence[tuple[UUID, int]]) -> Iterator[list[UUID]]:
-    """Small ones, so that nobody waits for long."""
+    """Small batches, so that nobody waits for long."""
     batch: list[UUID] = []
     rows = 0
     for one, its_rows in ready:
@@ -183,14 +183,14 @@ class Report:
     instances: Counter[str] = field(default_factory=Counter)
     """Removed, by machine."""
     rows: Counter[str] = field(default_factory=Counter)
-    """Removed by age alone, by table."""
+    """Removed by age, by table."""
     held_back: Counter[str] = field(default_factory=Counter)
-    """Old enough, and kept; by reason."""
+    """Old enough and not removed, by reason."""
     files: list[Path] = field(default_factory=list)
     months: list[str] = field(default_factory=list)
-    """Partitions of the history that went as a whole."""
+    """Partitions of the history that were dropped."""
     busy: str = ""
-    """Who is at it; then nothing was done."""
+    """The process that is doing it; then nothing was done here."""
     stopped: bool = False
     """Whether somebody stopped it before the end."""
 
@@ -200,19 +200,19 @@ class Report:
 
 
 class Retention:
-    """Removes what ended long ago."""
+    """Archives and removes what ended long ago."""
 
     def __init__(self, engine: Engine, policy: Policy, *, actor: Actor = ACTOR) -> None:
         self._engine, self._policy, self._actor = engine, policy, actor
         self._more = False
-        """Whether the last step left something for another one like it."""
+        """Whether the last step left more of the same to do."""
         self._holder = f"{platform.node()}/{os.getpid()}/{uuid7().hex[-8:]}"
 
     def plan(self, progress: Callable[[Report], None] = lambda _: None) -> Report:
-        """What a run would do now; nothing is written."""
+        """What a run would do now. It writes nothing."""
         report = Report()
         now = self._engine.clock.now()
-        for scope, found in self._looks(now):
+        for scope, found in self._candidates(now):
             report.instances[scope.machine] += len(found.ready)
             report.held_back.update(found.held_back.values())
             progress(report)
@@ -229,7 +229,7 @@ class Retention:
         stopping: Callable[[], bool] = lambda: False,
         rest: Callable[[float], object] = lambda _: None,
     ) -> Report:
-        """Archive and remove all that is old enough; `rest` is called between batches with how long the last took."""
+        """Archive and remove all that is old enough. `rest` is called between batches with the duration of the last."""
         report, engine = Report(), self._engine
         try:
             lease = engine.leases.take(LEASE, self._holder, LEASE_TTL)
@@ -254,15 +254,15 @@ class Retention:
         finally:
             report.files = [path for one in archives.values() for path in one.files]
             if report.total or error:
-                written = partial(_write_down, actor=self._actor, report=report, begun=begun, error=error)
+                written = partial(_record_run, actor=self._actor, report=report, begun=begun, error=error)
                 engine.write(written, name="retain")
             engine.leases.release(lease)
         return report
 
     def _steps(self, now: Micros, report: Report, archives: dict[str, archive.Archive]) -> Iterator[Callable[[], None]]:
-        """What is to be done, a small step at a time."""
+        """The steps of a run, each a short transaction."""
         going = self._months_that_go(now)
-        for scope, found in self._looks(now):
+        for scope, found in self._candidates(now):
             report.held_back.update(found.held_back.values())
             file = self._file(archives, scope.machine, now)
             for batch in batches(found.ready):
@@ -273,7 +273,7 @@ class Retention:
             self._more = True
             while self._more:
                 yield partial(self._rows, name, condition, self._file(archives, name, now), report)
-        # Looked for each time: who was stopped or killed after the last removal has left contents behind.
+        # Checked each time: a run that was stopped or killed may have left unused contents.
         self._more = self._engine.read(artifacts.unused)
         while self._more:
             yield self._contents
@@ -281,11 +281,11 @@ class Retention:
     def _file(self, archives: dict[str, archive.Archive], name: str, now: Micros) -> archive.Archive:
         return archives.setdefault(name, archive.Archive(self._policy.folder, name, now))
 
-    def _looks(self, now: Micros) -> Iterator[tuple[Scope, Look]]:
+    def _candidates(self, now: Micros) -> Iterator[tuple[Scope, Candidates]]:
         for scope in self._engine.read(partial(scopes, policy=self._policy, now=now)):
             after: UUID | None = None
             while True:
-                found = self._engine.read(partial(look, scope=scope, after=after))
+                found = self._engine.read(partial(find_candidates, scope=scope, after=after))
                 yield scope, found
                 if found.last is None:
                     break
@@ -297,12 +297,12 @@ class Retention:
         engine = self._engine
         records = []
         for record in engine.read(partial(archive.describe, ids=batch)):
-            why = _held_as_evidence(record)
+            why = _kept_as_evidence(record)
             if why is None:
                 records.append(record)
             else:
                 report.held_back[why] += 1
-        # A history in a month that goes as a whole is not deleted row by row.
+        # A history in a month that will be dropped is not deleted row by row.
         whole = [r for r in records if any(month.has(r.id) for month in going)]
         single = [r for r in records if r not in whole]
         for some, leave in ((single, False), (whole, True)):
@@ -324,14 +324,14 @@ class Retention:
         if not rows:
             return
         lines = [archive.line_of({"table": name, "row": archive.plain(row)}) for row in rows]
-        if name != "ai_answer":  # a copy of what can be asked again is not worth a file
+        if name != "ai_answer":  # answers of models can be asked for again, so they are not archived
             file.add(lines)
         failpoints.reach("retain:archived")
         keys = [tuple(row._mapping[column.name] for column in key) for row in rows]
         old = sa.delete(table).where(sa.tuple_(*key).in_(keys), condition)
 
         def go(unit: Unit) -> int:
-            # What is proven by checkpoints is removed with a row of its own; the rest proves nothing.
+            # Rows that checkpoints cover are removed with a purge; other tables need none.
             if name == "action":
                 digest = hashlib.sha256(b"\n".join(lines)).digest()
                 newest = max(row.at for row in rows)
@@ -353,11 +353,11 @@ class Retention:
             if self._engine.store.schema(lambda conn: partitions.drop(conn, month)):
                 report.months.append(month.name)
         except StoreBusy:
-            return  # it would have made others wait; the next round tries again
+            return  # it would block others; the next round tries again
 
 
-def _held_as_evidence(record: archive.Record) -> str | None:
-    """Why it must stay: somebody may have tampered with it. One that cannot be read keeps nobody else."""
+def _kept_as_evidence(record: archive.Record) -> str | None:
+    """Why it must stay: somebody may have changed it. One that cannot be read does not stop the others."""
     try:
         return BROKEN if archive.problems(record) else None
     except BaseException as error:
@@ -371,12 +371,12 @@ def _number(conn: sa.Connection, query: sa.Select[int]) -> int:
 
 
 def _by_age(policy: Policy, now: Micros) -> Iterator[tuple[str, sa.ColumnElement[bool]]]:
-    """Tables that are kept by age alone, in an order in which nothing is left without what it belongs to."""
+    """Tables that are removed by age, in an order that leaves no orphans."""
     for name, age in policy.rows.items():
         before = now - age
         match name:
             case "delivery":
-                # What belongs to an instance goes with it.
+                # Rows of an instance are removed with it.
                 own = sa.exists().where(t.outbox.c.id == s.delivery.c.outbox_id, t.outbox.c.instance_id.is_not(None))
                 yield name, sa.and_(s.delivery.c.at <= before, ~own)
             case "outbox":
@@ -389,7 +389,7 @@ def _by_age(policy: Policy, now: Micros) -> Iterator[tuple[str, sa.ColumnElement
                 yield name, metadata.tables[name].c.at <= before
 
 
-def _write_down(unit: Unit, actor: Actor, report: Report, begun: Micros, error: str | None) -> None:
+def _record_run(unit: Unit, actor: Actor, report: Report, begun: Micros, error: str | None) -> None:
     unit.insert(
         retention_tables.retention_run,
         actor=str(actor),

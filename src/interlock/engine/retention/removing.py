@@ -1,9 +1,9 @@
-"""Removing instances that have ended: what keeps one from going, and one transaction that takes it out whole.
+"""Removes ended instances: what prevents it, and one transaction that removes one completely.
 
-Nothing goes that somebody still needs: not while anything of its lineage is under way, while a question, a dead letter,
-a message or a lease of it is open, while nobody knows what came of an effect, or before its history was added up. What
-must outlive it stays: its key, the keys of its effects, its uses of limits, and a row of `purge` that says what went,
-when, why, with the last hash of its chain and the digest of its line in the archive.
+An instance stays while anything of its lineage is unfinished, while a review, a dead letter, a message or a lease of it
+is open, while the outcome of an effect is unknown, and until the roll-ups have read its history. Some things outlive
+it: its key, the keys of its effects, its uses of limits, and a `purge` row that says what was removed, when and why,
+with the last hash of its chain and the digest of its line in the archive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from interlock.engine import visits
 from interlock.engine.audit.purges import permit
-from interlock.engine.retention.archive import Record, belongings
+from interlock.engine.retention.archive import Record, owned_tables
 from interlock.engine.unit import Unit
 from interlock.machine import Actor
 from interlock.store import positions, retention_tables
@@ -27,10 +27,10 @@ from interlock.store.positions import Position
 from interlock.store.sql import among, upsert
 
 H, I, E = t.history, t.instance, t.effect  # noqa: E741
-NOT_SIMPLY = {"history", "purge", "effect"}
+DELETED_WITH_CARE = {"history", "purge", "effect"}
 """Tables whose rows are not simply deleted with their instance."""
 COUNTED = "rollup"
-"""The cursor of whoever adds up the history."""
+"""The cursor of the roll-ups."""
 REASONS: tuple[tuple[str, Any], ...] = (
     ("a review is open", sa.select(t.review.c.instance_id).where(t.review.c.status == "open")),
     ("a dead letter is open", sa.select(t.dead_letter.c.instance_id).where(t.dead_letter.c.status == "open")),
@@ -42,12 +42,12 @@ REASONS: tuple[tuple[str, Any], ...] = (
 )
 UNDER_WAY = "something of its lineage is under way"
 NOT_COUNTED = "its history is not added up yet"
-STILL = sa.and_(I.c.holder.is_(None), I.c.wake.is_(None), I.c.timer_at.is_(None), I.c.finished_at.is_not(None))
-"""It has ended, and nothing is due by itself."""
+ENDED = sa.and_(I.c.holder.is_(None), I.c.wake.is_(None), I.c.timer_at.is_(None), I.c.finished_at.is_not(None))
+"""The condition that it has ended, and nothing is due."""
 
 
 def held_back(conn: sa.Connection, roots: Mapping[UUID, UUID]) -> dict[UUID, str]:
-    """Of these instances, with the root of each, those that must not go, with the first reason that was found."""
+    """Those of the instances (id → root) that must stay, with the first reason that was found."""
     if not roots:
         return {}
     ids = list(roots)
@@ -69,7 +69,7 @@ def held_back(conn: sa.Connection, roots: Mapping[UUID, UUID]) -> dict[UUID, str
 
 
 def _not_counted(conn: sa.Connection, ids: Sequence[UUID]) -> list[UUID]:
-    """Those whose last row is behind the cursor; none where nobody ever added up."""
+    """Instances whose last row the roll-ups have not read; none if there are no roll-ups."""
     at = conn.execute(sa.select(s.cursor.c.xact, s.cursor.c.pos).where(s.cursor.c.name == COUNTED)).first()
     if at is None:
         return []
@@ -81,16 +81,16 @@ def _not_counted(conn: sa.Connection, ids: Sequence[UUID]) -> list[UUID]:
 def remove(
     unit: Unit, records: Sequence[Record], actor: Actor, reason: str, *, leave_history: bool = False
 ) -> list[UUID]:
-    """Take out those that are still as they were archived and that nothing holds back; which.
+    """Remove the instances that are unchanged since they were archived and need not stay. Returns their ids.
 
-    With `leave_history` their history rows stay for a moment: they go with the month that they lie in.
+    With `leave_history`, their history rows stay until their month is dropped.
     """
     conn = unit.conn
-    # Whoever adds up waits a moment, so that the counts by state are neither too high nor too low.
+    # The roll-ups are locked out, so that the counts by state stay right.
     conn.execute(sa.select(s.cursor.c.pos).where(s.cursor.c.name == COUNTED).with_for_update()).first()
     known = {record.id: record for record in records}
     columns = (I.c.id, I.c.seq, I.c.head, I.c.root, I.c.workspace, I.c.machine, I.c.state, I.c.unique_key)
-    locked = sa.select(*columns).where(among(conn, I.c.id, known), STILL).order_by(I.c.id)
+    locked = sa.select(*columns).where(among(conn, I.c.id, known), ENDED).order_by(I.c.id)
     rows = [
         row
         for row in conn.execute(locked.with_for_update(skip_locked=True))
@@ -109,7 +109,7 @@ def remove(
 
 
 def keep_keys(unit: Unit, keys: Sequence[tuple[str, str, str, UUID]]) -> None:
-    """Keys (workspace, machine, key, whose) stay taken, though nobody has them."""
+    """Keep keys (workspace, machine, key, instance) taken without an instance."""
     names = ("workspace", "machine", "key", "instance_id")
     rows = [dict(zip(names, key, strict=True)) | {"at": unit.now} for key in keys]
     if rows:
@@ -120,8 +120,8 @@ def _delete(unit: Unit, gone: list[UUID], *, leave_history: bool) -> None:
     conn = unit.conn
     messages = sa.select(t.outbox.c.id).where(among(conn, t.outbox.c.instance_id, gone))
     conn.execute(sa.delete(s.delivery).where(s.delivery.c.outbox_id.in_(messages)))
-    for table in belongings(conn):
-        if table.name not in NOT_SIMPLY:
+    for table in owned_tables(conn):
+        if table.name not in DELETED_WITH_CARE:
             conn.execute(sa.delete(table).where(among(conn, table.c.instance_id, gone)))
     _effects(conn, gone)
     if not leave_history:
@@ -130,7 +130,7 @@ def _delete(unit: Unit, gone: list[UUID], *, leave_history: bool) -> None:
 
 
 def _effects(conn: sa.Connection, gone: Iterable[UUID]) -> None:
-    """A key that another instance may come with stays known, so that the thing is not done twice."""
+    """Keep effects whose keys another instance may use, so that nothing is done twice."""
     rows = conn.execute(sa.select(E.c.id, E.c.instance_id, E.c.key).where(among(conn, E.c.instance_id, gone))).all()
     own = [row.id for row in rows if _is_own(row.key, row.instance_id)]
     given = [row.id for row in rows if not _is_own(row.key, row.instance_id)]
@@ -141,14 +141,14 @@ def _effects(conn: sa.Connection, gone: Iterable[UUID]) -> None:
 
 
 def _is_own(key: str, instance_id: UUID) -> bool:
-    """Whether the key is one that was made for the instance, and that no other comes with."""
+    """Whether the key was generated for this instance, so that no other uses it."""
     return key.startswith((f"{instance_id}:", f"{instance_id}#"))
 
 
 def _count(conn: sa.Connection, gone: Counter[tuple[str, str, str]]) -> None:
     C = s.state_count
     if conn.execute(sa.select(s.cursor.c.name).where(s.cursor.c.name == COUNTED)).first() is None:
-        return  # nobody adds up, so nothing was counted
+        return  # there are no roll-ups
     for (workspace, machine, state), number in sorted(gone.items()):
         where = (C.c.workspace == workspace, C.c.machine == machine, C.c.state == state)
         conn.execute(sa.update(C).where(*where).values(n=C.c.n - number))

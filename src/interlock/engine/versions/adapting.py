@@ -1,6 +1,6 @@
-"""What becomes of one instance under another version of its machine: where it goes, and what of it changes.
+"""Computes how an instance changes under another version of its machine: its state, data and timers.
 
-Nothing here writes. The plan and the real thing ask the same questions, so that a plan cannot promise anything else.
+It writes nothing. Planning and applying use the same functions, so a plan cannot differ from what is done.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from interlock.store import tables as t
 
 D, R = t.definition, t.review
 Dated = tuple[str, int, str]
-"""A timer as a version's specification has it: Timer or Reminder, seconds, event."""
+"""A timer in the specification of a version: Timer or Reminder, seconds, event."""
 
 
 class Unfit(EngineError):
-    """The instance cannot be moved to the other version; it stays as it is."""
+    """The instance cannot be moved to the other version. It stays as it is."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         self.reason = reason
-        """The same for all instances with the same trouble."""
+        """Equal for all instances with the same problem."""
         super().__init__(detail or reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a machine, as the database knows it."""
+    """One version of a machine in the database."""
 
     number: int
     digest: str
@@ -54,14 +54,14 @@ class Version:
 
 
 def versions(conn: sa.Connection, machine: str) -> dict[int, Version]:
-    """All versions of a machine that the database knows, by number."""
+    """All versions of a machine in the database, by number."""
     rows = conn.execute(sa.select(D).where(D.c.machine == machine).order_by(D.c.version))
     found = {}
     for row in rows:
         spec = readable(row.spec)
         try:
             kinds = {state["name"]: state["kind"] for state in spec["states"]}
-        except (KeyError, TypeError):  # edited by hand: nobody can say what such instances are
+        except (KeyError, TypeError):  # edited by hand: it cannot be used
             continue
         found[row.version] = Version(row.version, row.digest, spec, kinds, row.registered_at)
     return found
@@ -69,12 +69,12 @@ def versions(conn: sa.Connection, machine: str) -> dict[int, Version]:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """From which versions to which, and which states have other names there."""
+    """The versions to leave, the version to reach, and the states that are renamed."""
 
     machine: Machine
     to: Version
     current: bool
-    """Whether that is the version which the code here declares: then its upgrades apply."""
+    """Whether the code here declares the version to reach: then its upgrades apply."""
     sources: Mapping[int, Version]
     renamed: Mapping[str, str]
     workspace: str | None = None
@@ -89,8 +89,8 @@ class Route:
             if new not in self.to.kinds:
                 raise NotFound(f"version {self.to.number} has no state {new!r}; it has {', '.join(self.to.kinds)}")
 
-    def place(self, source: Version, state: str) -> str:
-        """Where instances in this state go; Unfit where nobody has said it."""
+    def target_state(self, source: Version, state: str) -> str:
+        """The state that instances in this state go to. Raises Unfit if it is unknown."""
         to = self.renamed.get(state, state)
         if to not in self.to.kinds:
             raise Unfit(f"state {state!r} is gone; say where its instances go with --map {state}=…")
@@ -100,8 +100,8 @@ class Route:
         return to
 
     def step(self, name: str) -> str:
-        """A step's name there; it is the state's, and the stage's where there is one."""
-        # The longest first: states of versions from before names were checked may have a colon in them.
+        """The name of a step in the other version."""
+        # The longest first: states of old versions may contain a colon.
         for old in sorted(self.renamed, key=len, reverse=True):
             if name == old or name.startswith(f"{old}:"):
                 return self.renamed[old] + name[len(old) :]
@@ -110,24 +110,24 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """An instance as it would be under the other version."""
+    """An instance under the other version."""
 
     state: str
     enters: bool
-    """Whether it enters the state anew, because something else happens there; else it goes on where it was."""
+    """Whether it enters the state again, because its kind changed. Otherwise it goes on."""
     data: dict[str, Any]
     sets: Mapping[str, Any]
     gone: Sequence[str]
     timer: tuple[int, Micros | None] | None = None
-    """The number and the moment of the timer that it waits for now; None where that stays."""
+    """The number and the time of its next timer; None if that is unchanged."""
     timers: str = ""
-    """What is different about the timers, in words."""
+    """How the timers changed, in words."""
 
 
 def adapt(route: Route, instance: Instance) -> Adapted:
-    """What would become of it; Unfit says why it cannot be."""
+    """The instance under the other version. Raises Unfit if it cannot be moved."""
     source = route.sources[instance.version]
-    state = route.place(source, instance.state)
+    state = route.target_state(source, instance.state)
     data = _data(route, source, instance)
     before = instance.data
     sets = {name: value for name, value in data.items() if name not in before or not alike(before[name], value)}
@@ -144,7 +144,7 @@ def _data(route: Route, source: Version, instance: Instance) -> dict[str, Any]:
     data: Any = instance.data
     if upgrade is not None:
         try:
-            data = upgrade(json.loads(canonical(data)))  # its own copy, to do with as it likes
+            data = upgrade(json.loads(canonical(data)))  # a copy, which the function may change
         except Exception as error:
             said = shortened(message_of(error), 300)
             raise Unfit(
@@ -159,7 +159,7 @@ def _data(route: Route, source: Version, instance: Instance) -> dict[str, Any]:
 
 
 def _shape(error: InvalidData) -> str:
-    """Which fields do not fit and how, without their values."""
+    """Which fields do not fit and why, without their values."""
     cause = error.__cause__
     if not isinstance(cause, pydantic.ValidationError):
         return "the data cannot be kept as JSON"
@@ -168,7 +168,7 @@ def _shape(error: InvalidData) -> str:
 
 
 def _can_go_on(machine: Machine, instance: Instance, state: str) -> None:
-    """What it waits for must still be there."""
+    """Raise Unfit if what it waits for no longer exists."""
     event = instance.due_event if deferred_crash(instance) is None else None
     if event and not any(SYSTEM in edge.by for edge in machine.edges_on(state, event)):
         raise Unfit(f"it is to be resumed with {instance.due_event!r}, which the system cannot fire in {state!r}")
@@ -180,7 +180,7 @@ def _can_go_on(machine: Machine, instance: Instance, state: str) -> None:
 def _timer(
     machine: Machine, instance: Instance, source: Version, state: str
 ) -> tuple[tuple[int, Micros | None] | None, str]:
-    """The next of the new timers: those that went off under the old ones do not go off again."""
+    """The next of the new timers. Those that have fired do not fire again."""
     old = source.timers(instance.state)
     timers = machine.states[state].ordered_timers
     new = [(type(timer).__name__, int(timer.after.total_seconds()), getattr(timer, "fire", "")) for timer in timers]
@@ -212,12 +212,12 @@ def _length(seconds: int) -> str:
     return f"{seconds} s"
 
 
-# -- what people are asked
+# -- reviews
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What becomes of the question that a state asks: opened, closed, or asked in other words."""
+class ReviewChange:
+    """A change of the state's review: opened, closed or reworded."""
 
     what: str
     review: sa.Row[Any] | None
@@ -228,7 +228,7 @@ WORDING = ("name", "state", "title", "role", "form", "decisions", "settles", "du
 
 
 def reviews_of(conn: sa.Connection, instances: Iterable[Instance]) -> dict[Any, list[sa.Row[Any]]]:
-    """Every review that a state of theirs has opened, by instance."""
+    """Reviews that states have opened, by instance."""
     found: dict[Any, list[sa.Row[Any]]] = {}
     ids = [instance.id for instance in instances]
     if ids:
@@ -237,19 +237,19 @@ def reviews_of(conn: sa.Connection, instances: Iterable[Instance]) -> dict[Any, 
     return found
 
 
-def asked(
+def review_changes(
     machine: Machine, instance: Instance, adapted: Adapted, reviews: Sequence[sa.Row[Any]], now: Micros
-) -> list[Asked]:
-    """What changes about the state's review, for an instance that goes on where it was."""
+) -> list[ReviewChange]:
+    """How the state's review changes, for an instance that goes on in its state."""
     declared = machine.states[adapted.state].review
     open_ = [row for row in reviews if row.status == "open"]
     if declared is None:
-        return [Asked("closed", row, {"status": "closed", "decided_at": now}) for row in open_]
+        return [ReviewChange("closed", row, {"status": "closed", "decided_at": now}) for row in open_]
     if not open_:
-        # One that was answered, or that armed work has closed, is not asked again.
+        # A review that was decided, or closed by armed work, is not opened again.
         over = any(row.state == instance.state and row.opened_at >= instance.entered_at for row in reviews)
         started = instance.wake in {"work", "blocked"} or instance.paused_wake == "work"
-        return [] if over or started or instance.finished_at is not None else [Asked("opened", None, {})]
+        return [] if over or started or instance.finished_at is not None else [ReviewChange("opened", None, {})]
     changes = []
     for row in open_:
         values = {
@@ -264,5 +264,5 @@ def asked(
         }
         different = {name: value for name, value in values.items() if getattr(row, name) != value}
         if different:
-            changes.append(Asked("changed", row, different))
+            changes.append(ReviewChange("changed", row, different))
     return changes

@@ -1,7 +1,7 @@
-"""Going through all instances of a machine, batch after batch: what is done, what is left, and why.
+"""Goes through all instances of a machine in batches, and reports what was done, what was not, and why.
 
-Each batch is a transaction of its own. What a worker holds is left alone, and tried again in the next round; what does
-not fit is left as it is, without stopping the others.
+Each batch is a transaction of its own. Instances that workers have claimed are left alone and tried again in the next
+round. Those that do not fit stay as they are and do not stop the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from interlock.engine import error_details
 from interlock.engine.attempt import try_item
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit
-from interlock.engine.versions.adapting import Adapted, Asked, Route, Unfit
+from interlock.engine.versions.adapting import Adapted, ReviewChange, Route, Unfit
 
 EXAMPLES = 3
 Progress = Callable[[int], None]
@@ -29,8 +29,8 @@ Progress = Callable[[int], None]
 
 
 @dataclass(slots=True)
-class Trouble:
-    """Why instances stay as they are, with some of them."""
+class Refusal:
+    """Why instances stay as they are, with examples."""
 
     count: int = 0
     examples: list[tuple[UUID, str]] = field(default_factory=list)
@@ -38,20 +38,20 @@ class Trouble:
 
 @dataclass(slots=True)
 class Report:
-    """What would be done, or was."""
+    """What was done, or would be."""
 
     moved: Counter[tuple[int, str, int, str]] = field(default_factory=Counter)
-    """By version and state before, version and state after."""
+    """Moved, by version and state before and after."""
     busy: Counter[tuple[int, str]] = field(default_factory=Counter)
-    """Left alone for now, because a worker works on them; by version and state."""
-    refused: dict[tuple[int, str, str], Trouble] = field(default_factory=dict)
-    """Left as they are; by version, state and reason."""
+    """Left alone for now, because workers have claimed them, by version and state."""
+    refused: dict[tuple[int, str, str], Refusal] = field(default_factory=dict)
+    """Not moved, by version, state and reason."""
     fields: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How many get or lose a field of their data, or have another value in it; by what, and the field's name."""
+    """How many gain, lose or change a field of their data, by kind of change and field."""
     timers: Counter[tuple[str, str]] = field(default_factory=Counter)
     reviews: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: bool = False
-    """Whether somebody stopped it before the end; what was done stays done."""
+    """Whether it was stopped before the end. What was done stays done."""
 
     @property
     def refusals(self) -> int:
@@ -59,11 +59,11 @@ class Report:
 
     @property
     def seen(self) -> int:
-        """How many were looked at."""
+        """How many instances were read."""
         return self.moved.total() + self.busy.total() + self.refusals
 
     def as_values(self) -> dict[str, list[dict[str, Any]]]:
-        """The report as other programs read it."""
+        """The report as plain values."""
         return {
             "moved": [
                 {"from_version": a, "from": s, "to_version": b, "to": u, "count": n}
@@ -86,12 +86,12 @@ class Report:
         }
 
     def refuse(self, instance: Instance, reason: str, detail: str) -> None:
-        trouble = self.refused.setdefault((instance.version, instance.state, reason), Trouble())
+        trouble = self.refused.setdefault((instance.version, instance.state, reason), Refusal())
         trouble.count += 1
         if len(trouble.examples) < EXAMPLES:
             trouble.examples.append((instance.id, detail))
 
-    def note(self, route: Route, instance: Instance, adapted: Adapted, questions: Sequence[Asked]) -> None:
+    def note(self, route: Route, instance: Instance, adapted: Adapted, questions: Sequence[ReviewChange]) -> None:
         self.moved[instance.version, instance.state, route.to.number, adapted.state] += 1
         for name in adapted.sets:
             self.fields["changed" if name in instance.data else "added", name] += 1
@@ -103,7 +103,7 @@ class Report:
             self.reviews[adapted.state, one.what] += 1
 
 
-def rounds(
+def run_batches(
     some: Callable[..., UUID | None],
     run: Callable[..., Any],
     states: Sequence[str],
@@ -112,10 +112,10 @@ def rounds(
     look: Callable[[], Report] | None = None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
-    """Batch after batch, state after state; again while workers hold some, or somebody moved some meanwhile.
+    """Run all batches of all states, and again while workers have claimed some or others have moved some.
 
-    `look` finds what there would be to do, and so whether a batch has missed what others were just writing. Without it
-    there is one round. `stopping` is asked after each batch.
+    `look` finds what is left to do, and so whether a batch has missed rows that others were writing. Without it there
+    is one round. `stopping` is called after each batch.
     """
     done = Report()
     deadline, wait = time.monotonic() + patience, 0.05
@@ -146,7 +146,7 @@ def rounds(
 def _fresh(
     some: Callable[..., UUID | None], given: Unit | sa.Connection, state: str, after: UUID | None
 ) -> tuple[Report, UUID | None]:
-    """A report of its own for each try: a transaction may run twice."""
+    """A new report for each try, because a transaction may run twice."""
     part = Report()
     return part, some(given, state, after, part)
 
@@ -158,19 +158,19 @@ def _add(total: Report, part: Report) -> None:
     total.timers += part.timers
     total.reviews += part.reviews
     for place, trouble in part.refused.items():
-        known = total.refused.setdefault(place, Trouble())
+        known = total.refused.setdefault(place, Refusal())
         known.count += trouble.count
         known.examples += trouble.examples[: EXAMPLES - len(known.examples)]
 
 
-def taken(unit: Unit, query: sa.Select[Any], batch: int) -> tuple[list[Instance], UUID | None]:
-    """A batch, locked; and where the next one begins."""
+def lock_batch(unit: Unit, query: sa.Select[Any], batch: int) -> tuple[list[Instance], UUID | None]:
+    """A locked batch, and where the next one begins."""
     rows = unit.conn.execute(query.with_for_update()).all()
     return unit.adopt(rows), rows[-1].id if len(rows) == batch else None
 
 
-def attempt(unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None]) -> None:
-    """Do it whole or not at all, unless a worker is at it; what stands in the way of one does not stop the others."""
+def try_one(unit: Unit, instance: Instance, report: Report, do: Callable[[Unit, Instance], None]) -> None:
+    """Do it completely or not at all, unless a worker has claimed it. A problem of one does not stop the others."""
     if instance.holder is not None:
         report.busy[instance.version, instance.state] += 1
         return

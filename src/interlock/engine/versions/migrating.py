@@ -1,12 +1,12 @@
-"""Moving running instances to another version of their machine, and back.
+"""Moves running instances to another version of their machine, and back.
 
-An instance keeps the version that it was started with. `plan` tells what would become of those that are under way;
-`apply` does it, in batches, one transaction and one history row (`migrated`) for each instance, beside running workers:
-what a worker holds is left alone and tried again, what does not fit stays as it was, with the reason. It can be broken
-off and started again at any time, for the version of an instance says whether it is done.
+An instance keeps the version that it was created with. `plan` reports what would happen to unfinished instances.
+`apply` does it in batches, with one history row (`migrated`) for each instance, while workers run: claimed instances
+are left alone and tried again, and those that do not fit stay as they are, with the reason. It can be stopped and
+started again at any time, because the version of an instance says whether it is done.
 
-The history row keeps what was there before. So `back` puts an instance to which nothing has happened since exactly
-where it was, whether or not the code here serves that version.
+The history row stores the state before. So `back` restores an instance to which nothing has happened since exactly,
+whether or not the code here serves that version.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit, load
 from interlock.engine.values import readable
-from interlock.engine.versions import migrated
-from interlock.engine.versions.adapting import Route, Unfit, Version, adapt, asked, reviews_of, versions
-from interlock.engine.versions.batches import Progress, Report, attempt, rounds, taken
+from interlock.engine.versions import instance_move
+from interlock.engine.versions.adapting import Route, Unfit, Version, adapt, review_changes, reviews_of, versions
+from interlock.engine.versions.batches import Progress, Report, lock_batch, run_batches, try_one
 from interlock.machine import Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
@@ -38,7 +38,7 @@ BATCH = 200
 PATIENCE = 60.0
 
 
-# -- where from, where to
+# -- the route
 
 
 def route(
@@ -50,9 +50,9 @@ def route(
     renamed: Mapping[str, str] | None = None,
     workspace: str | None = None,
 ) -> Route:
-    """The way from one version, or from all others, to that of the code here, or to another that it serves.
+    """The route from one version, or from all others, to the version of this code or another that it serves.
 
-    Without both, newer versions are left alone: they are those of processes that know more than this one.
+    Without `source` and `to`, newer versions are left alone: they belong to processes with newer code.
     """
     core = engine.core
     declared = core.registry[machine]
@@ -60,7 +60,7 @@ def route(
     goal = current if to is None else to
     code = core.machine(machine, goal)
     known = engine.read(lambda conn: versions(conn, machine))
-    if goal not in known:  # nothing was registered yet: whoever plans must not write
+    if goal not in known:  # not registered yet: a plan must not write
         spec = declared.spec()
         kinds = {state["name"]: state["kind"] for state in spec["states"]}
         known[goal] = Version(goal, declared.digest(), spec, kinds, core.clock.now())
@@ -73,7 +73,7 @@ def route(
 
 
 def _under_way(way: Route, state: str, after: UUID | None, limit: int) -> sa.Select[Any]:
-    """Those in a state that are not over. What was given up is not over: a person may still take it up."""
+    """Unfinished instances in a state. Those that failed for good count as unfinished: a person may retry them."""
     query = sa.select(I).where(
         I.c.machine == way.machine.name,
         I.c.state == state,
@@ -94,7 +94,7 @@ def _states(way: Route) -> list[str]:
 
 
 def count(engine: Engine, way: Route) -> int:
-    """How many are under way in the versions to leave."""
+    """How many unfinished instances the versions to leave have."""
 
     def ask(conn: sa.Connection) -> int:
         total = 0
@@ -106,13 +106,13 @@ def count(engine: Engine, way: Route) -> int:
     return engine.read(ask)
 
 
-# -- looking
+# -- planning
 
 
 def plan(engine: Engine, way: Route, *, progress: Progress = lambda _: None) -> Report:
-    """What would become of every instance; short reads, nothing is held up."""
+    """What would happen to every instance. It uses short reads and blocks nobody."""
     look = partial(_look, way=way, now=engine.clock.now())
-    return rounds(look, engine.read, _states(way), 0, progress)
+    return run_batches(look, engine.read, _states(way), 0, progress)
 
 
 def _look(
@@ -130,12 +130,14 @@ def _look(
             report.busy[instance.version, instance.state] += 1
             continue
         mine = reviews.get(instance.id, [])
-        report.note(way, instance, adapted, [] if adapted.enters else asked(way.machine, instance, adapted, mine, now))
+        report.note(
+            way, instance, adapted, [] if adapted.enters else review_changes(way.machine, instance, adapted, mine, now)
+        )
     return instances[-1].id if len(instances) == BATCH else None
 
 
-def glance(conn: sa.Connection, way: Route, now: Micros, most: int) -> tuple[Report, bool]:
-    """What would become of so many of them, in one read; and whether these are all."""
+def sample(conn: sa.Connection, way: Route, now: Micros, most: int) -> tuple[Report, bool]:
+    """What would happen to up to `most` of them, in one read, and whether these are all."""
     report = Report()
     for state in _states(way):
         after: UUID | None = None
@@ -148,10 +150,10 @@ def glance(conn: sa.Connection, way: Route, now: Micros, most: int) -> tuple[Rep
     return report, True
 
 
-# -- doing
+# -- applying
 
 
-class Place(NamedTuple):
+class BatchStart(NamedTuple):
     """Where a batch begins: in a state, after an instance."""
 
     state: str
@@ -159,9 +161,9 @@ class Place(NamedTuple):
 
 
 def move_batch(
-    unit: Unit, way: Route, actor: Actor, *, begin: Place | None = None, batch: int = BATCH, reason: str = ""
-) -> tuple[Report, Place | None]:
-    """Move one batch in this transaction; what came of it, and where the next one begins. None: that was the last."""
+    unit: Unit, way: Route, actor: Actor, *, begin: BatchStart | None = None, batch: int = BATCH, reason: str = ""
+) -> tuple[Report, BatchStart | None]:
+    """Move one batch in this transaction. Returns a report, and where the next batch begins; None after the last."""
     report, states = Report(), _states(way)
     if begin is not None and begin.state not in states:
         raise InvalidData(f"no instance is moved out of state {begin.state!r}; begin without a place")
@@ -170,14 +172,14 @@ def move_batch(
     for state in states[first:]:
         room = batch - report.seen
         if room <= 0:
-            return report, Place(state)
+            return report, BatchStart(state)
         after = _move_some(unit, state, after, report, way=way, batch=room, actor=actor, reason=reason)
         if after is not None:
-            return report, Place(state, after)
+            return report, BatchStart(state, after)
     return report, None
 
 
-def must_be_registered(engine: Engine, way: Route) -> None:
+def require_registered(engine: Engine, way: Route) -> None:
     if way.to.number not in engine.read(lambda conn: versions(conn, way.machine.name)):
         raise NotFound(
             f"version {way.to.number} of {way.machine.name} is not registered; start a process with it first"
@@ -195,30 +197,30 @@ def apply(
     progress: Progress = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
-    """Move them all; what workers hold is tried again for `patience` seconds. `stopping` ends it after a batch."""
-    must_be_registered(engine, way)
+    """Move all of them. Claimed instances are tried again for `patience` seconds. `stopping` ends it after a batch."""
+    require_registered(engine, way)
     some = partial(_move_some, way=way, batch=batch, actor=actor, reason=reason)
     look = partial(plan, engine, way)
-    return rounds(some, partial(engine.write, name="migrate"), _states(way), patience, progress, look, stopping)
+    return run_batches(some, partial(engine.write, name="migrate"), _states(way), patience, progress, look, stopping)
 
 
 def _move_some(
     unit: Unit, state: str, after: UUID | None, report: Report, *, way: Route, batch: int, actor: Actor, reason: str
 ) -> UUID | None:
-    instances, following = taken(unit, _under_way(way, state, after, batch), batch)
+    instances, following = lock_batch(unit, _under_way(way, state, after, batch), batch)
     reviews = reviews_of(unit.conn, instances)
 
     def move(unit: Unit, instance: Instance) -> None:
         adapted, before = adapt(way, instance), copy(instance)
-        questions = migrated.move(unit, instance, way, adapted, reviews.get(instance.id, []), actor, reason)
+        questions = instance_move.move(unit, instance, way, adapted, reviews.get(instance.id, []), actor, reason)
         report.note(way, before, adapted, questions)
 
     for instance in instances:
-        attempt(unit, instance, report, move)
+        try_one(unit, instance, report, move)
     return following
 
 
-# -- and back
+# -- going back
 
 
 def back(
@@ -236,23 +238,23 @@ def back(
     progress: Progress = lambda _: None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
-    """Undo migrations made since a moment, each where nothing has happened to the instance after it."""
+    """Undo migrations since a time, of instances to which nothing has happened after it."""
     known = engine.read(lambda conn: versions(conn, machine))
     if source is not None and source not in known:
         raise NotFound(f"{machine} has no version {source}; it has {', '.join(map(str, sorted(known))) or 'none'}")
     states = list(dict.fromkeys(state for version in known.values() for state in version.kinds))
     chosen = _Chosen(machine, engine.registry.get(machine), since, source, workspace)
-    look = partial(rounds, partial(_look_back, chosen=chosen, batch=batch), engine.read, states, 0)
+    look = partial(run_batches, partial(_look_back, chosen=chosen, batch=batch), engine.read, states, 0)
     if dry:
         return look(progress)
     some = partial(_undo_some, chosen=chosen, batch=batch, actor=actor, reason=reason)
     left = partial(look, lambda _: None)
-    return rounds(some, partial(engine.write, name="migrate"), states, patience, progress, left, stopping)
+    return run_batches(some, partial(engine.write, name="migrate"), states, patience, progress, left, stopping)
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """Which migrations are to be undone."""
+    """The migrations to undo."""
 
     name: str
     machine: Machine | None
@@ -261,8 +263,8 @@ class _Chosen:
     workspace: str | None
 
     def instances(self, state: str, after: UUID | None, limit: int) -> sa.Select[Any]:
-        """Those that may have been migrated since; of those that are over, only where nothing came after it."""
-        last = sa.exists().where(H.c.instance_id == I.c.id, H.c.seq == I.c.seq, H.c.kind == migrated.KIND)
+        """Instances that may have been migrated since; of ended ones, only if nothing came after it."""
+        last = sa.exists().where(H.c.instance_id == I.c.id, H.c.seq == I.c.seq, H.c.kind == instance_move.KIND)
         query = sa.select(I).where(I.c.machine == self.name, I.c.state == state, I.c.updated_at >= self.since)
         query = query.where(sa.or_(I.c.finished_at.is_(None), last))
         if self.source is not None:
@@ -274,11 +276,11 @@ class _Chosen:
         return query.order_by(I.c.id).limit(limit)
 
     def rows(self, conn: sa.Connection, instances: Sequence[Instance]) -> dict[UUID, Row]:
-        """The last migration of each, where it was made since and not undone."""
+        """The last migration of each, if it is recent enough and was not undone."""
         ids = [instance.id for instance in instances]
         if not ids:
             return {}
-        query = sa.select(H).where(H.c.instance_id.in_(ids), H.c.kind == migrated.KIND).order_by(H.c.seq)
+        query = sa.select(H).where(H.c.instance_id.in_(ids), H.c.kind == instance_move.KIND).order_by(H.c.seq)
         found = {row.instance_id: _row(row) for row in conn.execute(query)}
         return {i: row for i, row in found.items() if row.at >= self.since and not row.payload.get("back")}
 
@@ -310,18 +312,18 @@ def _undo_some(
     actor: Actor,
     reason: str,
 ) -> UUID | None:
-    instances, following = taken(unit, chosen.instances(state, after, batch), batch)
+    instances, following = lock_batch(unit, chosen.instances(state, after, batch), batch)
     rows = chosen.rows(unit.conn, instances)
 
     def undo(unit: Unit, instance: Instance) -> None:
         row, place = rows[instance.id], (instance.version, instance.state)
-        migrated.undoable(instance, row, chosen.machine)
-        migrated.undo(unit, instance, row, actor, reason)
+        instance_move.undoable(instance, row, chosen.machine)
+        instance_move.undo(unit, instance, row, actor, reason)
         report.moved[(*place, instance.version, instance.state)] += 1
 
     for instance in instances:
         if instance.id in rows:
-            attempt(unit, instance, report, undo)
+            try_one(unit, instance, report, undo)
     return following
 
 
@@ -338,7 +340,7 @@ def _look_back(
             report.busy[instance.version, state] += 1
             continue
         try:
-            migrated.undoable(instance, row, chosen.machine)
+            instance_move.undoable(instance, row, chosen.machine)
         except Unfit as error:
             report.refuse(instance, error.reason, str(error))
         else:

@@ -156,7 +156,7 @@ async def plan_migration(
     now = service.engine.clock.now()
 
     def look(conn: sa.Connection) -> tuple[Report, bool]:
-        return migrating.glance(conn, way, now, MOST)
+        return migrating.sample(conn, way, now, MOST)
 
     report, whole = await service.read(look)
     left = await service.call(migrating.count, service.engine, way)
@@ -172,7 +172,7 @@ async def apply_migration(write: Write, name: Name, body: Migrate) -> Response:
     require_operator(write.who, "force" if body.map else "operate")
     service = write.service
     way = await _way(service, name, body.from_, body.to, body.map, body.workspace)
-    await service.call(migrating.must_be_registered, service.engine, way)
+    await service.call(migrating.require_registered, service.engine, way)
     begin, actor = _place(body.after), write.who.actor_in(OPERATORS)
     # Outside the transaction: it may take a while.
     there = await service.call(migrating.count, service.engine, way) if body.count else None
@@ -212,15 +212,15 @@ def _pairs(given: list[str]) -> dict[str, str]:
     return found
 
 
-def _place(after: str | None) -> migrating.Place | None:
+def _place(after: str | None) -> migrating.BatchStart | None:
     if after is None:
         return None
     state, slash, id = after.rpartition("/")
     try:
-        return migrating.Place(state, UUID(id) if id else None) if slash else _no_place(after)
+        return migrating.BatchStart(state, UUID(id) if id else None) if slash else _no_place(after)
     except ValueError:
         return _no_place(after)
 
 
-def _no_place(after: str) -> migrating.Place:
+def _no_place(after: str) -> migrating.BatchStart:
     raise BadRequest(f"after: {after[:80]!r} is not a valid position; use `next` of the previous answer")

@@ -1,7 +1,7 @@
-"""One instance moved to another version, and back: the history row `migrated`, written and undone.
+"""Moves one instance to another version, with the history row `migrated`, and undoes that.
 
-The row keeps, under `was`, all that the move changes beside the state: data, due times, what people were asked. What
-can go wrong goes wrong before the first statement is sent, so that a unit can undo it in memory.
+The row stores, under `was`, all that the move changes besides the state: data, due times, reviews. Errors are raised
+before the first statement is sent, so that a unit can undo the move in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from interlock.engine.audit.replaying import Row
 from interlock.engine.errors import KeyTaken
 from interlock.engine.instance import Instance, difference
 from interlock.engine.unit import Unit
-from interlock.engine.versions.adapting import WORDING, Adapted, Asked, Route, Unfit, asked
+from interlock.engine.versions.adapting import WORDING, Adapted, ReviewChange, Route, Unfit, review_changes
 from interlock.machine import SYSTEM, Actor, Edge, Machine
 from interlock.store import tables as t
 
@@ -50,13 +50,13 @@ def move(
     reviews: Sequence[sa.Row[Any]],
     actor: Actor,
     reason: str,
-) -> list[Asked]:
-    """Put it under the other version; what changed for those who are asked."""
+) -> list[ReviewChange]:
+    """Move the instance to the other version. Returns the changes of its reviews."""
     machine, came_from = way.machine, instance.state
     letters = _open_letters(unit, instance)
     was: dict[str, Any] = {"row": {name: value for name in KEPT if (value := getattr(instance, name)) is not None}}
     was["data"] = {name: instance.data[name] for name in (*adapted.sets, *adapted.gone) if name in instance.data}
-    questions = [] if adapted.enters else asked(machine, instance, adapted, reviews, unit.now)
+    questions = [] if adapted.enters else review_changes(machine, instance, adapted, reviews, unit.now)
     was["asked"] = [str(review.id) for review in reviews if review.status == "open"]
     asks = adapted.enters and machine.states[adapted.state].review is not None
     was["asks"] = asks or any(one.what == "opened" for one in questions)
@@ -106,7 +106,7 @@ def move(
     else:
         if adapted.timer is not None:
             instance.timer_no, instance.timer_at = adapted.timer
-        if instance.wake == "blocked":  # the limit may be another by now; the next claim asks it
+        if instance.wake == "blocked":  # the limit may have changed; the next claim checks it
             instance.wake, instance.blocked_on = "work", None
         after += [partial(_ask, unit, instance, machine, one) for one in questions]
     if adapted.state != came_from and adapted.state in machine.followers:
@@ -123,7 +123,7 @@ def move(
 
 
 def _rename_effects(unit: Unit, instance: Instance, renamed: Mapping[str, str]) -> None:
-    """Their keys stay, for the other side knows them; the step that has to verify them has another name."""
+    """Rename the steps of effects. Their keys stay, because other systems know them."""
     steps = unit.conn.execute(sa.select(E.c.step).where(E.c.instance_id == instance.id).distinct()).scalars().all()
     for step in steps:
         state, colon, stage = step.partition(":")
@@ -135,7 +135,7 @@ def _rename_effects(unit: Unit, instance: Instance, renamed: Mapping[str, str]) 
 
 
 def _rename(instance: Instance, way: Route) -> None:
-    """Failures are counted by the names of steps."""
+    """Rename the steps in the counters of failures."""
     if instance.previous is not None:
         instance.previous = way.renamed.get(instance.previous, instance.previous)
     if instance.failed_step is not None:
@@ -162,11 +162,11 @@ def _letter(unit: Unit, letter: UUID, **values: Any) -> None:
 
 
 def _before(review: sa.Row[Any]) -> dict[str, Any]:
-    """What a review asked."""
+    """The wording of a review, to be restored later."""
     return {"id": str(review.id), **{name: getattr(review, name) for name in WORDING}}
 
 
-def _ask(unit: Unit, instance: Instance, machine: Machine, one: Asked) -> None:
+def _ask(unit: Unit, instance: Instance, machine: Machine, one: ReviewChange) -> None:
     if one.review is not None:
         unit.conn.execute(sa.update(R).where(R.c.id == one.review.id).values(**one.values))
         unit.vouch_for_stored(R, R.c.id == one.review.id)
@@ -176,11 +176,11 @@ def _ask(unit: Unit, instance: Instance, machine: Machine, one: Asked) -> None:
     moves.open_review(unit, instance, instance.state, declared, state=instance.state)
 
 
-# -- and back
+# -- undoing
 
 
 def undoable(instance: Instance, row: Row, machine: Machine | None) -> None:
-    """Unfit where going back would not give what was there."""
+    """Raise Unfit if undoing would not restore the instance exactly."""
     if row.seq != instance.seq:
         raise Unfit(
             "something has happened to it since", f"it was migrated at seq {row.seq} and is at seq {instance.seq}"
@@ -193,7 +193,7 @@ def undoable(instance: Instance, row: Row, machine: Machine | None) -> None:
 
 
 def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) -> None:
-    """Put it where it was before this row."""
+    """Restore the instance as it was before this row."""
     was: Mapping[str, Any] = row.payload["was"]
     before: Mapping[str, Any] = was.get("data", {})
     added = [name for name in row.payload.get("set", {}) if name not in before]
@@ -241,7 +241,7 @@ def undo(unit: Unit, instance: Instance, row: Row, actor: Actor, reason: str) ->
 
 
 def _restore_asked(unit: Unit, instance: Instance, was: Mapping[str, Any]) -> None:
-    """What was asked is asked again, and nothing else: deciding it would have left a row in the history."""
+    """Restore the reviews as they were: none was decided since, because that would be in the history."""
     before = [UUID(review) for review in was.get("asked", [])]
     if before or was.get("asks"):
         _only_asked(unit, instance, before)

@@ -1,7 +1,7 @@
-"""Verifying the database against its checkpoints, and these against one that was kept elsewhere.
+"""Verifies the database against its checkpoints, and these against copies that are stored elsewhere.
 
-Every leaf of every checkpoint must still be there: the history row with that seq must have that hash, or a purge that
-is later than the checkpoint says that it went. With the audit key the signatures and seals are verified, too.
+Every leaf of every checkpoint must be in the database: the history row with that seq must have that hash, or a purge
+after the checkpoint must say that it was removed. With the audit key, signatures and seals are verified as well.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def verify(
 ) -> Iterator[Verdict]:
     """Compare the history, the actions and the purges with every checkpoint, a part at a time.
 
-    Work may go on beside it: only what the newest checkpoint covers is looked at, as it was when this began.
+    Others may work meanwhile: only what the newest checkpoint covered at the start is compared.
     """
     kept = [against] if isinstance(against, Checkpoint) else list(against or ())
     marks: dict[int, bytes] = {}
@@ -65,7 +65,7 @@ def verify(
 
 
 def _leaves(store: Store, row: Any, covered: _Covered, marks: dict[int, bytes]) -> Iterator[str]:
-    """What a checkpoint has signed, and is not there any more as it was."""
+    """What a checkpoint has signed and is missing or changed."""
     for some in _chunks(checkpoints.leaves(row.leaves)):
         covered.rows(some)
         yield from store.read(partial(_compare, leaves=some, no=row.no))
@@ -82,9 +82,9 @@ class _Walk:
         self._keys, self._no, self._hash = keys, 0, checkpoints.FIRST
         self._key: str | None = None
         self.sealed_after: int | None = None
-        """The purges that our first checkpoint vouches for; those that come later must be sealed."""
+        """The purges up to our first checkpoint. Later ones must be sealed."""
         self.strange: str | None = None
-        """A key that is not here, and has signed checkpoints before ours."""
+        """A key that is not available and signed checkpoints before ours."""
 
     def step(self, row: Any) -> Iterator[str]:
         name = f"checkpoint {row.no}"
@@ -94,7 +94,7 @@ class _Walk:
             yield f"checkpoint {before + 1} is missing, {row.no} follows"
         elif checkpoints.raw(row.before) != hashed:
             yield f"{name} does not follow from the one before it"
-        if not checkpoints.genuine(row):
+        if not checkpoints.hash_is_right(row):
             yield f"{name} was changed: it has another hash"
         if row.former != (key if key != row.key_id else None):
             yield f"{name} is signed with another key than the one before it, and does not say so"
@@ -102,7 +102,7 @@ class _Walk:
             yield from self._signature(row, self._keys)
 
     def _signature(self, row: Any, keys: Keys) -> Iterator[str]:
-        """One that is signed with a key of ours and names the key before it vouches for those before."""
+        """A checkpoint that is signed with our key and names the former key confirms the ones before it."""
         if checkpoints.of(row).signed_by(keys):
             if self.sealed_after is None:
                 self.sealed_after = row.vouched
@@ -119,7 +119,7 @@ class _Walk:
 class _Covered:
     """What the checkpoints have signed, by id: the highest seq of each instance, and the actions.
 
-    It may be more than memory has, so it lies in a file of its own that is gone when it is closed.
+    It may be too large for the memory, so it is a temporary file.
     """
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ def _chunks(leaves: Iterator[Leaf]) -> Iterator[list[Leaf]]:
 
 
 def _compare(conn: sa.Connection, leaves: list[Leaf], no: int) -> list[str]:
-    """Leaves whose row is gone or is another."""
+    """Leaves whose row is missing or different."""
     rows = conn.execute(
         sa.select(H.c.instance_id, H.c.seq, H.c.hash).where(
             sa.tuple_(H.c.instance_id, H.c.seq).in_([(one, seq) for one, seq, _ in leaves])
@@ -184,7 +184,7 @@ def _removed(conn: sa.Connection, ids: list[UUID]) -> dict[UUID, Any]:
 
 
 def _by_age(conn: sa.Connection) -> Micros:
-    """The moment up to which actions were removed by their age."""
+    """The time up to which actions were removed by age."""
     query = sa.select(sa.func.max(P.c.upto_seq)).where(P.c.instance_id == purges.NOBODY, P.c.kind == "age:action")
     found: Micros | None = conn.execute(query).scalar()
     return found or 0
@@ -193,7 +193,7 @@ def _by_age(conn: sa.Connection) -> Micros:
 def _compare_actions(conn: sa.Connection, leaves: list[Leaf], no: int) -> list[str]:
     ids = [one for one, _, _ in leaves]
     there = {row.id: checkpoints.action_half(row) for row in checkpoints.actions_of(conn, ids)}
-    gone = _by_age(conn)  # after them: what went in between is not there, or is known to have gone
+    gone = _by_age(conn)  # read after the rows, so that whatever was removed in between is known
     problems = []
     for one, second, half in leaves:
         if one not in there:
@@ -205,7 +205,7 @@ def _compare_actions(conn: sa.Connection, leaves: list[Leaf], no: int) -> list[s
 
 
 def _uncovered(store: Store, covered: _Covered, newest: Any, named: Position | None) -> Iterator[Verdict]:
-    """What checkpoints should have signed and have not: it could be removed later, and nobody would see it."""
+    """Rows that checkpoints should have signed and did not: they could be removed unnoticed."""
     signed = checkpoints.position(newest) or FEED_START
     if named is None:
         yield Verdict(problems=("the place up to which checkpoints cover the history is gone",))
@@ -245,7 +245,7 @@ def _uncovered(store: Store, covered: _Covered, newest: Any, named: Position | N
 
 
 def _tops(conn: sa.Connection, upto: Position, after: UUID | None) -> list[tuple[UUID, int]]:
-    """The highest seq of each instance before a place in the feed, those with the next ids."""
+    """The highest seq of each of the next instances before a position in the feed."""
     here = positions.order(conn).upto(upto)
     query = sa.select(H.c.instance_id, sa.func.max(H.c.seq)).where(here).group_by(H.c.instance_id)
     if after is not None:
@@ -258,7 +258,7 @@ def _scalars(conn: sa.Connection, query: sa.Select[Any]) -> list[UUID]:
 
 
 def _against(store: Store, kept: list[Checkpoint], keys: Keys | None) -> Iterator[str]:
-    """Every one that was kept elsewhere must be the one that the database has."""
+    """Every checkpoint that is stored elsewhere must equal the one in the database."""
     known: dict[int, Checkpoint] = {}
     for start in range(0, len(kept), CHUNK):
         some = kept[start : start + CHUNK]
@@ -294,7 +294,7 @@ def _notes(store: Store, newest: Any | None, keys: Keys | None, against: Checkpo
         yield "the audit key is not here: signatures and seals were not verified"
     elif against is not None and not keys.knows(against.key_id):
         yield f"the signature of the checkpoint that was given was not verified: its key {against.key_id} is not here"
-    stands = store.read(checkpoints.standing)
+    stands = store.read(checkpoints.coverage)
     rows = f"{stands.waiting:,}{' or more' if stands.waiting >= 1_000 else ''} history rows came later"
     yield f"checkpoint {newest.no} of {moment(newest.at):%Y-%m-%d %H:%M:%S} UTC is the newest; {rows}"
     since = against if against is not None and against.no <= newest.no else newest

@@ -1,8 +1,8 @@
-"""Proof of the rows beside an instance: each is digested into the history row that was written with it.
+"""Digests of an instance's rows in other tables, which are part of its history.
 
 `payload.digests` of a history row has, by the id of a review, dead letter, effect, message or artifact, the SHA-256 of
-what a person may rely on in that row. The last one counts. What changes without a history row is left out: who has
-claimed a review, whether an effect that has no answer yet was sent, how often a message was tried.
+that row's important columns. The last digest counts. Columns that change without a history row are left out: who has
+claimed a review, whether an unanswered effect was sent, how often a message was tried.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ WORDS = {
 
 
 def covers(table: str, row: Mapping[str, Any]) -> bool:
-    """Whether the history has to know this row. A question counts from its decision on, or where it was asked."""
+    """Whether the history must have this row. A review counts from its decision on, or if a handler asked it."""
     return table != "review" or row.get("status") == "decided"
 
 
@@ -98,9 +98,9 @@ def beside(conn: sa.Connection, ids: Iterable[UUID]) -> dict[UUID, list[tuple[st
 
 
 def compare(expected: Mapping[str, str], rows: Iterable[tuple[str, Mapping[str, Any]]], *, complete: bool) -> list[str]:
-    """Where the rows beside an instance differ from what its history says.
+    """How the rows of other tables differ from the digests in the history.
 
-    `complete` is False for an instance whose history begins before it knew of them all.
+    `complete` is False for an instance whose history is older than the digests.
     """
     problems, there = [], set()
     for table, row in rows:
