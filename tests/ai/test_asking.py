@@ -21,8 +21,8 @@ from interlock.store.ai import ai_answer
 from interlock.testing import broken_laws
 from interlock.testing.model import Fails, FakeModel, Waits
 from interlock.worker import AsyncTask, Cancelled, Task
+from interlock.worker.port import EnginePort
 from interlock.worker.runner import Runner, invoke
-from interlock.worker.task import EnginePort
 from tests.ai.model_trial import GIVEN, JUDGE, ModelTrial, Verdict
 from tests.support.waiting import eventually
 

@@ -146,7 +146,7 @@ def test_who_may_read_nothing_has_no_feed(both: Api) -> None:
 
 
 def test_a_cursor_names_no_instance_that_they_may_not_read(both: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "LONGEST_LOOK", 3)
+    monkeypatch.setattr(listing, "MAX_SCANNED", 3)
     ids = {str(both.new()) for _ in range(7)}
     who, after, looks = agent(both, "read:job", "read:contract"), "", 0
     while True:

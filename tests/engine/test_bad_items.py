@@ -40,7 +40,8 @@ from interlock.machine import (
 from interlock.store import Store
 from interlock.store import tables as t
 from interlock.testing import Trial, broken_laws
-from interlock.worker.task import EnginePort, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import make_task
 
 ANN = Actor(USER, "ann")
 HOUR = timedelta(hours=1)

@@ -23,7 +23,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import Go, Outcome
 from interlock.store import micros, open_store, tables
 from interlock.store.arrays import array
-from interlock.store.postgres import _update_many, same_for_all
+from interlock.store.postgres_bulk import same_for_all, update_many
 from interlock.store.prepared import _Compiled
 from interlock.testing import START, VirtualClock
 from tests.support.effects_and_reviews import parcel, shared_database, visit
@@ -303,7 +303,7 @@ def test_postgresql_finds_the_rows_of_many_updates_by_their_ids(
     assert same == (False, priorities == 1, *(False for _ in guards))
     values = [str(c[0]) for c, one in zip(columns, same, strict=True) if one]
     values += [array(c) for c, one in zip(columns, same, strict=True) if not one]
-    update = Asked(_update_many(tables.instance, ("id", "priority"), guards, same).decode(), values)
+    update = Asked(update_many(tables.instance, ("id", "priority"), guards, same).decode(), values)
 
     class TakenBack(Exception):
         pass

@@ -45,7 +45,8 @@ from interlock.machine import (
     fixed,
 )
 from interlock.testing import Trial
-from interlock.worker.task import EnginePort, Task, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import Task, make_task
 from tests.support.databases import Databases
 from tests.support.servers import Postgres
 

@@ -217,7 +217,7 @@ def test_a_worker_whose_file_was_gone_comes_back_by_itself(path: Path) -> None:
 
 def test_an_address_where_nothing_can_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         Engine(f"sqlite:///{tmp_path / 'file' / 'db'}", [errand()])
 
 

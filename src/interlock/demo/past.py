@@ -22,7 +22,8 @@ from interlock.engine.unit import load
 from interlock.machine import Fail, Kind, Outcome
 from interlock.store import SECOND, Micros, SystemClock
 from interlock.store import tables as t
-from interlock.worker.task import EnginePort, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import make_task
 
 I = t.instance  # noqa: E741
 STORIES = 170

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,36 +16,31 @@ from interlock.engine import (
     artifacts,
     claiming,
     creating,
-    effects,
-    explain,
     feed,
     finishing,
     firing,
     isolation,
-    listing,
     pausing,
-    values,
 )
 from interlock.engine import secrets as secrets_module
-from interlock.engine.audit import checkpoint_verification, checkpointing, checkpoints, replaying, verifying
+from interlock.engine.audit import checkpointing, checkpoints
 from interlock.engine.audit.checkpoints import Checkpoint
 from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.bulk import Bulks
 from interlock.engine.core import Core
 from interlock.engine.deadletters import DeadLetters
-from interlock.engine.errors import KeyTaken, NotFound, NotServed
+from interlock.engine.errors import KeyTaken
 from interlock.engine.halting import Halts
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
 from interlock.engine.outbox import Outbox
+from interlock.engine.reading import Reading
 from interlock.engine.reviews import Reviews
 from interlock.engine.schedules import Schedules
-from interlock.engine.unit import Unit, load
+from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor, Machine, Patch, Registry
 from interlock.store import Clock, RowChanged, Store, SystemClock, micros, migrate, open_store
-from interlock.store import tables as t
 from interlock.store.database import HISTORY
-from interlock.store.positions import Position
 
 T = TypeVar("T")
 SYSTEM_ACTOR = Actor(SYSTEM)
@@ -73,7 +68,7 @@ class AfterCommit:
             step()
 
 
-class Engine:
+class Engine(Reading):
     """A database, its machines and a clock. Every method is one transaction, safe from any thread."""
 
     def __init__(
@@ -118,10 +113,6 @@ class Engine:
         self.dead_letters = DeadLetters(self)
         self.outbox, self.schedules, self.bulk = Outbox(self), Schedules(self), Bulks(self)
         self.halts = Halts(self)
-
-    @property
-    def clock(self) -> Clock:
-        return self.core.clock
 
     @property
     def registry(self) -> Registry:
@@ -280,78 +271,7 @@ class Engine:
     def resume(self, instance_id: UUID, *, actor: Actor = SYSTEM_ACTOR, reason: str = "") -> Instance:
         return self.write(lambda unit: pausing.resume(unit, instance_id, actor, reason=reason), name="resume")
 
-    # -- reading
-
-    def get(self, instance_id: UUID) -> Instance:
-        found = self.read(lambda conn: load(conn, conn.execute(_BY_ID, {"id": instance_id}).all()))
-        if not found:
-            raise NotFound(self.read(lambda conn: replaying.missing(conn, instance_id)))
-        return found[0]
-
-    def find(self, machine: str, key: str, *, workspace: str = "default") -> Instance | None:
-        """The instance that has this key now."""
-        values.indexed(key, "the key")
-        values.indexed(workspace, "the workspace", values.NAME)
-        values.indexed(machine, "the machine", values.NAME)
-        rows = self.read(
-            lambda conn: load(
-                conn,
-                conn.execute(
-                    sa.select(t.instance).where(
-                        t.instance.c.workspace == workspace,
-                        t.instance.c.machine == machine,
-                        t.instance.c.unique_key == key,
-                    )
-                ).all(),
-            )
-        )
-        return rows[0] if rows else None
-
-    def page(self, where: listing.Where | None = None, *, after: UUID | None = None, limit: int = 50) -> listing.Page:
-        """A page of the instances that match, the newest first."""
-        chosen = where or listing.Where()
-        return self.read(lambda conn: listing.page(conn, chosen, self.clock.now(), after=after, limit=limit))
-
-    def count(self, where: listing.Where | None = None, *, most: int = listing.MOST) -> listing.Count:
-        """How many match, up to `most`."""
-        chosen = where or listing.Where()
-        return self.read(lambda conn: listing.count(conn, chosen, self.clock.now(), most=most))
-
-    def children(self, instance_id: UUID) -> list[Instance]:
-        query = sa.select(t.instance).where(t.instance.c.parent == instance_id).order_by(t.instance.c.id)
-        return self.read(lambda conn: load(conn, conn.execute(query).all()))
-
-    def history(self, instance_id: UUID, *, after: int = 0, limit: int = 1000) -> list[replaying.Row]:
-        return self.read(lambda conn: replaying.history(conn, instance_id, after=after, limit=limit))
-
-    def at(self, instance_id: UUID, when: datetime) -> replaying.Past:
-        """The instance as it was at a time in the past."""
-        return self.read(lambda conn: replaying.past(conn, instance_id, micros(when)))
-
-    def explain(self, instance_id: UUID) -> explain.Explanation:
-        """Why it is where it is, what happens next, and who can act."""
-        instance = self.get(instance_id)
-        try:
-            machine: Machine | NotServed = self.core.machine(instance.machine, instance.version)
-        except NotServed as error:
-            machine = error
-        return self.read(lambda conn: explain.explain(conn, instance, machine, self.clock.now()))
-
-    def verify(
-        self, instance_id: UUID | None = None, *, against: Checkpoint | Sequence[Checkpoint] | None = None
-    ) -> replaying.Verdict:
-        """Verify the history: every chain, every replay, every checkpoint."""
-        total = replaying.Verdict()
-        for part in self.verify_in_parts(instance_id, against=against):
-            total += part
-        return total
-
-    def verify_in_parts(
-        self, instance_id: UUID | None = None, *, against: Checkpoint | Sequence[Checkpoint] | None = None
-    ) -> Iterator[replaying.Verdict]:
-        yield from verifying.verify(self.store, instance_id)
-        if instance_id is None:
-            yield from checkpoint_verification.verify(self.store, self.core.audit_keys, against)
+    # -- audit and artifacts
 
     def checkpoint(self, *, new_key: bool = False, kept: Checkpoint | None = None) -> Checkpoint | None:
         """Sign the history as it is now. Returns the newest checkpoint, or None if there is no history.
@@ -363,20 +283,6 @@ class Engine:
         for _ in checkpointing.write(self.store, self.core.audit_keys, self.clock.now(), new_key=new_key, kept=kept):
             pass
         return self.read(checkpoints.last)
-
-    def feed(self, after: Position, *, limit: int = 1000) -> list[feed.FeedEntry]:
-        """The history rows of all instances after a position, in an order that misses nothing."""
-        return self.read(lambda conn: feed.read(conn, after, limit=limit))
-
-    def effects(self, instance_id: UUID) -> list[effects.Effect]:
-        return self.read(lambda conn: effects.of(conn, instance_id))
-
-    def artifacts(self, instance_id: UUID) -> list[artifacts.Artifact]:
-        return self.read(lambda conn: artifacts.of(conn, instance_id))
-
-    def artifact(self, instance_id: UUID, digest: str) -> bytes:
-        """The content of the instance's artifact with this hash."""
-        return self.read(lambda conn: artifacts.read(conn, instance_id, digest))
 
     def keep_artifact(
         self, instance_id: UUID, name: str, content: bytes, *, media_type: str, actor: Actor = SYSTEM_ACTOR
@@ -450,6 +356,3 @@ class _Within(Engine):
 
     def close(self) -> None:
         return None
-
-
-_BY_ID = sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id"))

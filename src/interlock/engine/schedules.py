@@ -8,18 +8,17 @@ in spring, when there is no half past two.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
-from cronsim import CronSim
 
 from interlock.engine import actions, creating, moves, values
+from interlock.engine.calendar import cron_times, next_time, time_zone
 from interlock.engine.error_details import message_of
 from interlock.engine.errors import InvalidData, NotFound, Unreadable, is_item_error
 from interlock.engine.instance import Instance
@@ -96,38 +95,13 @@ def _read(row: sa.Row[Any]) -> Schedule:
     return Schedule(**found)
 
 
-# -- the calendar
-
-
-def moments(cron: str, zone: str, after: Micros) -> Iterator[Micros]:
-    """The times of a cron expression after a given time."""
-    where = _zone(zone)
-    try:
-        if len(cron) > 200:
-            raise ValueError("it is longer than 200 characters")
-        found = CronSim(cron, moment(after).astimezone(where))
-    except Exception as error:  # the library may raise anything
-        raise InvalidData(
-            f"{cron!r} is not a cron expression: {message_of(error) or type(error).__name__}; "
-            "write minute, hour, day of month, month and day of week, such as '30 6 * * 1-5'"
-        ) from error
-    for one in found:
-        # In the hour that autumn repeats, the library may return a time of its first pass during the second.
-        if (at := micros(one)) > after:
-            yield at
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise InvalidData(f"there is no time zone {name!r}; use a name such as Europe/Berlin or UTC") from error
+# -- times of a schedule
 
 
 def upcoming(spec: ScheduleSpec | Schedule, after: datetime, count: int = 5) -> list[datetime]:
     """When it runs next, in its own time zone."""
-    where = _zone(spec.zone)
-    return [moment(at).astimezone(where) for at in islice(moments(spec.cron, spec.zone, micros(after)), count)]
+    where = time_zone(spec.zone)
+    return [moment(at).astimezone(where) for at in islice(cron_times(spec.cron, spec.zone, micros(after)), count)]
 
 
 def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
@@ -137,7 +111,7 @@ def _passed(found: Schedule, now: Micros, most: int) -> list[Micros]:
     while True:
         start = max(found.next_at, now - window)
         passed = []
-        for at in moments(found.cron, found.zone, start - 1):
+        for at in cron_times(found.cron, found.zone, start - 1):
             if at > now:
                 break
             passed.append(at)
@@ -155,7 +129,7 @@ def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
     wanted = _checked(unit, spec)
     before = _find(unit.conn, spec.workspace, spec.name, lock=True)
     if before is None:
-        made = {"created_by": str(actor), "created_at": unit.now, "next_at": _next(spec.cron, spec.zone, unit.now)}
+        made = {"created_by": str(actor), "created_at": unit.now, "next_at": next_time(spec.cron, spec.zone, unit.now)}
         key = {"workspace": spec.workspace, "name": spec.name}
         # If two insert at once, the store runs the second again, and it finds the first row.
         unit.conn.execute(sa.insert(S).values(**key, **wanted, **made, updated_at=unit.now))
@@ -164,7 +138,7 @@ def put(unit: Unit, spec: ScheduleSpec, actor: Actor) -> Schedule:
     else:
         changed = {**wanted, "updated_at": unit.now}
         if (before.cron, before.zone) != (spec.cron, spec.zone):
-            changed["next_at"] = _next(spec.cron, spec.zone, unit.now)
+            changed["next_at"] = next_time(spec.cron, spec.zone, unit.now)
         _set(unit, before, **changed)
     details = {"cron": spec.cron, "zone": spec.zone, "machine": spec.machine}
     _note(unit, actor, "put", spec.workspace, spec.name, details)
@@ -192,7 +166,7 @@ def _checked(unit: Unit, spec: ScheduleSpec) -> dict[str, Any]:
     creating.require_creatable(machine)
     moves.validated(machine, spec.data)
     values.labels(spec.labels)
-    if next(moments(spec.cron, spec.zone, unit.now), None) is None:
+    if next(cron_times(spec.cron, spec.zone, unit.now), None) is None:
         raise InvalidData(f"{spec.cron!r} never occurs; check its day and month")
     return {
         "machine": spec.machine,
@@ -219,7 +193,7 @@ def resume(unit: Unit, workspace: str, name: str, actor: Actor) -> Schedule:
     """Resume from now on. Runs during the pause do not count as missed."""
     found = get(unit.conn, workspace, name, lock=True)
     if found.paused_at is not None:
-        next_at = _next(found.cron, found.zone, unit.now)
+        next_at = next_time(found.cron, found.zone, unit.now)
         _set(unit, found, paused_at=None, paused_by=None, updated_at=unit.now, next_at=next_at)
         _note(unit, actor, "resume", workspace, name)
     return get(unit.conn, workspace, name)
@@ -273,7 +247,7 @@ def _is_findable(unit: Unit, row: sa.Row[Any]) -> bool:
 def _run(unit: Unit, found: Schedule) -> None:
     try:
         planned = _planned(found, unit.now)
-        next_at = _next(found.cron, found.zone, unit.now)
+        next_at = next_time(found.cron, found.zone, unit.now)
     except InvalidData as error:  # a time zone that this host does not know; another host may
         _set(unit, found, next_at=unit.now + span(LATER), last_error=str(error))
         return
@@ -329,10 +303,6 @@ def _unfinished(unit: Unit, instance_id: UUID | None) -> UUID | None:
     query = sa.select(I.c.id).where(I.c.id == instance_id, I.c.finished_at.is_(None))
     found: UUID | None = unit.conn.execute(query).scalar() if instance_id is not None else None
     return found
-
-
-def _next(cron: str, zone: str, after: Micros) -> Micros | None:
-    return next(moments(cron, zone, after), None)
 
 
 def _iso(at: Micros) -> str:

@@ -18,9 +18,6 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
-from itertools import repeat
-from operator import is_
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -28,11 +25,10 @@ import psycopg
 import sqlalchemy as sa
 
 from interlock.store import failpoints, futures
-from interlock.store.binary_arrays import binary_array
+from interlock.store import postgres_bulk as bulk
 from interlock.store.clock import SECOND, Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import (
-    RowChanged,
     StoreBusy,
     StoreClosed,
     StoreGone,
@@ -47,8 +43,6 @@ LEVEL = "READ COMMITTED"
 REMEDY = "call conn.execution_options(isolation_level='READ COMMITTED') before its transaction begins"
 NOTIFY = "SELECT pg_notify(%s, %s)"
 TRIES = 5
-SAME_FROM = 16
-"""From this number of rows on, columns with one value for all rows are sent once."""
 URGENT, CALM = 0.01, 0.05
 """Seconds between two hints. Hints about ready work come more often than those about history."""
 
@@ -183,22 +177,22 @@ class PostgresStore(Store):
             # Later statements fail because rows of an earlier update had changed: report that.
             for cursor, table, count, guarded in pending:
                 if guarded and 0 <= cursor.rowcount < count:
-                    raise _changed(table, count, cursor.rowcount) from error
+                    raise bulk.rows_changed(table, count, cursor.rowcount) from error
             raise
         finally:
             self._pending.updates = None
         for update in pending:
-            _all_there(*update)
+            bulk.check_count(*update)
 
     def insert_many(
         self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     ) -> None:
         if len(rows) == 1:
-            statement, values = _insert_one(table, tuple(columns)), list(rows[0])
+            statement, values = bulk.insert_one(table, tuple(columns)), list(rows[0])
         else:
             given = list(zip(*rows, strict=True))
-            same = same_for_all(given)
-            statement, values = _insert_many(table, tuple(columns), same), _values(given, same)
+            same = bulk.same_for_all(given)
+            statement, values = bulk.insert_many(table, tuple(columns), same), bulk.parameters(given, same)
         with sqlalchemy_errors(conn):
             _raw(conn).execute(statement, values, prepare=True)
 
@@ -211,18 +205,21 @@ class PostgresStore(Store):
         guards: Sequence[str] = (),
     ) -> None:
         if len(rows) == 1:
-            statement = _update_one(table.name, tuple(columns), tuple(guards))
+            statement = bulk.update_one(table.name, tuple(columns), tuple(guards))
             values = [*rows[0][1 : len(columns)], rows[0][0], *rows[0][len(columns) :]]
         else:
             given = list(zip(*rows, strict=True))
-            same = same_for_all(given, len(guards))
-            statement, values = _update_many(table, tuple(columns), tuple(guards), same), _values(given, same)
+            same = bulk.same_for_all(given, len(guards))
+            statement, values = (
+                bulk.update_many(table, tuple(columns), tuple(guards), same),
+                bulk.parameters(given, same),
+            )
         with sqlalchemy_errors(conn):
             cursor = _raw(conn).execute(statement, values, prepare=True)
         pending = getattr(self._pending, "updates", None)
         update = (cursor, table, len(rows), bool(guards))
         if pending is None:
-            _all_there(*update)
+            bulk.check_count(*update)
         else:
             pending.append(update)
 
@@ -338,85 +335,6 @@ class PostgresStore(Store):
             self._vital.dispose()
 
 
-def same_for_all(columns: Sequence[Sequence[Any]], guards: int = 0) -> tuple[bool, ...]:
-    """Which columns have one value for all rows, compared by identity, which is fast. It is sent once.
-
-    The first column, which identifies the row, and guards are never among them: the planner would search rows by them.
-    """
-    if len(columns[0]) < SAME_FROM:
-        return (False,) * len(columns)
-    sets = columns[1 : len(columns) - guards]
-    return (False, *(all(map(is_, column, repeat(column[0]))) for column in sets), *(False,) * guards)
-
-
-def _values(columns: Sequence[Sequence[Any]], same: Sequence[bool]) -> list[Any]:
-    """The parameters of the statement, in order: first the values for all rows, then the arrays."""
-    once = [_text(column[0]) for column, one in zip(columns, same, strict=True) if one]
-    return once + [binary_array(column) for column, one in zip(columns, same, strict=True) if not one]
-
-
-def _text(value: Any) -> str | None:
-    """A value as text. As a Python number, its type in the statement would depend on its size."""
-    if value is None or isinstance(value, str):
-        return value
-    return f"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
-
-
-@lru_cache(1000)
-def _insert_one(table: sa.Table, columns: tuple[str, ...]) -> bytes:
-    return f"INSERT INTO {table.name} ({_quoted(columns)}) VALUES ({', '.join(['%s'] * len(columns))})".encode()
-
-
-def _quoted(columns: Iterable[str]) -> str:
-    return '"' + '", "'.join(columns) + '"'  # the name of a column may be a keyword
-
-
-@lru_cache(1000)
-def _insert_many(table: sa.Table, columns: tuple[str, ...], same: tuple[bool, ...]) -> bytes:
-    kinds = [kind_of(table, name) for name in columns]
-    each = [f"%s::{kind}" if one else f'new."{name}"' for name, kind, one in zip(columns, kinds, same, strict=True)]
-    arrays = ", ".join(f"%s::{kind}[]" for kind, one in zip(kinds, same, strict=True) if not one)
-    names = _quoted(name for name, one in zip(columns, same, strict=True) if not one)
-    rows = f"SELECT {', '.join(each)} FROM unnest({arrays}) AS new ({names})"
-    return f"INSERT INTO {table.name} ({_quoted(columns)}) {rows}".encode()
-
-
-@lru_cache(1000)
-def _update_one(table: str, columns: tuple[str, ...], guards: tuple[str, ...]) -> bytes:
-    sets = ", ".join(f"{name} = %s" for name in columns[1:])
-    where = " AND ".join(f"{name} = %s" for name in (columns[0], *guards))
-    return f"UPDATE {table} SET {sets} WHERE {where}".encode()
-
-
-@lru_cache(1000)
-def _update_many(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, ...], same: tuple[bool, ...]) -> bytes:
-    kinds = [kind_of(table, name) for name in (*columns, *guards)]
-    names = (*columns, *(f"was_{name}" for name in guards))
-    each = [f"%s::{kind}" if one else f"new.{name}" for name, kind, one in zip(names, kinds, same, strict=True)]
-    sets = ", ".join(f"{name} = {value}" for name, value in zip(columns[1:], each[1:], strict=False))
-    still = "".join(f" AND old.{name} = {value}" for name, value in zip(guards, each[len(columns) :], strict=True))
-    arrays = ", ".join(f"%s::{kind}[]" for kind, one in zip(kinds, same, strict=True) if not one)
-    varying = [name for name, one in zip(names, same, strict=True) if not one]
-    # The arrays come from a subquery that the planner does not look into: if it sees two hundred values, it scans a
-    # table of ten thousand rows.
-    given = ", ".join(f"a{n}" for n in range(len(varying)))
-    rows = f"(SELECT {arrays} OFFSET 0) AS given ({given}), LATERAL unnest({given}) AS new ({', '.join(varying)})"
-    return (
-        f"UPDATE {table.name} AS old SET {sets} FROM {rows} WHERE old.{columns[0]} = new.{columns[0]}{still}".encode()
-    )
-
-
-def _changed(table: sa.Table, count: int, found: int) -> RowChanged:
-    return RowChanged(f"{count - found} of {count} rows of {table.name} were changed by others meanwhile")
-
-
-def _all_there(cursor: psycopg.Cursor[Any], table: sa.Table, count: int, guarded: bool) -> None:
-    if cursor.rowcount != count and guarded:
-        raise _changed(table, count, cursor.rowcount)
-    if cursor.rowcount != count:
-        raise StoreGone(f"{count} rows of {table.name} were to be updated, {cursor.rowcount} were there")
-
-
 def _raw(conn: sa.Connection) -> psycopg.Connection[Any]:
     """The connection of the driver: for a single row, SQLAlchemy takes longer than the statement."""
     raw = conn.connection.dbapi_connection
@@ -442,17 +360,3 @@ def note(queues: Iterable[str]) -> str:
     names = sorted(queues)
     said = ",".join(names)
     return said if len(said.encode()) < 7000 and not any("," in name for name in names) else ""
-
-
-def kind_of(table: sa.Table, column: str) -> str:
-    """The name of the column's type in PostgreSQL."""
-    kind = table.c[column].type
-    if isinstance(kind, sa.Uuid):
-        return "uuid"
-    if isinstance(kind, sa.BigInteger):
-        return "bigint"
-    if isinstance(kind, sa.Double):
-        return "float8"
-    if isinstance(kind, sa.LargeBinary):
-        return "bytea"
-    return "text"

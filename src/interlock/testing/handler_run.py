@@ -9,8 +9,8 @@ from uuid import UUID
 from interlock.engine import Claim, Engine
 from interlock.engine.questions import Question, look
 from interlock.machine import Outcome
+from interlock.worker.port import EnginePort
 from interlock.worker.runner import invoke
-from interlock.worker.task import EnginePort
 
 
 class HandlerRun:

@@ -17,7 +17,8 @@ with a memory limit in processes. A handler that never returns is fenced off and
 """
 
 from interlock.worker.awaiting import AsyncTask
-from interlock.worker.task import Cancelled, Task
+from interlock.worker.port import Cancelled
+from interlock.worker.task import Task
 from interlock.worker.worker import Worker
 
 __all__ = ["AsyncTask", "Cancelled", "Task", "Worker"]

@@ -24,7 +24,8 @@ from interlock.machine import (
     WorkError,
 )
 from interlock.worker import awaiting
-from interlock.worker.task import About, EnginePort, Task, about, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import About, Task, about, make_task
 
 POLL_EVERY = 0.2
 _CONTEXT = multiprocessing.get_context("spawn")

@@ -19,7 +19,8 @@ from interlock.worker import awaiting
 from interlock.worker.event_loop import EventLoop, Started
 from interlock.worker.handler_threads import Threads, ThreadSlot
 from interlock.worker.isolated import run_isolated
-from interlock.worker.task import Cancelled, EnginePort, make_task
+from interlock.worker.port import Cancelled, EnginePort
+from interlock.worker.task import make_task
 
 Done = Callable[["Running", Outcome], None]
 

@@ -17,7 +17,8 @@ from interlock.apps.jobs.claims import machine as claims
 from interlock.apps.jobs.finder.machine import company, listing, source
 from interlock.apps.sessions.machine import loan, session
 from interlock.machine import SYSTEM, USER, WORKER, Actor, By, EffectUnknown, Go, Machine
-from interlock.worker.task import EnginePort, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import make_task
 from tests.apps.machines.scripted_trial import ANN, CLOCK, HAND, ROBOT, ScriptedTrial
 
 Step = Callable[[ScriptedTrial, UUID], object]

@@ -13,7 +13,8 @@ from interlock.engine import Refused
 from interlock.machine import EffectUnknown, Go
 from interlock.store import Store
 from interlock.testing import broken_laws
-from interlock.worker.task import EnginePort, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import make_task
 from tests.apps.machines.recipes import LOAN, Outage
 from tests.apps.machines.scripted_trial import ANN, CLOCK, ScriptedTrial
 from tests.apps.machines.session_trial import SessionTrial

@@ -14,7 +14,8 @@ from interlock.engine import Claim, Fenced, Forbidden, InvalidData, Refused
 from interlock.machine import EffectUnknown, Go, Spawn
 from interlock.store import Store
 from interlock.testing import broken_laws
-from interlock.worker.task import EnginePort, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import make_task
 from tests.apps.machines.recipes import SESSION, Outage, starts
 from tests.apps.machines.scripted_trial import ANN, BOSS, CLOCK, HAND, ScriptedTrial
 from tests.apps.machines.session_trial import LOOK_AGAIN, SessionTrial

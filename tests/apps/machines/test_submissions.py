@@ -16,7 +16,8 @@ from interlock.machine import EffectUnknown, Fail, Go, Outcome
 from interlock.store import Store
 from interlock.testing import Trial, broken_laws
 from interlock.worker import Task
-from interlock.worker.task import EnginePort, make_task
+from interlock.worker.port import EnginePort
+from interlock.worker.task import make_task
 from tests.apps.machines.applying import LIMITS, Site, applying, match, submission
 from tests.apps.machines.recipes import APPLICATION
 from tests.apps.machines.scripted_trial import ANN, BOSS, ROBOT, ScriptedTrial

@@ -20,7 +20,7 @@ from interlock.config import RetentionSettings, Settings
 from interlock.config.settings import length
 from interlock.engine import Engine, KeyTaken, NotFound
 from interlock.engine.retention import archive
-from interlock.engine.retention.policies import ACTOR, LEASE, Policy, Report, Retention, look, scopes
+from interlock.engine.retention.policies import ACTOR, LEASE, Policy, Report, Retention, find_candidates, scopes
 from interlock.engine.unit import Unit
 from interlock.machine import (
     FINAL,
@@ -493,7 +493,7 @@ def test_a_look_reads_by_an_index_and_stops_where_all_is_young(trial: Trial, pol
     now = trial.clock.now()
     [scope] = trial.engine.read(lambda conn: scopes(conn, policy, now))
     assert (scope.machine, scope.state) == ("page", "read")
-    found = trial.engine.read(lambda conn: look(conn, scope, None, limit=2))
+    found = trial.engine.read(lambda conn: find_candidates(conn, scope, None, limit=2))
     assert (found.ready, found.last) == ((), None)
     seen: list[str] = []
     how = "EXPLAIN" if trial.engine.store.dialect == "postgresql" else "EXPLAIN QUERY PLAN"
@@ -511,7 +511,7 @@ def test_a_look_reads_by_an_index_and_stops_where_all_is_young(trial: Trial, pol
                 seen.append(str(raw.fetchall()))
             return statement, parameters
 
-        look(conn, scope, None)
+        find_candidates(conn, scope, None)
 
     trial.engine.read(explain)
     assert "ix_instance_state" in seen[0]

@@ -10,8 +10,8 @@ from interlock import ai
 from interlock.ai import calls
 from interlock.engine import Result
 from interlock.testing.model import Fails, FakeModel, Says
+from interlock.worker.port import EnginePort
 from interlock.worker.runner import invoke
-from interlock.worker.task import EnginePort
 from tests.support.contracts import CLEAR, LAW, OPENING, Contracts
 
 DATE = "made and entered into as of March 5, 2024"
