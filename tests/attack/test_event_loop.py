@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.engine import secrets
-from interlock.http import incoming
+from interlock.http import request_check
 from interlock.http.asgi import SMALL
 from interlock.store import open_store
 from tests.attack.test_caching import every_path
@@ -50,7 +50,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     guard(argon2.PasswordHasher, "verify", "a password is checked")
     guard(secrets, "shown", "data is searched for secrets")
     guard(secrets, "hide", "a text is searched for secrets", lambda text: len(text) <= 10_000)
-    guard(incoming, "body", "a body is searched", lambda kind, content: len(content) <= SMALL)
+    guard(request_check, "body", "a body is searched", lambda kind, content: len(content) <= SMALL)
     return seen
 
 

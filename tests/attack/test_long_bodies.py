@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from interlock.http import incoming
+from interlock.http import request_check
 from interlock.http.app import create_app
 from interlock.http.asgi import SMALL
 from interlock.http.server import InThread
@@ -88,6 +88,6 @@ LONG = b'["' + b"a" * SMALL + b'", "%b"]'
 )
 def test_escapes_of_a_long_body_are_judged_as_a_parser_would(text: bytes, message: str) -> None:
     for content in (LONG % text, b'["%b"]' % text):
-        wrong = incoming.body("json", content)
+        wrong = request_check.body("json", content)
         assert message in wrong
         assert bool(wrong) == bool(message)

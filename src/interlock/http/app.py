@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, ExceptionHandler, Scope
 
 from interlock import __version__
-from interlock.http import brought, problems
+from interlock.http import application_routes, problems
 from interlock.http.api import (
     ai_calls,
     alerts,
@@ -115,7 +115,7 @@ def create_app(
     for kind, handler in shown.handlers.items():
         app.add_exception_handler(kind, handler)
     ours = (*ROUTERS, *shown.routers)
-    brought.check(routers, ours)
+    application_routes.check(routers, ours)
     every = (*ours, *routers)
     for router in every:
         app.include_router(router, dependencies=[Depends(only_known)])

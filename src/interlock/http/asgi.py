@@ -12,9 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from interlock.config import HttpSettings
-from interlock.http import incoming
+from interlock.http import request_check
+from interlock.http.host_check import HostCheck
 from interlock.http.problems import Refusal, problem
-from interlock.http.reach import Reach
 
 Observe = Callable[[str, str, int, float], None]
 Stranger = Callable[[Scope], Awaitable[Refusal | None]]
@@ -55,7 +55,7 @@ class RequestGuard:
     ) -> None:
         self._app, self._settings, self._longer, self._observe = app, settings, longer, observe
         self._stranger = stranger
-        self._reach = Reach(settings)
+        self._hosts = HostCheck(settings)
         self._limits: dict[str, int] = {}
         """Limits of recently requested paths."""
 
@@ -76,7 +76,7 @@ class RequestGuard:
         began, status = time.perf_counter(), 500
         received, whole = 0, False
         until = began + self._settings.body_seconds
-        kind = incoming.looks_at(scope)
+        kind = request_check.looks_at(scope)
         parts: list[bytes] = []
         declared = _declared_length(scope)
         authenticated = False
@@ -128,10 +128,10 @@ class RequestGuard:
             await send(message)
 
         try:
-            refused = self._reach.admit(scope)
+            refused = self._hosts.admit(scope)
             if refused:
                 await problem(421, "wrong-host", refused)(scope, receive, marked)
-            elif wrong := incoming.address(scope):
+            elif wrong := request_check.address(scope):
                 await problem(422, "invalid", wrong)(scope, receive, marked)
             elif declared is not None and declared > limit:
                 answer = problem(413, "too-large", _too_long(limit), headers={"Connection": "close"})
@@ -146,8 +146,8 @@ class RequestGuard:
 async def _wrong(kind: str, content: bytes) -> str:
     """Check a body. A long one is checked in a thread, because it may take milliseconds."""
     if len(content) <= SMALL:
-        return incoming.body(kind, content)
-    return await asyncio.to_thread(incoming.body, kind, content)
+        return request_check.body(kind, content)
+    return await asyncio.to_thread(request_check.body, kind, content)
 
 
 def _kept(refusal: Refusal) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from interlock.config import HttpSettings
-from interlock.http.reach import Reach
+from interlock.http.host_check import HostCheck
 
 MOST_HEADERS = 100
 LONGEST_HEAD = 65_536
@@ -32,13 +32,13 @@ class Bounds:
     """The limits of a server, and its connections by address."""
 
     settings: HttpSettings
-    reach: Reach
+    hosts: HostCheck
     open: Counter[str] = field(default_factory=Counter)
 
     def enter(self, address: str) -> bool:
         net = network(address)
         self.open[net] += 1
-        return self.open[net] <= self.settings.connections_per_address or self.reach.trusts(address)
+        return self.open[net] <= self.settings.connections_per_address or self.hosts.trusts(address)
 
     def leave(self, address: str) -> None:
         net = network(address)

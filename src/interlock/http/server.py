@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from interlock.http.host_check import HostCheck
 from interlock.http.protocol import Bounds, bounded
-from interlock.http.reach import Reach
 from interlock.http.service import Service
 from interlock.machine import InterlockError
 
@@ -94,8 +94,8 @@ def make_server(
         timeout_keep_alive=30,
         ws="none",
         limit_concurrency=limits.connections,
-        http=bounded(Bounds(limits, Reach(limits))),
-        proxy_headers=False,  # `reach` handles proxies, and only configured ones
+        http=bounded(Bounds(limits, HostCheck(limits))),
+        proxy_headers=False,  # `host_check` handles proxies, and only configured ones
     )
     return Server(config, service, ready, stopping)
 

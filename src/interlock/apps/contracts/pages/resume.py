@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 from interlock.apps.contracts.api import decide_as
 from interlock.apps.contracts.ingest import viewing
 from interlock.apps.contracts.machine import contract
-from interlock.apps.contracts.pages.deciding import Asked, asked
+from interlock.apps.contracts.pages.posted_review import Asked, asked
 from interlock.apps.contracts.pages.review import BoxText, FieldName, PageNumber, Place, holder, shown, under
 from interlock.apps.contracts.pages.sheet import PDF, Sheet
 from interlock.apps.contracts.review import evidence_places, links

@@ -15,8 +15,8 @@ from fastapi.responses import JSONResponse, Response
 from interlock.apps.contracts.api import decide
 from interlock.apps.contracts.ingest import stored, viewing
 from interlock.apps.contracts.machine import contract
-from interlock.apps.contracts.pages import given as entering
-from interlock.apps.contracts.pages.deciding import Asked, asked, message_of
+from interlock.apps.contracts.pages import entered as entering
+from interlock.apps.contracts.pages.posted_review import Asked, asked, message_of
 from interlock.apps.contracts.pages.sheet import PDF, Sheet, sheet
 from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.workflow.answers import open_review

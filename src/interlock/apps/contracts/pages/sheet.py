@@ -16,7 +16,7 @@ from interlock.apps.contracts.fields.validate import validate
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
-from interlock.apps.contracts.pages.given import Given
+from interlock.apps.contracts.pages.entered import Given
 from interlock.apps.contracts.reading import Span
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import DEFAULTS, vertical_of

@@ -26,7 +26,7 @@ KNOWN = 1000
 """Cached results, of each kind."""
 
 
-class Reach:
+class HostCheck:
     """Decides which host names and proxies are accepted."""
 
     def __init__(self, settings: HttpSettings) -> None:

@@ -13,8 +13,8 @@ import pytest
 from interlock.config import HttpSettings
 from interlock.http.app import create_app
 from interlock.http.heavy import TooBusy
+from interlock.http.host_check import HostCheck
 from interlock.http.protocol import Bounds
-from interlock.http.reach import Reach
 from interlock.http.server import InThread
 from interlock.http.waiting_slots import WaitingSlots, counted_for
 from interlock.people import Principal
@@ -130,7 +130,7 @@ def test_who_may_read_nothing_has_nothing_to_listen_to(api: Api) -> None:
 
 def test_all_addresses_of_one_ipv6_network_count_together() -> None:
     settings = HttpSettings(connections_per_address=2)
-    bounds = Bounds(settings, Reach(settings))
+    bounds = Bounds(settings, HostCheck(settings))
     assert [bounds.enter(f"2001:db8:0:1::{n}") for n in range(1, 4)] == [True, True, False]
     assert bounds.enter("2001:db8:0:2::1")
     assert [bounds.enter(f"192.0.2.{n}") for n in range(1, 4)] == [True, True, True]

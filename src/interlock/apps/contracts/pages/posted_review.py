@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from interlock.apps.contracts.ingest import stored
-from interlock.apps.contracts.pages import given as entering
-from interlock.apps.contracts.pages.given import Given
+from interlock.apps.contracts.pages import entered as entering
+from interlock.apps.contracts.pages.entered import Given
 from interlock.apps.contracts.pages.sheet import sheet
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.workflow.bodies import ReviewBody

@@ -14,7 +14,7 @@ from interlock.dashboard.app import dashboard
 from interlock.dashboard.forms import Posted
 from interlock.dashboard.site import Reader
 from interlock.http.app import ROUTERS
-from interlock.http.brought import check
+from interlock.http.application_routes import check
 from interlock.http.caller import PUBLIC, Caller
 from interlock.http.direct import Router
 from interlock.http.writing import Write
@@ -74,7 +74,7 @@ def test_a_route_that_asks_nobody_is_refused(path: str) -> None:
     async def everybody(id: UUID) -> None: ...
 
     with pytest.raises(
-        InterlockError, match=rf"GET {path} \(tests.http.test_brought\) does not authenticate its caller"
+        InterlockError, match=rf"GET {path} \(tests.http.test_application_routes\) does not authenticate its caller"
     ):
         check([router], OURS)
     outer = APIRouter(prefix="/deep")

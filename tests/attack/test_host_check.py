@@ -10,7 +10,7 @@ import pytest
 
 from interlock.config import HttpSettings
 from interlock.http.app import create_app
-from interlock.http.reach import Reach
+from interlock.http.host_check import HostCheck
 from interlock.http.server import InThread, make_server
 from interlock.people import Role
 from interlock.people.attempts import MOST_BY_ADDRESS as MOST
@@ -49,7 +49,7 @@ def test_loopback_and_configured_names_are_answered_on_every_port(api: Api, host
 
 
 def test_the_address_it_listens_on_and_the_host_of_its_url_count() -> None:
-    reach = Reach(HttpSettings(host="192.0.2.7", url="https://interlock.example.org", hosts=["*.inside.example"]))
+    reach = HostCheck(HttpSettings(host="192.0.2.7", url="https://interlock.example.org", hosts=["*.inside.example"]))
     for name in (b"192.0.2.7:8420", b"interlock.example.org", b"a.inside.example", b"a.b.inside.example:1"):
         assert reach.knows(name), name
     for name in (b"192.0.2.8", b"inside.example", b"xinside.example", b"example.org", b"*.inside.example"):
@@ -57,7 +57,7 @@ def test_the_address_it_listens_on_and_the_host_of_its_url_count() -> None:
 
 
 def test_listening_everywhere_any_bare_address_is_ours_and_still_no_name() -> None:
-    reach = Reach(HttpSettings(host="0.0.0.0"))
+    reach = HostCheck(HttpSettings(host="0.0.0.0"))
     assert reach.knows(b"192.0.2.7:8420")
     assert reach.knows(b"[2001:db8::1]")
     assert not reach.knows(b"evil.example")
@@ -98,7 +98,7 @@ def scope(peer: str, **headers: str) -> dict[str, Any]:
 
 
 def test_without_configured_proxies_nobody_is_believed_and_nothing_is_left_to_believe() -> None:
-    reach = Reach(HttpSettings())
+    reach = HostCheck(HttpSettings())
     for peer in ("127.0.0.1", "10.0.0.1", "203.0.113.1"):
         made = scope(peer, **LIES)
         assert reach.admit(made) == ""
@@ -113,7 +113,7 @@ def test_uvicorn_does_not_believe_them_either(api: Api, monkeypatch: pytest.Monk
 
 
 def test_a_configured_proxy_says_the_client_the_scheme_and_the_name() -> None:
-    reach = Reach(HttpSettings(proxies=["10.0.0.0/8", "::1"], url="https://interlock.example.org"))
+    reach = HostCheck(HttpSettings(proxies=["10.0.0.0/8", "::1"], url="https://interlock.example.org"))
     made = scope(
         "10.0.0.1",
         X_Forwarded_For="6.6.6.6, 203.0.113.9, 10.2.2.2",
