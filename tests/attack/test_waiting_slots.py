@@ -1,4 +1,4 @@
-"""Requests that stay: nobody waits for who has gone or is shut out, and one caller leaves room for others."""
+"""Requests that wait: none waits for a caller who has gone or is disabled, and one caller leaves slots for others."""
 
 from __future__ import annotations
 
