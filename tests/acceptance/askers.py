@@ -12,7 +12,7 @@ from interlock.engine import Engine
 from interlock.machine import FINAL, Go, Machine, Review, State, Transition
 from interlock.store import open_store
 from interlock.worker import Task, Worker
-from tests.acceptance.victim import die_at
+from tests.support.killing import die_at
 
 TOOL = Review("May it?", decisions={"allow": "", "deny": ""})
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import logging
-import os
-import signal
 import time
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from interlock.engine import Engine
-from interlock.store import StoreError, failpoints
+from interlock.store import StoreError
 from interlock.worker import Worker
 from tests.acceptance.world import Ledger, People, machines, regardless
+from tests.support.killing import die_at
 
 
 @dataclass(frozen=True)
@@ -30,20 +29,6 @@ class Orders:
     times: int = 1
     """It dies when it comes there for the so manieth time."""
     lives: float = 2.0
-
-
-def die_at(point: str, times: int) -> None:
-    """SIGKILL, so that nothing is cleaned up, flushed or said."""
-    left = times
-
-    def hook(reached: str) -> None:
-        nonlocal left
-        if reached == point:
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    failpoints.hook = hook
 
 
 def opened(url: str, ledger: Ledger) -> Engine:

@@ -16,9 +16,8 @@ import pytest
 import interlock
 from interlock.engine import Engine
 from interlock.store import open_store, private
-from tests.cli.test_operating import PROGRAM, letter
-from tests.cli.test_retention import fill
 from tests.support.commands import command
+from tests.support.letters import PROGRAM, add_letters, letter
 from tests.support.processes import ready, run
 from tests.support.servers import free_port
 
@@ -44,7 +43,7 @@ def modes(folder: Path) -> dict[str, int]:
 def test_databases_locks_backups_archives_and_exports_are_for_their_owner_alone(tmp_path: Path, mask: int) -> None:
     with umask(mask):
         url = f"sqlite:///{tmp_path}/new/folders/post.db"
-        fill(url)
+        add_letters(url)
         common = ("--database", url)
         with open_store(url) as store:
             store.write(lambda conn: None)

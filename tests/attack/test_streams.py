@@ -11,8 +11,8 @@ from interlock.http.app import create_app
 from interlock.http.server import InThread
 from interlock.people import People
 from interlock.store import Store, moment
-from tests.http.test_live import DEADLINE, listening
 from tests.support.api import BY, QUICK, Api, open_api
+from tests.support.listening import DEADLINE, listening
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from interlock.http.waiting_slots import WaitingSlots, counted_for
 from interlock.people import Principal
 from interlock.store import open_store
 from tests.attack.talking import connected, everything, status_of
-from tests.http.test_live import listening
 from tests.support.api import BY, Api, open_api
 from tests.support.contracts import DOUBTFUL, Contracts, close_reader, open_contracts
+from tests.support.listening import listening
 
 
 def soon(true: Callable[[], Any]) -> None:

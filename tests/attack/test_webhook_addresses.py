@@ -15,9 +15,9 @@ from interlock.http.process import Process
 from interlock.machine import Registry
 from interlock.store import open_store
 from interlock.worker.deliverer import DeliveryFailed
-from tests.cli.test_operating import letter
 from tests.support.api import open_api
 from tests.support.commands import command
+from tests.support.letters import letter
 from tests.support.receiver import Receiver, Reply
 from tests.support.site import Site
 from tests.worker.test_webhook import Hooks, hooks, message

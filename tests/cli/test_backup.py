@@ -12,9 +12,9 @@ import pytest
 from interlock.engine import Engine
 from interlock.store import open_store
 from interlock.testing import Trial
-from tests.cli.test_operating import PROGRAM, letter
-from tests.store.test_backup import damage
+from tests.support.backups import damage
 from tests.support.commands import Done, command
+from tests.support.letters import PROGRAM, letter
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from interlock.machine import Fail
 from interlock.store import open_store, partitions
 from interlock.store import tables as t
 from interlock.store.health import Level, graded, lasting, look
-from tests.cli.test_operating import PROGRAM, letter
 from tests.support.commands import Done, command
+from tests.support.letters import PROGRAM, letter
 
 DEADLINE = 20.0
 

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from interlock.engine import Engine, Result
 from interlock.machine import Go, Registry
-from tests.cli.test_operating import PROGRAM, letter
 from tests.support.commands import command, process
+from tests.support.letters import PROGRAM, letter
 from tests.support.notes import application as notes
 from tests.support.notes.tables import notes_line, notes_visitor, notes_word
 

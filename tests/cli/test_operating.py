@@ -10,29 +10,9 @@ from uuid import UUID
 import pytest
 
 from interlock.engine import Engine, Result
-from interlock.machine import FINAL, USER, WAITING, Fail, Go, Machine, Review, Rule, State, Transition
-from interlock.machine.failures import Failures
+from interlock.machine import Fail, Go
 from tests.cli.test_commands import interlock
-
-PROGRAM = "tests.cli.test_operating:letter"
-letter = Machine(
-    "letter",
-    initial="writing",
-    states=[
-        State("writing"),
-        State("signing", WAITING, waits_for="a signature", review=Review("Sign it?", {"sign": "sign", "tear": "tear"})),
-        State("sent", FINAL),
-        State("torn", FINAL),
-    ],
-    transitions=[
-        Transition("writing", "signing", on="write"),
-        Transition("signing", "sent", on="sign", by=USER, accepts=("by",)),
-        Transition(("signing", "writing"), "torn", on="tear", by=USER),
-    ],
-    failures=Failures(otherwise=Rule((Exception,), retries=0)),
-    cancel="torn",
-)
-letter.work("writing")(lambda task: Go("signing"))
+from tests.support.letters import PROGRAM, letter
 
 
 @pytest.fixture

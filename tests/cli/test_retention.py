@@ -11,41 +11,16 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Engine, Result
+from interlock.engine import Engine
 from interlock.engine.retention import policies, removing
-from interlock.machine import USER, Actor, Go
-from tests.cli.test_operating import letter
+from interlock.machine import USER, Actor
 from tests.support.commands import Done, command
-
-ANN = "ann@example.org"
-
-
-class LongAgo:
-    """A clock of two years ago, for what is to be old."""
-
-    def now(self) -> int:
-        import time
-
-        return time.time_ns() // 1000 - 730 * 86_400_000_000
-
-    def steady(self) -> float:
-        return 0.0
-
-
-def fill(url: str) -> tuple[UUID, UUID]:
-    """A letter that was torn two years ago, and one that waits."""
-    with Engine(url, [letter], clock=LongAgo()) as engine:
-        old = engine.create("letter", {"to": ANN}, key="old")
-        engine.fire(old.id, "tear", actor=Actor(USER, "bob"))
-        young = engine.create("letter", {"to": "bob"}, key="young")
-        [claim] = engine.claim(UUID(int=1), ["letter"], 1)
-        engine.finish([Result(claim, Go("signing"))])
-    return old.id, young.id
+from tests.support.letters import ANN, LongAgo, add_letters, letter
 
 
 @pytest.fixture
 def post(url: str, tmp_path: Path) -> tuple[str, Path, UUID, UUID]:
-    return url, tmp_path, *fill(url)
+    return url, tmp_path, *add_letters(url)
 
 
 Post = tuple[str, Path, UUID, UUID]
@@ -171,7 +146,7 @@ def test_an_erasure_that_says_too_little_is_refused(
 
 
 def test_the_history_is_kept_by_months_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
-    fill(postgres_url)
+    add_letters(postgres_url)
 
     def partition(*arguments: str) -> Any:
         return command("db", "partition", *arguments, "--database", postgres_url, cwd=tmp_path)

@@ -20,8 +20,8 @@ from interlock.cli import tokens, users
 from interlock.engine import Engine, InvalidData, NotFound
 from interlock.machine import InterlockError
 from interlock.people import LastOwner, NameTaken, NotAuthenticated, People, Role, WeakPassword, WrongScope
-from tests.support.effects_and_reviews import DEADLINE
 from tests.support.people import PASSWORD
+from tests.support.racing import DEADLINE
 
 pytestmark = pytest.mark.slow
 

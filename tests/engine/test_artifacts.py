@@ -16,7 +16,8 @@ from interlock.machine import Go
 from interlock.store import Store, open_store
 from interlock.store import tables as t
 from interlock.testing import Trial
-from tests.support.effects_and_reviews import ANN, at_work, parcel, together
+from tests.support.effects_and_reviews import ANN, at_work, parcel
+from tests.support.racing import together
 
 PAGE = b"<html>a posting</html>"
 

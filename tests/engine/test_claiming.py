@@ -14,7 +14,8 @@ from interlock.engine.instance import row_of
 from interlock.machine import Again, Fail, Go
 from interlock.store import Store, span
 from interlock.testing import Trial
-from tests.support.machines import ANN, LETTER, PARCEL, claim_one, do, kinds, last_row, pass_time, race, trial_of
+from tests.support.machines import ANN, LETTER, PARCEL, claim_one, do, kinds, last_row, pass_time, trial_of
+from tests.support.racing import race
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from interlock.machine import FINAL, SYSTEM, WAITING, Concurrent, Go, LimitReach
 from interlock.store import Store, tables
 from interlock.testing import Trial
 from interlock.worker.keeper import Keeper
-from tests.support.machines import by_hand, claim_one, job, race, trial_of
+from tests.support.machines import by_hand, claim_one, job, trial_of
+from tests.support.racing import race
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

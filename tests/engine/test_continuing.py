@@ -28,7 +28,8 @@ from interlock.machine import (
 from interlock.store import Store
 from interlock.testing import Trial, broken_laws
 from interlock.worker import Task
-from tests.support.effects_and_reviews import ANN, at_work, together
+from tests.support.effects_and_reviews import ANN, at_work
+from tests.support.racing import together
 
 DEFAULT, OWN = "default", "own"
 

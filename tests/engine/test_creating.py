@@ -12,7 +12,8 @@ from interlock.engine import InvalidData, KeyTaken
 from interlock.machine import FINAL, DataTooBig, Go, Machine, State, Transition, UnknownMachine
 from interlock.store import Store, micros
 from interlock.testing import Trial
-from tests.support.machines import ANN, INVOICE, LETTER, PARCEL, Parcel, by_hand, do, race, trial_of
+from tests.support.machines import ANN, INVOICE, LETTER, PARCEL, Parcel, by_hand, do, trial_of
+from tests.support.racing import race
 
 FREE = by_hand(
     Machine(

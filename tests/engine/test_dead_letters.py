@@ -24,9 +24,9 @@ from tests.support.machines import (
     kinds,
     last_row,
     pass_time,
-    race,
     trial_of,
 )
+from tests.support.racing import race
 
 
 def at_once(then: str | None = None) -> Rule:

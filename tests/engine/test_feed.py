@@ -17,7 +17,8 @@ from interlock.store import service_tables as s
 from interlock.store import tables as t
 from interlock.store.positions import START, Position
 from interlock.testing import VirtualClock
-from tests.support.effects_and_reviews import DEADLINE, parcel
+from tests.support.effects_and_reviews import parcel
+from tests.support.racing import DEADLINE
 
 
 @pytest.fixture

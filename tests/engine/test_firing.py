@@ -12,19 +12,8 @@ from interlock.engine import Allowed, Forbidden, InvalidData, NotFound, OutOfDat
 from interlock.machine import SYSTEM, WORKER, Actor, Go
 from interlock.store import Store, micros
 from interlock.testing import Trial
-from tests.support.machines import (
-    ANN,
-    BOSS,
-    LETTER,
-    PARCEL,
-    ROBOT,
-    THE_SYSTEM,
-    claim_one,
-    do,
-    last_row,
-    race,
-    trial_of,
-)
+from tests.support.machines import ANN, BOSS, LETTER, PARCEL, ROBOT, THE_SYSTEM, claim_one, do, last_row, trial_of
+from tests.support.racing import race
 
 
 @pytest.fixture

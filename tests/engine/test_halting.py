@@ -17,7 +17,8 @@ from interlock.store import Store, failpoints
 from interlock.store.service_tables import action
 from interlock.store.tables import instance
 from interlock.testing import Trial
-from tests.support.machines import ANN, LETTER, PARCEL, claim_one, do, pass_time, race, trial_of
+from tests.support.machines import ANN, LETTER, PARCEL, claim_one, do, pass_time, trial_of
+from tests.support.racing import race
 from tests.support.waiting import eventually
 
 CHIEF = Actor(OWNER, "chief")

@@ -14,7 +14,8 @@ from interlock.engine import Engine, Lease, LeaseTaken
 from interlock.engine.redis_mirror import RedisMirror
 from interlock.store import Store, open_store, span
 from interlock.testing import VirtualClock
-from tests.support.effects_and_reviews import parcel, together
+from tests.support.effects_and_reviews import parcel
+from tests.support.racing import together
 from tests.support.servers import Redis
 
 HOUR = timedelta(hours=1)

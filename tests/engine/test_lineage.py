@@ -23,9 +23,9 @@ from tests.support.machines import (
     page,
     parcel,
     pass_time,
-    race,
     trial_of,
 )
+from tests.support.racing import race
 
 SITE, PAGE, DEEP = page("site"), page("page"), page("deep", max_depth=2)
 

@@ -10,7 +10,8 @@ from interlock.engine import Fenced, workers
 from interlock.machine import Fail, Failures, Go, Rule, WorkerLost
 from interlock.store import Store
 from interlock.testing import Trial
-from tests.support.machines import claim_one, do, job, kinds, last_row, pass_time, race, trial_of
+from tests.support.machines import claim_one, do, job, kinds, last_row, pass_time, trial_of
+from tests.support.racing import race
 
 JOB = job()
 SENT_BACK = job(lost="second")

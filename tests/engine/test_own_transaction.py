@@ -18,7 +18,8 @@ from interlock.machine import Go, Outcome
 from interlock.store import Store, open_store
 from interlock.testing import START, Trial, VirtualClock
 from interlock.worker import Task
-from tests.support.effects_and_reviews import ANN, DEADLINE, Purchase, purchase
+from tests.support.effects_and_reviews import ANN, Purchase, purchase
+from tests.support.racing import DEADLINE
 
 
 def draft(_: Task[Purchase]) -> Outcome:

@@ -14,7 +14,8 @@ from interlock.machine import SYSTEM, WORKER, Actor, Ask, Go, Outcome, Stay
 from interlock.store import Store, span
 from interlock.testing import Trial, broken_laws
 from interlock.worker import Task
-from tests.support.effects_and_reviews import ANN, BOB, CHIEF, OPINION, ROBOT, STOP, Purchase, purchase, together
+from tests.support.effects_and_reviews import ANN, BOB, CHIEF, OPINION, ROBOT, STOP, Purchase, purchase
+from tests.support.racing import together
 
 
 def draft(task: Task[Purchase]) -> Outcome:

@@ -17,7 +17,8 @@ from interlock.engine.schedules import Schedule, ScheduleSpec, upcoming
 from interlock.machine import FINAL, Go, Machine, State, Transition, UnknownMachine
 from interlock.store import Store, micros, moment, open_store, service_tables
 from interlock.testing import Trial, VirtualClock
-from tests.support.machines import ANN, BOSS, PARCEL, do, race
+from tests.support.machines import ANN, BOSS, PARCEL, do
+from tests.support.racing import race
 from tests.support.waiting import eventually
 
 BERLIN = "Europe/Berlin"

@@ -27,7 +27,8 @@ from interlock.machine import (
 )
 from interlock.store import Store, tables
 from interlock.testing import Trial
-from tests.support.machines import ANN, BOSS, by_hand, claim_one, do, pass_time, picture, race, trial_of
+from tests.support.machines import ANN, BOSS, by_hand, claim_one, do, pass_time, picture, trial_of
+from tests.support.racing import race
 
 ONE_A_CARD = Concurrent("gpu", "card:{card}", 1, ("rendering",))
 TWO_A_MAKER = Concurrent("desk", "maker:{maker}", 2, ("rendering",))

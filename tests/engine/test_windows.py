@@ -13,7 +13,8 @@ from interlock.engine import Claim, InvalidData, Result
 from interlock.machine import Concurrent, Failures, Go, LimitReached, Pause, Rule, Window
 from interlock.store import Store, micros, tables
 from interlock.testing import Trial
-from tests.support.machines import ANN, THE_SYSTEM, do, last_row, pass_time, picture, race, trial_of
+from tests.support.machines import ANN, THE_SYSTEM, do, last_row, pass_time, picture, trial_of
+from tests.support.racing import race
 
 MINUTE = timedelta(minutes=1)
 DAILY = Window("daily", "maker:{maker}", 3, timedelta(hours=24))

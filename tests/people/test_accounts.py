@@ -20,8 +20,8 @@ from interlock.people import (
     WrongName,
     accounts,
 )
-from tests.support.effects_and_reviews import together
 from tests.support.people import BY, PASSWORD, enter, newest, whats
+from tests.support.racing import together
 
 NOBODY = UUID(int=7)
 SECRET = "sixteen-letters-"

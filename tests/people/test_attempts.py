@@ -14,8 +14,8 @@ from interlock.engine import Engine
 from interlock.people import NotAuthenticated, People, Person, Role, TooManyAttempts, attempts
 from interlock.store import Store
 from interlock.testing import VirtualClock
-from tests.support.effects_and_reviews import together
 from tests.support.people import BY, PASSWORD, enter, whats
+from tests.support.racing import together
 
 WRONG = "another password"
 MINUTE = 60

@@ -14,8 +14,8 @@ from interlock.people import NotAuthenticated, People, Person, Role, TooManyAtte
 from interlock.store import open_store
 from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
-from tests.support.effects_and_reviews import DEADLINE
 from tests.support.people import BY, PASSWORD, enter
+from tests.support.racing import DEADLINE
 
 TABLES = (s.login_attempt, s.login_session, s.login_link, s.idempotency)
 

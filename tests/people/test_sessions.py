@@ -19,8 +19,8 @@ from interlock.store import service_tables as s
 from interlock.store.sqlite import SqliteStore
 from interlock.testing import VirtualClock
 from tests.people.conftest import QUICK
-from tests.support.effects_and_reviews import together
 from tests.support.people import BY, PASSWORD, enter, newest, whats
+from tests.support.racing import together
 
 NOT_IN = "you are not logged in or your session has ended; log in again"
 DAY = timedelta(days=1)

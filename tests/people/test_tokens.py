@@ -26,9 +26,9 @@ from interlock.people import (
 from interlock.store import open_store
 from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
-from tests.support.effects_and_reviews import DEADLINE, together
 from tests.support.notes import application as notes
 from tests.support.people import BY, newest, whats
+from tests.support.racing import DEADLINE, together
 
 REFUSED = "this token is invalid: it is mistyped, expired or revoked; ask for a new one"
 

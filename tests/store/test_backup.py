@@ -24,6 +24,7 @@ from interlock.store.positions import START
 from interlock.store.restoring import restore
 from interlock.testing import Trial, broken_laws
 from interlock.watch import rollups
+from tests.support.backups import damage
 from tests.support.databases import Databases
 from tests.support.effects_and_reviews import at_work, parcel
 from tests.support.servers import Postgres
@@ -270,20 +271,6 @@ def test_history_is_append_only_after_a_restore_too(place: Place, tmp_path: Path
     restore(new, file, replace=True, now=2**60)
     with pytest.raises(sa.exc.DBAPIError, match="append-only"):
         new.write(lambda conn: conn.execute(sa.delete(t.history)))
-
-
-def damage(file: Path, where: str) -> None:
-    whole = file.read_bytes()
-    if where == "cut":
-        file.write_bytes(whole[: len(whole) // 2])
-    elif where == "empty":
-        file.write_bytes(b"")
-    elif where == "other":
-        file.write_text("this is no backup")
-    else:
-        with zipfile.ZipFile(file) as archive:
-            place = archive.getinfo("tables/history.jsonl").header_offset + 200
-        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from interlock.engine import Engine
 from interlock.machine import FINAL, SYSTEM, WAITING, LimitReached, Machine, State, Transition, Window
 from interlock.store import Store, WrongIsolation, open_store, tables
-from tests.support.machines import race
+from tests.support.racing import race
 
 PLACES = 5
 door = Machine(

@@ -21,8 +21,9 @@ from interlock.engine import Engine
 from interlock.machine import attribute, installed
 from interlock.store import SchemaMismatch, Store, migrate, open_store, service_tables
 from tests.support.databases import all_tables
-from tests.support.effects_and_reviews import DEADLINE, parcel, together
+from tests.support.effects_and_reviews import parcel
 from tests.support.notes import application as NOTES
+from tests.support.racing import DEADLINE, together
 from tests.support.servers import Postgres
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,8 @@ from interlock.store import tables as t
 from interlock.store.positions import START
 from interlock.testing import Trial
 from interlock.watch import rollups
-from tests.support.machines import do, page, race, trial_of
+from tests.support.machines import do, page, trial_of
+from tests.support.racing import race
 
 DAY = timedelta(days=1)
 PAGE = page(key=KeyScope.FOREVER)

@@ -6,13 +6,19 @@ settings were changed, or that has grown, is dropped.
 
 from __future__ import annotations
 
+import shutil
 import time
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
+import pytest
 import sqlalchemy as sa
 
-from interlock.machine import attribute, installed
+from interlock.machine import (
+    attribute,
+    installed,
+)
 from interlock.store import migrate, open_store, service_tables
 from tests.support.servers import Postgres
 
@@ -100,3 +106,13 @@ class Databases:
 
     def close(self) -> None:
         self._admin.close()
+
+
+def shared_database(request: pytest.FixtureRequest, folder: Path) -> str:
+    """The address of a new database of the kind that the fixture's parameter names, for a fixture that lives longer."""
+    if request.param == "sqlite":
+        template: Path = request.getfixturevalue("sqlite_template")
+        return f"sqlite:///{shutil.copy(template, folder / f'shared_{uuid4().hex}')}"
+    server: Postgres = request.getfixturevalue("postgres")
+    databases: Databases = request.getfixturevalue("databases")
+    return server.url(databases.take())

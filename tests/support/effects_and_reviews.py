@@ -1,20 +1,10 @@
-"""Small machines with gates: what leaves the house, what a person decides, what waits and can say why.
-
-Their handlers stay with the tests; `together` starts threads at the same moment, for tests about who is first.
-"""
+"""Small machines with effects, reviews, and every way to wait. Their handlers stay with the tests."""
 
 from __future__ import annotations
 
-import shutil
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
-from typing import Any, TypeVar
-from uuid import uuid4
+from typing import Any
 
-import pytest
 from pydantic import BaseModel, Field
 
 from interlock.engine import Claim, Effect
@@ -47,16 +37,10 @@ from interlock.machine import (
 from interlock.testing import Trial
 from interlock.worker.port import EnginePort
 from interlock.worker.task import Task, make_task
-from tests.support.databases import Databases
-from tests.support.servers import Postgres
-
-T = TypeVar("T")
 
 ANN, BOB = Actor(USER, "ann"), Actor(USER, "bob")
 CHIEF = Actor(OWNER, "chief")
 ROBOT = Actor(AGENT, "robot")
-DEADLINE = 30.0
-"""Seconds after which a test stops waiting for another thread."""
 
 
 class QuotaUsedUp(WorkError):
@@ -67,7 +51,7 @@ class Broken(WorkError):
     """Something that no retry can help."""
 
 
-# -- what leaves the house
+# -- effects
 
 parcel = Machine(
     "parcel",
@@ -116,7 +100,7 @@ def at_work(trial: Trial, claim: Claim) -> Task[Any]:
     return make_task(claim, EnginePort(trial.engine, claim))
 
 
-# -- what a person decides
+# -- reviews
 
 
 class Purchase(BaseModel):
@@ -230,35 +214,3 @@ visit = Machine(
     ),
     limits=[Concurrent("desk", key="{desk}", size=1, states=("working",))],
 )
-
-
-# -- one database for many tests
-
-
-def shared_database(request: pytest.FixtureRequest, folder: Path) -> str:
-    """The address of a new database of the kind that the fixture's parameter names, for a fixture that lives longer."""
-    if request.param == "sqlite":
-        template: Path = request.getfixturevalue("sqlite_template")
-        return f"sqlite:///{shutil.copy(template, folder / f'shared_{uuid4().hex}')}"
-    server: Postgres = request.getfixturevalue("postgres")
-    databases: Databases = request.getfixturevalue("databases")
-    return server.url(databases.take())
-
-
-# -- who is first
-
-
-def together(count: int, job: Callable[[int], T]) -> list[T | Exception]:
-    """What came of the job in each of so many threads that start at the same moment; an error counts as an answer."""
-    barrier = threading.Barrier(count)
-
-    def run(number: int) -> T | Exception:
-        barrier.wait(DEADLINE)
-        try:
-            return job(number)
-        except Exception as error:
-            return error
-
-    with ThreadPoolExecutor(count) as threads:
-        futures = [threads.submit(run, number) for number in range(count)]
-        return [future.result(DEADLINE) for future in futures]

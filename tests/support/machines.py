@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -104,18 +102,6 @@ def last_row(trial: Trial, instance_id: UUID) -> HistoryRow:
 
 def kinds(trial: Trial, instance_id: UUID) -> list[str]:
     return [row.kind for row in trial.engine.history(instance_id)]
-
-
-def race(count: int, job: Callable[[int], T]) -> list[T]:
-    """What the job returned in each of so many threads that started together."""
-    start = threading.Barrier(count)
-
-    def run(number: int) -> T:
-        start.wait(timeout=30)
-        return job(number)
-
-    with ThreadPoolExecutor(count) as pool:
-        return [future.result(timeout=60) for future in [pool.submit(run, number) for number in range(count)]]
 
 
 # -- a parcel: picked up, worked on, looked at by a person, and through a final state once more

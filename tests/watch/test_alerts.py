@@ -22,8 +22,8 @@ from interlock.testing import Trial
 from interlock.watch import alerts, rules
 from interlock.watch.alerts import Changes
 from interlock.watch.rules import Rule
-from tests.support.effects_and_reviews import DEADLINE
 from tests.support.machines import ANN, PARCEL, Unreachable, do, pass_time
+from tests.support.racing import DEADLINE
 from tests.support.rollups import JOB, STUBBORN, roll_all
 
 LAG = Rule(name="lag", metric="queue_lag", threshold=60, machine="each")

@@ -12,8 +12,8 @@ from interlock.engine import Engine
 from interlock.store import Store, micros, open_store
 from interlock.testing import START, VirtualClock
 from interlock.watch import measures
-from tests.engine.test_query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
-from tests.support.effects_and_reviews import shared_database
+from tests.support.databases import shared_database
+from tests.support.query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
 
 NOW = micros(START)
 ALLOWED = {

@@ -13,7 +13,7 @@ from interlock.machine import Machine
 from interlock.store import tables as t
 from interlock.testing import random_walk
 from interlock.watch import rollups
-from tests.support.effects_and_reviews import DEADLINE
+from tests.support.racing import DEADLINE
 from tests.support.recount import counted, recount, rolled
 from tests.support.rollups import STUCK, WALKS, engine_of, roll_all
 

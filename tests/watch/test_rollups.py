@@ -16,7 +16,6 @@ from interlock.store import service_tables as s
 from interlock.testing import START, Trial, VirtualClock, random_walk
 from interlock.watch import rollups
 from interlock.watch.histogram import DAY, HOUR
-from tests.support.effects_and_reviews import DEADLINE
 from tests.support.machines import (
     ANN,
     BOSS,
@@ -28,6 +27,7 @@ from tests.support.machines import (
     do,
     pass_time,
 )
+from tests.support.racing import DEADLINE
 from tests.support.recount import counted, present, recount, rolled
 from tests.support.rollups import JOB, STUBBORN, STUCK, engine_of, roll_all
 from tests.support.waiting import eventually

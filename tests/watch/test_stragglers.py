@@ -17,9 +17,9 @@ from interlock.store import SECOND, Micros, Store, open_store, span
 from interlock.testing import Trial
 from interlock.watch import measures, stragglers
 from interlock.watch.histogram import MINUTE, DurationSummary
-from tests.engine.test_query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
-from tests.support.effects_and_reviews import shared_database
+from tests.support.databases import shared_database
 from tests.support.machines import BOSS, PARCEL, parcel, pass_time
+from tests.support.query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
 from tests.support.rollups import JOB, roll_all
 
 USUAL = DurationSummary(n=10, mean=SECOND, median=SECOND, p90=40 * SECOND, worst=MINUTE)

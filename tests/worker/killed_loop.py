@@ -16,7 +16,7 @@ from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Deliverer
 from interlock.worker.loop import Loop
 from interlock.worker.scheduler import Scheduler
-from tests.acceptance.victim import die_at
+from tests.support.killing import die_at
 from tests.support.machines import PARCEL
 
 PROCESSES = multiprocessing.get_context("forkserver")

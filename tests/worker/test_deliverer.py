@@ -15,7 +15,8 @@ from interlock.engine.outbox import OutboxMessage
 from interlock.store import Store
 from interlock.testing import VirtualClock
 from interlock.worker.deliverer import Channel, Deliverer, DeliveryFailed, DeliveryRefused
-from tests.support.machines import PARCEL, race
+from tests.support.machines import PARCEL
+from tests.support.racing import race
 from tests.support.waiting import eventually
 from tests.worker.channels import Gate, Noted
 

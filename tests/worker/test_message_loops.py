@@ -21,7 +21,8 @@ from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Deliverer
 from interlock.worker.loop import Loop
 from interlock.worker.scheduler import Scheduler
-from tests.support.machines import ANN, race
+from tests.support.machines import ANN
+from tests.support.racing import race
 from tests.support.waiting import eventually
 from tests.worker.killed_loop import Book, Orders, die
 

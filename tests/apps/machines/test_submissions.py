@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -23,34 +22,33 @@ from tests.apps.machines.recipes import APPLICATION
 from tests.apps.machines.scripted_trial import ANN, BOSS, ROBOT, ScriptedTrial
 
 
-@dataclass
-class AutoApplyTrial:
+class AutoApplyTrial(Trial):
     """A trial of auto-apply, and the site that it submits to."""
 
-    trial: Trial
-    site: Site
+    def __init__(self, store: Store) -> None:
+        self.site = Site()
+        super().__init__([applying(self.site)], store=store)
 
     def begin(self, **data: Any) -> UUID:
-        it = self.trial.create("application", match(**data))
-        self.trial.run_until_idle()
+        it = self.create("application", match(**data))
+        self.run_until_idle()
         return it
 
     def reviews(self, it: UUID) -> dict[str, UUID]:
-        return {review.name: review.id for review in self.trial.engine.reviews.waiting(instance_id=it)}
+        return {review.name: review.id for review in self.engine.reviews.waiting(instance_id=it)}
 
     def decide(self, it: UUID, name: str, decision: str, **answer: Any) -> None:
-        self.trial.engine.reviews.decide(self.reviews(it)[name], decision, actor=ANN, answer=answer)
-        self.trial.run_until_idle()
+        self.engine.reviews.decide(self.reviews(it)[name], decision, actor=ANN, answer=answer)
+        self.run_until_idle()
 
     def statuses(self, it: UUID) -> list[tuple[str, int]]:
-        return [(effect.status, effect.sends) for effect in self.trial.engine.effects(it)]
+        return [(effect.status, effect.sends) for effect in self.engine.effects(it)]
 
 
 @pytest.fixture
 def autoapply(store: Store) -> Iterator[AutoApplyTrial]:
-    site = Site()
-    with Trial([applying(site)], store=store) as trial:
-        yield AutoApplyTrial(trial, site)
+    with AutoApplyTrial(store) as trial:
+        yield trial
         assert broken_laws(trial.engine) == []
 
 
@@ -59,29 +57,29 @@ def autoapply(store: Store) -> Iterator[AutoApplyTrial]:
 
 def test_without_approval_wanted_it_is_submitted_by_itself_once(autoapply: AutoApplyTrial) -> None:
     it = autoapply.begin()
-    assert autoapply.trial.path(it) == ["queued", "preparing", "ready_to_submit", "submitted"]
+    assert autoapply.path(it) == ["queued", "preparing", "ready_to_submit", "submitted"]
     assert len(autoapply.site.arrived) == 1
-    assert autoapply.trial.data(it)["confirmation_url"] == "https://acme.example/confirm/1"
+    assert autoapply.data(it)["confirmation_url"] == "https://acme.example/confirm/1"
 
 
 def test_nothing_is_submitted_before_its_user_approves(autoapply: AutoApplyTrial) -> None:
     it = autoapply.begin(require_user_approval=True)
-    autoapply.trial.advance(days=30)
-    assert (autoapply.trial.state(it), autoapply.site.arrived) == ("requires_review", [])
+    autoapply.advance(days=30)
+    assert (autoapply.state(it), autoapply.site.arrived) == ("requires_review", [])
     autoapply.decide(it, "requires_review", "approve", approved_packet="packet")
-    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("submitted", 1)
-    armed = [row for row in autoapply.trial.engine.history(it) if row.kind == "armed"]
+    assert (autoapply.state(it), len(autoapply.site.arrived)) == ("submitted", 1)
+    armed = [row for row in autoapply.engine.history(it) if row.kind == "armed"]
     assert [(row.event, row.actor) for row in armed] == [("approve", "user:ann")]
 
 
 def test_a_reminder_after_two_days_moves_nothing(autoapply: AutoApplyTrial) -> None:
     it = autoapply.begin(require_user_approval=True)
-    autoapply.trial.advance(timedelta(hours=48) - timedelta(microseconds=1))
-    assert "reminded" not in [row.kind for row in autoapply.trial.engine.history(it)]
-    autoapply.trial.advance(microseconds=1)
-    last = autoapply.trial.engine.history(it)[-1]
+    autoapply.advance(timedelta(hours=48) - timedelta(microseconds=1))
+    assert "reminded" not in [row.kind for row in autoapply.engine.history(it)]
+    autoapply.advance(microseconds=1)
+    last = autoapply.engine.history(it)[-1]
     assert (last.kind, last.actor) == ("reminded", "system")
-    assert (autoapply.trial.state(it), list(autoapply.reviews(it))) == ("requires_review", ["requires_review"])
+    assert (autoapply.state(it), list(autoapply.reviews(it))) == ("requires_review", ["requires_review"])
 
 
 def test_approving_twice_starts_its_work_once(trial: ScriptedTrial) -> None:
@@ -130,9 +128,9 @@ def test_an_approved_application_that_fails_to_submit_is_not_asked_about_again(a
     autoapply.site.moods = ["refuses"]
     it = autoapply.begin(require_user_approval=True)
     autoapply.decide(it, "requires_review", "approve", approved_packet="packet")
-    assert autoapply.trial.path(it)[-2:] == ["requires_review", "failed"]
-    autoapply.trial.advance(minutes=15)
-    assert autoapply.trial.path(it)[-4:] == ["queued", "preparing", "ready_to_submit", "submitted"]
+    assert autoapply.path(it)[-2:] == ["requires_review", "failed"]
+    autoapply.advance(minutes=15)
+    assert autoapply.path(it)[-4:] == ["queued", "preparing", "ready_to_submit", "submitted"]
     assert (len(autoapply.site.arrived), autoapply.statuses(it)) == (1, [("confirmed", 2)])
 
 
@@ -141,7 +139,7 @@ def test_an_approved_application_that_fails_to_submit_is_not_asked_about_again(a
 
 def lost_after_sending(autoapply: AutoApplyTrial, it: UUID) -> None:
     """A worker writes down that the submission goes out, the site takes it, and the worker is gone."""
-    trial = autoapply.trial
+    trial = autoapply
     worker = trial.new_worker()
     (claim,) = trial.claim(worker=worker)
     task = make_task(claim, EnginePort(trial.engine, claim))
@@ -158,16 +156,16 @@ def falls_silent(autoapply: AutoApplyTrial) -> UUID:
 
 
 def loses_its_worker(autoapply: AutoApplyTrial) -> UUID:
-    it = autoapply.trial.create("application", match())
-    (claim,) = autoapply.trial.claim()
-    autoapply.trial.finish(claim, autoapply.trial.run(claim))
+    it = autoapply.create("application", match())
+    (claim,) = autoapply.claim()
+    autoapply.finish(claim, autoapply.run(claim))
     lost_after_sending(autoapply, it)
     return it
 
 
 def loses_its_worker_after_the_approval(autoapply: AutoApplyTrial) -> UUID:
     it = autoapply.begin(require_user_approval=True)
-    autoapply.trial.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
+    autoapply.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
     lost_after_sending(autoapply, it)
     return it
 
@@ -181,13 +179,13 @@ def test_an_unknown_submission_rests_in_review_and_is_never_sent_by_itself(
     autoapply: AutoApplyTrial, unknown: Callable[[AutoApplyTrial], UUID]
 ) -> None:
     it = unknown(autoapply)
-    assert autoapply.trial.state(it) == "requires_review"
-    assert autoapply.trial.data(it)["review_reason"] == "verify_submission"
+    assert autoapply.state(it) == "requires_review"
+    assert autoapply.data(it)["review_reason"] == "verify_submission"
     assert "verify_submission" in autoapply.reviews(it)
     assert autoapply.statuses(it) == [("unknown", 1)]
-    assert autoapply.trial.engine.explain(it).waits_for == "person"
-    autoapply.trial.advance(days=30)
-    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("requires_review", 1)
+    assert autoapply.engine.explain(it).waits_for == "person"
+    autoapply.advance(days=30)
+    assert (autoapply.state(it), len(autoapply.site.arrived)) == ("requires_review", 1)
 
 
 @each_unknown
@@ -196,8 +194,8 @@ def test_what_arrived_is_submitted_and_not_sent_again(
 ) -> None:
     it = unknown(autoapply)
     autoapply.decide(it, "verify_submission", "arrived")
-    autoapply.trial.advance(days=30)
-    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("submitted", 1)
+    autoapply.advance(days=30)
+    assert (autoapply.state(it), len(autoapply.site.arrived)) == ("submitted", 1)
     assert autoapply.statuses(it) == [("confirmed", 1)]
     assert autoapply.reviews(it) == {}
 
@@ -209,9 +207,9 @@ def test_what_did_not_arrive_is_sent_again_after_a_quarter_of_an_hour(
     it = unknown(autoapply)
     autoapply.site.arrived.clear()
     autoapply.decide(it, "verify_submission", "not_arrived")
-    assert (autoapply.trial.state(it), autoapply.statuses(it)) == ("failed", [("failed", 1)])
-    autoapply.trial.advance(minutes=15)
-    assert autoapply.trial.path(it)[-5:] == ["failed", "queued", "preparing", "ready_to_submit", "submitted"]
+    assert (autoapply.state(it), autoapply.statuses(it)) == ("failed", [("failed", 1)])
+    autoapply.advance(minutes=15)
+    assert autoapply.path(it)[-5:] == ["failed", "queued", "preparing", "ready_to_submit", "submitted"]
     assert (len(autoapply.site.arrived), autoapply.statuses(it)) == (1, [("confirmed", 2)])
 
 
@@ -220,10 +218,10 @@ def test_approving_what_may_have_arrived_is_refused(
     autoapply: AutoApplyTrial, unknown: Callable[[AutoApplyTrial], UUID]
 ) -> None:
     it = unknown(autoapply)
-    before = autoapply.trial.get(it)
+    before = autoapply.get(it)
     with pytest.raises(Refused, match="a submission may have arrived already; verify it"):
-        autoapply.trial.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
-    assert autoapply.trial.get(it) == before
+        autoapply.engine.fire(it, "approve", actor=ANN, data={"approved_packet": "packet"})
+    assert autoapply.get(it) == before
 
 
 @pytest.mark.parametrize("event", ["submit", "fail"])
@@ -237,11 +235,11 @@ def test_nobody_verifies_what_is_not_in_doubt(trial: ScriptedTrial, event: str) 
 
 def test_putting_the_verification_off_does_not_make_it_go_away(autoapply: AutoApplyTrial) -> None:
     it = falls_silent(autoapply)
-    autoapply.trial.engine.fire(it, "pause", actor=ANN)
-    autoapply.trial.engine.fire(it, "resume", actor=ANN)
-    autoapply.trial.run_until_idle()
-    assert (autoapply.trial.state(it), len(autoapply.site.arrived)) == ("requires_review", 1)
-    assert autoapply.trial.data(it)["review_reason"] == "verify_submission"
+    autoapply.engine.fire(it, "pause", actor=ANN)
+    autoapply.engine.fire(it, "resume", actor=ANN)
+    autoapply.run_until_idle()
+    assert (autoapply.state(it), len(autoapply.site.arrived)) == ("requires_review", 1)
+    assert autoapply.data(it)["review_reason"] == "verify_submission"
 
 
 def test_after_a_verification_its_user_is_asked_about_a_packet_as_before(trial: ScriptedTrial) -> None:

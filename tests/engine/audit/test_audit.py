@@ -29,7 +29,8 @@ from interlock.store import tables as t
 from interlock.store.retention_tables import checkpoint
 from interlock.testing import START, Trial
 from interlock.worker import Task
-from tests.support.effects_and_reviews import ANN, Purchase, purchase, shared_database
+from tests.support.databases import shared_database
+from tests.support.effects_and_reviews import ANN, Purchase, purchase
 
 H, I, P = t.history, t.instance, t.purge  # noqa: E741
 Change = Callable[[sa.Connection, UUID], Any]

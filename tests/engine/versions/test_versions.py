@@ -35,7 +35,8 @@ from interlock.machine import (
 from interlock.store import Store, open_store
 from interlock.store import tables as t
 from interlock.testing import VirtualClock
-from tests.support.effects_and_reviews import ANN, parcel, together
+from tests.support.effects_and_reviews import ANN, parcel
+from tests.support.racing import together
 
 
 class Job(BaseModel):
