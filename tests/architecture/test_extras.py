@@ -11,6 +11,7 @@ EXTRAS = {
     *("fastapi", "starlette", "uvicorn", "uvloop", "httptools", "pydantic_settings", "argon2", "httpx2", "jinja2"),
     *("multipart", "python_multipart", "graphlay", "nh3", "typer", "click", "rich", "psycopg", "redis"),
     *("opentelemetry", "pydantic_ai", "mcp", "pypdfium2", "PIL", "docx", "yaml", "rapidfuzz", "rapidocr"),
+    *("selectolax", "defusedxml", "feedparser", "tldextract"),
 }
 WITHOUT = f"""
 import sys
@@ -64,6 +65,7 @@ def test_so_does_a_worker() -> None:
         ("from interlock.machine import installed; installed()", "service"),
         ("from interlock.engine.redis_mirror import RedisMirror; RedisMirror('redis://localhost')", "redis"),
         ("import interlock.apps.jobs.agents", "agents"),
+        ("import interlock.apps.jobs.finder.sources", "jobs"),
         ("import interlock; interlock.Engine('postgresql://localhost/none', [])", "postgres"),
         ("from interlock.__main__ import main; main()", "service"),
     ],

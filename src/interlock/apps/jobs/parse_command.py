@@ -53,8 +53,10 @@ def parse(
         found = adapter.parse(answer, board, recorded)
     if in_json:
         as_json(_parsed(kind, found))
-        return
-    _print_parsed(found)
+    else:
+        _print_parsed(found)
+    if found.verdict == "failed":
+        raise typer.Exit(1)
 
 
 def _recorded(file: Path) -> tuple[bytes, datetime]:
@@ -136,7 +138,8 @@ def _print_parsed(found: Parsed) -> None:
         )
         if many
     )
-    typer.echo(f"{found.verdict.value}: {counts.parsed} postings from {counts.listed} rows{more}")
+    postings = "1 posting" if counts.parsed == 1 else f"{counts.parsed} postings"
+    typer.echo(f"{found.verdict.value}: {postings}, {counts.listed} listed{more}")
     for reason in found.reasons:
         typer.echo(f"  {clean(reason)}")
     rows = [

@@ -64,8 +64,15 @@ def test_a_page_is_read_by_selectors_that_are_given_or_found(tmp_path: Path) -> 
 
 def test_without_json_it_is_a_table(recorded: Path) -> None:
     output = run("workday", str(recorded))
-    assert output.startswith("complete: 2 postings from 2 rows\n")
+    assert output.startswith("complete: 2 postings, 2 listed\n")
     assert "Deck Hand" in output
+
+
+def test_an_answer_that_cannot_be_read_ends_with_one(tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    path.write_text("<html>Sorry</html>")
+    result = CliRunner().invoke(app, ["parse", "lever", str(path), "--json"])
+    assert (result.exit_code, json.loads(result.stdout)["reasons"]) == (1, ["HTML instead of JSON"])
 
 
 @pytest.mark.parametrize(

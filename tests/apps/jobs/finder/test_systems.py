@@ -11,6 +11,7 @@ from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
 from interlock.apps.jobs.finder.sources.answer import Answer, Parsed, Request, Verdict
+from interlock.apps.jobs.finder.sources.detection import detect
 from interlock.machine import InterlockError
 
 from . import answers
@@ -118,6 +119,24 @@ def test_requests_go_to_the_systems_own_host(kind: str) -> None:
     assert adapter_of(kind).detect(request.url) is not None or kind == "jobvite"
     local = Address(kind, board(kind).board, None, {**board(kind).options, "origin": "http://127.0.0.1:9/x"})
     assert adapter_of(kind).first(local).url.startswith("http://127.0.0.1:9/x/")
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_a_private_host_plays_a_system_under_a_path(kind: str) -> None:
+    path = BOARDS[kind].partition("//")[2].partition("/")[2]
+    named = "/nordlicht" if kind in ("workday", "recruitee", "personio", "teamtailor", "bamboohr") else ""
+    url = f"http://127.0.0.1:8421/{kind}-host{named}/{path}"
+    found = detect(url, {"127.0.0.1:8421"})
+    assert found is not None
+    assert (found.ats, found.board) == (kind, board(kind).board)
+    adapter = adapter_of(kind)
+    assert adapter.first(found).url.startswith(f"http://127.0.0.1:8421/{kind}-host{named}/")
+    assert detect(url) is detect(url.replace("8421", "8422"), {"127.0.0.1:8421"}) is None
+    if kind in ("smartrecruiters", "workday", "personio", "bamboohr"):
+        answer = Answer(body(LISTS[kind]), request=adapter.first(found))
+        assert all(
+            (one.url or "").startswith("http://127.0.0.1:8421/") for one in adapter.parse(answer, found, NOW).postings
+        )
 
 
 def test_an_unknown_kind_names_those_that_there_are() -> None:

@@ -6,7 +6,7 @@ Every name that goes into an address we build is checked (`slug`), or a crafted 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
@@ -64,6 +64,30 @@ def address_of(url: str, known: tuple[str, str] | None = None) -> Address | None
         if host == ending or host.endswith("." + ending):
             return read(parts, host, _segments(parts))
     return _embedded(parts, known) if known else None
+
+
+def private_address(url: str, hosts: Collection[str]) -> Address | None:
+    """The board of a system that one of these hosts plays under `/SYSTEM-host/`, with the origin of its requests.
+
+    Where a board has a host of its own, its name comes first in the path: `/recruitee-host/acme/o/cook`.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    first, _, rest = parts.path.lstrip("/").partition("/")
+    ats = first.removesuffix("-host")
+    played = PLAYED.get(ats)
+    if parts.scheme not in ("http", "https") or parts.netloc not in hosts or played is None or first == ats:
+        return None
+    name, _, inner = rest.partition("/") if "{}" in played else ("", "", rest)
+    if "{}" in played and slug(name, ats) is None:
+        return None
+    found = address_of(f"https://{played.format(name)}/{inner}" + (f"?{parts.query}" if parts.query else ""))
+    if found is None:
+        return None
+    origin = "/".join(piece for piece in (f"{parts.scheme}://{parts.netloc}/{first}", name) if piece)
+    return Address(ats, found.board, found.external_id, {**found.options, "origin": origin})
 
 
 def workday_id(path: str) -> str | None:
@@ -251,3 +275,17 @@ HOSTS: tuple[tuple[str, Callable[[SplitResult, str, list[str]], Address | None]]
     ),
     ("jobvite.com", _jobvite),
 )
+PLAYED = {
+    "greenhouse": "boards.greenhouse.io",
+    "lever": "jobs.lever.co",
+    "ashby": "jobs.ashbyhq.com",
+    "workday": "{}.wd1.myworkdayjobs.com",
+    "recruitee": "{}.recruitee.com",
+    "smartrecruiters": "jobs.smartrecruiters.com",
+    "workable": "apply.workable.com",
+    "personio": "{}.jobs.personio.de",
+    "teamtailor": "{}.teamtailor.com",
+    "bamboohr": "{}.bamboohr.com",
+    "jobvite": "jobs.jobvite.com",
+}
+"""The host that a private one stands in for."""

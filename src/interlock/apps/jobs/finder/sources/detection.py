@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from html import unescape
 from urllib.parse import urlsplit
 
-from interlock.apps.jobs.finder.addresses import Address, address_of, slug
+from interlock.apps.jobs.finder.addresses import Address, address_of, private_address, slug
 from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 
 MOST_CHARACTERS = 2_000_000
@@ -71,8 +72,14 @@ def sources_in(html: str, url: str) -> list[Address]:
     return [*boards_in(html, url), *(one for one in general if one)]
 
 
-def detect(url: str) -> Address | None:
-    """The source that an address alone names: a board of a known system, or a feed by how it ends."""
+def detect(url: str, private_hosts: Collection[str] = ()) -> Address | None:
+    """The source that an address alone names: a board of a known system, or a feed by how it ends.
+
+    A private host plays the systems under `/SYSTEM-host/`.
+    """
+    played = private_address(url, private_hosts)
+    if played:
+        return played
     from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
 
     for kind in (*SYSTEMS, "feed"):

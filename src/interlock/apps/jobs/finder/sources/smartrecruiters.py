@@ -17,6 +17,7 @@ from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, period, seniority, workplace
 
 PAGE = 100
+PAGES = "https://jobs.smartrecruiters.com"
 SECTIONS = ("companyDescription", "jobDescription", "qualifications", "additionalInformation")
 
 
@@ -32,6 +33,10 @@ class SmartRecruiters(Adapter):
 
     def _company(self, board: Address) -> str:
         return f"{board.options.get('origin', 'https://api.smartrecruiters.com')}/v1/companies/{board.board}"
+
+    def _site(self, board: Address | None) -> str:
+        """Where the public pages are; an answer has only addresses of the API."""
+        return board.options.get("origin", PAGES) if board else PAGES
 
     def detail(self, board: Address, posting: Posting) -> Request | None:
         if not posting.external_id or not posting.external_id.isalnum():
@@ -79,7 +84,7 @@ class SmartRecruiters(Adapter):
             board=board,
             external_id=key,
             requisition_id=row.ident("refNumber"),
-            url=f"https://jobs.smartrecruiters.com/{company or board}/{key}" if key and (company or board) else None,
+            url=f"{self._site(page.board)}/{company or board}/{key}" if key and (company or board) else None,
             apply_url=row.url("applyUrl"),
             company_name_raw=row.text("company.name"),
             title=row.text("name"),

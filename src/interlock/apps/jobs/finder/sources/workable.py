@@ -68,7 +68,8 @@ class Workable(Adapter):
         found = address_of(url) if url else None
         board = page.board.board if page.board else (found.board or None if found else None)
         if url is None and code and code.isalnum():
-            url = f"https://apply.workable.com/j/{code}"
+            origin = page.board.options.get("origin") if page.board else None
+            url = f"{origin or 'https://apply.workable.com'}/j/{code}"
         model, field = row.text("workplace"), "workplace"
         if model is None:
             field = next((name for name in ("telecommuting", "remote") if row.flag(name)), "workplace")
