@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -22,7 +23,7 @@ from interlock.engine.audit import chain, checkpoint_verification, checkpointing
 from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.retention.erasing import Erasing
 from interlock.engine.retention.policies import Policy, Retention
-from interlock.store import Store, open_store, service_tables, span
+from interlock.store import open_store, service_tables, span
 from interlock.store import tables as t
 from interlock.store.backup import write as back_up
 from interlock.store.restoring import restore
@@ -33,6 +34,7 @@ from tests.support.forging import (
     CHIEF,
     KEYS,
     World,
+    again,
     cut_last,
     delete_whole,
     forge_erasure,
@@ -51,11 +53,26 @@ R, D, E, O, A, F = t.review, t.dead_letter, t.effect, t.outbox, t.artifact, t.ar
 Attack = Callable[[sa.Connection, World], Any]
 
 
+@pytest.fixture(scope="module")
+def ready(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
+    """A file with the world in it: copied for each test, it need not be built again."""
+    path = tmp_path_factory.mktemp("ready") / "interlock.db"
+    shutil.copy(sqlite_template, path)
+    with open_store(f"sqlite:///{path}", durability="normal", wakeup="poll") as store:
+        made = world(store)
+        made.trial.close()
+    return path, made
+
+
 @pytest.fixture
-def w(store: Store) -> Iterator[World]:
-    made = world(store)
-    with made.trial:
-        yield made
+def w(url: str, ready: tuple[Path, World], tmp_path: Path) -> Iterator[World]:
+    path, built = ready
+    if url.startswith("sqlite"):
+        shutil.copy(path, tmp_path / "interlock.db")
+    with open_store(url, durability="normal", wakeup="poll") as store:
+        made = again(built, store) if url.startswith("sqlite") else world(store)
+        with made.trial:
+            yield made
 
 
 def of_paid(table: sa.Table, **values: Any) -> Attack:
@@ -161,6 +178,7 @@ ALONE: dict[str, Attack] = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("name", ALONE)
 def test_the_database_alone_shows_what_was_changed(w: World, name: str) -> None:
     engine = w.trial.engine
@@ -235,6 +253,7 @@ SIGNED: dict[str, Attack] = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("name", [*ALONE, *SIGNED])
 def test_a_checkpoint_shows_what_was_changed(w: World, name: str) -> None:
     engine = w.trial.engine
@@ -247,6 +266,7 @@ def test_a_checkpoint_shows_what_was_changed(w: World, name: str) -> None:
     assert engine.verify(against=kept).problems != ()
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("name", [name for name in SIGNED if not name.startswith("a leaf")])
 def test_what_only_a_checkpoint_shows_is_not_seen_without_one(w: World, name: str) -> None:
     """The other half of the table: it says no more than is true."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -120,6 +120,13 @@ def world(store: Store) -> World:
     trial.write(lambda unit: actions.record(unit, CHIEF, "token.make", "robot"))
     assert trial.state(paid) == "paid"
     return World(trial, paid, waits, child.id, broken)
+
+
+def again(built: World, store: Store) -> World:
+    """The same world in a copy of its database."""
+    trial = Trial([invoice, note], store=store, start=built.trial.clock.time)
+    trial.engine.core.audit_keys = KEYS
+    return replace(built, trial=trial)
 
 
 # -- what an administrator of the database can do
