@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.scripts import Scripts, scripts
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -20,28 +21,30 @@ def examples(page: Path) -> str:
     return "\n\n".join(BLOCK.findall(page.read_text()))
 
 
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Scripts]:
+    with scripts() as made:
+        yield made
+
+
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if BLOCK.search(p.read_text())], ids=lambda p: str(p.relative_to(ROOT))
 )
-def test_the_examples_of_a_page_run_as_written(page: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", examples(page)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+def test_the_examples_of_a_page_run_as_written(runner: Scripts, page: Path, tmp_path: Path) -> None:
+    ended = runner.run(examples(page), tmp_path)
+    assert ended.code == 0, ended.err
 
 
-def test_the_readme_example_says_what_the_readme_says(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", examples(ROOT / "README.md")], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    first, second = done.stdout.splitlines()
+def test_the_readme_example_says_what_the_readme_says(runner: Scripts, tmp_path: Path) -> None:
+    ended = runner.run(examples(ROOT / "README.md"), tmp_path)
+    first, second = ended.out.splitlines()
     assert "waits for a person to approve it since" in first
     assert "ended in 'paid'" in second
+
+
+def test_an_example_that_fails_is_seen(runner: Scripts, tmp_path: Path) -> None:
+    ended = runner.run("import warnings\nwarnings.warn('old')", tmp_path)
+    assert (ended.code, ended.err.splitlines()[-1]) == (1, "UserWarning: old")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
