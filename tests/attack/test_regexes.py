@@ -30,20 +30,17 @@ def test_every_expression_is_linear() -> None:
         timeout=300,
         check=True,
     )
-    *slow, count = ended.stdout.splitlines()
+    *slow, last = ended.stdout.splitlines()
     assert slow == []
-    assert int(count.split()[0]) > 250
+    places = last.removeprefix("looked at ").split()
+    assert len(places) > 250
+    assert "interlock.engine.secrets.SHAPES" in places
+    assert any(re.fullmatch(r"interlock\.apps\.contracts.*:\d+", place) for place in places)
 
 
 @pytest.mark.parametrize("bad", [r"\b[a-z][a-z0-9+.-]*://", r"\s+$", r"(a|b)*c"])
 def test_a_bad_one_would_be_found(bad: str) -> None:
     assert regexes.grows(Found("interlock.here", re.compile(bad), False))
-
-
-def test_expressions_are_found_wherever_they_stand() -> None:
-    places = {one.place for one in regexes.patterns()}
-    assert "interlock.engine.secrets.SHAPES" in places
-    assert any(re.fullmatch(r"interlock\.apps\.contracts.*:\d+", place) for place in places)
 
 
 HIDDEN = {
@@ -77,4 +74,4 @@ def test_hiding_takes_as_long_as_the_text_is(piece: str) -> None:
             times.append(time.process_time() - begun)
         return max(min(times), 1e-3)
 
-    assert took(1_000_000) / took(100_000) < 40
+    assert took(300_000) / took(30_000) < 40

@@ -31,10 +31,14 @@ def test_its_rules_are_ours(project: Path) -> None:
     assert {**tools(project / "pyproject.toml"), "packages": ["interlock"], "overrides": ours["overrides"]} == ours
 
 
-def test_it_passes_lint_types_and_its_own_tests(project: Path) -> None:
+def test_it_passes_lint_and_its_own_tests(project: Path) -> None:
     lint(project)
-    check_types(project)
     run_tests(project)
+
+
+@pytest.mark.soak
+def test_its_types_are_checked(project: Path) -> None:
+    check_types(project)
 
 
 @pytest.mark.parametrize("name", ["q", "an_application_with_a_long_name", "zebras2"])

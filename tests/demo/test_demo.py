@@ -102,6 +102,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 # -- where it begins
 
 
+@pytest.mark.soak("postgresql")
 def test_an_untouched_database_becomes_the_demos(store: Store) -> None:
     mark.claim_untouched(store, installed())
     mark.claim_untouched(store, installed())
@@ -117,6 +118,7 @@ def used_by_a_person(engine: Engine) -> None:
     People(engine).setup()
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("use", [used_by_an_instance, used_by_a_person])
 def test_a_database_that_is_somebodys_is_left_alone(store: Store, use: Callable[[Engine], None]) -> None:
     use(Engine(store, installed()))
@@ -124,6 +126,7 @@ def test_a_database_that_is_somebodys_is_left_alone(store: Store, use: Callable[
     assert not store.read(mark.is_demo)
 
 
+@pytest.mark.soak("postgresql")
 def test_where_somebody_has_another_machine_of_the_samples_name_there_is_no_demo(store: Store) -> None:
     mine = Machine(
         "parcel", initial="a", states=[State("a"), State("b", FINAL)], transitions=[Transition("a", "b", on="go")]
@@ -167,6 +170,7 @@ bell = Machine(
 )
 
 
+@pytest.mark.soak("postgresql")
 def test_an_application_brings_its_own_part(store: Store) -> None:
     registry = Registry([Application("tower", machines=[bell], demo="tests.demo.test_demo:bells")])
     mark.claim_untouched(store, registry)
@@ -465,6 +469,7 @@ def test_a_page_from_outside_carries_what_must_not_survive_being_shown() -> None
 # -- how it goes on
 
 
+@pytest.mark.soak("postgresql")
 def test_a_second_start_goes_on_with_the_same_world(store: Store) -> None:
     world = filled(store, count=2)
     before = {one.id for one in world.all()}
@@ -477,6 +482,7 @@ def test_a_second_start_goes_on_with_the_same_world(store: Store) -> None:
     assert (len(world.people.everyone()), len(world.engine.schedules.all())) == surroundings_before
 
 
+@pytest.mark.soak("postgresql")
 def test_a_past_that_was_told_in_part_is_told_to_its_end_and_nothing_twice(store: Store) -> None:
     mark.claim_untouched(store, installed())
     engine = Engine(store, played(installed()))
@@ -494,6 +500,7 @@ def test_a_past_that_was_told_in_part_is_told_to_its_end_and_nothing_twice(store
     assert len(rows) == len(stories(parts, 2)) == store.read(mark.stories_written)
 
 
+@pytest.mark.soak("postgresql")
 def test_a_fill_that_is_stopped_leaves_a_world_that_keeps_the_laws(store: Store) -> None:
     mark.claim_untouched(store, installed())
     engine = Engine(store, played(installed()))
@@ -505,6 +512,7 @@ def test_a_fill_that_is_stopped_leaves_a_world_that_keeps_the_laws(store: Store)
     assert broken_laws(engine) == []
 
 
+@pytest.mark.soak("postgresql")
 def test_what_waits_beyond_a_few_is_decided_by_the_demos_people(store: Store) -> None:
     world = filled(store, count=0)
     for _ in range(7):
@@ -522,6 +530,7 @@ def test_what_waits_beyond_a_few_is_decided_by_the_demos_people(store: Store) ->
     assert decided == {"user:mara", "user:ivo"}
 
 
+@pytest.mark.soak("postgresql")
 def test_the_lease_on_a_job_is_free_again_when_its_run_has_ended(store: Store) -> None:
     world = filled(store, count=0)
     engine, rng = world.engine, random.Random(5)
@@ -534,6 +543,7 @@ def test_the_lease_on_a_job_is_free_again_when_its_run_has_ended(store: Store) -
     assert engine.leases.find(name) is None
 
 
+@pytest.mark.soak("postgresql")
 def test_a_run_whose_lease_ran_out_is_lost_and_its_job_can_be_claimed_again(store: Store) -> None:
     world = filled(store, count=0)
     one = world.all("run", "pending")[0]
@@ -545,6 +555,7 @@ def test_a_run_whose_lease_ran_out_is_lost_and_its_job_can_be_claimed_again(stor
     assert world.engine.get(one.parent).state == "discovered"
 
 
+@pytest.mark.soak("postgresql")
 def test_schedules_that_somebody_changed_stay_changed(store: Store) -> None:
     world = filled(store, count=0)
     world.engine.schedules.resume(CRAWL.name, actor=MARA)
@@ -552,6 +563,7 @@ def test_schedules_that_somebody_changed_stay_changed(store: Store) -> None:
     assert world.engine.schedules.get(CRAWL.name).paused_at is None
 
 
+@pytest.mark.soak("postgresql")
 def test_in_the_present_acts_take_their_time_and_say_how_far_they_are(store: Store) -> None:
     world = filled(store, count=0)
     engine = world.engine
@@ -570,6 +582,7 @@ def test_in_the_present_acts_take_their_time_and_say_how_far_they_are(store: Sto
     assert broken_laws(engine) == []
 
 
+@pytest.mark.soak("postgresql")
 def test_in_the_present_contracts_are_read_by_the_applications_own_steps(store: Store) -> None:
     world = filled(store, count=0)
     engine = world.engine
@@ -592,6 +605,7 @@ class Kindly(random.Random):
         return 0.5
 
 
+@pytest.mark.soak("postgresql")
 def test_before_the_service_is_ready_nothing_is_done(store: Store) -> None:
     mark.claim_untouched(store, installed())
     engine = Engine(store, played(installed()))
