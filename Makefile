@@ -52,8 +52,8 @@ $(PEERS): $(READY)
 screenshots: setup browser  ## Every page of the demo into docs/images.
 	$(BIN)/python -m bench.screenshots
 
-soak: setup  ## The long versions of the kill tests and of the model test; half an hour.
-	INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n auto tests/acceptance tests/engine/model/test_model.py tests/apps/machines tests/examples tests/attack/test_unreadable_rows.py tests/http/test_description.py tests/dashboard/test_sweep.py
+soak: setup  ## What is too long for every day: random kills, the model, the wild machine, every case on PostgreSQL.
+	INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n auto -m "soak or longer"
 
 clean:
 	rm -rf $(VENV) data .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -50,6 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="SQLite only; no browser, no kills, nothing marked slow")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid.startswith("tests/acceptance/"):
+        item.add_marker("longer")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     wanted = items if os.environ.get("INTERLOCK_SOAK") else [item for item in items if not _is_long(item)]

@@ -1,5 +1,6 @@
-"""Times every regular expression of the package on hostile texts of growing length; prints those that grow too fast, and then
-which it looked at.
+"""Times every regular expression of the package on hostile texts of growing length.
+
+Prints those that grow too fast, and then which it looked at.
 
 Run as a program, so that one that never ends can be ended: `python -m tests.attack.regexes`.
 """

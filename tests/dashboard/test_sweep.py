@@ -19,7 +19,7 @@ from tests.support.api import BY
 from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window
 from tests.support.site import EVIL
 
-pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_browser, pytest.mark.longer, pytest.mark.asyncio(loop_scope="module")]
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 PAGES = (
     "/ui",

@@ -22,7 +22,7 @@ from interlock.store import migrate, open_store
 from tests.http.test_who_may import TABLE
 from tests.support.api import APPLICATIONS, TOKENS, Api, open_api
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.longer]
 
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
 EXAMPLES = 200 if SOAK else 12

@@ -13,7 +13,7 @@ import pytest
 from tests.engine.model.databases import on_postgres, on_sqlite, profile, tell_stories
 from tests.support.servers import Postgres
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.longer]
 
 
 def test_the_engine_agrees_with_the_model_on_sqlite(sqlite_template: Path, tmp_path: Path) -> None:
