@@ -1,7 +1,7 @@
 """Comparison of contracts: two versions, amendments over their base, a contract against a standard, energy offers.
 
-All of it is pure: documents and fields in, one JSON-able `Comparison` out, and a page of HTML from that. Nothing here
-reads a clock; where the day matters, `today` is a parameter.
+Pure functions: documents and fields in, one `Comparison` out, which can be stored as JSON and rendered as HTML. Nothing
+reads a clock; where the date matters, `today` is a parameter.
 """
 
 from interlock.apps.contracts.comparison.amendment import compare_amendments

@@ -1,4 +1,4 @@
-"""Which clause of one document is which clause of another.
+"""Pairs the clauses of two documents.
 
 Clauses are paired in this order: equal text, number and heading, number, heading that is nearly the same, text that is
 similar, place between two neighbours that are already paired. A pair that is out of order was moved. What stays alone
@@ -33,7 +33,7 @@ NEIGHBOURS = 0.3
 LONGEST = 1500
 """Words of a clause that are looked at for similarity."""
 COMMON = 8
-"""A run of three words that stands in more clauses than this tells nothing."""
+"""A run of three words that is in more clauses than this is ignored."""
 CANDIDATES = 6
 GAP_PAIRS = 400
 """How many pairs are tried in one gap between neighbours."""

@@ -1,4 +1,4 @@
-"""Amendments over their base: which document says what holds now, field by field."""
+"""Amendments and their base: which document controls each field now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with what a comparison is given."""
+"""Errors in the input of a comparison."""
 
 from __future__ import annotations
 

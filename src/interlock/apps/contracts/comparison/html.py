@@ -1,4 +1,4 @@
-"""A comparison as one page of HTML that needs nothing else: no script, no font, no picture, light and dark."""
+"""A comparison as one self-contained HTML page: no script, font or picture; light and dark."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _render(comparison: AnyComparison, *, whole: bool) -> str:
 
 @lru_cache(maxsize=1)
 def _template() -> Template:
-    """Compiled once: that takes 35 ms, and filling it in 3."""
+    """Compiled once, which takes 35 ms; rendering takes 3 ms."""
     source = (files(__package__) / "templates" / "comparison.html").read_text("utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"named": named, "shown": shown, "money": money, "shortened": shortened}

@@ -1,6 +1,6 @@
 """Energy offers by what they cost in a year: 12 times the monthly base price, and the price of a kWh times the use.
 
-All money is `Decimal`. What is not known is a range and is said; a rank that a range could turn is marked as unsure.
+All money is `Decimal`. Unknown values are ranges and are reported; a rank that a range could change is marked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Unit = Literal["month", "year"]
 
 
 class Assumptions(BaseModel):
-    """What is taken for values that are not known; each is a range and is printed."""
+    """Assumed ranges for unknown values; each is reported."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Two documents of one contract: two versions, or a base and its amendment, whichever they are."""
+"""Compares two documents of one contract: two versions, or a base and its amendment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from interlock.apps.contracts.comparison.versions import Source, compare_version
 
 
 def compare_pair(before: Source, after: Source) -> VersionsComparison | AmendmentComparison:
-    """An amendment is compared with what it amends, on whichever side it stands; else they are two versions."""
+    """Compare an amendment with its base, in either order; otherwise compare two versions."""
     if _amends(after) and not _amends(before):
         return compare_amendments(before, [after])
     if _amends(before) and not _amends(after):

@@ -1,4 +1,4 @@
-"""What a comparison found, as data: one shape for each kind, all of them JSON with a version.
+"""The result of a comparison as data: one model per kind, stored as JSON with a version.
 
 `Comparison` is the union; `load(json)` reads any of them back.
 """

@@ -1,4 +1,4 @@
-"""When a contract can end: its end, less the notice; what was not ended in time runs on."""
+"""The earliest end of a contract: its end minus the notice period; otherwise it is renewed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A contract against a standard: clauses that must be there, that must not, that read differently, and allowed values.
+"""Compares a contract with a template: required, forbidden and deviating clauses, and allowed values.
 
-A template is a YAML file, or any document: then each of its clauses with a heading is expected, in its words.
+A template is a YAML file, or any document; then each of its clauses with a heading is expected with its wording.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class FieldRule(BaseModel):
 
 
 class Template(BaseModel):
-    """A standard that contracts are held against."""
+    """A standard that contracts are compared with."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -120,7 +120,7 @@ def load_template(text: str, name: str = "template") -> Template:
 
 
 def compare_template(contract: Source, template: Template | Source) -> TemplateComparison:
-    """Hold a contract against a template, or against another document taken as the standard."""
+    """Compare a contract with a template, or with another document as the standard."""
     clauses = clauses_of(contract.document)
     documents = [document_name("contract", contract, clauses)]
     if isinstance(template, Template):

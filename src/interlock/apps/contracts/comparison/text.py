@@ -1,7 +1,7 @@
 """The normal text of a document: its words with one space between them, without page headers, footers and numbers.
 
 Two documents that were only set differently (line breaks, quotation marks, hyphens at line ends) have the same
-normal text. What was left out is kept, so that a reader can see that nothing was hidden in a footer.
+normal text. Omitted lines are kept separately, so that nothing can be hidden in a footer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Two versions of a contract: which clauses and fields differ, word for word.
 
-Taking all changes gives the normal text of the second version exactly, refusing all gives the first.
+Accepting all changes gives exactly the normal text of the second version; rejecting all gives the first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which words differ between two texts, exactly: all pieces without the inserted give A, without the deleted give B.
 
-The cost is bounded. A long pair is cut at words that stand once in both; what is still too large after that counts as
-replaced as a whole, which is true, if coarse.
+The cost is bounded. A long pair is split at words that occur once in both; a part that is still too large counts as
+replaced as a whole, which is correct but coarse.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counts of how often values with the same signals were right, and the probability that follows from them.
+"""Counts how often values with the same signals were right, and derives probabilities from them.
 
 A table is data with a version. Each row says for one field how many values with these signals were seen and how many of
 them were right, and where the count comes from (`prior`, `measured`, `review`). A row may leave signals out: it then
@@ -109,7 +109,7 @@ class Table(BaseModel):
         return self.documents + self.written + self.priors
 
     def without(self, document: str) -> Table:
-        """The table as it would be had it never seen this document, nor the fifth of all documents that it is in.
+        """The table without this document and the fifth of all documents that it is in.
 
         To leave out one alone would make a right answer look less likely than a wrong one beside it.
         """
@@ -127,7 +127,7 @@ def _fold(document: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A probability, and what it rests on."""
+    """A probability, and the counts behind it."""
 
     p: float
     n: float
@@ -136,7 +136,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One decision of a reviewer, or one known answer: were the signals of a value those of a right one?"""
+    """One decision of a reviewer, or one known answer: whether a value with these signals was right."""
 
     field: str
     signals: Mapping[str, str]
@@ -145,7 +145,7 @@ class Label:
 
 @dataclass(slots=True)
 class Calibration:
-    """A table made ready for questions."""
+    """A table, indexed for lookups."""
 
     table: Table
     _counts: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[float, float]] = field(default_factory=dict)
@@ -239,12 +239,12 @@ def shipped_table(vertical: str) -> Table:
 
 @lru_cache(maxsize=8)
 def shipped_calibration(vertical: str) -> Calibration:
-    """The same, made ready for questions: once, for it is the same for every contract."""
+    """The same, indexed; built once, because it is the same for every contract."""
     return Calibration(shipped_table(vertical))
 
 
 def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The expected calibration error: how far stated probabilities and what came true lie apart.
+    """The expected calibration error: the distance between stated probabilities and actual results.
 
     The values are sorted by their probability and cut into bins of at least twenty, ten bins at most, equal
     probabilities in one; of each the mean probability is compared with the share that is right, and the distances are
@@ -257,7 +257,7 @@ def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
 
 
 def chance_error(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The calibration error that chance alone would give on average, were every probability exactly true."""
+    """The calibration error that chance alone would give on average if every probability were exact."""
     total = sum(sqrt(2 / pi * sum(p * (1 - p) for p, _ in inside)) for inside in _bins(pairs))
     return total / len(pairs) if pairs else 0.0
 
@@ -278,5 +278,5 @@ def _bins(pairs: Sequence[tuple[float, bool]]) -> list[list[tuple[float, bool]]]
 
 
 def brier(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The mean squared distance between stated probabilities and what came true."""
+    """The mean squared distance between stated probabilities and actual results."""
     return sum((p - right) ** 2 for p, right in pairs) / len(pairs) if pairs else 0.0

@@ -1,4 +1,4 @@
-"""What is wrong with the data that the fields are described by."""
+"""Errors in verticals, calibration tables and labels."""
 
 from __future__ import annotations
 

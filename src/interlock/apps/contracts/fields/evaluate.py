@@ -72,7 +72,7 @@ class JudgedDocument:
 
 @dataclass(frozen=True, slots=True)
 class FieldRow:
-    """How good one field is over all documents."""
+    """The measures of one field over all documents."""
 
     field: str
     required: bool
@@ -89,13 +89,13 @@ class FieldRow:
     grounded: float
     calibration_error: float
     chance: float
-    """What the calibration error would be by chance alone, were the probabilities exactly true."""
+    """The calibration error by chance alone, if the probabilities were exact."""
     brier: float
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRow:
-    """What would be approved without a person at a threshold, and how much of it is right."""
+    """What a threshold would approve without a person, and how much of it is right."""
 
     threshold: int
     approved: int
@@ -348,7 +348,7 @@ def summed(
 
 
 def labels_of(documents: Iterable[JudgedDocument]) -> list[tuple[str, Label]]:
-    """What an evaluation learnt, as labels for `refit`, each with its document's hash."""
+    """The results of an evaluation as labels for `refit`, each with its document's hash."""
     return [
         (document.digest, Label(judged.field, judged.signals, judged.right))
         for document in documents

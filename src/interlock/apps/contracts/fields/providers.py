@@ -1,4 +1,4 @@
-"""Providers by their names: who a name means, and what is usual for their contracts."""
+"""Providers: lookup by name, and the usual ranges of their contracts."""
 
 from __future__ import annotations
 

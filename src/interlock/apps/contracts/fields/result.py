@@ -1,4 +1,4 @@
-"""What was read for each field, as it is stored and shown."""
+"""The extracted fields, as they are stored and shown."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """All that was read from a document for a vertical."""
+    """Everything extracted from a document for a vertical."""
 
     vertical: str
     fields: Mapping[str, Found]

@@ -1,4 +1,4 @@
-"""Rules that values must keep: of their type, of their range, and between fields. Problems are said in words."""
+"""Validates values: type, range, and rules between fields. Problems have messages for people."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Problem:
 def validate(
     vertical: Vertical, values: Mapping[str, Any], *, today: date, providers: Providers | None = None
 ) -> list[Problem]:
-    """What is wrong with normalised values, by the vertical's rules; an empty list where nothing is."""
+    """Problems of normalised values by the vertical's rules; an empty list if there are none."""
     problems: list[Problem] = []
     ranges = _usual(vertical, values, providers)
     for field in vertical.fields:
@@ -59,7 +59,7 @@ def validate(
 
 
 def apply(extraction: Extraction, problems: list[Problem]) -> Extraction:
-    """The extraction with what was found wrong marked in the signals."""
+    """The extraction with the problems marked in the signals."""
     wrong = {problem.field for problem in problems}
     return extraction.with_fields(
         {

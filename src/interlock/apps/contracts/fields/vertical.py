@@ -1,4 +1,4 @@
-"""What a kind of contract is asked for: fields and rules as data, from YAML.
+"""A kind of contract: its fields and rules as data, from YAML.
 
 Two verticals are shipped, `commercial` and `energy`. Any other is one more file in the folder that the configuration
 names; it may use the rules shipped here and two that need no code: `label` ("Label: value") and `pattern` (a regular
@@ -57,7 +57,7 @@ class Range(_Data):
 
 
 class FieldDefinition(_Data):
-    """One thing that a contract is asked for."""
+    """One field of a vertical."""
 
     name: Name
     label: str

@@ -1,10 +1,10 @@
-"""Files become text by pages, and a quote becomes a place on a page.
+"""Reads files into pages of text, and finds the place of a quote on a page.
 
-`read` takes the bytes of a PDF, a Word file or plain text. A text layer is taken as it is; a page without one that is
-covered by an image goes through OCR. The text that is stored is the text that offsets count in, and nothing is
-changed in it after that. Boxes of a text layer are not stored: they come from the PDF when a value is shown, exact to
-the character, since fetching all of them would make parsing half as fast and the stored document many times larger.
-`Reader` does the same in a process of its own, with a bound on memory and time, for files from strangers.
+`read` takes the bytes of a PDF, a Word file or plain text. A text layer is used unchanged; a page without one that is
+covered by an image goes through OCR. Offsets refer to the stored text, which never changes. Boxes of a text layer are
+not stored: they come from the PDF when a value is shown, exact to the character, because storing all of them would
+make parsing half as fast and the document many times larger.
+`Reader` does the same in a separate process, with limits on memory and time, for untrusted files.
 """
 
 from interlock.apps.contracts.reading.document import Box, Document, Page, Span

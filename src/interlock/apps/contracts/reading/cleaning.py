@@ -1,4 +1,4 @@
-"""Text as a library gives it becomes text that can be stored, quoted and searched; every change can be traced back."""
+"""Cleans a library's text so that it can be stored, quoted and searched; every change can be traced back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHANGED = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029\ufffe]|" + _UNSTORABLE.pa
 
 
 def clean(text: str) -> tuple[str, int]:
-    """The text with plain line breaks and nothing that cannot be stored, and how many characters mean nothing."""
+    """The text with plain line breaks and only storable characters, and the number of meaningless characters."""
     text = text.replace("\r\n", "\n")
     if _CHANGED.search(text):
         text = _CHANGED.sub(_instead, text)

@@ -1,4 +1,4 @@
-"""The text of a document by pages, and the places in it that a value was read from."""
+"""The text of a document by pages, and places in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAGIC = b"ILDOC\x01"
 _LENGTHS = struct.Struct("<III")
 _FINE = 65535
 LARGEST_LOAD = 1 << 30
-"""Bytes that a stored document may unpack to."""
+"""The largest unpacked size of a stored document, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: its text, its size as shown, and how far its text can be trusted."""
+    """One page: its text, its size as shown, and the quality of its text."""
 
     number: int
     """From 1."""
@@ -221,7 +221,7 @@ def _packed(facts: Any, text: bytes, boxes: bytes) -> bytes:
 
 
 def _records(data: bytes, largest: int) -> Iterator[tuple[Any, bytes, bytes]]:
-    """Unpacks no further than the record that is asked for, so that a bomb is met before it fills the memory."""
+    """Unpack only up to the requested record, so that a zip bomb is detected before it fills the memory."""
     unpacker = zlib.decompressobj()
     held = bytearray()
     total = 0

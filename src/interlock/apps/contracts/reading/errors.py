@@ -1,4 +1,4 @@
-"""Why a file could not be read, as types: each has a code, and says whether another try can help."""
+"""Errors of reading files, by type: each has a code, and says whether a retry can help."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class ReadingError(WorkError):
 
 
 class NotReadable(ReadingError, NotRetryable):
-    """The file itself is the reason, so that no further try can help."""
+    """The file itself is the reason; no retry can help."""
 
     retryable: ClassVar[bool] = False
 
 
 class CorruptPdf(NotReadable):
-    """The file begins like a PDF and is not one that can be opened."""
+    """The file begins like a PDF but cannot be opened."""
 
     code: ClassVar[str] = "CORRUPT_PDF"
 
@@ -40,7 +40,7 @@ class CorruptDocument(NotReadable):
 
 
 class EmptyDocument(NotReadable):
-    """There is no text in it at all."""
+    """It contains no text."""
 
     code: ClassVar[str] = "EMPTY_DOCUMENT"
 
@@ -58,13 +58,13 @@ class TooManyPages(NotReadable):
 
 
 class NotADocument(NotReadable):
-    """Its bytes are of no kind that is known here, whatever its name says."""
+    """Its content has no known type, whatever its name says."""
 
     code: ClassVar[str] = "NOT_A_DOCUMENT"
 
 
 class UnsupportedType(NotReadable):
-    """Its kind is known and not read here (an image, a spreadsheet, an old Word file)."""
+    """Its type is known but not supported (an image, a spreadsheet, an old Word file)."""
 
     code: ClassVar[str] = "UNSUPPORTED_TYPE"
 
@@ -76,7 +76,7 @@ class OcrNotInstalled(NotReadable):
 
 
 class ParseTimeout(ReadingError):
-    """Reading took longer than the limit; on a quieter machine it may pass."""
+    """Reading took longer than the limit; it may succeed on a less busy machine."""
 
     code: ClassVar[str] = "PARSE_TIMEOUT"
 
@@ -88,7 +88,7 @@ class ReaderDied(ReadingError):
 
 
 class ReaderStopped(ReadingError):
-    """Whoever wanted it read has gone, or gave it no more time."""
+    """The caller has disconnected, or its time was over."""
 
     code: ClassVar[str] = "READER_STOPPED"
 

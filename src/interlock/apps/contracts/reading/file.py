@@ -1,4 +1,4 @@
-"""From a file's bytes to a document, whatever kind of file it is; the name is never trusted."""
+"""Reads the bytes of any supported file into a document; the name is never trusted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read(
 
 
 def media_type(data: bytes, filename: str = "", limits: Limits = DEFAULT) -> str:
-    """What the file seems to be, by its first bytes and never by its name; a `ReadingError` for what is not taken."""
+    """The type of the file, by its first bytes and never by its name. Raises `ReadingError` if it is not supported."""
     name = repr(filename[:200]) if filename else "the file"
     if len(data) > limits.bytes:
         raise TooLarge(f"{name} has {len(data)} bytes, and the limit is {limits.bytes}")
@@ -100,7 +100,7 @@ def boxes_of(document: Document, spans: Sequence[Span], data: bytes) -> list[lis
 
 
 def visible(document: Document, spans: Sequence[Span], data: bytes, limits: Limits = DEFAULT) -> list[bool]:
-    """For each span whether all of its words can be seen on the page; what OCR read was seen."""
+    """For each span whether all of its words are visible on the page; text from OCR always is."""
     by_page: dict[int, list[Span]] = {}
     for span in spans:
         if document.media_type == MEDIA_TYPE and document.page(span.page).source == "text":

@@ -1,4 +1,4 @@
-"""Where in a document a quote stands: exactly, but for spaces and marks, nearly, or nowhere.
+"""Finds a quote in a document: exactly, except for spaces and marks, nearly, or not at all.
 
 The form that is searched in the second and third step leaves out white space, writes all quotation marks and dashes
 alike, and leaves out hyphens that do not touch a number, since those come and go with line breaks ("non-\\ninfringe",

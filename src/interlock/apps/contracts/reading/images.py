@@ -1,4 +1,4 @@
-"""Pages as images, for people who check a value against the paper."""
+"""Pages as images, for people who check a value against the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a file is read before it is refused."""
+"""Limits of what is read from a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds for one file; a contract of any usual size is far below them."""
+    """Limits for one file; a contract of usual size is far below them."""
 
     bytes: int = 50_000_000
     pages: int = 2_000

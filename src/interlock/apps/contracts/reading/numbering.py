@@ -1,4 +1,4 @@
-"""The numbers that Word shows before paragraphs and does not write into their text ("4.2", "(a)", "III.")."""
+"""The paragraph numbers that Word displays but does not store in the text ("4.2", "(a)", "III.")."""
 
 from __future__ import annotations
 
