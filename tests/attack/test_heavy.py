@@ -97,7 +97,7 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
             one.join()
     late = answers[7:]
     assert [answer.status_code for answer in late] == [422]
-    assert all("was given up" in answer.json()["error"]["message"] for answer in late)
+    assert all("was stopped" in answer.json()["error"]["message"] for answer in late)
     assert service.heavy.taken == 0
 
 
