@@ -47,7 +47,7 @@ def explained(trial: Trial, instance_id: UUID) -> Explanation:
     assert explanation.sentence.endswith(".")
     assert explanation.waits_for in {"worker", "time", "person", "event", "limit", "code", "nothing"}
     if explanation.waits_for == "time":
-        assert explanation.by_itself, "a due time is named"
+        assert explanation.upcoming, "a due time is named"
     return explanation
 
 
@@ -89,14 +89,14 @@ def test_ready_work_waits_for_a_free_worker_of_its_queue(trial: Trial) -> None:
 def test_work_that_starts_later_names_its_moment(trial: Trial) -> None:
     it = visiting(trial, at=later(hours=3))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("time", (Upcoming("its step runs", later(hours=3)),))
+    assert (explanation.waits_for, explanation.upcoming) == ("time", (Upcoming("its step runs", later(hours=3)),))
     assert "Its step runs at 2026-01-05 12:00:00 UTC (in 3 hours)." in explanation.sentence
 
 
 def test_a_step_that_asked_to_run_again_names_its_moment(trial: Trial) -> None:
     it = visiting(trial, Again(timedelta(minutes=90)))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("time", (Upcoming("its step runs", later(minutes=90)),))
+    assert (explanation.waits_for, explanation.upcoming) == ("time", (Upcoming("its step runs", later(minutes=90)),))
 
 
 def test_a_step_that_failed_and_is_retried_in_its_state_names_its_moment_and_the_error(store: Store) -> None:
@@ -104,7 +104,7 @@ def test_a_step_that_failed_and_is_retried_in_its_state_names_its_moment_and_the
         it = trial.create("parcel")
         trial.finish(trial.claim()[0], Fail(ValueError("no tape")))
         explanation = explained(trial, it)
-        assert (explanation.waits_for, explanation.by_itself) == (
+        assert (explanation.waits_for, explanation.upcoming) == (
             "time",
             (Upcoming("its step runs", later(minutes=1)),),
         )
@@ -121,7 +121,7 @@ def test_work_under_way_names_the_worker_and_its_time_limit(trial: Trial) -> Non
     trial.clock.advance(timedelta(seconds=10))
     explanation = explained(trial, it)
     assert explanation.waits_for == "worker"
-    assert explanation.by_itself == (Upcoming("the handler runs out of time, and the step fails", later(minutes=15)),)
+    assert explanation.upcoming == (Upcoming("the handler runs out of time, and the step fails", later(minutes=15)),)
     assert (
         "A worker on trial (process 0) is at it since 2026-01-05 09:00:00 UTC (10 seconds ago)" in explanation.sentence
     )
@@ -138,7 +138,7 @@ def test_a_failed_step_names_when_it_is_retried_and_where(trial: Trial) -> None:
     it = visiting(trial, Fail(ValueError("no answer")))
     explanation = explained(trial, it)
     assert (explanation.state, explanation.kind, explanation.waits_for) == ("broken", "failed", "time")
-    assert explanation.by_itself == (Upcoming("the system fires 'retry', to 'working'", later(minutes=10)),)
+    assert explanation.upcoming == (Upcoming("the system fires 'retry', to 'working'", later(minutes=10)),)
     assert (
         "It goes on to 'working' by itself at 2026-01-05 09:10:00 UTC (in 10 minutes) after ValueError: no answer."
         in (explanation.sentence)
@@ -149,7 +149,7 @@ def test_a_pause_that_a_rule_made_names_when_it_ends(trial: Trial) -> None:
     it = visiting(trial, Fail(QuotaUsedUp("come back later")))
     explanation = explained(trial, it)
     assert (explanation.state, explanation.waits_for) == ("resting", "time")
-    assert explanation.by_itself == (Upcoming("the system fires 'resume', to 'working'", later(hours=1)),)
+    assert explanation.upcoming == (Upcoming("the system fires 'resume', to 'working'", later(hours=1)),)
     assert "after QuotaUsedUp: come back later." in explanation.sentence
 
 
@@ -157,7 +157,7 @@ def test_a_pause_until_a_moment_names_who_made_it_and_when_it_ends(trial: Trial)
     it = visiting(trial)
     trial.engine.pause(it, actor=ANN, resume_at=later(days=3))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("time", (Upcoming("it is resumed", later(days=3)),))
+    assert (explanation.waits_for, explanation.upcoming) == ("time", (Upcoming("it is resumed", later(days=3)),))
     expected = "It was paused by user:ann and goes on by itself at 2026-01-08 09:00:00 UTC (in 3 days)."
     assert expected in explanation.sentence
 
@@ -166,7 +166,7 @@ def test_a_pause_without_an_end_waits_for_a_person(trial: Trial) -> None:
     it = visiting(trial, Go("asking"))
     trial.engine.pause(it, actor=ANN)
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("person", ()), "no timer runs while it is paused"
+    assert (explanation.waits_for, explanation.upcoming) == ("person", ()), "no timer runs while it is paused"
     assert "It was paused by user:ann and waits for a person to resume it." in explanation.sentence
 
 
@@ -189,7 +189,7 @@ def test_a_slot_that_another_workspace_holds_is_named_without_its_holder(trial: 
 def test_a_dead_letter_waits_for_a_person_and_names_the_error(trial: Trial) -> None:
     it = visiting(trial, Fail(Broken("the key does not fit")))
     explanation = explained(trial, it)
-    assert (explanation.state, explanation.waits_for, explanation.by_itself) == ("broken", "person", ())
+    assert (explanation.state, explanation.waits_for, explanation.upcoming) == ("broken", "person", ())
     assert (
         "Step 'working' failed for good (Broken: the key does not fit); "
         "it waits for a person to retry, resolve or discard the dead letter."
@@ -240,7 +240,7 @@ def test_a_failed_instance_without_a_dead_letter_waits_for_a_person(trial: Trial
 def test_work_that_is_not_started_names_the_event_that_starts_it(trial: Trial) -> None:
     it = visiting(trial, Go("held", unstarted=True))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("event", ())
+    assert (explanation.waits_for, explanation.upcoming) == ("event", ())
     assert "Its work is not started: somebody starts it with 'start'." in explanation.sentence
     assert Allowed("start", None, ("user",)) in explanation.next
 
@@ -249,14 +249,14 @@ def test_waiting_for_a_person_names_the_reminder_and_the_timer_to_come(trial: Tr
     it = visiting(trial, Go("asking"))
     explanation = explained(trial, it)
     assert explanation.waits_for == "person"
-    assert explanation.by_itself == (
+    assert explanation.upcoming == (
         Upcoming("a reminder: the customer is silent", later(hours=1)),
         Upcoming("the system fires 'give_up', to 'done'", later(hours=24)),
     )
     assert "It waits for the customer's answer since 2026-01-05 09:00:00 UTC (0 seconds ago)." in explanation.sentence
     assert "If nothing happens, a reminder: the customer is silent at 2026-01-05 10:00 UTC." in explanation.sentence
     trial.advance(hours=1)
-    assert explained(trial, it).by_itself == (Upcoming("the system fires 'give_up', to 'done'", later(hours=24)),)
+    assert explained(trial, it).upcoming == (Upcoming("the system fires 'give_up', to 'done'", later(hours=24)),)
 
 
 def test_waiting_for_a_review_names_its_due_time_and_who_is_at_it(trial: Trial) -> None:
@@ -275,7 +275,7 @@ def test_waiting_for_a_review_names_its_due_time_and_who_is_at_it(trial: Trial) 
 def test_waiting_for_an_outside_event_names_it(trial: Trial) -> None:
     it = visiting(trial, Go("listening"))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.by_itself) == ("event", ())
+    assert (explanation.waits_for, explanation.upcoming) == ("event", ())
     assert "It waits for the carrier's notice since 2026-01-05 09:00:00 UTC" in explanation.sentence
     assert explanation.next == (Allowed("noticed", "done", ("agent", "system")),)
 
@@ -299,7 +299,7 @@ def test_a_dead_letter_of_an_earlier_step_does_not_hide_what_it_waits_for_now(tr
 def test_a_final_state_waits_for_nothing_and_says_who_may_reopen_it(trial: Trial) -> None:
     it = visiting(trial, Go("done"))
     explanation = explained(trial, it)
-    assert (explanation.waits_for, explanation.kind, explanation.by_itself) == ("nothing", "final", ())
+    assert (explanation.waits_for, explanation.kind, explanation.upcoming) == ("nothing", "final", ())
     assert "It ended in 'done' at 2026-01-05 09:00:00 UTC (0 seconds ago); nothing more happens by itself." in (
         explanation.sentence
     )

@@ -25,7 +25,7 @@ from interlock.engine.text import canonical
 from interlock.watch import tracing
 from interlock.watch.prometheus import observe_model
 from interlock.worker import AsyncTask, Cancelled, Task
-from interlock.worker.aside import aside
+from interlock.worker.blocking_calls import aside
 
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O", bound=BaseModel)  # noqa: E741

@@ -79,7 +79,7 @@ def explain(instance: Id, in_json: Json = False, database: Database = DEFAULT_DA
         as_json(asdict(why))
         return
     typer.echo(why.sentence)
-    for coming in why.by_itself:
+    for coming in why.upcoming:
         typer.echo(f"  {coming.at:%Y-%m-%d %H:%M:%S} UTC  {coming.what}")
     for allowed in why.next:
         typer.echo(f"  {allowed.event} → {allowed.to or 'runs its work'}, by {', '.join(allowed.by)}")

@@ -346,7 +346,7 @@ SAID = (
 
 
 def _coming(why: Explanation, machine: Machine | None, now: Micros) -> Iterator[Item]:
-    for number, one in reversed(list(enumerate(why.by_itself))):
+    for number, one in reversed(list(enumerate(why.upcoming))):
         at = micros(one.at)
         if at < now:
             continue
@@ -365,7 +365,7 @@ def coming(what: str, machine: Machine | None) -> tuple[str, str, str]:
     return formatting.title(state.replace("'", "")), f"automatic ({formatting.title(fires[1])}), if nobody acts", kind
 
 
-def by_itself(what: str) -> str:
+def upcoming_sentence(what: str) -> str:
     """An automatic move as a sentence."""
     fires = FIRES.fullmatch(what)
     if fires is None:

@@ -42,7 +42,7 @@ class Explanation:
     waits_for: str
     """`worker`, `time`, `person`, `event`, `limit`, `code` or `nothing`."""
     next: tuple[Allowed, ...]
-    by_itself: tuple[Upcoming, ...]
+    upcoming: tuple[Upcoming, ...]
     sentence: str
     error: dict[str, Any] | None = None
 

@@ -145,7 +145,7 @@ class HistoryPage(Answer):
     next: int | None = Field(description="Pass it as `after` for the next page; null on the last page.")
 
 
-class ComingOut(Answer):
+class UpcomingOut(Answer):
     """An automatic event in the future."""
 
     what: str
@@ -164,7 +164,7 @@ class ExplanationOut(Answer):
     sentence: str
     next: list[AllowedEvent]
     mine: list[str] = Field(description="The events that you may fire now.")
-    by_itself: list[ComingOut]
+    upcoming: list[UpcomingOut]
     error: dict[str, Any] | None
 
     @classmethod
@@ -180,7 +180,7 @@ class ExplanationOut(Answer):
             mine=mine,
             error=e.error,
             next=[AllowedEvent(event=a.event, to=a.to, by=list(a.by)) for a in e.next],
-            by_itself=[ComingOut(what=c.what, at=c.at) for c in e.by_itself],
+            upcoming=[UpcomingOut(what=c.what, at=c.at) for c in e.upcoming],
         )
 
 

@@ -19,8 +19,8 @@ from interlock.engine.unit import Unit
 from interlock.http.heavy import Heavy
 from interlock.http.waiting_slots import WaitingSlots
 from interlock.people import NotAuthenticated, People, Principal
+from interlock.people.caller_check import confirm
 from interlock.people.changes import CHANGED
-from interlock.people.present import confirm
 from interlock.store import StoreError
 from interlock.worker.loop import Loop
 

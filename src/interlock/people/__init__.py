@@ -16,7 +16,7 @@ extras.require("service", "argon2")
 
 from interlock.people.accounts import Person
 from interlock.people.actions import Action, ActionPage, record
-from interlock.people.cleaning import clean_up
+from interlock.people.cleanup import clean_up
 from interlock.people.errors import (
     LastOwner,
     NameTaken,

@@ -13,7 +13,7 @@ from interlock.engine import Engine
 from interlock.engine.text import shortened
 from interlock.engine.unit import Unit
 from interlock.machine import SYSTEM, Actor
-from interlock.people import accounts, actions, attempts, cleaning, names, sessions, tokens, workspaces
+from interlock.people import accounts, actions, attempts, cleanup, names, sessions, tokens, workspaces
 from interlock.people.accounts import Person
 from interlock.people.errors import NotAllowed, NotAuthenticated
 from interlock.people.passwords import Passwords
@@ -298,7 +298,7 @@ class People:
 
     def clean_up(self) -> int:
         """Delete expired rows, a bounded number at once. Repeat until it returns 0."""
-        return self._engine.write(cleaning.clean_up, name="people")
+        return self._engine.write(cleanup.clean_up, name="people")
 
 
 def _begun(unit: Unit, person_id: UUID, address: str, browser: str, how: str) -> Login:

@@ -16,8 +16,8 @@ from interlock.engine import Effect
 from interlock.engine.error_details import message_of
 from interlock.engine.questions import Answer
 from interlock.machine import EffectUnknown, NotSent, Review
-from interlock.worker import asking
-from interlock.worker.aside import aside, surely
+from interlock.worker import answer_polling
+from interlock.worker.blocking_calls import aside, surely
 from interlock.worker.task import Task
 
 D = TypeVar("D")
@@ -143,7 +143,7 @@ class AsyncTask(Generic[D]):
         found = await self.open_question(name, review, options)
         if found.answer is not None:
             return found.answer
-        for pause in asking.pauses():
+        for pause in answer_polling.pauses():
             answer = await self.answer_to(name, found.id, idle=self._is_idle)
             if answer is not None:
                 return answer

@@ -16,7 +16,7 @@ from interlock.engine.questions import Question
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Message, Patch, Review, Spawn, WorkError
 from interlock.store import StoreError
-from interlock.worker import asking
+from interlock.worker import answer_polling
 
 T = TypeVar("T")
 PATIENCE = 300.0
@@ -139,7 +139,7 @@ class EnginePort:
         return found
 
     def do_question(self, question_id: UUID, idle: bool) -> Question | None:
-        found = asking.looked_at(self.engine, question_id)
+        found = answer_polling.looked_at(self.engine, question_id)
         if found is not None:
             self._note(found, idle)
         return found
@@ -147,7 +147,7 @@ class EnginePort:
     def _note(self, found: Question, idle: bool = False) -> None:
         if found.is_open:
             self.waits_for[found.id] = idle
-            self.ends = asking.time_limit(self.engine, self.claim, found)
+            self.ends = answer_polling.time_limit(self.engine, self.claim, found)
         else:
             self.waits_for.pop(found.id, None)
 

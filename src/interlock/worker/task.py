@@ -16,7 +16,7 @@ from interlock.engine.instance import column_getter
 from interlock.engine.questions import Answer, Question, QuestionClosed
 from interlock.engine.values import parsed
 from interlock.machine import EffectUnknown, Message, NotSent, Patch, Review, Spawn
-from interlock.worker import asking
+from interlock.worker import answer_polling
 from interlock.worker.port import Cancelled, Port
 
 D = TypeVar("D")
@@ -145,7 +145,7 @@ class Task(Generic[D]):
         found = self.open_question(name, review, options)
         if found.answer is not None:
             return found.answer
-        for pause in asking.pauses():
+        for pause in answer_polling.pauses():
             answer = self.answer_to(name, found.id)
             if answer is not None:
                 return answer

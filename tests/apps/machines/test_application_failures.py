@@ -121,7 +121,7 @@ def test_the_quota_of_the_user_pauses_until_exactly_its_reset_however_often(tria
         trial.work(it, LimitReached("10 of 10 used", until=reset))
         assert trial.path(it)[-3:] == ["ready_to_submit", "failed", "paused"]
         explained = trial.engine.explain(it)
-        assert (explained.waits_for, [coming.at for coming in explained.by_itself]) == ("time", [reset])
+        assert (explained.waits_for, [coming.at for coming in explained.upcoming]) == ("time", [reset])
         trial.wait(timedelta(days=days) - timedelta(microseconds=1))
         assert trial.state(it) == "paused"
         trial.wait(microseconds=1)

@@ -57,7 +57,7 @@ class Office(Trial):
 
     def paused_until(self, it: UUID) -> datetime:
         assert self.path(it)[-3:] == ["ready_to_submit", "failed", "paused"]
-        (coming,) = self.engine.explain(it).by_itself
+        (coming,) = self.engine.explain(it).upcoming
         return coming.at
 
 

@@ -73,7 +73,7 @@ def test_a_pause_with_an_end_ends_by_itself(trial: ScriptedTrial, name: str, sta
     it = RECIPES[name].at(trial, state)
     trial.engine.pause(it, actor=CLOCK, resume_at=trial.clock.time + timedelta(days=3))
     explained = trial.engine.explain(it)
-    assert (explained.waits_for, explained.by_itself[0].at) == ("time", trial.clock.time + timedelta(days=3))
+    assert (explained.waits_for, explained.upcoming[0].at) == ("time", trial.clock.time + timedelta(days=3))
     trial.wait(timedelta(days=3) - timedelta(microseconds=1))
     assert trial.get(it).paused_at is not None
     trial.clock.advance(timedelta(microseconds=1))

@@ -110,7 +110,7 @@ class Agreement:
         self.explained[it["number"]] = instance.seq
         explanation = self.engine.explain(instance.id)
         assert explanation.waits_for == self._waits_for(it), explanation.sentence
-        assert explanation.waits_for != "time" or explanation.by_itself, (
+        assert explanation.waits_for != "time" or explanation.upcoming, (
             f"it waits for a time, and none is named: {explanation.sentence}"
         )
         acts = explanation.next or self._letter(it) or self._asked(it)

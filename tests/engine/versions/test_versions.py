@@ -438,7 +438,7 @@ def test_an_instance_that_waits_is_timed_by_code_that_changed_its_timers(
     clock.advance(timedelta(days=1))
     assert old.engine.tick() == 1
     new = Process(store, clock, machine)
-    assert new.engine.explain(it).by_itself, "it says what is to come"
+    assert new.engine.explain(it).upcoming, "it says what is to come"
     for _ in range(2, 15):
         clock.advance(timedelta(days=1))
         new.tick()

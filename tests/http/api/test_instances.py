@@ -169,7 +169,7 @@ def test_explain_says_what_this_caller_may_do(api: Api) -> None:
     assert mine("viewer") == []
     body = api.get(f"/api/instances/{it.id}/explain").json()
     assert "waits for a person to approve it" in body["sentence"]
-    assert body["by_itself"][0]["what"] == "the system fires 'refuse', to 'refused'"
+    assert body["upcoming"][0]["what"] == "the system fires 'refuse', to 'refused'"
 
 
 def test_lists_filter_page_and_count(api: Api) -> None:

@@ -140,7 +140,7 @@ async def instance(
         explanation=timeline.plainly(why, v.now),
         tone=_tone(why, machine, it),
         who_may=_who_may(why, choices),
-        coming=[(timeline.by_itself(c.what), micros(c.at)) for c in why.by_itself if micros(c.at) > v.now],
+        coming=[(timeline.upcoming_sentence(c.what), micros(c.at)) for c in why.upcoming if micros(c.at) > v.now],
         labels=it.shown_labels,
         verdict=verdict,
         before=before,

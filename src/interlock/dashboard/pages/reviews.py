@@ -114,7 +114,9 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
         "turned": next((n for n in names if n not in good), None),
         "decisions": names,
         "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
-        "coming": [f"{timeline.by_itself(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.by_itself],
+        "coming": [
+            f"{timeline.upcoming_sentence(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.upcoming
+        ],
         "may": _may(v, chosen),
         "claimed_by": _claimed_by_other(v, chosen),
         "review_page": view.review_page(chosen, instance),
