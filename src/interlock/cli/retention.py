@@ -143,7 +143,7 @@ def status(in_json: Json = False, database: Database = DEFAULT_DATABASE, config:
                 "machines": ages,
                 "others": others,
                 "folder": folder,
-                "at_it": asdict(held) if held else None,
+                "running": asdict(held) if held else None,
                 "runs": runs,
             }
         )

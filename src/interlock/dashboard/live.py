@@ -29,7 +29,7 @@ def topics_of(happened: FeedEntry) -> set[str]:
     return found
 
 
-async def _room(
+async def _slot(
     v: Reader, topic: Annotated[list[str], Query(max_length=20)]
 ) -> AsyncIterator[tuple[Visitor, frozenset[str]]]:
     if not readable(v.who):
@@ -40,7 +40,7 @@ async def _room(
 
 @router.get("/ui/live", response_class=EventSourceResponse)
 async def live(
-    chosen: Annotated[tuple[Visitor, frozenset[str]], Depends(_room)],
+    chosen: Annotated[tuple[Visitor, frozenset[str]], Depends(_slot)],
 ) -> AsyncIterable[ServerSentEvent]:
     v, wanted = chosen
     announced, shown = False, credentials(v.request)

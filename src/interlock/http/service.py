@@ -71,7 +71,7 @@ class Service:
             "live streams", each=limits.streams_per_caller, of_all=limits.stream_limit, kind="streams"
         )
         self.waits = WaitingSlots("requests that wait", each=WAITS_OF_ONE, of_all=WAITS, kind="too-busy")
-        self._rooms: dict[Callable[[Service], Any], Any] = {}
+        self._singletons: dict[Callable[[Service], Any], Any] = {}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="interlock-http")
 
     @property
@@ -117,11 +117,11 @@ class Service:
             self.callers.forget()
             raise
 
-    def room(self, kind: Callable[[Service], T]) -> T:
+    def singleton(self, kind: Callable[[Service], T]) -> T:
         """A value that an application keeps for the life of this service, created on first use."""
-        found: T | None = self._rooms.get(kind)
+        found: T | None = self._singletons.get(kind)
         if found is None:
-            found = self._rooms[kind] = kind(self)
+            found = self._singletons[kind] = kind(self)
         return found
 
     def close(self) -> None:

@@ -96,7 +96,7 @@ class Chosen:
         )
 
 
-async def _room(service: TheService, chosen: Annotated[Chosen, Depends()]) -> AsyncIterator[Chosen]:
+async def _slot(service: TheService, chosen: Annotated[Chosen, Depends()]) -> AsyncIterator[Chosen]:
     """Occupies a slot before the stream begins."""
     if not chosen.workspaces:
         raise NotAllowed("you may not read any machine, so there are no events; ask an owner for a role")
@@ -118,7 +118,7 @@ async def list_events(
 
 @router.get("/stream", summary="Live events as server-sent events", response_class=EventSourceResponse)
 async def stream_events(
-    service: TheService, chosen: Annotated[Chosen, Depends(_room)]
+    service: TheService, chosen: Annotated[Chosen, Depends(_slot)]
 ) -> AsyncIterable[ServerSentEvent]:
     """Each event's id is its position, so a browser that reconnects continues there. A comment is sent every 15 s."""
     yield ServerSentEvent(comment="listening", retry=1000)

@@ -156,8 +156,8 @@ def service(engine: Engine) -> Iterator[Service]:
 
 def together(service: Service, *asked: steps.AgentClaim) -> list[Any]:
     async def ask() -> list[Any]:
-        room = service.room(ClaimBatcher)
-        return await asyncio.gather(*(room.claim(one) for one in asked), return_exceptions=True)
+        batcher = service.singleton(ClaimBatcher)
+        return await asyncio.gather(*(batcher.claim(one) for one in asked), return_exceptions=True)
 
     return asyncio.run(ask())
 
@@ -221,8 +221,8 @@ def test_a_look_at_the_refused_that_fails_takes_nothing_from_the_others(
 
 def test_a_request_that_left_before_its_group_began_claims_nothing_and_hurts_nobody(service: Service) -> None:
     async def ask() -> list[Any]:
-        room = service.room(ClaimBatcher)
-        asked = [asyncio.ensure_future(room.claim(wish(number, f"run-{number}"))) for number in "12"]
+        batcher = service.singleton(ClaimBatcher)
+        asked = [asyncio.ensure_future(batcher.claim(wish(number, f"run-{number}"))) for number in "12"]
         await asyncio.sleep(0)
         asked[0].cancel()
         return list(await asyncio.gather(*asked, return_exceptions=True))
@@ -235,11 +235,11 @@ def test_a_request_that_left_before_its_group_began_claims_nothing_and_hurts_nob
 
 def test_those_who_wait_for_a_group_that_is_cancelled_are_cancelled(service: Service) -> None:
     async def ask() -> list[Any]:
-        room = service.room(ClaimBatcher)
-        asked = [asyncio.ensure_future(room.claim(wish(number, f"run-{number}"))) for number in "12"]
-        while not room._under_way:
+        batcher = service.singleton(ClaimBatcher)
+        asked = [asyncio.ensure_future(batcher.claim(wish(number, f"run-{number}"))) for number in "12"]
+        while not batcher._under_way:
             await asyncio.sleep(0)
-        for group in room._under_way:
+        for group in batcher._under_way:
             group.cancel()
         return list(await asyncio.gather(*asked, return_exceptions=True))
 

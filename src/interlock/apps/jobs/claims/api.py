@@ -105,7 +105,7 @@ async def _claim(write: Writer, workspace: str, body: RunBody, actor: Actor) -> 
     name = steps.lock_name(workspace, body.board, body.job_id)
 
     if write.key is None:
-        begun = await write.service.room(ClaimBatcher).claim(steps.AgentClaim(workspace, request, actor))
+        begun = await write.service.singleton(ClaimBatcher).claim(steps.AgentClaim(workspace, request, actor))
         if begun is not None:
             return Response(claimed(begun, name, LEASE_SECONDS), 201, media_type="application/json")
 
