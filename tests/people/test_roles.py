@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from interlock.cli.users import RoleName
 from interlock.machine import AGENT, OWNER, USER, Actor, Application, InterlockError, Registry, Scope
+from interlock.machine.transitions import ROLES
 from interlock.people import PERMISSIONS, SCOPES, Principal, Role, WrongScope, parse_scopes
 from interlock.people.principal import Kind
 from tests.support.notes.application import SCRIBBLE
@@ -44,8 +45,9 @@ def test_a_role_includes_another_exactly_when_it_may_all_that_the_other_may(one:
     assert one.includes(other) or other.includes(one)
 
 
-def test_the_command_line_knows_the_same_roles() -> None:
+def test_the_command_line_and_machines_know_the_same_roles() -> None:
     assert [role.value for role in RoleName] == [role.value for role in Role]
+    assert [role.value for role in Role] == list(ROLES)
 
 
 @given(st.lists(scopes, max_size=5))

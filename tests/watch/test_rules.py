@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.config import AlertSettings
+from interlock.config import AlertSettings, settings
 from interlock.engine import Engine, InvalidData, NotFound
 from interlock.store import Store
 from interlock.store import service_tables as s
@@ -30,7 +30,8 @@ def put(engine: Engine, given: Rule | Mapping[str, Any]) -> Rule:
 
 def test_five_rules_are_built_in() -> None:
     by_name = {rule.name: rule for rule in rules.built_in()}
-    assert tuple(by_name) == rules.BUILT_IN
+    assert tuple(by_name) == rules.BUILT_IN == settings.BUILT_IN_RULES
+    assert rules.CHANNELS == settings.CHANNELS
     assert (by_name["queue_lag"].threshold, by_name["review_age"].threshold) == (30 * 60, 48 * 3600)
     failing = by_name["failure_rate"]
     assert (failing.threshold, failing.window, failing.min_count) == (0.2, timedelta(hours=1), 10)

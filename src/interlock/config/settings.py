@@ -140,6 +140,10 @@ class WebhookSettings(Table):
         return value
 
 
+BUILT_IN_RULES = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
+CHANNELS = ("mail", "webhook")
+
+
 class AlertSettings(Table):
     """Who is notified of alerts, and how often."""
 
@@ -156,17 +160,16 @@ class AlertSettings(Table):
     @field_validator("off")
     @classmethod
     def _known_rule(cls, value: list[str]) -> list[str]:
-        ours = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
         for one in value:
-            if one not in ours and not re.fullmatch(r"[a-z][a-z0-9_]*[_-][a-z0-9_-]+", one):
-                raise ValueError(f"must be {', '.join(ours)}, or an application's NAME_rule, not {one!r}")
+            if one not in BUILT_IN_RULES and not re.fullmatch(r"[a-z][a-z0-9_]*[_-][a-z0-9_-]+", one):
+                raise ValueError(f"must be {', '.join(BUILT_IN_RULES)}, or an application's NAME_rule, not {one!r}")
         return value
 
     @field_validator("notify")
     @classmethod
     def _known_channel(cls, value: list[str]) -> list[str]:
         for one in value:
-            if one.partition(":")[0] not in {"mail", "webhook"} or not one.partition(":")[2]:
+            if one.partition(":")[0] not in CHANNELS or not one.partition(":")[2]:
                 raise ValueError(f"{one!r} is neither mail:ADDRESS nor webhook:NAME")
         return value
 

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from interlock.machine.definition import Machine
 from interlock.machine.errors import InterlockError
+from interlock.machine.transitions import ROLES
 
-ROLES = ("viewer", "reviewer", "member", "owner")
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 
 
