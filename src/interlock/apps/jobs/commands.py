@@ -1,4 +1,4 @@
-"""`interlock jobs`: tools for agents (`mcp`), postings of an answer (`parse`), how well they are read (`evaluate`)."""
+"""`interlock jobs`: the profile (`init`), reading postings (`parse`, `evaluate`), tools for agents (`mcp`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import Annotated
 
 import typer
 
+from interlock.apps.jobs.init_command import init
 from interlock.apps.jobs.parse_command import parse
 from interlock.console.printing import Json, as_json, bars, table
 
-app = typer.Typer(rich_markup_mode=None, help="Jobs: tools for agents, reading postings.", no_args_is_help=True)
+app = typer.Typer(
+    rich_markup_mode=None,
+    help="Jobs: the profile, reading postings, tools for agents.",
+    no_args_is_help=True,
+)
+app.command()(init)
 app.command()(parse)
 Url = Annotated[
     str,
