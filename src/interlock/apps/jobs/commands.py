@@ -1,4 +1,4 @@
-"""`interlock jobs`: the profile (`init`), reading postings (`parse`, `evaluate`), tools for agents (`mcp`)."""
+"""`interlock jobs`: the profile (`init`, `score`), reading postings (`parse`, `evaluate`), tools for agents (`mcp`)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import typer
 
 from interlock.apps.jobs.init_command import init
 from interlock.apps.jobs.parse_command import parse
+from interlock.apps.jobs.score_command import score
 from interlock.console.printing import Json, as_json, bars, table
 
 app = typer.Typer(
     rich_markup_mode=None,
-    help="Jobs: the profile, reading postings, tools for agents.",
+    help="Jobs: the profile, reading and scoring postings, tools for agents.",
     no_args_is_help=True,
 )
 app.command()(init)
 app.command()(parse)
+app.command()(score)
 Url = Annotated[
     str,
     typer.Option(

@@ -25,4 +25,6 @@ def init(
         raise InterlockError(f"{file} is there already; name another file, or move it away") from None
     except OSError as error:
         raise InterlockError(f"{file} cannot be written: {error.strerror}") from None
-    typer.echo(f"wrote {file}; change it to your own")
+    typer.echo(
+        f"wrote {file}; change it to your own, then try it: interlock jobs score --profile {file} --postings FILE"
+    )

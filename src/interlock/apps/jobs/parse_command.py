@@ -41,7 +41,7 @@ def parse(
     from interlock.machine import InterlockError
 
     body, changed = _recorded(file)
-    recorded = _moment(at) if at else changed
+    recorded = moment(at) if at else changed
     answer = Answer(body, url=url)
     if kind == "html" and settings is None:
         found = _discovered(answer, recorded)
@@ -99,7 +99,8 @@ def _discovered(answer: Answer, at: datetime) -> Parsed:
     return Html(found.config).parse(answer, None, at)
 
 
-def _moment(text: str) -> datetime:
+def moment(text: str) -> datetime:
+    """The moment that an option names; without an offset it is UTC."""
     from interlock.machine import InterlockError
 
     try:

@@ -46,6 +46,8 @@ def fold(text: str | None, most: int = TOO_LONG) -> str:
     """Lower case, without accents, in compatible characters and single spaces."""
     if not text:
         return ""
+    if text.isascii():
+        return " ".join(text[:TOO_LONG].lower().split())
     # Compatible characters first: some of them are capitals, and some casefold to letters with marks.
     plain = unicodedata.normalize("NFKC", text[:most]).casefold()
     bare = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))

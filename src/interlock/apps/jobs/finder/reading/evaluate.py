@@ -92,19 +92,19 @@ def posting_score(known: Mapping[str, Any], answer: Mapping[str, Any]) -> float:
 
 def evaluate(postings: Path, answers: Path, progress: Callable[[int, int], None] | None = None) -> Report:
     """Read every posting that has an answer, and compare. Where the text is silent, the likeliest value is taken."""
-    known = {str(row.get("id")): row.get("extraction", row) for row in _rows(answers)}
-    rows = [row for row in _rows(postings) if str(row.get("id")) in known]
-    if not rows:
+    known = {str(row.get("id")): row.get("extraction", row) for row in rows(answers)}
+    asked = [row for row in rows(postings) if str(row.get("id")) in known]
+    if not asked:
         raise InterlockError(f"no posting of {postings} has an answer in {answers}; both name postings by id")
     read(Source("warm up"))
     given, took = [], 0.0
-    for index, row in enumerate(rows):
+    for index, row in enumerate(asked):
         begun = time.perf_counter()
         given.append(as_json(read(source_of(row), guess=True)))
         took += time.perf_counter() - begun
         if progress is not None:
-            progress(index + 1, len(rows))
-    pairs = [(known[str(row.get("id"))], answer) for row, answer in zip(rows, given, strict=True)]
+            progress(index + 1, len(asked))
+    pairs = [(known[str(row.get("id"))], answer) for row, answer in zip(asked, given, strict=True)]
     fields = {
         name: sum(score(name, right.get(name), answer.get(name)) for right, answer in pairs) / len(pairs)
         for name in FIELDS
@@ -131,7 +131,8 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, one a line."""
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):

@@ -1,0 +1,44 @@
+"""Running the checks in their order."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from interlock.apps.jobs.finder.filtering.checks import CHECKS, WITHOUT_READING, Findings
+from interlock.apps.jobs.finder.filtering.result import FilterResult, Skipped
+from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.seeker import Seeker
+
+ALREADY = "the posting was already rejected"
+_ORDERED = tuple(CHECKS.items())
+
+
+def filter_posting(posting: ReadPosting, seeker: Seeker, now: datetime) -> FilterResult:
+    """Filter one posting at a moment, by which its age is counted."""
+    findings = Findings(posting, seeker, now)
+    performed: list[str] = []
+    skipped: list[Skipped] = []
+    for name, check in _ORDERED[:WITHOUT_READING]:
+        _note(name, check(findings), performed, skipped)
+    for name, check in _ORDERED[WITHOUT_READING:]:
+        _note(name, ALREADY if settled(findings) else check(findings), performed, skipped)
+    return FilterResult(
+        tuple(findings.rejections),
+        tuple(findings.strikes),
+        seeker.strikes.threshold,
+        tuple(performed),
+        tuple(skipped),
+        posting.unread,
+    )
+
+
+def settled(findings: Findings) -> bool:
+    """The stop list rejected it, so that it need not be read."""
+    return any(one.category == "stop_list" for one in findings.rejections)
+
+
+def _note(name: str, reason: str | None, performed: list[str], skipped: list[Skipped]) -> None:
+    if reason is None:
+        performed.append(name)
+    else:
+        skipped.append(Skipped(name, reason))

@@ -1,0 +1,59 @@
+"""`interlock jobs score`: what a profile makes of postings."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from interlock.console.printing import Json, as_json, short, table
+
+
+def score(
+    profile: Annotated[Path, typer.Option("--profile", help="The profile, a YAML file.", show_default=False)],
+    postings: Annotated[
+        Path, typer.Option("--postings", help="The postings, a JSON object a line.", show_default=False)
+    ],
+    at: Annotated[
+        str | None,
+        typer.Option("--at", help="The moment by which ages are counted, in ISO 8601.", show_default="now"),
+    ] = None,
+    in_json: Json = False,
+) -> None:
+    """Filter and match postings by a profile. Nothing is saved."""
+    from interlock.apps.jobs.finder.profile_file import read_profile
+    from interlock.apps.jobs.finder.reading.evaluate import rows
+    from interlock.apps.jobs.finder.scoring import score_row
+    from interlock.apps.jobs.finder.seeker import Seeker
+    from interlock.apps.jobs.parse_command import moment
+
+    seeker = Seeker(read_profile(profile))
+    now = moment(at) if at else datetime.now(UTC)
+    scored = [score_row(row, seeker, now) for row in rows(postings)]
+    if in_json:
+        as_json(scored)
+        return
+    _print_scored(scored)
+
+
+def _print_scored(scored: list[dict[str, Any]]) -> None:
+    ordered = sorted(scored, key=lambda one: (one["state"] == "FILTERED", -one["list_score"]))
+    lines = [
+        (
+            str(one["score"]),
+            f"{one['confidence']:.0%}",
+            one["state"],
+            short(one["title"] or "unknown", 50),
+            short(one["company"] or "unknown", 30),
+            short(one["filter_result"]["rejection_summary"] or ", ".join(one["match_result"]["matched_skills"]), 70),
+        )
+        for one in ordered
+    ]
+    table(("score", "confidence", "state", "title", "company", "why"), lines)
+    many = {state: sum(one["state"] == state for one in scored) for state in ("SUCCESS", "SKIPPED", "FILTERED")}
+    typer.echo(
+        f"{len(scored)} postings: {many['SUCCESS']} at or above the threshold, {many['SKIPPED']} below it, "
+        f"{many['FILTERED']} filtered out"
+    )
