@@ -134,7 +134,7 @@ def places(texts: Iterable[str | None]) -> tuple[Location, ...]:
     """A location for each text that names a place, each once."""
     found: dict[str, Location] = {}
     for text in texts:
-        for piece in re.split(r"\s*(?:;|\||\n| / | or )\s*", text or ""):
+        for piece in re.split(r"[;|\n]| / | or ", text or ""):
             one = place(piece.strip()) if piece.strip() and not SEVERAL.fullmatch(piece.strip()) else None
             if one:
                 found.setdefault(one.key or one.raw, one)

@@ -16,7 +16,7 @@ Moment = tuple[datetime | None, Precision]
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 AMERICAN = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
-ZONE_WORD = re.compile(r"\s*(?:UTC|GMT|Z)$", re.IGNORECASE)
+ZONE_WORD = re.compile(r"(?:UTC|GMT|Z)$", re.IGNORECASE)
 TODAY = ("today", "just posted", "heute", "aujourd", "hoy", "oggi", "vandaag", "hoje", "idag", "i dag", "dzisiaj")
 YESTERDAY = ("yesterday", "gestern", "hier", "ayer", "ieri", "gisteren", "ontem", "i går", "wczoraj")
 AGO = re.compile(
@@ -88,7 +88,8 @@ def _written(text: str) -> tuple[datetime | None, bool]:
             month, day, year = (int(part) for part in american.groups())
             return datetime(year, month, day, tzinfo=UTC), False
         if DAY.match(text):
-            spelled = ZONE_WORD.sub("+00:00", text) if ZONE_WORD.search(text) else text
+            zone = ZONE_WORD.search(text)
+            spelled = f"{text[: zone.start()].rstrip()}+00:00" if zone else text
             return _at_zone(datetime.fromisoformat(spelled), len(text) > 10)
         return _at_zone(parsedate_to_datetime(text), True)
     except (ValueError, OverflowError, TypeError):

@@ -27,7 +27,7 @@ PATHS = (".xml", "/feed", "/rss", "/jobs.rss", ".rss", ".atom", "/feed.json", "/
 LINKED = re.compile(r"<link\b[^>]{0,500}>", re.IGNORECASE)
 FEED_TYPE = re.compile(r"type=[\"']?application/(?:rss\+xml|atom\+xml|feed\+json)", re.IGNORECASE)
 HREF = re.compile(r"href=[\"']([^\"']{1,1000})[\"']", re.IGNORECASE)
-AT_COMPANY = re.compile(r"(.+?)\s+(?:at|@|bei|chez)\s+(.+)", re.IGNORECASE)
+AT_COMPANY = re.compile(r"(.+?)\s(?:at|@|bei|chez)\s(.+)", re.IGNORECASE)
 COMPANY_FIRST = re.compile(r"([^:]{2,80}):\s+(.+)")
 
 
