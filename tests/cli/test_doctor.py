@@ -19,7 +19,7 @@ from interlock.engine import Engine, Result
 from interlock.machine import Fail
 from interlock.store import open_store, partitions
 from interlock.store import tables as t
-from interlock.store.health import Level, graded, lasting, look
+from interlock.store.health import Level, duration_text, graded, look
 from tests.support.commands import Done, command
 from tests.support.letters import PROGRAM, letter
 
@@ -216,7 +216,7 @@ def test_a_finding_is_graded_by_how_far_it_has_come(value: int, level: Level) ->
 
 
 def test_lengths_are_told_for_people() -> None:
-    assert [lasting(s) for s in (1, 119, 120, 7200, 200_000)] == [
+    assert [duration_text(s) for s in (1, 119, 120, 7200, 200_000)] == [
         "1.0 seconds",
         "119.0 seconds",
         "2 minutes",

@@ -89,7 +89,7 @@ def test_what_an_application_lacks_is_shown_and_applied(store: Store) -> None:
     found = migrate.status(store, [notes])
     assert (found.ready, found.usable, found.applications[0].pending) == (False, True, ("0001", "0002"))
     Engine(store, Registry([notes]), migrate_schema=False)  # it has no rows yet, so nothing is missing
-    migrate.alone(store, lambda conn: migrate.bring(conn, [notes], {"notes": "0001"}))
+    migrate.run_exclusively(store, lambda conn: migrate.bring(conn, [notes], {"notes": "0001"}))
     assert migrate.status(store, [notes]).applications[0].pending == ("0002",)
     assert schema(store, [notes]).level is Level.PROBLEM
     with pytest.raises(SchemaMismatch, match="have schema 0001 and need 0002; run: interlock db migrate"):
@@ -270,7 +270,7 @@ def test_a_backup_of_older_tables_of_an_application_is_brought_to_its_code(store
     file, older = tmp_path / "backup", replace(notes, tables=f"{HERE}:OLDER", personal=())
     with open_store(f"sqlite:///{tmp_path}/old.db") as old:
         migrate.upgrade(old)
-        migrate.alone(old, lambda conn: migrate.bring(conn, [notes], {"notes": "0001"}))
+        migrate.run_exclusively(old, lambda conn: migrate.bring(conn, [notes], {"notes": "0001"}))
         old.write(lambda conn: record(conn, ["notes"], declared([older])))
         old.write(lambda conn: conn.execute(sa.insert(notes_visitor).values(instance_id=uuid4(), name=ANN, at=1)))
         write(old, file)

@@ -367,7 +367,7 @@ def test_a_backup_of_an_older_schema_is_brought_to_this_one(place: Place, tmp_pa
     filled(old)
     write(old, file)
     scratch = place("sqlite")
-    migrate.alone(scratch, lambda conn: migrate.bring(conn, to={"core": "0004"}))
+    migrate.run_exclusively(scratch, lambda conn: migrate.bring(conn, to={"core": "0004"}))
     names = there(scratch)
     known = scratch.read(lambda conn: {n: {c["name"] for c in sa.inspect(conn).get_columns(n)} for n in names})
     older = as_of(file, "0004", known)

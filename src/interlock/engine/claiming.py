@@ -151,7 +151,7 @@ def _claim(unit: Unit, instance: Instance, plan: ClaimPlan, worker: UUID) -> Pen
             raise
         machine = plan.machine
         trouble = error_details.as_work_error(error, f"{machine.name} in {instance.state!r} cannot be claimed")
-        failing.fail(unit, instance, machine, trouble, acting(worker))
+        failing.fail(unit, instance, machine, trouble, worker_actor(worker))
         return None
 
 
@@ -172,7 +172,7 @@ def _taken(unit: Unit, instance: Instance, plan: ClaimPlan, worker: UUID) -> Pen
         unit.touch(instance)
         return None
     if edge is not None:
-        moves.move(unit, instance, machine, edge, acting(worker))
+        moves.move(unit, instance, machine, edge, worker_actor(worker))
     step = machine.step_of(instance.state, instance.stage_data(machine))
     instance.data  # noqa: B018 - unreadable data must fail here, not in the worker
     until = unit.now + span(work.timeout)
@@ -182,7 +182,7 @@ def _taken(unit: Unit, instance: Instance, plan: ClaimPlan, worker: UUID) -> Pen
 
 
 @lru_cache(1000)
-def acting(worker: UUID) -> Actor:
+def worker_actor(worker: UUID) -> Actor:
     """The worker as an actor, as the history names it."""
     return Actor(WORKER, str(worker))
 

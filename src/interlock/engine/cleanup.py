@@ -141,7 +141,7 @@ def _leases(unit: Unit, after: str | None, batch: int, removed: Counter[str]) ->
 
 def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
     """Remove workers that stopped or were lost a while ago and have no claims."""
-    working = sa.exists().where(picking.waking("lease"), I.c.holder == W.c.id)
+    working = sa.exists().where(picking.wake_is("lease"), I.c.holder == W.c.id)
     ended = sa.and_(W.c.status.in_(("stopped", "lost")), W.c.until <= unit.now - span(WORKERS), ~working)
     files = unit.conn.execute(sa.select(W.c.lock_file).where(ended, W.c.lock_file.is_not(None)).limit(batch)).scalars()
     unit.after_commit += [partial(unit.core.store.remove_lock, path) for path in files]

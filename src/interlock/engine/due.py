@@ -47,7 +47,7 @@ class DueKind(NamedTuple):
 def _waking(wake: str) -> Callable[[Unit], sa.Select[Any]]:
     return lambda unit: (
         sa.select(I)
-        .where(picking.waking(wake), I.c.due_at <= unit.now, unit.core.served_condition)
+        .where(picking.wake_is(wake), I.c.due_at <= unit.now, unit.core.served_condition)
         .order_by(I.c.due_at)
     )
 
@@ -157,7 +157,7 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
     kind = claimed_by(dead)
     taken = run_due(unit, kind)
     # Locked rows were skipped; the next round takes them.
-    claimed = sa.select(sa.func.count()).select_from(I).where(picking.waking("lease"), I.c.holder.in_(dead))
+    claimed = sa.select(sa.func.count()).select_from(I).where(picking.wake_is("lease"), I.c.holder.in_(dead))
     left = unit.conn.execute(claimed).scalar_one()
     if left <= taken:
         unit.conn.execute(sa.update(t.worker).where(t.worker.c.id.in_(dead)).values(status="lost"))
@@ -168,7 +168,7 @@ def claimed_by(dead: Sequence[UUID]) -> DueKind:
     """The instances that these workers have claimed."""
 
     def query(_: Unit) -> sa.Select[Any]:
-        return sa.select(I).where(picking.waking("lease"), I.c.holder.in_(dead)).order_by(I.c.due_at)
+        return sa.select(I).where(picking.wake_is("lease"), I.c.holder.in_(dead)).order_by(I.c.due_at)
 
     return DueKind("worker_lost", query, _take_back)
 
@@ -206,8 +206,8 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
     # Ordered, and with a literal limit: otherwise a generic plan of PostgreSQL scans the table.
     one = sa.select(sa.literal(1)).select_from(I).limit(sa.literal_column("1"))
     looks = (
-        one.where(picking.waking("resume"), I.c.due_at <= now).order_by(I.c.due_at),
-        one.where(picking.waking("lease"), I.c.due_at <= now).order_by(I.c.due_at),
+        one.where(picking.wake_is("resume"), I.c.due_at <= now).order_by(I.c.due_at),
+        one.where(picking.wake_is("lease"), I.c.due_at <= now).order_by(I.c.due_at),
         one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now).order_by(I.c.timer_at),
         one.where(sa.text("wake = 'blocked'")).order_by(I.c.blocked_on),
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine.audit import chain
-from interlock.engine.claiming import acting
+from interlock.engine.claiming import worker_actor
 from interlock.engine.instance import COLUMNS, column_getter
 from interlock.engine.moves import is_plain
 from interlock.engine.unit import Unit, payload_text
@@ -145,7 +145,7 @@ def _fast_move(machine: Machine, source: str, to: str, worker: UUID) -> FastMove
     if not ways or not is_plain(machine, ways[0]):
         return None
     edge, end = ways[0], machine.states[to]
-    who, rests = str(acting(worker)), end.kind is Kind.FINAL
+    who, rests = str(worker_actor(worker)), end.kind is Kind.FINAL
     return FastMove(
         edge,
         who,

@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import error_details, failing, fast_finish, limits, lineage, moves, unknown_effects, values
-from interlock.engine.claiming import DATA, Claim, acting, claimed
+from interlock.engine.claiming import DATA, Claim, claimed, worker_actor
 from interlock.engine.errors import Fenced, InvalidData, is_item_error
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
@@ -108,7 +108,7 @@ def _apply(unit: Unit, result: Result) -> bool:
     instance = claimed(unit, result.claim)
     if instance is None:
         return False
-    machine, actor = result.claim.machine, acting(result.claim.worker)
+    machine, actor = result.claim.machine, worker_actor(result.claim.worker)
     took = unit.now - (instance.claimed_at or unit.now)
     instance.waited = result.claim.waited
     try:
@@ -245,7 +245,7 @@ def require_claim(unit: Unit, claim: Claim) -> Instance:
 def move_and_keep(unit: Unit, claim: Claim, to: str, *, data: Patch = None, reason: str = "") -> Instance:
     """Move the instance from inside a handler, and keep the lease."""
     instance = require_claim(unit, claim)
-    machine, actor = claim.machine, acting(claim.worker)
+    machine, actor = claim.machine, worker_actor(claim.worker)
     if to in machine.states and not (machine.starts_work(to) or machine.runs_when_armed(to)):
         raise InvalidData(f"{to!r} has no work, so no lease is kept there; return Go({to!r}) instead")
     outcome = Go(to, data=data, reason=reason)
@@ -266,7 +266,7 @@ def save(unit: Unit, claim: Claim, data: Patch, *, reason: str = "") -> Instance
         unit.record(
             instance,
             "saved",
-            acting(claim.worker),
+            worker_actor(claim.worker),
             payload={"reason": reason, "step": claim.step, **change},
         )
     return instance
@@ -289,13 +289,13 @@ def give_back(unit: Unit, claims: Sequence[Claim]) -> int:
         if instance is None:
             continue
         done += 1
-        unit.record(instance, "given_back", acting(claim.worker), payload={"step": claim.step})
+        unit.record(instance, "given_back", worker_actor(claim.worker), payload={"step": claim.step})
         moves.drop_lease(unit, instance, claim.machine)
         instance.wake, instance.due_at = "work", unit.now
     return done
 
 
-def orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
+def give_back_orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
     """Give back claims that were committed although the worker never got the answer."""
     unit.lock_many(fences)
     done = 0
@@ -304,7 +304,7 @@ def orphans(unit: Unit, worker: UUID, fences: dict[UUID, int]) -> int:
         if instance is None or (instance.holder, instance.fence, instance.wake) != (worker, fence, "lease"):
             continue
         done += 1
-        unit.record(instance, "given_back", acting(worker), payload={"why": "the claim's answer was lost"})
+        unit.record(instance, "given_back", worker_actor(worker), payload={"why": "the claim's answer was lost"})
         moves.drop_lease(unit, instance, unit.machine(instance))
         instance.wake, instance.due_at = "work", unit.now
     return done
@@ -328,12 +328,12 @@ def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
     instance = require_claim(unit, claim)
     moves.send(unit, instance, messages)
     sent = [f"{message.channel} to {message.to}" for message in messages]
-    unit.record(instance, "sent", acting(claim.worker), payload={"messages": sent, "step": claim.step})
+    unit.record(instance, "sent", worker_actor(claim.worker), payload={"messages": sent, "step": claim.step})
 
 
 def spawn(unit: Unit, claim: Claim, wanted: Spawn) -> UUID | None:
     """Create a child from inside a handler, under its fence. None if a check refused it; a history row says why."""
-    return lineage.spawn(unit, require_claim(unit, claim), wanted, acting(claim.worker))
+    return lineage.spawn(unit, require_claim(unit, claim), wanted, worker_actor(claim.worker))
 
 
 def time_out(unit: Unit, instance: Instance) -> None:

@@ -32,8 +32,8 @@ HALTED_LOCKED = Prepared(sa.select(halt.c.machine).with_for_update(read=True, ke
 _pair = column_getter("queue", "priority")
 
 
-def waking(wake: str) -> sa.TextClause:
-    """Rows with this wake. SQLite uses the index on due times only where its very condition stands in the statement."""
+def wake_is(wake: str) -> sa.TextClause:
+    """The condition on `wake`. SQLite uses the index on due times only if the statement has its exact condition."""
     return sa.text(f"wake IN ('lease', 'resume') AND wake = '{wake}'")
 
 

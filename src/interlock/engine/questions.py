@@ -19,7 +19,7 @@ import pydantic
 import sqlalchemy as sa
 
 from interlock.engine import effects, error_details, moves, reviews, values, visits
-from interlock.engine.claiming import Claim, acting
+from interlock.engine.claiming import Claim, worker_actor
 from interlock.engine.errors import InvalidData, NotFound, is_item_error
 from interlock.engine.finishing import require_claim
 from interlock.engine.instance import Instance
@@ -100,7 +100,7 @@ def ask(
         made = moves.open_review(unit, instance, name, asked, evidence=evidence, visit=visit, fallback=fallback)
         found = Question(made, unit.now + span(deadline))
         payload = {"review": str(made), "name": name, "step": step, "default": default, "until": found.until}
-        unit.record(instance, "asked", acting(claim.worker), payload=payload)
+        unit.record(instance, "asked", worker_actor(claim.worker), payload=payload)
     if found.is_open:
         instance.due_at = max(found.until, unit.now) + span(claim.work.timeout)
         unit.touch(instance)

@@ -103,7 +103,7 @@ def gone_with_claims(conn: sa.Connection) -> list[UUID]:
     """Lost or stopped workers that still have claims: one was under way when they went."""
     from interlock.store.tables import instance
 
-    claimed = sa.select(instance.c.holder).where(picking.waking("lease"))
+    claimed = sa.select(instance.c.holder).where(picking.wake_is("lease"))
     return list(
         conn.execute(sa.select(W.c.id).where(W.c.id.in_(claimed), W.c.status.in_(("lost", "stopped")))).scalars()
     )
@@ -114,7 +114,7 @@ def claim_counts(conn: sa.Connection) -> dict[UUID, int]:
     from interlock.store.tables import instance
 
     rows = conn.execute(
-        sa.select(instance.c.holder, sa.func.count()).where(picking.waking("lease")).group_by(instance.c.holder)
+        sa.select(instance.c.holder, sa.func.count()).where(picking.wake_is("lease")).group_by(instance.c.holder)
     )
     return {row[0]: row[1] for row in rows}
 
@@ -124,6 +124,6 @@ def claimed_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
     from interlock.store.tables import instance
 
     rows = conn.execute(
-        sa.select(instance.c.id, instance.c.fence).where(picking.waking("lease"), instance.c.holder == worker)
+        sa.select(instance.c.id, instance.c.fence).where(picking.wake_is("lease"), instance.c.holder == worker)
     )
     return {row.id: row.fence for row in rows}

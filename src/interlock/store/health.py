@@ -74,7 +74,7 @@ def size_text(size: float) -> str:
     return f"{size / GB:,.1f} GB" if size >= GB else f"{size / MB:,.1f} MB"
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A length of time for people."""
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.store.health import GB, Check, Finding, Level, Size, graded, lasting, size_text
+from interlock.store.health import GB, Check, Finding, Level, Size, duration_text, graded, size_text
 
 MANY_DEAD = 10_000
 """Fewer dead rows than this are harmless, whatever their share."""
@@ -40,7 +40,7 @@ def _dead_rows(conn: sa.Connection) -> Iterator[Finding]:
         if dead < MANY_DEAD or share < 0.2:
             continue
         bad = True
-        last = f"vacuumed {lasting(since)} ago" if since >= 0 else "never vacuumed"
+        last = f"vacuumed {duration_text(since)} ago" if since >= 0 else "never vacuumed"
         level = Level.PROBLEM if share > 0.6 and dead > 10 * MANY_DEAD else Level.WARNING
         yield Finding(
             level,
@@ -106,7 +106,8 @@ def _snapshots(conn: sa.Connection) -> Iterator[Finding]:
             seconds,
             300,
             3600,
-            f"process {pid} ({who or 'without a name'}) is {state} in a transaction for {lasting(seconds)}: {query}",
+            f"process {pid} ({who or 'without a name'}) is {state} in a transaction for {duration_text(seconds)}: "
+            f"{query}",
             f"dead rows cannot go while it lasts; end it: SELECT pg_terminate_backend({pid}); against more of it set "
             "idle_in_transaction_session_timeout",
         )
@@ -120,7 +121,7 @@ def _snapshots(conn: sa.Connection) -> Iterator[Finding]:
             seconds,
             300,
             3600,
-            f"{name!r} is prepared for {lasting(seconds)}",
+            f"{name!r} is prepared for {duration_text(seconds)}",
             f"finish it: COMMIT PREPARED '{name}' or ROLLBACK PREPARED '{name}'",
         )
     for name, kept in _rows(
@@ -154,7 +155,7 @@ def _locks(conn: sa.Connection) -> Iterator[Finding]:
         seconds,
         1,
         60,
-        f"{len(rows)} wait for a lock; process {pid} for {lasting(seconds)}, behind {others}",
+        f"{len(rows)} wait for a lock; process {pid} for {duration_text(seconds)}, behind {others}",
         "see in pg_stat_activity what they do; end one that hangs: "
         f"SELECT pg_terminate_backend({blocking[0] if blocking else pid})",
     )

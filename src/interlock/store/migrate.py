@@ -178,11 +178,11 @@ def upgrade(store: Store, applications: Applications = ()) -> SchemaStatus:
     found = store.read(look)
     if found is not None:
         return found
-    alone(store, partial(bring, applications=applications))
+    run_exclusively(store, partial(bring, applications=applications))
     return status(store, applications)
 
 
-def alone(store: Store, job: Job[T]) -> T:
+def run_exclusively(store: Store, job: Job[T]) -> T:
     """Run a job that may call `bring`, in one transaction, while nobody else changes tables."""
     with _ALEMBIC:
         _under_way.clear()

@@ -268,7 +268,7 @@ class PostgresStore(Store):
 
     def announce(self, conn: sa.Connection, queues: Iterable[str]) -> None:
         if self._wakeup == "listen":
-            conn.exec_driver_sql(NOTIFY, (CHANNEL, note(queues)))
+            conn.exec_driver_sql(NOTIFY, (CHANNEL, hint_payload(queues)))
 
     def _connection(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self._address.render_as_string(hide_password=False), autocommit=True, connect_timeout=5)
@@ -307,7 +307,7 @@ class PostgresStore(Store):
                         if left > 0:
                             self._closed.wait(min(left, URGENT))
                             continue
-                        conn.execute(NOTIFY, (CHANNEL, note(queues)))
+                        conn.execute(NOTIFY, (CHANNEL, hint_payload(queues)))
                         last = time.monotonic()
             except psycopg.Error:
                 self._closed.wait(wait)
@@ -355,7 +355,7 @@ def sqlalchemy_errors(conn: sa.Connection) -> Iterator[None]:
         raise wrapped from error
 
 
-def note(queues: Iterable[str]) -> str:
+def hint_payload(queues: Iterable[str]) -> str:
     """The payload of a hint: the names of the queues, or nothing for all if they exceed 8,000 bytes."""
     names = sorted(queues)
     said = ",".join(names)

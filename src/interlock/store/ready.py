@@ -46,7 +46,7 @@ class Probes(ABC):
         """Whether there is a ready row. It takes no lock."""
 
 
-class OneByOne(Probes):
+class SeparateProbes(Probes):
     """A statement for each pair."""
 
     def __init__(self, served: str) -> None:
@@ -70,7 +70,7 @@ class OneByOne(Probes):
         return any(self._any.first(conn, queue=queue, priority=priority, now=now) for queue, priority in pairs)
 
 
-class Together(Probes):
+class CombinedProbes(Probes):
     """One statement for all pairs."""
 
     def __init__(self, served: str) -> None:
@@ -111,4 +111,4 @@ def serving(served: Sequence[tuple[str, int]]) -> str:
 
 def probes(served: Sequence[tuple[str, int]], store: Store) -> Probes:
     """The probes for rows of these machines and versions."""
-    return (OneByOne if store.dialect == "sqlite" else Together)(serving(served))
+    return (SeparateProbes if store.dialect == "sqlite" else CombinedProbes)(serving(served))

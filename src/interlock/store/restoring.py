@@ -70,7 +70,7 @@ def restore(
             if halted_by is not None:
                 _halt(conn, halted_by, moment)
 
-        migrate.alone(store, run)
+        migrate.run_exclusively(store, run)
         return backup.manifest
 
 

@@ -13,7 +13,7 @@ from interlock.engine.audit.signing import Keys
 from interlock.store import SECOND, Micros, moment, positions, retention_tables
 from interlock.store import service_tables as s
 from interlock.store import tables as t
-from interlock.store.health import Finding, Level, graded, lasting, patiently
+from interlock.store.health import Finding, Level, duration_text, graded, patiently
 from interlock.store.positions import Position
 from interlock.watch import rollups
 
@@ -58,7 +58,7 @@ def _workers(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
             Level.WARNING,
             "heartbeat",
             f"{len(silent)} workers missed their heartbeat, the first for "
-            f"{lasting((now - one.beat_at) / SECOND)} ({one.host}, process {one.pid})",
+            f"{duration_text((now - one.beat_at) / SECOND)} ({one.host}, process {one.pid})",
             "other workers take over their work; check the logs of these processes",
         )
     offset = max((abs(worker.clock_offset) for worker in living), default=0) / SECOND
@@ -94,7 +94,7 @@ def _lag(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
             seconds,
             300,
             3600,
-            f"{number:,} ready in the queue {queue}, the oldest for {lasting(seconds)}",
+            f"{number:,} ready in the queue {queue}, the oldest for {duration_text(seconds)}",
             "start more workers or raise worker.concurrency; check that one serves this queue: interlock worker list",
         )
 
@@ -138,7 +138,7 @@ def _sums(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
         seconds,
         300,
         86_400,
-        f"the counts on the pages are {lasting(seconds)} behind the history",
+        f"the counts on the pages are {duration_text(seconds)} behind the history",
         "check that a server or a worker runs, and its log; it keeps the counts up to date",
     )
 
@@ -151,7 +151,7 @@ def _messages(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
         seconds,
         900,
         86_400,
-        f"the oldest message has been due for {lasting(seconds)}",
+        f"the oldest message has been due for {duration_text(seconds)}",
         "check that its channel (mail, webhook) is configured and a worker runs",
     )
     dead = sa.select(O.c.id).where(O.c.status == "dead").limit(MANY)

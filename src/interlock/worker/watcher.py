@@ -50,7 +50,7 @@ class Watcher(Loop):
         lost = {i: f for i, f in strange.items() if self._unknown.get(i) == f}
         self._unknown = strange
         if lost:
-            self._engine.write(lambda unit: finishing.orphans(unit, self._me.id, lost), name="give_back")
+            self._engine.write(lambda unit: finishing.give_back_orphans(unit, self._me.id, lost), name="give_back")
             log.warning("gave back %d claims whose answer was lost", len(lost))
 
     def _check_event_loop(self) -> None:
