@@ -14,7 +14,7 @@ from interlock.apps.jobs.finder.sources import SYSTEMS
 from interlock.machine import InterlockError
 
 from .answers import BOARDS, LISTS, body
-from .test_general_sources import LIST, PAGE, SELECTORS
+from .general_answers import LIST, PAGE, SELECTORS
 
 
 def run(*args: str) -> str:
