@@ -47,7 +47,7 @@ def fold(text: str | None, most: int = TOO_LONG) -> str:
     if not text:
         return ""
     if text.isascii():
-        return " ".join(text[:TOO_LONG].lower().split())
+        return " ".join(text[:most].lower().split())
     # Compatible characters first: some of them are capitals, and some casefold to letters with marks.
     plain = unicodedata.normalize("NFKC", text[:most]).casefold()
     bare = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
