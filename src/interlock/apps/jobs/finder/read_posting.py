@@ -6,16 +6,16 @@ is never read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from interlock.apps.jobs.finder.demands import Demand, demands_of
 from interlock.apps.jobs.finder.keys import fold, words
 from interlock.apps.jobs.finder.places import places
 from interlock.apps.jobs.finder.posting import (
@@ -34,7 +34,6 @@ from interlock.apps.jobs.finder.reading.places import city_of
 from interlock.apps.jobs.finder.reading.plain import folded, plain
 from interlock.apps.jobs.finder.reading.roles import roles_of
 from interlock.apps.jobs.finder.reading.skills import skills_of
-from interlock.apps.jobs.finder.reading.vocabulary import terms
 from interlock.apps.jobs.finder.regions import countries_in, limit_in, named_countries
 from interlock.machine import InterlockError
 
@@ -51,15 +50,10 @@ LADDER = {
     "executive": 7,
 }
 """The steps of a career. Lead and staff are one step above senior."""
+_BY_TEXT_TOO = frozenset({"ml-ai", "security", "consulting", "clearance-required"})
+"""Role types that are read beside or out of the text, even where the title names one."""
 _EMPLOYMENT = {"full-time": "full_time", "part-time": "part_time"}
-_EXAMPLES = ("such as", "e.g", "similar", "equivalent", "one of", "any of", "one or more", "at least one", "z.b")
-"""A sentence with one of these asks for one of the technologies that it names."""
-_CLAUSE = re.compile(r" and | und | et | y | with |[;.] ")
-_TOKEN = re.compile(r"[\s,;()]+")
-_OR = (" or ", "and/or", " oder ", " ou ")
 Size = Literal["small", "medium", "large"]
-Level = Literal["primary", "required", "preferred", "mentioned"]
-ORDER: dict[Level, int] = {"primary": 0, "required": 1, "preferred": 2, "mentioned": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +62,6 @@ class Known:
 
     value: Any
     evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """One technology, or several of which one will do, and how much the posting wants it.
-
-    `primary` is required in the title or in the first requirement.
-    """
-
-    names: tuple[str, ...]
-    level: Level
-    quote: str
-    parallels: frozenset[str]
-    weight: float
-
-    @property
-    def name(self) -> str:
-        return " or ".join(self.names)
-
-    @property
-    def evidence(self) -> Evidence:
-        return Evidence(source="text", quote=self.quote)
 
 
 class ReadPosting:
@@ -164,8 +136,10 @@ class ReadPosting:
     @cached_property
     def roles(self) -> Known | None:
         """Role types that the title names, by itself. What the text is about says less."""
-        title = Document(Source(self.source.title))
-        value = roles_of(title, skills_of(title))
+        value = self.reading.values["roleTypes"]
+        if value.rule == "title" and not _BY_TEXT_TOO.isdisjoint(value.value):
+            title = Document(Source(self.source.title))
+            value = roles_of(title, skills_of(title))
         return Known(frozenset(value.value), _evidence(value)) if value.value and value.rule == "title" else None
 
     @cached_property
@@ -254,49 +228,12 @@ class ReadPosting:
     @cached_property
     def demands(self) -> tuple[Demand, ...]:
         """The technologies that it names, with alternatives of one sentence together."""
-        first = self._first_requirement()
-        groups: dict[tuple[str, ...], list[Skill]] = {}
-        clauses: dict[tuple[str, ...], str] = {}
-        for skill in self.skills:
-            # A title names what it needs; everywhere else "Java or Kotlin" is one demand.
-            clause = None if self._in_title(skill) else _alternatives(skill)
-            key = (skill.level, skill.quote, skill.name if clause is None else f"\n{clause}")
-            groups.setdefault(key, []).append(skill)
-            if clause is not None:
-                clauses[key] = clause
-        return tuple(self._demand(group, first, clauses.get(key)) for key, group in groups.items())
-
-    def _demand(self, group: list[Skill], first: str | None, clause: str | None) -> Demand:
-        lead = group[0]
-        level: Level = lead.level
-        if level == "required" and (lead.quote == first or any(self._in_title(skill) for skill in group)):
-            level = "primary"
-        names = [skill.name for skill in group]
-        if clause is not None:
-            # An alternative that another sentence has named before is one here too.
-            said = frozenset(words(clause))
-            names += [one.name for one in self.skills if one.name not in names and _name_words(one.name) <= said]
-        known = terms()
-        parallels = frozenset[str]()
-        for name in names:
-            parallels |= frozenset(known[name].parallels) if name in known else frozenset()
-        return Demand(tuple(names), level, lead.quote, parallels, max(skill.weight for skill in group))
+        asked = self.reading.sections.get("requirements", "")
+        return demands_of(self.skills, self._plain_title, self.title_words, asked)
 
     @cached_property
     def _plain_title(self) -> str:
         return plain(self.source.title[:1000]).replace("\n", " ")[:300]
-
-    def _in_title(self, skill: Skill) -> bool:
-        if _name_words(skill.name) <= self.title_words:
-            return True
-        return len(skill.quote) > len(skill.name) + 2 and skill.quote in self._plain_title
-
-    def _first_requirement(self) -> str | None:
-        """The first sentence under requirements that names a technology."""
-        text = self.reading.sections.get("requirements", "")
-        asked = {one.quote for one in self.skills if one.level == "required" and one.section == "requirements"}
-        found = [(at, quote) for quote in asked if (at := text.find(quote)) >= 0]
-        return min(found)[1] if found else None
 
     def _stated(self, field: str, said: Any, name: str) -> Known | None:
         if said != "unknown":
@@ -312,31 +249,6 @@ def _evidence(value: Value) -> Evidence:
         return Evidence(source="title", field=field, quote=value.quote or None)
     board = field.startswith(("location", "board"))
     return Evidence(source="board" if board else "text", field=field, quote=value.quote or None)
-
-
-@cache
-def _name_words(name: str) -> frozenset[str]:
-    """The words of a vocabulary's name, of which there are about a thousand."""
-    return frozenset(words(name))
-
-
-def _alternatives(skill: Skill) -> str | None:
-    """The part of the sentence that names alternatives to a skill; None where it stands for itself."""
-    low = skill.quote.lower()
-    if any(word in low for word in _EXAMPLES):
-        return low
-    if not ("/" in low or any(word in f" {low} " for word in _OR)):
-        return None
-    name = skill.name.lower()
-    for clause in _CLAUSE.split(low):
-        if name not in clause:
-            continue
-        if any(word in f" {clause} " for word in _OR):
-            return clause
-        for token in _TOKEN.split(clause) if "/" in clause else ():
-            if "/" in token and name in token.split("/"):
-                return token
-    return None
 
 
 def _location_countries(location: Location) -> frozenset[str]:

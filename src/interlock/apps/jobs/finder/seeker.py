@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
+from interlock.apps.jobs.finder.demands import Demand
 from interlock.apps.jobs.finder.keys import fold, word_list, words
 from interlock.apps.jobs.finder.places import REGIONS, place
 from interlock.apps.jobs.finder.posting import PER_YEAR, Location
 from interlock.apps.jobs.finder.profile import Profile, offset_of
-from interlock.apps.jobs.finder.read_posting import LADDER, Demand, ReadPosting
+from interlock.apps.jobs.finder.read_posting import LADDER, ReadPosting
 from interlock.apps.jobs.finder.reading import Source, read
 from interlock.apps.jobs.finder.reading.vocabulary import terms
 

@@ -20,8 +20,9 @@ def filter_posting(posting: ReadPosting, seeker: Seeker, now: datetime) -> Filte
     skipped: list[Skipped] = []
     for name, check in _ORDERED[:WITHOUT_READING]:
         _note(name, check(findings), performed, skipped)
+    stopped = bool(findings.rejections)
     for name, check in _ORDERED[WITHOUT_READING:]:
-        _note(name, ALREADY if settled(findings) else check(findings), performed, skipped)
+        _note(name, ALREADY if stopped else check(findings), performed, skipped)
     return FilterResult(
         tuple(findings.rejections),
         tuple(findings.strikes),
@@ -30,11 +31,6 @@ def filter_posting(posting: ReadPosting, seeker: Seeker, now: datetime) -> Filte
         tuple(skipped),
         posting.unread,
     )
-
-
-def settled(findings: Findings) -> bool:
-    """The stop list rejected it, so that it need not be read."""
-    return any(one.category == "stop_list" for one in findings.rejections)
 
 
 def _note(name: str, reason: str | None, performed: list[str], skipped: list[Skipped]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from interlock.apps.jobs.finder.demands import Demand
 from interlock.apps.jobs.finder.posting import Evidence
-from interlock.apps.jobs.finder.read_posting import LADDER, Demand, ReadPosting
+from interlock.apps.jobs.finder.read_posting import LADDER, ReadPosting
 from interlock.apps.jobs.finder.seeker import Seeker, title_core
 
 MOST_NAMED = 12
