@@ -42,8 +42,8 @@ def test_the_parts_are_declared_with_their_explanations() -> None:
         ("location", 12),
         ("salary", 6),
     ]
-    told = result.parts[0].explanation
-    assert told == (
+    plan = result.parts[0].explanation
+    assert plan == (
         "matched: Python (required), SQL (required, follows from PostgreSQL); missing: Kafka (required); neutral: MySQL"
     )
     assert result.skill_gaps == ("Kafka",)

@@ -64,11 +64,11 @@ def test_each_posting_has_its_results_in_order(profile: Path, tmp_path: Path) ->
 
 def test_without_json_it_is_a_table(profile: Path, tmp_path: Path) -> None:
     postings = written(tmp_path, row(), row(company_name="Gloomy Widgets", title="Cook\x1b[31m"))
-    told = run("--profile", str(profile), "--postings", str(postings))
-    assert "Senior Backend Engineer" in told
-    assert "Excluded company: gloomy widgets" in told
-    assert "\x1b" not in told
-    assert told.endswith("2 postings: 1 at or above the threshold, 0 below it, 1 filtered out\n")
+    output = run("--profile", str(profile), "--postings", str(postings))
+    assert "Senior Backend Engineer" in output
+    assert "Excluded company: gloomy widgets" in output
+    assert "\x1b" not in output
+    assert output.endswith("2 postings: 1 at or above the threshold, 0 below it, 1 filtered out\n")
 
 
 @pytest.mark.parametrize(
