@@ -13,7 +13,7 @@ from interlock.apps.jobs.finder.sources import workday as workday_module
 from interlock.apps.jobs.finder.sources.answer import Answer, Parsed, Request, Verdict
 from interlock.apps.jobs.finder.sources.crawl import Crawl
 
-from .answers import NOW, SMARTRECRUITERS, board
+from .answers import NOW, SMARTRECRUITERS, TEAMTAILOR, board
 
 Server = Callable[[Request], Answer]
 
@@ -99,6 +99,14 @@ def test_ids_that_change_in_each_answer_end_at_the_limit_of_pages() -> None:
     assert (found.verdict, asked, len(found.postings)) == (Verdict.CAPPED, 7, 70)
     found, asked = crawl("smartrecruiters", changing, most_postings=25)
     assert (found.verdict, asked) == (Verdict.CAPPED, 3)
+
+
+def test_a_page_that_leads_to_itself_is_asked_for_once() -> None:
+    def circle(request: Request) -> Answer:
+        return answer({"items": TEAMTAILOR["items"], "next_url": request.url})
+
+    found, asked = crawl("teamtailor", circle)
+    assert (found.verdict, asked, len(found.postings)) == (Verdict.PARTIAL, 1, 1)
 
 
 @pytest.mark.parametrize("status", [429, 500])

@@ -54,9 +54,11 @@ class Crawl:
     def _add(self, request: Request) -> None:
         # Two requests with the same method, address and body have the same answer.
         key = orjson.dumps([request.method, request.url, request.body], option=orjson.OPT_SORT_KEYS)
-        if key not in self._asked:
-            self._asked.add(key)
-            self._waiting.append(request)
+        if key in self._asked:
+            self._doubts.append("a further page is one that was asked for before")
+            return
+        self._asked.add(key)
+        self._waiting.append(request)
 
     def next(self) -> Request | None:
         """The next request to make; None at the end."""
