@@ -13,8 +13,11 @@ def init(
     sample: Annotated[bool, typer.Option("--sample", help="Write the sample profile, to be changed by hand.")] = False,
 ) -> None:
     """Write a profile for the job finder. A file that is there is not overwritten."""
-    from interlock.apps.jobs.finder.profile_file import sample as sample_text
     from interlock.machine import InterlockError
+    from interlock.machine.extras import require
+
+    require("jobs", "yaml")
+    from interlock.apps.jobs.finder.profile_file import sample as sample_text
 
     if not sample:
         raise InterlockError("give --sample: it writes the sample profile, which you then change by hand")

@@ -23,6 +23,9 @@ def score(
     in_json: Json = False,
 ) -> None:
     """Filter and match postings by a profile. Nothing is saved."""
+    from interlock.machine.extras import require
+
+    require("jobs", "yaml", "ahocorasick")
     from interlock.apps.jobs.finder.profile_file import read_profile
     from interlock.apps.jobs.finder.reading.evaluate import rows
     from interlock.apps.jobs.finder.scoring import score_row
@@ -47,7 +50,7 @@ def _print_scored(scored: list[dict[str, Any]]) -> None:
             one["state"],
             short(one["title"] or "unknown", 50),
             short(one["company"] or "unknown", 30),
-            short(one["filter_result"]["rejection_summary"] or ", ".join(one["match_result"]["matched_skills"]), 70),
+            short(_why(one), 90),
         )
         for one in ordered
     ]
@@ -57,3 +60,14 @@ def _print_scored(scored: list[dict[str, Any]]) -> None:
         f"{len(scored)} postings: {many['SUCCESS']} at or above the threshold, {many['SKIPPED']} below it, "
         f"{many['FILTERED']} filtered out"
     )
+
+
+def _why(scored: dict[str, Any]) -> str:
+    """What speaks against a filtered posting, the worst first; for the others their matched skills."""
+    found = scored["filter_result"]
+    if found["passed"]:
+        return ", ".join(scored["match_result"]["matched_skills"])
+    if found["hard_rejections"]:
+        return str(found["rejection_summary"])
+    worst = sorted(found["strikes"], key=lambda one: -one["points"])
+    return f"{found['total_strikes']} strikes: " + "; ".join(one["reason"] for one in worst)

@@ -63,12 +63,18 @@ def test_each_posting_has_its_results_in_order(profile: Path, tmp_path: Path) ->
 
 
 def test_without_json_it_is_a_table(profile: Path, tmp_path: Path) -> None:
-    postings = written(tmp_path, row(), row(company_name="Gloomy Widgets", title="Cook\x1b[31m"))
+    postings = written(
+        tmp_path,
+        row(),
+        row(company_name="Gloomy Widgets", title="Cook\x1b[31m"),
+        row(title="Junior Backend Engineer", asks="- Rust"),
+    )
     output = run("--profile", str(profile), "--postings", str(postings))
     assert "Senior Backend Engineer" in output
     assert "Excluded company: gloomy widgets" in output
+    assert "strikes: Seniority mismatch (too junior); Missing primary skill: Rust" in output
     assert "\x1b" not in output
-    assert output.endswith("2 postings: 1 at or above the threshold, 0 below it, 1 filtered out\n")
+    assert output.endswith("3 postings: 1 at or above the threshold, 0 below it, 2 filtered out\n")
 
 
 @pytest.mark.parametrize(

@@ -81,11 +81,11 @@ def skills(posting: ReadPosting, seeker: Seeker, found: Coverage) -> Share:
         share = (found.had + few * seeker.scoring.neutral) / (found.whole + few)
     has = [_matched(demand, name, seeker) for demand, name, _ in found.matched if demand.level != "mentioned"]
     lacks = [f"{demand.name} ({_word(demand)})" for demand, _ in found.missing if demand.level != "mentioned"]
-    told = f"matched: {_some(has)}; missing: {_some(lacks)}"
+    explanation = f"matched: {_some(has)}; missing: {_some(lacks)}"
     if found.neutral:
-        told += f"; neutral: {_some([one.name for one in found.neutral])}"
+        explanation += f"; neutral: {_some([one.name for one in found.neutral])}"
     used = [demand.quote for demand in found.all]
-    return Share(share, told, tuple(dict.fromkeys(used))[:MOST_NAMED])
+    return Share(share, explanation, tuple(dict.fromkeys(used))[:MOST_NAMED])
 
 
 def _word(demand: Demand) -> str:
@@ -136,8 +136,8 @@ def seniority(posting: ReadPosting, seeker: Seeker) -> Share:
     if found is None:
         return Share(None, "the posting does not say")
     apart = min(abs(LADDER[found.value] - level) for level in seeker.levels)
-    told = "as wanted" if not apart else f"{apart} step{'s' if apart > 1 else ''} from what is wanted"
-    return Share(_STEPS.get(apart, 0.0), f"{found.value}: {told}", _quoted(found.evidence))
+    explanation = "as wanted" if not apart else f"{apart} step{'s' if apart > 1 else ''} from what is wanted"
+    return Share(_STEPS.get(apart, 0.0), f"{found.value}: {explanation}", _quoted(found.evidence))
 
 
 def location(posting: ReadPosting, seeker: Seeker) -> Share:
