@@ -214,6 +214,14 @@ def test_selectors_with_alternatives_and_attributes() -> None:
     assert adapter_of("html", SELECTORS).config.method == "browser"  # type: ignore[attr-defined]
 
 
+def test_another_layout_has_another_list() -> None:
+    config = {
+        "selectors": {"job_list": ".new-card", "title": "h3", "link": "a"},
+        "alternative_selectors": [{"job_list": ".job-card"}],
+    }
+    assert parse("html", config=config).counts.parsed == 7
+
+
 def test_a_list_of_bare_links_is_read_by_the_card_itself() -> None:
     config = {"selectors": {"job_list": "a.job", "link": "@href", "title": "a.job"}}
     found = parse("html", '<a class="job" href="/jobs/1">Cook</a><a class="job" href="/jobs/2"> Stoker </a>', config)

@@ -99,6 +99,12 @@ def test_html_instead_of_json_is_named(kind: str) -> None:
     assert parse(kind, b"<html>Verify you are human</html>").reasons == ("a challenge page instead of JSON",)
 
 
+def test_entities_of_an_xml_document_are_refused_and_named() -> None:
+    for inside in ('<!ENTITY a "b">', '<!ENTITY a SYSTEM "file:///etc/passwd">'):
+        raw = f'<?xml version="1.0"?><!DOCTYPE x [{inside}]><workzag-jobs>&a;</workzag-jobs>'
+        assert parse("personio", raw.encode()).reasons == ("XML with entities of its own, which are not resolved",)
+
+
 def test_a_row_that_is_wrong_is_counted_and_the_others_survive() -> None:
     rows = [*LISTS["lever"], 7, None, [], {}, {"text": "no id"}]
     found = parse("lever", body(rows))

@@ -11,7 +11,7 @@ from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
 from interlock.apps.jobs.finder.sources.answer import Answer, Parsed, Request, Verdict
-from interlock.apps.jobs.finder.sources.detection import detect
+from interlock.apps.jobs.finder.sources.detection import detect, sources_in
 from interlock.machine import InterlockError
 
 from . import answers
@@ -95,6 +95,11 @@ def test_a_board_that_a_page_embeds_is_found(kind: str, html: str, name: str) ->
     found = adapter_of(kind).detect_page(html, "https://jobs.nordlicht.example/")
     assert found is not None
     assert found.board == name
+
+
+def test_a_name_in_a_script_is_checked_as_well() -> None:
+    for html in ('{"urlToken":"embed"}', '{"urlToken":"v1"}', 'widget({"company_code":"..x"})', "dcr_ci=oneclick-ui"):
+        assert sources_in(html, "https://example.com/") == []
 
 
 @pytest.mark.parametrize(
