@@ -20,8 +20,8 @@ from tests.support.servers import Redis
 from tests.support.waiting import eventually
 
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
-CLIENTS = 64 if SOAK else 12
-JOBS = 1000 if SOAK else 60
+CLIENTS = 64 if SOAK else 6
+JOBS = 1000 if SOAK else 36
 RUNS, PATCHES = (100, 100) if SOAK else (12, 50)
 EACH = 8 if SOAK else 1
 """How often each kind of harm is done."""

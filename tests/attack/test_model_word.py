@@ -118,7 +118,7 @@ def test_a_model_that_says_otherwise_changes_nothing_and_calls_a_person(
     with FakeModel(wrong, wrong, wrong, NOTHING) as model:
         ai.configure(contracts.engine, model.settings(protocol))
         it = contracts.taken(CLEAR)
-    law = went_to_a_person(contracts, it, "Governing law: a model read another value")["fields"]["governing_law"]
+    law = went_to_a_person(contracts, it, "Governing law: a model read a different value")["fields"]["governing_law"]
     assert law["normalised"] == "New York"
     assert [one["normalised"] for one in law["alternatives"]] == ["Delaware"], "the person sees both"
 

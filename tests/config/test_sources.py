@@ -75,6 +75,7 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
         {"m": PriceSettings(input=1, output=2)},
         {"m": PriceSettings(input=3, output=4)},
     ),
+    ("jobs", "profile", '"a"', "b", Path("a"), Path("b")),
     ("contracts", "verticals", '"a"', "b", Path("a"), Path("b")),
     ("contracts", "templates", '"a"', "b", Path("a"), Path("b")),
     ("contracts", "review_uncalibrated", "false", "true", False, True),
@@ -209,7 +210,7 @@ def test_what_the_command_line_says_wins_over_all(write: Write, monkeypatch: pyt
 
 
 def test_without_a_file_everything_has_its_default(plain: Settings) -> None:
-    assert load().model_dump(exclude={"contracts"}) == plain.model_dump()
+    assert load().model_dump(exclude={"contracts", "jobs"}) == plain.model_dump()
     assert plain.database_url == f"sqlite:///{Path('data') / 'interlock.db'}"
     assert Settings(data=Path("x")).database_url == f"sqlite:///{Path('x') / 'interlock.db'}"
     assert Settings(database="postgresql://u@h/x").database_url == "postgresql://u@h/x"

@@ -32,6 +32,7 @@ from interlock.machine import (
 from interlock.store import Clock, Store
 from interlock.testing import broken_laws
 from interlock.worker import Task, Worker
+from interlock.worker.loop import Loop
 from tests.support.waiting import PATIENCE, eventually
 
 HARDLY = fixed(timedelta(milliseconds=1))
@@ -83,6 +84,17 @@ def errand(
 
 def finish(_: Task[Any]) -> Go:
     return Go("done")
+
+
+def another_round(loop: Loop) -> None:
+    """Wait for a round that began after this call."""
+    before = loop.rounds
+
+    def ended() -> bool:
+        loop.wake()
+        return loop.rounds > before + 1  # the first may have begun earlier
+
+    eventually(ended)
 
 
 class LiveEngine:

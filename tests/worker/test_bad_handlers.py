@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,10 +11,11 @@ from typing import Any
 import pytest
 
 from interlock.machine import Again, Fail, Go, Message, Outcome, Spawn, Stay, Work, WorkError
+from interlock.testing import VirtualClock
 from interlock.worker import AsyncTask, Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
-from tests.worker.live_engine import errand
+from tests.worker.live_engine import another_round, errand
 
 pytestmark = pytest.mark.slow
 
@@ -201,16 +201,18 @@ def test_a_coroutine_that_never_returns_is_cancelled_at_its_time_limit(live_engi
 
 
 def test_a_handler_that_says_it_is_alive_gets_its_time_limit_again(live_engine: Opener) -> None:
+    clock = VirtualClock()
+
     def slow(task: Task[Any]) -> Go:
-        end = time.monotonic() + 4 * BRIEF.total_seconds()
-        beat = threading.Event()
-        while time.monotonic() < end:
+        for _ in range(4):
             task.heartbeat()
-            beat.wait(0.02)
+            clock.advance(0.8 * BRIEF)
+            another_round(worker.watcher)
+            another_round(worker.sweeper)
         return Go("done")
 
-    live = live_engine(errand(todo=Work(slow, BRIEF)))
-    live.start_worker()
+    live = live_engine(errand(todo=Work(slow, BRIEF)), clock=clock)
+    worker = live.start_worker()
     it = live.create()
     live.reaches(it, "done")
     assert live.get(it).failures == {}

@@ -15,10 +15,10 @@ from interlock.machine import Go
 from interlock.testing import VirtualClock
 from interlock.worker import AsyncTask, Task, Worker
 from interlock.worker.claimer import Claimer
-from interlock.worker.loop import Identity, Loop
+from interlock.worker.loop import Identity
 from tests.support.waiting import eventually, took
 from tests.worker.conftest import Opener
-from tests.worker.live_engine import LiveEngine, errand
+from tests.worker.live_engine import LiveEngine, another_round, errand
 
 
 class Gate:
@@ -44,17 +44,6 @@ class Gate:
 
 def status(live: LiveEngine, worker: Any) -> str:
     return next(row.status for row in live.engine.read(workers.every) if row.id == worker)
-
-
-def another_round(loop: Loop) -> None:
-    """Wait for a round that began after this call."""
-    before = loop.rounds
-
-    def ended() -> bool:
-        loop.wake()
-        return loop.rounds > before + 1  # the first may have begun earlier
-
-    eventually(ended)
 
 
 @pytest.mark.parametrize("kind", ["plain", "awaited"])

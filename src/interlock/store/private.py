@@ -75,6 +75,12 @@ def create(path: Path) -> int:
     return _opened(path, os.O_CREAT | os.O_EXCL | os.O_RDWR)
 
 
+def create_text(path: Path, text: str) -> None:
+    """Write UTF-8 text to a new file. Raises FileExistsError if it exists."""
+    with os.fdopen(create(path), "w", encoding="utf-8") as opened:
+        opened.write(text)
+
+
 def handle(path: Path) -> int:
     """Open a file, and create it if it does not exist."""
     return _opened(path, os.O_CREAT | os.O_RDWR)

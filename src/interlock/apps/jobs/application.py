@@ -6,6 +6,7 @@ from interlock.apps.jobs.autoapply.machine import application as application_mac
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.finder import company, listing, source
+from interlock.apps.jobs.settings import JobsSettings
 from interlock.machine import Application, Duty, Personal, Registry
 
 application = Application(
@@ -13,6 +14,7 @@ application = Application(
     machines=[company, source, listing, job, run, application_machine],
     handlers=["interlock.apps.jobs.claims.followers", "interlock.apps.jobs.autoapply.claiming"],
     duties=[Duty("claims", timedelta(seconds=2), "interlock.apps.jobs.claims.followers:sweep")],
+    settings=JobsSettings,
     scopes=[CLAIMS],
     tables="interlock.apps.jobs.tables:metadata",
     migrations="interlock.apps.jobs.migrations",

@@ -18,12 +18,12 @@ def init(
 
     require("jobs", "yaml")
     from interlock.apps.jobs.finder.profile_file import sample as sample_text
+    from interlock.store import private
 
     if not sample:
         raise InterlockError("give --sample: it writes the sample profile, which you then change by hand")
     try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(sample_text())
+        private.create_text(file, sample_text())
     except FileExistsError:
         raise InterlockError(f"{file} is there already; name another file, or move it away") from None
     except OSError as error:

@@ -8,19 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
+from interlock.console.options import Config
 from interlock.console.printing import Json, as_json, short, table
 
 
 def score(
-    profile: Annotated[Path, typer.Option("--profile", help="The profile, a YAML file.", show_default=False)],
     postings: Annotated[
         Path, typer.Option("--postings", help="The postings, a JSON object a line.", show_default=False)
     ],
+    profile: Annotated[
+        Path | None, typer.Option("--profile", help="The profile, a YAML file.", show_default="profile under [jobs]")
+    ] = None,
     at: Annotated[
         str | None,
         typer.Option("--at", help="The moment by which ages are counted, in ISO 8601.", show_default="now"),
     ] = None,
     in_json: Json = False,
+    config: Config = None,
 ) -> None:
     """Filter and match postings by a profile. Nothing is saved."""
     from interlock.machine.extras import require
@@ -32,6 +36,10 @@ def score(
     from interlock.apps.jobs.finder.seeker import Seeker
     from interlock.apps.jobs.parse_command import moment
 
+    if profile is None:
+        from interlock.config import load
+
+        profile = load(config).section("jobs").profile
     seeker = Seeker(read_profile(profile))
     now = moment(at) if at else datetime.now(UTC)
     scored = [score_row(row, seeker, now) for row in rows(postings)]

@@ -62,6 +62,13 @@ def test_each_posting_has_its_results_in_order(profile: Path, tmp_path: Path) ->
     assert json.loads(run(*args, "--json")) == scored
 
 
+def test_the_configuration_names_the_profile(profile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "interlock.toml").write_text('[jobs]\nprofile = "mine.yaml"\n')
+    profile.rename(tmp_path / "mine.yaml")
+    monkeypatch.chdir(tmp_path)
+    assert "1 postings" in run("--postings", str(written(tmp_path, row(id="1"))))
+
+
 def test_without_json_it_is_a_table(profile: Path, tmp_path: Path) -> None:
     postings = written(
         tmp_path,

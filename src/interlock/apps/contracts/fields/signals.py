@@ -37,7 +37,7 @@ class Signals:
     form: str = "usual"
     """`usual`, or `unusual` for a value whose surroundings are not those that such values mostly have."""
     disputed: bool = False
-    """A model read another value than the rules."""
+    """A model read a different value than the rules."""
 
     def json(self) -> dict[str, Any]:
         return {**asdict(self), "extractors": list(self.extractors)}
@@ -56,7 +56,7 @@ class Signals:
         if MODEL in self.extractors and count:
             parts.append("a model read the same")
         if self.disputed:
-            parts.append("a model read another value")
+            parts.append("a model read a different value")
         parts.append(
             {
                 "exact": "quote found in the text",
