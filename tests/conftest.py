@@ -30,6 +30,7 @@ routes.share()
 statements.share()
 
 
+TESTS = Path(__file__).parent
 NOT_QUICK = {"postgres", "postgres_url", "databases", "redis", "chromium", "browser", "page"}
 """Fixtures that start a server or a browser."""
 NOT_QUICK_FOLDERS = (
@@ -44,6 +45,12 @@ NOT_QUICK_FOLDERS = (
     "examples",
 )
 """Where nearly every test starts a process, reads files, or renders pages."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A quick run does not even import what it leaves out."""
+    here = collection_path.is_relative_to(TESTS) and collection_path.relative_to(TESTS).as_posix()
+    return True if config.getoption("--quick") and here in NOT_QUICK_FOLDERS else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,7 +88,6 @@ def _is_quick(item: pytest.Item) -> bool:
         NOT_QUICK.intersection(getattr(item, "fixturenames", ()))
         or (parameters is not None and "postgresql" in parameters.id)
         or item.get_closest_marker("slow")
-        or item.nodeid.startswith(tuple(f"tests/{folder}/" for folder in NOT_QUICK_FOLDERS))
     )
 
 

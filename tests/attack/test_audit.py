@@ -301,6 +301,7 @@ def test_a_checkpoint_cannot_be_signed_without_the_key(w: World) -> None:
     assert any("no checkpoint is signed with a key that is here" in problem for problem in problems)
 
 
+@pytest.mark.soak("postgresql")
 def test_a_lost_key_is_followed_by_another_that_vouches_for_the_past(w: World) -> None:
     engine = w.trial.engine
     kept = engine.checkpoint()
@@ -314,6 +315,7 @@ def test_a_lost_key_is_followed_by_another_that_vouches_for_the_past(w: World) -
     assert any("checkpoint 2 is not signed" in problem for problem in engine.verify().problems)
 
 
+@pytest.mark.soak("postgresql")
 def test_a_place_that_was_moved_is_seen_and_nothing_is_passed_over(w: World) -> None:
     engine = w.trial.engine
     engine.checkpoint()
@@ -327,6 +329,7 @@ def test_a_place_that_was_moved_is_seen_and_nothing_is_passed_over(w: World) -> 
     assert any("which checkpoint 2 has signed, is gone" in problem for problem in engine.verify().problems)
 
 
+@pytest.mark.soak("postgresql")
 def test_rows_that_no_checkpoint_covers_are_seen_also_where_others_were_removed(w: World, tmp_path: Path) -> None:
     engine, trial = w.trial.engine, w.trial
     engine.fire(w.child, "done", actor=ANN)
@@ -348,6 +351,7 @@ def test_rows_that_no_checkpoint_covers_are_seen_also_where_others_were_removed(
     assert any("none covers it beyond seq 1" in problem for problem in engine.verify().problems)
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("forge", [purged, lambda conn, w: forge_erasure(conn, w.paid)])
 def test_a_checkpoint_under_the_name_of_another_key_vouches_for_nothing(w: World, forge: Attack) -> None:
     engine = w.trial.engine
@@ -363,6 +367,7 @@ def test_a_checkpoint_under_the_name_of_another_key_vouches_for_nothing(w: World
         assert any("checkpoint 1 was changed" in problem for problem in problems)
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("forged", [{"rows": 1}, {"mac": b"x" * 32}, {"vouched": 100}, {"pos": 2**40}, {"leaves": b""}])
 @pytest.mark.parametrize("rehash", [False, True])
 def test_nothing_is_signed_upon_a_checkpoint_that_was_forged(w: World, forged: dict[str, Any], rehash: bool) -> None:
@@ -380,6 +385,7 @@ def test_nothing_is_signed_upon_a_checkpoint_that_was_forged(w: World, forged: d
     assert "nothing is signed upon it" in engine.read(lambda conn: checkpoints.why_not_signed(conn, KEYS, None))
 
 
+@pytest.mark.soak("postgresql")
 def test_a_key_that_was_changed_is_named_by_the_first_checkpoint_of_the_new_one(w: World) -> None:
     engine = w.trial.engine
     engine.checkpoint()
@@ -391,6 +397,7 @@ def test_a_key_that_was_changed_is_named_by_the_first_checkpoint_of_the_new_one(
     assert engine.verify(against=kept).problems == ()
 
 
+@pytest.mark.soak("postgresql")
 def test_a_rollback_is_not_forgotten_when_it_is_signed_upon(w: World, tmp_path: Path) -> None:
     """Every line of the file counts, not only its last."""
     engine = w.trial.engine
@@ -417,6 +424,7 @@ def test_a_rollback_is_not_forgotten_when_it_is_signed_upon(w: World, tmp_path: 
             assert any("was given twice, with different contents" in problem for problem in problems)
 
 
+@pytest.mark.soak("postgresql")
 def test_actions_are_signed_whatever_their_moment_is(w: World) -> None:
     """A clock may step, and a moment may be written by hand."""
     engine, trial = w.trial.engine, w.trial
@@ -438,6 +446,7 @@ def test_actions_are_signed_whatever_their_moment_is(w: World) -> None:
     assert len(engine.verify().problems) == 2
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("column", ["finished_at", "created_at", "entered_at"])
 def test_what_was_backdated_is_found_and_not_removed_by_its_age(w: World, tmp_path: Path, column: str) -> None:
     engine = w.trial.engine
@@ -504,6 +513,7 @@ UNREADABLE_IN_SQLITE: dict[str, str] = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("name", [*UNREADABLE, *UNREADABLE_IN_SQLITE])
 def test_a_row_that_cannot_be_read_is_a_problem_and_hides_no_other(w: World, name: str) -> None:
     engine = w.trial.engine
@@ -540,6 +550,7 @@ def test_retention_and_erasure_after_a_checkpoint_verify_against_it(w: World, tm
     assert engine.verify(against=kept).problems == ()
 
 
+@pytest.mark.soak("postgresql")
 def test_data_rewritten_after_an_erasure_is_seen(w: World) -> None:
     engine = w.trial.engine
     Erasing(engine, CHIEF, "asked to").one(w.paid)
@@ -548,6 +559,7 @@ def test_data_rewritten_after_an_erasure_is_seen(w: World) -> None:
     assert engine.verify().problems != ()
 
 
+@pytest.mark.soak("postgresql")
 def test_nothing_is_removed_by_a_process_without_the_key(w: World) -> None:
     engine = w.trial.engine
     engine.checkpoint()
@@ -556,6 +568,7 @@ def test_nothing_is_removed_by_a_process_without_the_key(w: World) -> None:
         Erasing(engine, CHIEF, "asked to").one(w.paid)
 
 
+@pytest.mark.soak("postgresql")
 def test_a_backup_is_verified_and_an_older_one_is_called_older(w: World, tmp_path: Path) -> None:
     engine = w.trial.engine
     first = engine.checkpoint()

@@ -17,6 +17,8 @@ from interlock.store import open_store
 from tests.support.api import APPLICATIONS, open_api
 from tests.support.site import Site
 
+pytestmark = pytest.mark.soak("postgresql")
+
 STREAMS = {"/api/events/stream", "/ui/live"}
 WANTED = {
     "x-content-type-options": "nosniff",

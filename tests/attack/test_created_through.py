@@ -36,6 +36,8 @@ from interlock.store.tables import instance as I
 from interlock.testing import Trial
 from tests.support.api import APPLICATIONS, BY, Api, open_api
 
+pytestmark = pytest.mark.soak("postgresql")
+
 INGEST = "POST /workflows/ingest"
 OURS = {
     "contract": {"filename": "mine.pdf", "pdf": hashlib.sha256(b"theirs").hexdigest(), "text": "0" * 64},

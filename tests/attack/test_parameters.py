@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from pydantic import BaseModel
 
 from tests.attack.addresses import EACH, filled, routes
 from tests.support.api import Api
 from tests.support.site import Site
+
+pytestmark = pytest.mark.soak("postgresql")
 
 
 def test_each_address_refuses_a_parameter_that_it_does_not_take(site: Site) -> None:

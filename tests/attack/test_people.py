@@ -12,6 +12,8 @@ from interlock.people import NameTaken, Role, WrongName
 from tests.support.api import BY, Api
 from tests.support.site import Site
 
+pytestmark = pytest.mark.soak("postgresql")
+
 LONG = "correct horse battery"
 
 

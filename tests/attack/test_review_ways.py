@@ -33,6 +33,8 @@ from interlock.testing import Trial
 from tests.support.api import BY, Api
 from tests.support.site import Site
 
+pytestmark = pytest.mark.soak("postgresql")
+
 
 def for_role(api: Api, instance: UUID, role: str) -> None:
     """Only people with this role may decide its review from now on."""

@@ -13,6 +13,8 @@ from interlock.store import moment
 from interlock.store.tables import instance as I
 from tests.support.api import BY, Api
 
+pytestmark = pytest.mark.soak("postgresql")
+
 NEEDLE = "wolframite"
 
 

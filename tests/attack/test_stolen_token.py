@@ -16,6 +16,8 @@ from tests.attack.test_scopes import agent
 from tests.support.api import BY, Api, order
 from tests.support.site import Site
 
+pytestmark = pytest.mark.soak("postgresql")
+
 LONG = "correct horse battery"
 OPEN = {"/ui/login", "/ui/logout", "/ui/static/{digest}/{name:path}", "/ui/static/{tag}/{name:path}"}
 """Pages that anybody may look at."""

@@ -100,6 +100,7 @@ ERRORS: list[BaseException] = [
 ]
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("make", [handler, soon], ids=["plain", "async"])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_whatever_a_handler_raises_becomes_a_dead_letter_with_its_type(
@@ -152,6 +153,7 @@ NONSENSE: dict[str, Any] = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("value", NONSENSE.values(), ids=NONSENSE.keys())
 def test_nonsense_from_a_handler_fails_the_step_and_says_so(live_engine: Opener, value: Any) -> None:
     live = live_engine(errand(todo=handler(lambda: value)))

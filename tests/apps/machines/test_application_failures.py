@@ -22,6 +22,8 @@ from interlock.testing import broken_laws
 from tests.apps.machines.recipes import APPLICATION, Outage
 from tests.apps.machines.scripted_trial import ANN, BOSS, CLOCK, ScriptedTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 HOUR = timedelta(hours=1)
 MINUTES = [timedelta(minutes=m) for m in (15, 30, 60)]
 BOUND = 10

@@ -16,6 +16,8 @@ from interlock.testing import broken_laws
 from tests.apps.machines.recipes import CONTRACT, Outage
 from tests.apps.machines.scripted_trial import ANN, BOSS, CLOCK, HAND, ROBOT, ScriptedTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 STEPS = {"parsing_pdf": "extracting", "extracting": "validating", "validating": "validated", "comparing": "completed"}
 """Each step that works, and where it leads when it succeeds."""
 PLANNED = [timedelta(seconds=s) for s in (10, 20, 40)]

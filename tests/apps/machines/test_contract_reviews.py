@@ -18,6 +18,8 @@ from interlock.store import Store
 from tests.apps.machines.recipes import CONTRACT, CORRECTION
 from tests.apps.machines.scripted_trial import ANN, BOSS, CLOCK, HAND, ROBOT, ScriptedTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 MICRO = timedelta(microseconds=1)
 REVIEWERS = 6
 

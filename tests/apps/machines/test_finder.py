@@ -19,6 +19,8 @@ from interlock.worker import Task
 from tests.apps.machines.recipes import Outage
 from tests.apps.machines.scripted_trial import ANN, CLOCK, ScriptedTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 STAGES = {
     company: ["FETCH", "EXTRACT", "ANALYZE", "SAVE"],
     source: ["DISCOVER", "VALIDATE", "CONFIGURE", "TEST"],

@@ -19,6 +19,8 @@ from tests.apps.machines.recipes import LOAN, Outage
 from tests.apps.machines.scripted_trial import ANN, CLOCK, ScriptedTrial
 from tests.apps.machines.session_trial import SessionTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 PATIENT = [timedelta(seconds=s) for s in (15, 30, 60, 120)]
 
 

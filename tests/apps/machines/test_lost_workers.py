@@ -13,6 +13,8 @@ from interlock.worker import Task
 from tests.apps.machines.recipes import RECIPES, Outage, starts
 from tests.apps.machines.scripted_trial import ANN, ScriptedTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 EXHAUSTED = {"withdraw_reason": "retries_exhausted"}
 TOO_OFTEN = {"reject_reason": "retries_exhausted"}
 

@@ -30,6 +30,8 @@ from interlock.machine import (
     Timer,
 )
 
+pytestmark = pytest.mark.soak("postgresql")
+
 HOUR = timedelta(hours=1)
 
 

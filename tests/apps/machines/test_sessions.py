@@ -20,6 +20,8 @@ from tests.apps.machines.recipes import SESSION, Outage, starts
 from tests.apps.machines.scripted_trial import ANN, BOSS, CLOCK, HAND, ScriptedTrial
 from tests.apps.machines.session_trial import LOOK_AGAIN, SessionTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 PATIENT = [timedelta(seconds=s) for s in (15, 30, 60, 120)]
 PLACES = ["pending", "in_progress", "needs_review", "needs_review_ip_returned"]
 

@@ -21,6 +21,8 @@ from tests.apps.machines.applying import LIMITS, Site, applying, match, submissi
 from tests.apps.machines.recipes import APPLICATION
 from tests.apps.machines.scripted_trial import ANN, BOSS, ROBOT, ScriptedTrial
 
+pytestmark = pytest.mark.soak("postgresql")
+
 
 class AutoApplyTrial(Trial):
     """A trial of auto-apply, and the site that it submits to."""
