@@ -23,7 +23,7 @@ run: setup  ## The whole service in one process, with a demo; Ctrl-C stops it.
 # The tests start a hundred processes: each would compile the whole product again where Python may not keep what it compiled.
 test quick soak: export PYTHONDONTWRITEBYTECODE :=
 
-test: setup browser  ## Every test, on SQLite and on a real PostgreSQL that comes in a wheel.
+test: setup browser  ## The tests, on SQLite and on a real PostgreSQL that comes in a wheel.
 	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
 
 quick: setup  ## A first answer: SQLite only, no browser, no kills, nothing marked slow.

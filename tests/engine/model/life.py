@@ -374,23 +374,23 @@ class Life:
         it["plan"] = ("lease", self.now + span(timeout), None)
         it["holder"], it["fence"] = worker, fence
 
-    def desk(self, it: Row) -> str:
-        [desk] = self.machine.concurrent("translating")
-        return desk.key_for(it["data"])
+    def slot_key(self, it: Row) -> str:
+        [limit] = self.machine.concurrent("translating")
+        return limit.key_for(it["data"])
 
     def room(self, it: Row) -> bool:
-        """Whether the desk where it is worked on has a free place."""
-        [desk] = self.machine.concurrent("translating")
-        return len([other for other in self.instances if other["slot"] == self.desk(it)]) < desk.size
+        """Whether a slot is free for it."""
+        [limit] = self.machine.concurrent("translating")
+        return len([other for other in self.instances if other["slot"] == self.slot_key(it)]) < limit.size
 
     def woken(self, it: Row) -> None:
         """The engine let it go on from waiting for a slot; there must have been reason to."""
-        assert self.desk(it) in self.freed or self.room(it), f"{it['number']} was woken for no slot"
+        assert self.slot_key(it) in self.freed or self.room(it), f"{it['number']} was woken for no slot"
         it["plan"] = ("work", it["plan"][1], None)
 
     def overlooked(self, it: Row) -> bool:
         """Whether it waits for a slot that is free, and nobody is about to take it."""
-        about_to = [i for i in self.instances if i["plan"][0] == "work" and self.desk(i) == self.desk(it)]
+        about_to = [i for i in self.instances if i["plan"][0] == "work" and self.slot_key(i) == self.slot_key(it)]
         return it["plan"][0] == "blocked" and self.room(it) and not about_to
 
     def holds(self, claim: Mapping[str, Any]) -> Row | None:

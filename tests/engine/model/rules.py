@@ -150,7 +150,7 @@ class Working(RuleBasedStateMachine):
             if self._wakes(it) == "work":
                 self.model.woken(it)
         for it in blocked:
-            overlooked = self.model.overlooked(it) and self.model.desk(it) in self.model.freed
+            overlooked = self.model.overlooked(it) and self.model.slot_key(it) in self.model.freed
             assert not overlooked, f"{it['number']} waits for a slot that became free"
 
     def _wakes(self, it: Row) -> str | None:

@@ -20,5 +20,6 @@ def test_the_engine_agrees_with_the_model_on_sqlite(sqlite_template: Path, tmp_p
     tell_stories(on_sqlite(sqlite_template, tmp_path), profile(15, soak=1500))
 
 
+@pytest.mark.usefixtures("databases")
 def test_the_engine_agrees_with_the_model_on_postgresql(postgres: Postgres) -> None:
     tell_stories(on_postgres(postgres), profile(5, soak=300))

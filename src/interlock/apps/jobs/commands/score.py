@@ -30,11 +30,11 @@ def score(
     from interlock.machine.extras import require
 
     require("jobs", "yaml", "ahocorasick")
+    from interlock.apps.jobs.commands.parse import moment
     from interlock.apps.jobs.finder.profile_file import read_profile
     from interlock.apps.jobs.finder.reading.evaluate import rows
     from interlock.apps.jobs.finder.scoring import score_row
     from interlock.apps.jobs.finder.seeker import Seeker
-    from interlock.apps.jobs.parse_command import moment
 
     if profile is None:
         from interlock.config import load

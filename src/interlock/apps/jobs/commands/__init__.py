@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from interlock.apps.jobs.init_command import init
-from interlock.apps.jobs.parse_command import parse
-from interlock.apps.jobs.score_command import score
+from interlock.apps.jobs.commands.init import init
+from interlock.apps.jobs.commands.parse import parse
+from interlock.apps.jobs.commands.score import score
 from interlock.console.printing import Json, as_json, bars, table
 
 app = typer.Typer(
