@@ -60,9 +60,8 @@ def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
         "title": name,
         "repo": ATTIC if fate == "stuck" or rng.random() < 0.03 else rng.choice(REPOS),
         "branch": f"agent/{branch}",
-        "prompt_id": f"p{rng.randrange(10**6):06}",
     }
-    return engine.create(session.name, data, labels={"repo": str(data["repo"])}, actor=who).id
+    return engine.create(session.name, data, labels={"repo": str(data["repo"])}, actor=who, by_application=True).id
 
 
 def borrow(task: Task[Session], rng: random.Random) -> Outcome:
@@ -105,8 +104,7 @@ def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
         return
     who, fortune = rng.choice((MARA, IVO)), rng.random()
     if fortune < 0.4:
-        prompt = {"prompt_id": f"p{rng.randrange(10**6):06}"}
-        engine.fire(instance.id, "prompt", actor=who, data=prompt, reason="one thing is missing")
+        engine.fire(instance.id, "prompt", actor=who, reason="one thing is missing")
         return
     if fortune < 0.85:
         engine.fire(instance.id, "return_ip", actor=ALLOCATOR)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from interlock.apps.sessions.models import Loan, Result, Session
+from interlock.apps.sessions.models import Loan, Result, Session, ToolAnswer
 from interlock.machine import (
+    AGENT,
     SYSTEM,
     USER,
     WORKER,
+    Arm,
     EffectUnknown,
+    Facts,
     Failures,
     Kind,
     Machine,
+    Review,
     Rule,
     State,
     Transition,
@@ -26,8 +30,17 @@ NEEDS_REVIEW = "needs_review"
 NEEDS_REVIEW_IP_RETURNED = "needs_review_ip_returned"
 ARCHIVED = "archived"
 
+
+def was_worked_on(facts: Facts) -> bool:
+    """A session archived while its agent worked was cancelled, so it comes back to the review of what there is."""
+    return facts.previous in {IN_PROGRESS, NEEDS_REVIEW}
+
+
 PATIENT = exponential(timedelta(seconds=15), cap=timedelta(minutes=5))
 """Waits 15, 30, 60 and 120 seconds: longer than an allocator takes to restart."""
+
+TOOL_CALL = Review("May the agent do this?", decisions={"allow": "", "deny": ""}, form=ToolAnswer)
+"""A call of a tool that needs a person. Only a person's decision allows it; the agent waits meanwhile."""
 
 session = Machine(
     "session",
@@ -44,21 +57,25 @@ session = Machine(
         Transition(PENDING, IN_PROGRESS, on="start", by=WORKER),
         Transition(IN_PROGRESS, NEEDS_REVIEW, on="finish", by=(WORKER, SYSTEM)),
         Transition(IN_PROGRESS, PENDING, on="lose", by=SYSTEM),
-        Transition(NEEDS_REVIEW, PENDING, on="prompt", by=USER, accepts=("prompt_id",)),
+        Transition(NEEDS_REVIEW, PENDING, on="prompt", by=(USER, AGENT, SYSTEM)),
         Transition(NEEDS_REVIEW, NEEDS_REVIEW_IP_RETURNED, on="return_ip", by=SYSTEM),
-        Transition(NEEDS_REVIEW_IP_RETURNED, PENDING, on="prompt", by=USER, accepts=("prompt_id",)),
+        Transition(NEEDS_REVIEW_IP_RETURNED, PENDING, on="prompt", by=USER),
         Transition(PENDING, ARCHIVED, on="archive", by=USER),
-        Transition(IN_PROGRESS, ARCHIVED, on="archive", by=USER),
-        Transition(NEEDS_REVIEW, ARCHIVED, on="archive", by=USER),
+        Transition(IN_PROGRESS, ARCHIVED, on="archive", by=USER, sets={"result": Result.CANCELLED}),
+        # By the system after a run that was cancelled because somebody archived the session.
+        Transition(NEEDS_REVIEW, ARCHIVED, on="archive", by=(USER, SYSTEM)),
         Transition(NEEDS_REVIEW_IP_RETURNED, ARCHIVED, on="archive", by=USER),
         # Only a person un-archives; the return of a sandbox does not.
         Transition(ARCHIVED, PENDING, on="unarchive", by=USER, guard=came_from(PENDING)),
-        Transition(ARCHIVED, IN_PROGRESS, on="unarchive", by=USER, guard=came_from(IN_PROGRESS)),
-        Transition(ARCHIVED, NEEDS_REVIEW, on="unarchive", by=USER, guard=came_from(NEEDS_REVIEW)),
+        Transition(ARCHIVED, NEEDS_REVIEW, on="unarchive", by=USER, guard=was_worked_on),
         Transition(
             ARCHIVED, NEEDS_REVIEW_IP_RETURNED, on="unarchive", by=USER, guard=came_from(NEEDS_REVIEW_IP_RETURNED)
         ),
     ],
+    # A session that was created without a prompt rests in pending until its first one.
+    arms=[Arm(PENDING, on="prompt", by=(USER, AGENT, SYSTEM))],
+    reviews=[TOOL_CALL],
+    created_through="POST /sessions",
     failures=Failures(
         rules=(
             # No transition leads from pending to a review: it stays there as a dead letter until somebody retries it.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class Result(StrEnum):
@@ -33,8 +36,46 @@ class Session(BaseModel):
     """The loan of the sandbox that it works in."""
     agent_session: str | None = None
     """The agent's own name for the conversation, to resume it."""
+    fork_of: str | None = None
+    """The agent's conversation that this one continues, at its first prompt."""
+    agent: str = ""
+    """Which agent of the configuration works; empty for the default one."""
     result: Result | None = None
     error: str | None = None
+
+
+class ToolAnswer(BaseModel):
+    """What a person says about a call of a tool, besides allowing or denying it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field("", max_length=2000, title="Reason", description="The agent is told it when you deny the call.")
+    changed_input: str = Field(
+        "",
+        max_length=100_000,
+        title="Changed input",
+        description="The input to use instead, as JSON; empty allows the call as it is.",
+    )
+
+    @field_validator("changed_input")
+    @classmethod
+    def _object(cls, value: str) -> str:
+        if value.strip() and not isinstance(_parsed(value), dict):
+            raise ValueError('must be a JSON object with the whole input, such as {"command": "ls"}')
+        return value
+
+    @property
+    def input(self) -> Mapping[str, Any] | None:
+        """The changed input; None if the call is allowed as it is."""
+        found = _parsed(self.changed_input) if self.changed_input.strip() else None
+        return found if isinstance(found, dict) else None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 class Resolution(StrEnum):

@@ -1,0 +1,358 @@
+"""Prompts: what people and programs ask an agent to do, in order, one at a time, each run once.
+
+A prompt waits (`pending`) until its session is free, is `active` while the agent works on it, and ends as `done`,
+`failed`, `cancelled` or `unknown`. `agent_at` is written before the agent is started: a prompt that has it is never
+started again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from uuid_utils.compat import uuid7
+
+from interlock.apps.sessions.models import Result
+from interlock.apps.sessions.tables import session_prompt as P
+from interlock.engine import Claim, Fenced, InvalidData, NotFound, secrets
+from interlock.engine.application import Unit, require_claim
+from interlock.store import Micros
+
+PENDING, ACTIVE = "pending", "active"
+ENDED = tuple(one.value for one in Result)
+MOST_WAITING = 100
+"""Prompts that may wait in one session."""
+LONGEST = 200_000
+"""Characters of a prompt."""
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt as it is stored."""
+
+    id: UUID
+    session_id: UUID
+    number: int
+    user_id: str
+    text: str
+    data: Any
+    attachments: Sequence[Mapping[str, Any]]
+    inbox_status: str
+    created_at: Micros
+    updated_at: Micros
+    started_at: Micros | None
+    agent_at: Micros | None
+    ended_at: Micros | None
+    cancel_at: Micros | None
+    cancel_by: str | None
+    reason: str | None
+    sentence: str | None
+    answer: str | None
+    cost: int | None
+    conversation_cost: int | None
+    usage: Mapping[str, int]
+    turns: int | None
+
+    @property
+    def waits(self) -> bool:
+        return self.inbox_status == PENDING
+
+    @property
+    def open(self) -> bool:
+        return self.inbox_status in {PENDING, ACTIVE}
+
+    @property
+    def cost_usd(self) -> float | None:
+        return None if self.cost is None else self.cost / MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a prompt ended."""
+
+    result: Result
+    sentence: str
+    reason: str = ""
+    answer: str = ""
+    cost_usd: float | None = None
+    conversation_cost_usd: float | None = None
+    usage: Mapping[str, int] | None = None
+    turns: int | None = None
+    conversation: str = ""
+    """The agent's own name for the conversation; empty if it named none."""
+
+
+def _read(row: Any) -> Prompt:
+    return Prompt(
+        row.id,
+        row.instance_id,
+        row.number,
+        row.user_id,
+        row.text,
+        _json(row.data, None),
+        _json(row.attachments, []),
+        row.inbox_status,
+        row.created_at,
+        row.updated_at,
+        row.started_at,
+        row.agent_at,
+        row.ended_at,
+        row.cancel_at,
+        row.cancel_by,
+        row.reason,
+        row.sentence,
+        row.answer,
+        row.cost,
+        row.conversation_cost,
+        _json(row.usage, {}),
+        row.turns,
+    )
+
+
+def _json(text: str | None, otherwise: Any) -> Any:
+    try:
+        return json.loads(text) if text else otherwise
+    except ValueError:
+        return otherwise
+
+
+# -- reading
+
+
+def find(conn: sa.Connection, prompt_id: UUID) -> Prompt | None:
+    row = conn.execute(sa.select(P).where(P.c.id == prompt_id)).first()
+    return _read(row) if row is not None else None
+
+
+def get(conn: sa.Connection, prompt_id: UUID) -> Prompt:
+    found = find(conn, prompt_id)
+    if found is None:
+        raise NotFound(f"there is no prompt {prompt_id}")
+    return found
+
+
+def of_session(conn: sa.Connection, session_id: UUID, *, after: int = 0, limit: int = 200) -> list[Prompt]:
+    """Prompts of a session in their order, after a number."""
+    query = sa.select(P).where(P.c.instance_id == session_id, P.c.number > after).order_by(P.c.number).limit(limit)
+    return [_read(row) for row in conn.execute(query)]
+
+
+def latest(conn: sa.Connection, session_id: UUID, limit: int) -> list[Prompt]:
+    """The last prompts of a session, in their order."""
+    query = sa.select(P).where(P.c.instance_id == session_id).order_by(P.c.number.desc()).limit(limit)
+    return [_read(row) for row in conn.execute(query)][::-1]
+
+
+def following(conn: sa.Connection, session_id: UUID) -> Prompt | None:
+    """The prompt that is worked on, or is next; None if none waits."""
+    query = sa.select(P).where(P.c.instance_id == session_id, P.c.inbox_status.in_((PENDING, ACTIVE)))
+    row = conn.execute(query.order_by(P.c.number).limit(1)).first()
+    return _read(row) if row is not None else None
+
+
+def last_ended(conn: sa.Connection, session_id: UUID) -> Prompt | None:
+    query = sa.select(P).where(P.c.instance_id == session_id, P.c.inbox_status.in_(ENDED))
+    row = conn.execute(query.order_by(P.c.number.desc()).limit(1)).first()
+    return _read(row) if row is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Prompts of one session, counted."""
+
+    prompts: int = 0
+    waiting: int = 0
+    cost: int = 0
+    """In millionths of a dollar; prompts without a known cost count as nothing."""
+    last: str = ""
+    """The text of the newest prompt."""
+
+    @property
+    def cost_usd(self) -> float:
+        return self.cost / MILLION
+
+
+def sums(conn: sa.Connection, session_ids: Iterable[UUID]) -> dict[UUID, Sums]:
+    ids = list(session_ids)
+    if not ids:
+        return {}
+    counted = conn.execute(
+        sa.select(
+            P.c.instance_id,
+            sa.func.count().label("n"),
+            sa.func.sum(sa.case((P.c.inbox_status == PENDING, 1), else_=0)).label("waiting"),
+            sa.func.coalesce(sa.func.sum(P.c.cost), 0).label("cost"),
+            sa.func.max(P.c.number).label("newest"),
+        )
+        .where(P.c.instance_id.in_(ids))
+        .group_by(P.c.instance_id)
+    ).all()
+    newest = {
+        row.instance_id: row.text
+        for row in conn.execute(
+            sa.select(P.c.instance_id, P.c.text).where(
+                sa.tuple_(P.c.instance_id, P.c.number).in_([(row.instance_id, row.newest) for row in counted])
+            )
+        )
+    }
+    return {
+        row.instance_id: Sums(row.n, int(row.waiting or 0), int(row.cost), newest.get(row.instance_id, ""))
+        for row in counted
+    }
+
+
+# -- changing
+
+
+def add(
+    unit: Unit,
+    session_id: UUID,
+    text: str,
+    data: Any,
+    user_id: str,
+    *,
+    attachments: Sequence[Mapping[str, Any]] = (),
+    prompt_id: UUID | None = None,
+) -> UUID:
+    """Put a prompt at the end of the session's queue. The session has to be locked."""
+    if not text.strip():
+        raise InvalidData("the prompt has no text; write what the agent is to do")
+    if len(text) > LONGEST:
+        raise InvalidData(
+            f"the prompt has {len(text):,} characters, at most {LONGEST:,} fit; attach the rest as a file"
+        )
+    counted = unit.conn.execute(
+        sa.select(
+            sa.func.coalesce(sa.func.max(P.c.number), 0),
+            sa.func.coalesce(sa.func.sum(sa.case((P.c.inbox_status == PENDING, 1), else_=0)), 0),
+        ).where(P.c.instance_id == session_id)
+    ).one()
+    if counted[1] >= MOST_WAITING:
+        raise InvalidData(f"{counted[1]} prompts wait in session {session_id} already; wait, or cancel some")
+    made = prompt_id or uuid7()
+    unit.conn.execute(
+        sa.insert(P).values(
+            id=made,
+            instance_id=session_id,
+            number=counted[0] + 1,
+            user_id=user_id,
+            text=storable(text),
+            data=storable(json.dumps(data, ensure_ascii=False)),
+            attachments=json.dumps(list(attachments)),
+            inbox_status=PENDING,
+            created_at=unit.now,
+            updated_at=unit.now,
+        )
+    )
+    return made
+
+
+def storable(text: str) -> str:
+    """The text as both databases can store it: no NUL, no half of a surrogate pair, no known secret."""
+    hidden: str = secrets.without_known(text.replace("\x00", "�").encode("utf-8", "replace").decode())
+    return hidden
+
+
+def activate(unit: Unit, session_id: UUID, prompt_id: UUID) -> None:
+    """The session is in progress with this prompt."""
+    _update(unit, P.c.id == prompt_id, P.c.instance_id == session_id, P.c.inbox_status == PENDING)(
+        inbox_status=ACTIVE, started_at=unit.now
+    )
+
+
+def begin_agent(unit: Unit, claim: Claim, prompt_id: UUID) -> None:
+    """Write down that the agent is started now. Raises Fenced if the prompt is not this worker's to run."""
+    require_claim(unit, claim)
+    done = _update(
+        unit, P.c.id == prompt_id, P.c.instance_id == claim.id, P.c.inbox_status == ACTIVE, P.c.agent_at.is_(None)
+    )(agent_at=unit.now)
+    if not done:
+        raise Fenced(f"the prompt {prompt_id} was started already, or has ended")
+
+
+def agent_did_not_start(unit: Unit, claim: Claim, prompt_id: UUID) -> None:
+    """The agent certainly was not started, so it may be later."""
+    require_claim(unit, claim)
+    _update(unit, P.c.id == prompt_id, P.c.instance_id == claim.id, P.c.inbox_status == ACTIVE)(agent_at=None)
+
+
+def end(unit: Unit, claim: Claim, prompt_id: UUID, ending: Ending) -> None:
+    """Write down how a prompt ended, under the fence of the worker that ran it."""
+    require_claim(unit, claim)
+    close(unit, prompt_id, ending)
+
+
+def close(unit: Unit, prompt_id: UUID, ending: Ending) -> bool:
+    """Write down how an open prompt ended; False if that is known already."""
+    return bool(
+        _update(unit, P.c.id == prompt_id, P.c.inbox_status.in_((PENDING, ACTIVE)))(
+            inbox_status=ending.result.value,
+            ended_at=unit.now,
+            reason=ending.reason or None,
+            sentence=storable(ending.sentence[:2000]),
+            answer=storable(ending.answer[:LONGEST]) if ending.answer else None,
+            cost=_millionths(ending.cost_usd),
+            conversation_cost=_millionths(ending.conversation_cost_usd),
+            usage=json.dumps(dict(ending.usage)) if ending.usage else None,
+            turns=ending.turns,
+        )
+    )
+
+
+def _millionths(dollars: float | None) -> int | None:
+    """Dollars as they are stored; what no sum could be is unknown."""
+    return round(dollars * MILLION) if dollars is not None and 0 <= dollars < 1e9 else None
+
+
+def request_cancel(unit: Unit, session_id: UUID, by: str, *, waiting: bool = True) -> tuple[int, bool]:
+    """Cancel what waits, and ask for the end of what runs: how many were cancelled, and whether one runs."""
+    running = _update(unit, P.c.instance_id == session_id, P.c.inbox_status == ACTIVE, P.c.cancel_at.is_(None))(
+        cancel_at=unit.now, cancel_by=by
+    )
+    busy = (
+        running
+        or unit.conn.execute(
+            sa.select(P.c.id).where(P.c.instance_id == session_id, P.c.inbox_status == ACTIVE).limit(1)
+        ).first()
+    )
+    gone = 0
+    if waiting:
+        gone = _update(unit, P.c.instance_id == session_id, P.c.inbox_status == PENDING)(
+            inbox_status=Result.CANCELLED.value,
+            ended_at=unit.now,
+            cancel_at=unit.now,
+            cancel_by=by,
+            sentence="It was cancelled before it began.",
+        )
+    return gone, bool(busy)
+
+
+def cancel_one(unit: Unit, session_id: UUID, prompt_id: UUID, by: str) -> bool:
+    """Take a prompt that waits out of the queue; False if it does not wait."""
+    return bool(
+        _update(unit, P.c.id == prompt_id, P.c.instance_id == session_id, P.c.inbox_status == PENDING)(
+            inbox_status=Result.CANCELLED.value,
+            ended_at=unit.now,
+            cancel_at=unit.now,
+            cancel_by=by,
+            sentence="It was cancelled before it began.",
+        )
+    )
+
+
+def cancel_wanted(conn: sa.Connection, prompt_id: UUID) -> bool:
+    """Whether somebody asked to end the prompt; also where its row is gone."""
+    row = conn.execute(sa.select(P.c.cancel_at, P.c.inbox_status).where(P.c.id == prompt_id)).first()
+    return row is None or row.cancel_at is not None or row.inbox_status in ENDED
+
+
+def _update(unit: Unit, *which: sa.ColumnElement[bool]) -> Any:
+    def run(**values: Any) -> int:
+        return unit.conn.execute(sa.update(P).where(*which).values(updated_at=unit.now, **values)).rowcount
+
+    return run
