@@ -1,0 +1,83 @@
+"""The fixed fields of each system's form: the system's own id → the canonical field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SYSTEM_FIELDS: Mapping[str, Mapping[str, str]] = {
+    "greenhouse": {
+        "first_name": "first_name",
+        "last_name": "last_name",
+        "preferred_name": "preferred_name",
+        "email": "email",
+        "phone": "phone",
+        "location": "location",
+        "resume": "resume",
+        "resume_text": "resume",
+        "cover_letter": "cover_letter",
+        "cover_letter_text": "cover_letter",
+        "gender": "gender",
+        "race": "race",
+        "veteran_status": "veteran",
+        "disability_status": "disability",
+    },
+    "lever": {
+        "name": "full_name",
+        "email": "email",
+        "phone": "phone",
+        "org": "current_company",
+        "resume": "resume",
+        "comments": "additional_information",
+        "urls[LinkedIn]": "linkedin",
+        "urls[GitHub]": "github",
+        "urls[Portfolio]": "portfolio",
+        "urls[Other]": "website",
+    },
+    "ashby": {
+        "_systemfield_name": "full_name",
+        "_systemfield_email": "email",
+        "_systemfield_resume": "resume",
+        "_systemfield_phone": "phone",
+        "_systemfield_location": "location",
+    },
+    "smartrecruiters": {
+        "firstName": "first_name",
+        "lastName": "last_name",
+        "email": "email",
+        "phoneNumber": "phone",
+        "resume": "resume",
+    },
+    "workable": {
+        "firstname": "first_name",
+        "lastname": "last_name",
+        "email": "email",
+        "phone": "phone",
+        "address": "location",
+        "resume": "resume",
+        "cover_letter": "cover_letter",
+        "headline": "about_you",
+        "summary": "about_you",
+    },
+    "recruitee": {
+        "name": "full_name",
+        "email": "email",
+        "phone": "phone",
+        "cv": "resume",
+        "cover_letter": "cover_letter",
+        "photo": "photo",
+    },
+    "personio": {
+        "first_name": "first_name",
+        "last_name": "last_name",
+        "email": "email",
+        "phone": "phone",
+        "location": "location",
+        "message": "additional_information",
+        "birthday": "date_of_birth",
+        "gender": "gender",
+        "available_from": "start_date",
+        "salary_expectations": "salary_expectation",
+        "cv": "resume",
+        "cover-letter": "cover_letter",
+    },
+}
