@@ -167,7 +167,7 @@ class Crowd:
                 break
             else:
                 tried.clear()
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.1)
         agent.wire.close()
 
 

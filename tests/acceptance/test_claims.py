@@ -8,6 +8,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from interlock.apps.jobs.claims import run
 from tests.acceptance.agents import BOARD, Connection
 from tests.acceptance.cluster import Cluster
+from tests.support.databases import shared_database
 from tests.support.processes import TOKEN
 from tests.support.servers import Redis
 from tests.support.waiting import eventually
@@ -28,7 +30,7 @@ EACH = 8 if SOAK else 1
 CROWDS = 8 if SOAK else 3
 KINDS = ["postgresql and redis", *(["postgresql"] if SOAK else [])]
 """With Redis everything is tried that is tried without; without it, in the long run only."""
-BOTH = pytest.mark.parametrize("cluster", KINDS, indirect=True)
+BOTH = pytest.mark.parametrize("shared", KINDS, indirect=True)
 
 
 @pytest.fixture
@@ -39,14 +41,28 @@ def dice(request: pytest.FixtureRequest) -> random.Random:
     return random.Random(seed)
 
 
-@pytest.fixture
-def cluster(request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path) -> Iterator[Cluster]:
-    if request.param == "postgresql":
-        with Cluster(postgres_url, tmp_path) as made:
+@contextmanager
+def opened(kind: str, url: str, folder: Path) -> Iterator[Cluster]:
+    if kind == "postgresql":
+        with Cluster(url, folder) as made:
             yield made
     else:
-        with Redis(tmp_path / "redis") as own, Cluster(postgres_url, tmp_path, own) as made:
+        with Redis(folder / "redis") as own, Cluster(url, folder, own) as made:
             yield made
+
+
+@pytest.fixture
+def cluster(request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path) -> Iterator[Cluster]:
+    with opened(request.param, postgres_url, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """For one test after the other: each adds jobs of its own. To start the processes takes longer than a race."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with opened(request.param, shared_database(request, folder), folder) as made:
+        yield made
 
 
 def report(what: str, begun: float, **figures: object) -> None:
@@ -54,7 +70,8 @@ def report(what: str, begun: float, **figures: object) -> None:
 
 
 @BOTH
-def test_of_all_who_race_for_a_job_one_has_it_and_everybody_else_is_refused(cluster: Cluster) -> None:
+def test_of_all_who_race_for_a_job_one_has_it_and_everybody_else_is_refused(shared: Cluster) -> None:
+    cluster = shared
     cluster.post(JOBS)
     crowd = cluster.crowd("racer", CLIENTS)
     begun = time.perf_counter()
@@ -71,9 +88,10 @@ def test_of_all_who_race_for_a_job_one_has_it_and_everybody_else_is_refused(clus
 
 @BOTH
 def test_agents_and_servers_are_killed_and_clocks_jump_and_each_job_is_applied_for_once(
-    cluster: Cluster, dice: random.Random
+    shared: Cluster, dice: random.Random
 ) -> None:
     """Agents die in the middle, servers under their requests; clocks jump by more than a lease; Redis forgets."""
+    cluster = shared
     planned = [*HARM, *(["redis emptied", "redis"] if cluster.redis else [])] * EACH
     dice.shuffle(planned)
     wave = JOBS // (len(planned) + 2)
@@ -87,7 +105,7 @@ def test_agents_and_servers_are_killed_and_clocks_jump_and_each_job_is_applied_f
         cluster.post(wave)
         reached(cluster, len(cluster.jobs) - wave // 2)
         do(harm, cluster, dice)
-    cluster.post(max(JOBS - len(cluster.jobs), 1))
+    cluster.post(1)
     cluster.no_more()
     if cluster.redis is not None:
         cluster.empty_redis()  # a key whose server and agent both died would stay for its 300 seconds

@@ -20,7 +20,7 @@ def workers(url: str, tmp_path: Path) -> Iterator[WorkerProcesses]:
         yield made
 
 
-@pytest.mark.soak("postgresql-before")
+@pytest.mark.soak("postgresql-before", "sqlite-after")
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_a_worker_killed_at_any_point_of_any_commit_loses_nothing_and_doubles_nothing(
     workers: WorkerProcesses, side: str

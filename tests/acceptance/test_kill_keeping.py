@@ -29,8 +29,8 @@ from interlock.testing import Trial
 from interlock.watch import rollups
 from tests.acceptance import keepers
 from tests.acceptance.keepers import AGE, ANN, CHIEF, DUTIES, NEW, OLD, PAGE, Orders
-from tests.acceptance.worker_processes import PROCESSES
 from tests.support.databases import all_tables
+from tests.support.forking import PROCESSES
 from tests.support.machines import ask_a_model, do
 
 H, I, P = t.history, t.instance, t.purge  # noqa: E741
@@ -202,8 +202,7 @@ def test_a_retention_that_is_killed_at_any_point_loses_nothing(url: str, tmp_pat
         assert count(trial, retention_tables.kept_key) == 3 * len(made)
         proven(trial, folder, made[step])
 
-    # PostgreSQL takes twice as long for it: all of its points are for the long run.
-    every = 4 if url.startswith("postgresql") and not SOAK else 1
+    every = 1 if SOAK else 4  # all points are for the long run
     died = at_each_point("retain", url, tmp_path, trial.clock, make, seen, well, trial.engine, every=every)
     if every > 1:
         assert set(died) == {"retain:archived", "retain:before", "retain:after"}
@@ -335,6 +334,7 @@ def migrations(trial: Trial, it: UUID) -> tuple[int, int]:
     return trial.get(it).version, sum(row.kind == "migrated" for row in trial.engine.history(it))
 
 
+@pytest.mark.soak("postgresql-back", "back-postgresql")
 @pytest.mark.parametrize("duty", ["migrate", "back"])
 def test_a_migration_that_is_killed_at_any_point_moves_each_instance_once(
     url: str, tmp_path: Path, opened: Store, duty: str

@@ -17,7 +17,7 @@ from interlock.testing import broken_laws
 from interlock.worker import Worker
 from tests.acceptance import askers
 from tests.acceptance.askers import Orders
-from tests.acceptance.worker_processes import PROCESSES
+from tests.support.forking import PROCESSES
 from tests.support.waiting import eventually
 
 ANN = Actor(USER, "ann")
@@ -59,6 +59,7 @@ def test_one_that_is_killed_while_it_waits(engine: Engine, url: str, tmp_path: P
     ends(engine, it, "allow", "user:ann", tmp_path)
 
 
+@pytest.mark.soak("postgresql-ask:before", "postgresql-extend:before")
 @pytest.mark.parametrize("point", ["ask:before", "ask:after", "extend:before", "extend:after", "finish:before"])
 def test_one_that_is_killed_at_a_point_of_its_own_commits(engine: Engine, url: str, tmp_path: Path, point: str) -> None:
     it = engine.create("asking").id

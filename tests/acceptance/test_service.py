@@ -14,8 +14,9 @@ import pytest
 from interlock.engine import Engine
 from tests.acceptance.sale_machine import registry
 from tests.support.commands import command
-from tests.support.processes import TOKEN, Running, ready, run, wait
+from tests.support.processes import TOKEN, Running, ready, run
 from tests.support.servers import free_port
+from tests.support.waiting import eventually
 
 APP = ("--app", "tests.acceptance.sale_machine:registry")
 
@@ -49,14 +50,15 @@ def ledger_of_sales(tmp_path: Path) -> dict[str, str]:
 
 def test_up_runs_the_whole_product_with_a_users_own_machine(tmp_path: Path, ledger_of_sales: dict[str, str]) -> None:
     port = free_port()
-    with run("up", "--no-demo", "--port", str(port), "--data", "store", *APP, folder=tmp_path, **ledger_of_sales) as up:
+    started = ("up", "--no-demo", "--port", str(port), "--data", "store", *APP)
+    with run(*started, folder=tmp_path, fresh=True, **ledger_of_sales) as up:
         client = ready(port, up)
         said = up.says("Ctrl-C stops it.")
         assert "sale" in said
         made = client.post("/api/instances", json={"machine": "sale", "data": {"number": 1}})
         assert made.status_code == 201
         place = f"/api/instances/{made.json()['id']}"
-        wait(lambda: client.get(place).json()["state"] == "done", "the end of the sale")
+        eventually(lambda: client.get(place).json()["state"] == "done", "the end of the sale")
         assert (tmp_path / "store" / "interlock.db").exists()
         with httpx2.Client(follow_redirects=True) as browser:
             assert browser.get(link_of(tmp_path, port, "store")).status_code == 200
@@ -90,7 +92,7 @@ def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(tmp_path: 
         assert not (other / "data").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
 def test_told_to_stop_it_lets_a_running_handler_end(
     tmp_path: Path, ledger_of_sales: dict[str, str], number: signal.Signals
 ) -> None:
@@ -98,7 +100,7 @@ def test_told_to_stop_it_lets_a_running_handler_end(
     with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **ledger_of_sales) as up:
         client = ready(port, up)
         made = client.post("/api/instances", json={"machine": "sale", "data": {"seconds": 1.0}}).json()["id"]
-        wait(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
+        eventually(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
         assert up.stop(number) == 0
     assert ledger(tmp_path)[f"packed {made}"] == 1
     with Engine(f"sqlite:///{tmp_path}/data/interlock.db", registry) as engine:
@@ -113,7 +115,7 @@ def test_what_does_not_end_in_time_goes_back_without_a_lost_attempt(
     with run("up", "--no-demo", "--port", str(port), *APP, folder=tmp_path, **ledger_of_sales, **limit) as up:
         client = ready(port, up)
         made = client.post("/api/instances", json={"machine": "sale", "data": {"seconds": 600}}).json()["id"]
-        wait(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
+        eventually(lambda: ledger(tmp_path)[f"began {made}"], "the begin of the packing")
         assert up.stop() == 0
     with Engine(f"sqlite:///{tmp_path}/data/interlock.db", registry) as engine:
         it = engine.get(UUID(made))
@@ -126,7 +128,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
     with run("up", "--port", str(port), folder=tmp_path) as up:
         client = ready(port, up)
         assert "demo" in up.says("Ctrl-C stops it.")
-        wait(lambda: client.get("/api/reviews").json()["reviews"], "a review")
+        eventually(lambda: client.get("/api/reviews").json()["reviews"], "a review")
         assert "This is demo data" in front_page(tmp_path, port)
         assert up.stop() == 0
     with run("up", "--no-demo", "--port", str(port), folder=tmp_path) as up:
@@ -140,9 +142,9 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
     mine = tmp_path / "mine"
     mine.mkdir()
     ledger_of_sales = {"SALE_LEDGER": str(mine / "ledger")}
-    with run("up", "--no-demo", "--port", str(port), *APP, folder=mine, **ledger_of_sales) as up:
-        ready(port, up).post("/api/instances", json={"machine": "sale"})
-        assert up.stop() == 0
+    (mine / "data").mkdir()
+    with Engine(f"sqlite:///{mine}/data/interlock.db", registry) as engine:
+        engine.create("sale")
     with run("up", "--port", str(port), *APP, folder=mine, **ledger_of_sales) as up:
         client = ready(port, up)
         assert "demo" not in up.says("Ctrl-C stops it.").replace("--no-demo", "")
@@ -186,7 +188,7 @@ def test_two_servers_and_three_workers_are_restarted_one_by_one_under_load(
                 assert answer.status_code == 503, answer.text
             return False
 
-        wait(asked, f"an answer for sale {number}")
+        eventually(asked, f"an answer for sale {number}")
 
     try:
         for port, server in zip(ports, servers, strict=True):
@@ -205,7 +207,7 @@ def test_two_servers_and_three_workers_are_restarted_one_by_one_under_load(
             again = ["server", "--port", str(ports[place])] if which < 2 else ["worker", "--concurrency", "4"]
             group[place] = Running([*again, *APP], tmp_path, environment)
         with Engine(postgres_url, registry, register=False) as engine:
-            wait(
+            eventually(
                 lambda: engine.count().n == sum(i.state == "done" for i in engine.page(limit=500).instances), "the end"
             )
             assert {str(i.id) for i in engine.page(limit=500).instances} == set(made)

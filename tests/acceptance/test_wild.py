@@ -54,7 +54,7 @@ from interlock.store import tables as t
 from interlock.testing import broken_laws
 from interlock.worker import Task, Worker
 
-SECONDS = 300.0 if os.environ.get("INTERLOCK_SOAK") else 5.0
+SECONDS = 300.0 if os.environ.get("INTERLOCK_SOAK") else 2.5
 """For each of the two databases."""
 MOST_ROUNDS = 30
 """So many rounds of a worker at most from the beginning of a sound item to its end; it takes four or five alone."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 from datetime import timedelta
 from multiprocessing.context import ForkServerProcess
@@ -14,11 +13,8 @@ from interlock.worker import Worker
 from tests.acceptance import victim
 from tests.acceptance.victim import Orders
 from tests.acceptance.world import BATCH, Ledger, People, all_is_well, machines, nothing_lost, unfinished
+from tests.support.forking import PROCESSES
 from tests.support.waiting import eventually
-
-# Victims are forked from a server that has everything imported: a start takes milliseconds.
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "tests.acceptance.victim", "tests.acceptance.keepers"])
 
 
 class WorkerProcesses:

@@ -160,7 +160,7 @@ def test_a_model_that_says_nothing_is_given_up_after_its_time(trial: ModelTrial,
         silent.release.set()
     [call] = trial.calls()
     assert (call.error_type, call.input_tokens, call.cost) == ("ModelTimeout", None, None)
-    assert 200_000 <= call.took < 5_000_000
+    assert call.took >= 200_000
 
 
 def test_a_model_that_never_comes_to_an_end_is_given_up_as_well(trial: ModelTrial, provider: Any) -> None:

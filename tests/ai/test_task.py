@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -15,13 +16,14 @@ from tests.ai.model_trial import JUDGE, Verdict
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    folder = tmp_path / "shop_of_prompts" / "prompts"
+    name = f"shop_of_prompts_{uuid4().hex}"  # imported once a process, so each test has its own
+    folder = tmp_path / name / "prompts"
     folder.mkdir(parents=True)
     (folder.parent / "__init__.py").touch()
     (folder / "judge.md").write_text("\nJudge it für mich.\n", encoding="utf-8")
     (folder / "empty.md").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
-    return "shop_of_prompts"
+    return name
 
 
 def test_a_prompt_is_a_file_of_a_package(package: str) -> None:
@@ -30,7 +32,7 @@ def test_a_prompt_is_a_file_of_a_package(package: str) -> None:
 
 @pytest.mark.parametrize(("path", "said"), [("prompts/no.md", "cannot be read"), ("prompts/empty.md", "is empty")])
 def test_a_prompt_that_is_not_there_is_refused_by_name(package: str, path: str, said: str) -> None:
-    with pytest.raises(InterlockError, match=rf"the prompt '{path}' of shop_of_prompts {said}"):
+    with pytest.raises(InterlockError, match=rf"the prompt '{path}' of {package} {said}"):
         ai.prompt_file(package, path)
 
 

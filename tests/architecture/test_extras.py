@@ -11,7 +11,8 @@ EXTRAS = {
     *("fastapi", "starlette", "uvicorn", "uvloop", "httptools", "pydantic_settings", "argon2", "httpx2", "jinja2"),
     *("multipart", "python_multipart", "graphlay", "nh3", "typer", "click", "rich", "psycopg", "redis"),
     *("opentelemetry", "pydantic_ai", "mcp", "pypdfium2", "PIL", "docx", "yaml", "rapidfuzz", "rapidocr"),
-    *("selectolax", "defusedxml", "feedparser", "tldextract"),
+    *("selectolax", "defusedxml", "feedparser", "tldextract", "protego", "httpcore2", "playwright", "typst"),
+    "phonenumbers",
 }
 WITHOUT = f"""
 import sys

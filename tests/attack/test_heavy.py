@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +19,7 @@ from interlock.http.server import InThread
 from interlock.store import open_store
 from tests.attack.talking import connected
 from tests.support.contracts import DOUBTFUL, Contracts, close_reader, open_contracts
+from tests.support.waiting import eventually
 
 SHADED = 20_000
 
@@ -54,14 +54,6 @@ def contracts(sqlite_url: str) -> Iterator[Contracts]:
     close_reader()
 
 
-def soon(true: Any) -> None:
-    """Wait until it is so; the time is only there to end a test that fails."""
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def taken(contracts: Contracts, content: bytes) -> str:
     made = contracts.send(content, query="?wait=0")
     assert made.status_code == 202, made.text
@@ -87,7 +79,7 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
         threads = [threading.Thread(target=attack, args=(client,)) for _ in range(8)]
         for one in threads:
             one.start()
-        soon(lambda: len(answers) == 7)
+        eventually(lambda: len(answers) == 7)
         assert {answer.status_code for answer in answers} == {429}, "past the one that runs"
         assert all(int(answer.headers["retry-after"]) > 0 for answer in answers)
         seen = client.get(f"/workflows/{good}/pages/1", headers=who("owner"))
@@ -111,8 +103,8 @@ def test_who_goes_away_takes_the_work_along(contracts: Contracts) -> None:
             token = contracts.api.tokens["owner"]
             head = f"GET /workflows/{bad}/pages/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n"
             sock.sendall(head.encode())
-            soon(lambda: service.heavy._running)
-        soon(lambda: service.heavy.taken == 0)
+            eventually(lambda: service.heavy._running)
+        eventually(lambda: service.heavy.taken == 0)
         assert not service.heavy._running
     assert all(one._child is None for one in stored._idle), "the process that drew it is gone"
 

@@ -87,6 +87,7 @@ UNFIT: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("what", UNFIT)
 def test_unfit_data_is_refused_with_its_place_and_nothing_is_kept(site: Site, what: str) -> None:
     data, message = UNFIT[what]

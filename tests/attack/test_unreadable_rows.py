@@ -79,6 +79,9 @@ TABLES = {
     "dead-letters": "dead_letter",
     "outbox": "outbox",
     "bulk": "bulk",
+    "postings": "jobs_posting",
+    "companies": "jobs_company",
+    "sources": "jobs_source",
 }
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import httpx2
 import pytest
@@ -23,15 +21,7 @@ from tests.attack.talking import connected, everything, status_of
 from tests.support.api import BY, Api, open_api
 from tests.support.contracts import DOUBTFUL, Contracts, close_reader, open_contracts
 from tests.support.listening import listening
-
-
-def soon(true: Callable[[], Any]) -> None:
-    """Wait until it is so; the time is only there to end a test that fails."""
-    end = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
+from tests.support.waiting import eventually
 
 # -- answers that are waited for
 
@@ -61,15 +51,15 @@ def test_nobody_is_waited_for_who_has_gone(contracts: Contracts, url: str) -> No
     it, waits = contracts.taken(DOUBTFUL, drive=False), contracts.api.service.waits
     with connected(url) as sock:
         sock.sendall(extract(contracts, it))
-        soon(lambda: waits.taken == 1)
-    soon(lambda: waits.taken == 0)
+        eventually(lambda: waits.taken == 1)
+    eventually(lambda: waits.taken == 0)
 
 
 def test_a_wait_ends_with_the_token(contracts: Contracts, url: str) -> None:
     it, api = contracts.taken(DOUBTFUL, drive=False), contracts.api
     with connected(url) as sock:
         sock.sendall(extract(contracts, it))
-        soon(lambda: api.service.waits.taken == 1)
+        eventually(lambda: api.service.waits.taken == 1)
         [token] = [t for t in api.people.tokens() if t.name == "agent"]
         assert api.post(f"/api/tokens/{token.id}/revoke").status_code == 200
         assert status_of(sock.recv(65536)) == 401
@@ -81,7 +71,7 @@ def test_who_finds_no_place_to_wait_is_told_at_once_that_it_is_under_way(contrac
     service.waits = WaitingSlots("requests that wait", each=1, of_all=2, kind="too-busy")
     with connected(url) as first, connected(url) as second:
         first.sendall(extract(contracts, it))
-        soon(lambda: service.waits.taken == 1)
+        eventually(lambda: service.waits.taken == 1)
         second.sendall(extract(contracts, it))
         answer = second.recv(65536)
     assert status_of(answer) == 202
@@ -114,7 +104,7 @@ def test_one_caller_does_not_take_all_streams(api: Api) -> None:
         )
         assert (full.status_code, full.json()["type"]) == (503, "streams")
         open_.close()
-        soon(lambda: api.service.streams.taken == 0)
+        eventually(lambda: api.service.streams.taken == 0)
 
 
 def test_who_may_read_nothing_has_nothing_to_listen_to(api: Api) -> None:

@@ -120,7 +120,7 @@ def test_db_migrate_and_status(tmp_path: Path) -> None:
     done = interlock("db", "status", cwd=tmp_path)
     assert done.returncode == 0
     shown = [line.split() for line in done.stdout.splitlines()[2:]]
-    assert shown == [["core", NEWEST, NEWEST], ["contracts", "0001", "0001"], ["jobs", "0001", "0001"]]
+    assert shown == [["core", NEWEST, NEWEST], ["contracts", "0001", "0001"], ["jobs", "0002", "0002"]]
 
 
 def test_db_status_shows_what_each_application_lacks(tmp_path: Path) -> None:

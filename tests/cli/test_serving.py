@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import command
-from tests.support.processes import ready, run, wait
+from tests.support.processes import ready, run
 from tests.support.servers import free_port
+from tests.support.waiting import eventually
 
 MINE = "from interlock import FINAL, Go, Machine, Registry, State, Transition\n" + "\n".join(
     f"{name} = Machine('{name}', initial='open', states=[State('open'), State('done', FINAL)],\n"
@@ -35,11 +36,11 @@ def listed(home: Path) -> list[dict[str, object]]:
 def test_machines_of_the_command_line_come_beside_those_of_the_configuration(home: Path) -> None:
     port = free_port()
     (home / "interlock.toml").write_text(f'apps = ["mine:sale"]\n[http]\nport = {port}\n[worker]\nconcurrency = 2\n')
-    with run("up", "--no-demo", "--app", "mine:gift", folder=home, PYTHONPATH=str(home)) as up:
+    with run("up", "--no-demo", "--app", "mine:gift", folder=home) as up:
         client = ready(port, up)
         for machine in ("sale", "gift"):
             made = client.post("/api/instances", json={"machine": machine}).json()["id"]
-            wait(lambda it=made: client.get(f"/api/instances/{it}").json()["state"] == "done", f"the {machine}")
+            eventually(lambda it=made: client.get(f"/api/instances/{it}").json()["state"] == "done", f"the {machine}")
         [row] = listed(home)
         assert row["status"] == "alive"
         assert {"sale", "gift"} <= set(row["queues"])  # type: ignore[call-overload]
@@ -65,7 +66,7 @@ def test_what_cannot_start_says_why_in_its_last_line(home: Path) -> None:
         (("worker", "--queue", "nothing", "--app", "mine:sale"), "no machine has the queue nothing"),
         (("server", "--host", "192.0.2.1", "--port", "0"), "cannot listen on 192.0.2.1:0"),
     ):
-        with run(*arguments, folder=home, PYTHONPATH=str(home)) as ended:
+        with run(*arguments, folder=home) as ended:
             assert ended.wait() == 1
         assert "Traceback" not in ended.said
         last = ended.said.strip().splitlines()[-1]

@@ -147,7 +147,7 @@ def test_what_is_shown_has_every_setting_and_no_secret(write: Write) -> None:
     )
     displayed = shown(load())
     assert "sesame" not in str(displayed)
-    assert set(displayed) == {*Settings.model_fields, "contracts", "jobs"}
+    assert set(displayed) == {*Settings.model_fields, "contracts", "jobs", "sessions"}
     assert displayed["database"] == f"postgresql://u:{HIDDEN}@h/x?password={HIDDEN}"
     assert (displayed["token"], displayed["secrets"], displayed["mail"]["password"]) == (
         HIDDEN,

@@ -29,7 +29,7 @@ def test_a_section_is_read_from_the_file_and_the_environment(write: Write, monke
 def test_without_a_section_there_are_its_defaults(write: Write) -> None:
     write(NOTES)
     assert load().section("notes") == NotesSettings()
-    assert load().section("sessions") is None
+    assert load().section("of_nobody") is None
 
 
 @pytest.mark.parametrize("place", ["file", "variable", "option"])

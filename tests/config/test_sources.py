@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from interlock.apps.jobs.settings import ApiKey, AutoApplySettings
+from interlock.apps.sessions.agents.config import AgentConfig
+from interlock.apps.sessions.settings import AllocatorSettings
 from interlock.config import ConfigError, PriceSettings, Settings, load
 
 from .conftest import Write
@@ -75,7 +78,68 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
         {"m": PriceSettings(input=1, output=2)},
         {"m": PriceSettings(input=3, output=4)},
     ),
+    ("sessions", "pool_size", "2", "3", 2, 3),
+    ("sessions", "max_turns", "2", "3", 2, 3),
+    ("sessions", "max_budget_usd", "2", "0.5", 2.0, 0.5),
+    ("sessions", "approval_timeout", "5", "6", 5.0, 6.0),
+    ("sessions", "prompt_timeout", "5", "6", 5.0, 6.0),
+    ("sessions", "return_after", "5", "6", 5.0, 6.0),
+    (
+        "sessions",
+        "repos",
+        '{"a/b" = "/srv/b.git"}',
+        '{"a/b": "/srv/c.git"}',
+        {"a/b": "/srv/b.git"},
+        {"a/b": "/srv/c.git"},
+    ),
+    ("sessions", "agent", '"claude"', "demo", "claude", "demo"),
+    (
+        "sessions",
+        "agents",
+        '{codex = {command = ["codex"]}}',
+        '{"codex": {"command": ["cx"]}}',
+        {"codex": AgentConfig(command=["codex"])},
+        {"codex": AgentConfig(command=["cx"])},
+    ),
+    ("sessions", "allowed_tools", '["Read"]', '["WebSearch"]', ["Read"], ["WebSearch"]),
+    (
+        "sessions",
+        "allocator",
+        '{pool = "a"}',
+        '{"pool": "b"}',
+        AllocatorSettings(pool="a"),
+        AllocatorSettings(pool="b"),
+    ),
     ("jobs", "profile", '"a"', "b", Path("a"), Path("b")),
+    ("jobs", "contact", '"a@b.org"', "c@d.org", "a@b.org", "c@d.org"),
+    ("jobs", "crawl_every", '"1d"', "2h", "1d", "2h"),
+    ("jobs", "digest_hour", "6", "7", 6, 7),
+    ("jobs", "digest_to", '["a@b.example"]', '["c@d.example"]', ["a@b.example"], ["c@d.example"]),
+    ("jobs", "keep_answers", '"1d"', "2h", "1d", "2h"),
+    ("jobs", "keep_closed", '"1d"', "2h", "1d", "2h"),
+    ("jobs", "max_retries", "1", "2", 1, 2),
+    ("jobs", "rate", "2", "0.5", 2.0, 0.5),
+    ("jobs", "timeout", "5", "6", 5.0, 6.0),
+    ("jobs", "most_bytes", "2000", "3000", 2000, 3000),
+    ("jobs", "private_hosts", '["a.org"]', '["b.org:8500"]', ["a.org"], ["b.org:8500"]),
+    (
+        "jobs",
+        "api_keys",
+        '{ a = { host = "a.org", secret = "k" } }',
+        '{"A": {"host": "b.org", "secret": "l"}}',
+        {"a": ApiKey(host="a.org", secret=SecretStr("k"))},
+        {"a": ApiKey(host="b.org", secret=SecretStr("l"))},
+    ),
+    (
+        "jobs",
+        "autoapply",
+        "{ planned = true }",
+        '{"planned": false, "submit_timeout": 5}',
+        AutoApplySettings(planned=True),
+        AutoApplySettings(submit_timeout=5),
+    ),
+    ("jobs", "browser", '"a"', "b", Path("a"), Path("b")),
+    ("jobs", "browser_sandbox", "false", "true", False, True),
     ("contracts", "verticals", '"a"', "b", Path("a"), Path("b")),
     ("contracts", "templates", '"a"', "b", Path("a"), Path("b")),
     ("contracts", "review_uncalibrated", "false", "true", False, True),
@@ -210,7 +274,7 @@ def test_what_the_command_line_says_wins_over_all(write: Write, monkeypatch: pyt
 
 
 def test_without_a_file_everything_has_its_default(plain: Settings) -> None:
-    assert load().model_dump(exclude={"contracts", "jobs"}) == plain.model_dump()
+    assert load().model_dump(exclude={"contracts", "jobs", "sessions"}) == plain.model_dump()
     assert plain.database_url == f"sqlite:///{Path('data') / 'interlock.db'}"
     assert Settings(data=Path("x")).database_url == f"sqlite:///{Path('x') / 'interlock.db'}"
     assert Settings(database="postgresql://u@h/x").database_url == "postgresql://u@h/x"

@@ -423,6 +423,7 @@ def test_a_duration_may_be_given_in_seconds() -> None:
 # -- what is refused
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize(
     "chosen",
     [{}, Where(), {"workspace": "red"}, Where(workspace="red", workspaces=frozenset({"red"})), {"state": None}],
@@ -440,6 +441,7 @@ def test_an_empty_filter_for_dead_letters_is_refused(trial: Trial, chosen: Any) 
         start(trial, "discard", chosen, target="dead_letters")
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize(
     ("target", "action", "chosen", "arguments", "message"),
     [

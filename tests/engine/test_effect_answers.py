@@ -53,6 +53,7 @@ STRANGE = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("name", STRANGE)
 @pytest.mark.parametrize("kind", ["plain", "awaited"])
 def test_an_answer_that_cannot_be_kept_as_json_is_kept_as_a_text_that_says_so(

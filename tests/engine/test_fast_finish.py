@@ -196,6 +196,7 @@ def test_machines_that_need_the_long_way(store: Store, what: str) -> None:
         assert trial.finish(claim, Go("shelf"))
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("what", OUTCOMES)
 def test_outcomes_that_need_the_long_way(trial: Trial, what: str) -> None:
     trial.create("route")

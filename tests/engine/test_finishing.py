@@ -168,6 +168,7 @@ NONSENSE: list[tuple[str, Outcome, str]] = [
 ]
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize(("outcome", "message"), [case[1:] for case in NONSENSE], ids=[case[0] for case in NONSENSE])
 def test_nonsense_is_a_failure_of_the_step_and_nothing_of_it_is_kept(
     trial: Trial, outcome: Outcome, message: str

@@ -8,7 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Instance, Result
+from interlock.engine import Instance, Result, lineage
+from interlock.engine.application import refused_spawns
 from interlock.machine import Fail, Go, Spawn, Stay
 from interlock.store import Store
 from interlock.testing import Trial
@@ -259,3 +260,37 @@ def test_a_stage_of_the_same_item_is_no_spawn(store: Store) -> None:
         for _ in range(15):
             do(trial, Go(("shipped", "ordered")))
         assert (trial.get(it).depth, trial.engine.children(it)) == (0, [])
+
+
+# -- reading refusals
+
+
+def test_refused_children_are_listed_the_newest_first_with_their_reasons(trial: Trial) -> None:
+    trial.engine.create("site", key="a")
+    parent = spawn(trial, Spawn("site", key="a"), Spawn("page", key="b"), Spawn("page", key="b"))
+    found, more = trial.engine.read(lambda c: refused_spawns(c, "default", ["site"]))
+    assert [(one.instance_id, one.machine, one.key) for one in found] == [(parent, "page", "b"), (parent, "site", "a")]
+    assert found[1].reason.startswith("circle: ")
+    assert found[0].tracking_id == trial.engine.get(parent).trace_id
+    assert more is None
+    first, after = trial.engine.read(lambda c: refused_spawns(c, "default", ["site"], limit=1))
+    assert [one.key for one in first] == ["b"]
+    second, last = trial.engine.read(lambda c: refused_spawns(c, "default", ["site"], before=after))
+    assert ([one.key for one in second], last) == (["a"], None)
+    for elsewhere in (("north", ["site"]), ("default", ["page"])):
+        assert trial.engine.read(lambda c: refused_spawns(c, *elsewhere)) == ([], None)  # noqa: B023
+
+
+def test_a_page_of_refusals_looks_at_a_part_of_the_history(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lineage, "SCANNED", 2)
+    trial.engine.create("site", key="a")
+    spawn(trial, Spawn("site", key="a"))
+    for number in range(3):
+        trial.engine.create("page", key=str(number))
+    seen, before = [], None
+    for _ in range(20):
+        found, before = trial.engine.read(lambda c: refused_spawns(c, "default", ["site"], before=before))  # noqa: B023
+        seen += [one.key for one in found]
+        if before is None:
+            break
+    assert seen == ["a"]

@@ -314,6 +314,7 @@ def test_a_form_is_checked_and_given_to_the_handler(trial_with: Callable[[Any], 
     assert (trial.data(one), trial.data(two)) == ({"amount": 50}, {"amount": 7})
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize(
     ("review", "options", "why"),
     [

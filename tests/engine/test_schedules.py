@@ -390,6 +390,7 @@ def test_schedules_are_listed_by_name_and_by_workspace(trial: Trial) -> None:
 # -- what is refused
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("cron", ["", "@daily", "61 * * * *", "0 0 31 2 *", "* * * *", "*/0 * * * *", "9" * 300])
 def test_a_wrong_cron_expression_is_refused_with_an_example(trial: Trial, cron: str) -> None:
     with pytest.raises(InvalidData, match=r"is not a cron expression: .* such as '30 6 \* \* 1-5'") as refusal:
@@ -402,12 +403,14 @@ def test_what_never_comes_is_refused(trial: Trial) -> None:
         begin(trial, cron="0 0 */31 2 MON#5")  # the first of February, as the month's fifth Monday
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "Europe", "", "../secrets", "x\x00"])
 def test_a_wrong_time_zone_is_refused(trial: Trial, zone: str) -> None:
     with pytest.raises(InvalidData, match="use a name such as Europe/Berlin"):
         begin(trial, zone=zone)
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -192,6 +192,7 @@ def counted(trial: Trial) -> tuple[int, int]:
     return trial.engine.count().n, sum(len(trial.engine.history(i.id)) for i in trial.engine.page().instances)
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("door", [*DOORS, *DATA_DOORS])
 def test_no_door_lets_through_what_no_database_keeps(trial: Trial, door: str) -> None:
     it = asked(trial)

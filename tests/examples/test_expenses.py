@@ -22,8 +22,9 @@ from interlock.machine import USER, Actor, attribute
 from interlock.testing import Trial, broken_laws
 from tests.support.commands import Done, command
 from tests.support.distributions import ROOT, browser_of, check_types, install, lint, run_tests
-from tests.support.processes import Running, ready, run, wait
+from tests.support.processes import Running, ready, run
 from tests.support.servers import free_port
+from tests.support.waiting import eventually
 
 EXAMPLE = ROOT / "examples" / "expenses"
 LUNCH: dict[str, Any] = {
@@ -70,6 +71,11 @@ class TestCommands:
         assert "Expenses" in called(tmp_path, "expenses", "docs").out
         assert "`POST /api/expenses`" in called(tmp_path, "expenses", "docs", "expenses").out
 
+    def test_its_program_is_a_command(self, tmp_path: Path) -> None:
+        assert called(tmp_path, "check-iban", "NO9386011117947", "DE89 3704 0044 0532 0130 00").out.count("good") == 2
+        wrong = command("check-iban", "NO9386011117948", "my pocket", cwd=tmp_path)
+        assert (wrong.code, wrong.out.count("wrong")) == (1, 2)
+
     def test_its_section_is_shown_and_checked(self, tmp_path: Path) -> None:
         (tmp_path / "interlock.toml").write_text("[expenses]\napprove_above = 5000\n")
         shown = called(tmp_path, "config", "show").out
@@ -99,14 +105,14 @@ class Service:
         return found
 
     def until(self, it: str, state: str) -> None:
-        wait(lambda: self.client.get(f"/api/expenses/{it}").json()["state"] == state, f"state {state}")
+        eventually(lambda: self.client.get(f"/api/expenses/{it}").json()["state"] == state, f"state {state}")
 
     def review(self, it: str) -> str:
         def waiting() -> list[dict[str, str]]:
             found: list[dict[str, str]] = self.client.get("/api/reviews", params={"instance": it}).json()["reviews"]
             return found
 
-        found: str = wait(waiting, "a review")[0]["id"]
+        found: str = eventually(waiting, "a review")[0]["id"]
         return found
 
     def decide(self, it: str, decision: str, **answer: str) -> None:

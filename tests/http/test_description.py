@@ -25,7 +25,7 @@ from tests.support.api import APPLICATIONS, TOKENS, Api, open_api
 pytestmark = [pytest.mark.slow, pytest.mark.longer]
 
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
-EXAMPLES = 200 if SOAK else 12
+EXAMPLES = 200 if SOAK else 6
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 

@@ -13,6 +13,8 @@ from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import OWNER, Actor
 from interlock.people import Role
 from interlock.store import open_store
+from tests.apps.jobs.finder.rows import Finder
+from tests.apps.jobs.finder.seekers import PROFILE
 from tests.support.api import APPLICATIONS, BY, Api, open_api
 
 pytestmark = pytest.mark.slow
@@ -128,6 +130,29 @@ def workflow(state: str, rest: str = "") -> Place:
     return place
 
 
+def posting(rest: str = "") -> Place:
+    def place(api: Api) -> str:
+        finder = Finder(api.engine)
+        made = finder.posting(f"https://kind.example/{uuid4()}")
+        finder.set(made, outcome="filtered")
+        return f"/api/jobs/postings/{made}{rest}"
+
+    return place
+
+
+def board(rest: str = "") -> Place:
+    return lambda api: f"/api/jobs/sources/{Finder(api.engine).source(board=f'b{uuid4().hex}').id}{rest}"
+
+
+def employer(api: Api) -> str:
+    return f"/api/jobs/companies/{Finder(api.engine).company('Kind Boats', None).id}"
+
+
+def profile(api: Api) -> str:
+    Finder(api.engine).profile()
+    return "/api/jobs/profile"
+
+
 def alert(api: Api) -> str:
     return f"/api/alerts/{uuid4()}/acknowledge"
 
@@ -142,7 +167,43 @@ NEW_RULE = {"metric": "dead_letters", "threshold": 5}
 NEW_SCHEDULE = {"machine": "order", "cron": "0 2 * * *"}
 BULK = {"action": "pause", "filter": {"machine": "order"}}
 JOB = {"board": "ramp", "job_id": "1"}
+ADDED = {"viewer": 403, "member": 201, "agent": 200, "owner": 200, "north": 403, "north_owner": 201, "north_agent": 200}
+DONE = {"viewer": 403, "member": 200, "agent": 200, "owner": 200, "north": 404}
+STARTED = {**DONE, "member": 201, "agent": 201, "owner": 201}
+KIND = {"name": "Kind Boats", "website": "https://kind.example"}
 TABLE = [
+    row("GET /api/jobs/profile", profile, **READ, north=404),
+    row(
+        "PUT /api/jobs/profile",
+        "/api/jobs/profile",
+        PROFILE,
+        viewer=403,
+        member=200,
+        agent=200,
+        owner=200,
+        north=403,
+        north_owner=200,
+        north_agent=200,
+    ),
+    row("POST /api/jobs/profile/preview", "/api/jobs/profile/preview", PROFILE, **READ, north=200),
+    row("POST /api/jobs/companies", "/api/jobs/companies", KIND, **ADDED),
+    row("POST /api/jobs/sources", "/api/jobs/sources", {"url": "https://kind.example/jobs"}, **ADDED),
+    row("POST /api/jobs/listings", "/api/jobs/listings", {"url": "https://kind.example/1"}, **ADDED),
+    row("GET /api/jobs/companies", "/api/jobs/companies", **READ, north=200),
+    row("GET /api/jobs/sources", "/api/jobs/sources", **READ, north=200),
+    row("GET /api/jobs/postings", "/api/jobs/postings", **READ, north=200),
+    row("GET /api/jobs/companies/{id}", employer, **READ, north=404),
+    row("GET /api/jobs/sources/{id}", board(), **READ, north=404),
+    row("GET /api/jobs/postings/{id}", posting(), **READ, north=404),
+    row("POST /api/jobs/postings/{id}/save", posting("/save"), **DONE),
+    row("POST /api/jobs/postings/{id}/dismiss", posting("/dismiss"), **DONE),
+    row("POST /api/jobs/postings/{id}/undo", posting("/undo"), **DONE),
+    row("POST /api/jobs/postings/{id}/unfilter", posting("/unfilter"), {"reason": "it fits"}, **STARTED),
+    row("POST /api/jobs/sources/{id}/crawl", board("/crawl"), **STARTED),
+    row("POST /api/jobs/sources/{id}/enable", board("/enable"), {}, **DONE),
+    row("POST /api/jobs/sources/{id}/disable", board("/disable"), {}, **DONE),
+    row("GET /api/jobs/why", "/api/jobs/why?q=boats", **READ, north=200),
+    row("GET /api/jobs/refusals", "/api/jobs/refusals", **READ, north=200),
     row("GET /api/crawler/jobs", "/api/crawler/jobs", viewer=200, agent=200, owner=200, north=200),
     row(
         "POST /api/crawler/jobs",

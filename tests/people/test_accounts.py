@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.engine import Engine, InvalidData, NotFound
 from interlock.engine.unit import Unit
@@ -20,6 +21,8 @@ from interlock.people import (
     WrongName,
     accounts,
 )
+from interlock.store.service_tables import membership as M
+from interlock.store.service_tables import person as P
 from tests.support.people import BY, PASSWORD, enter, newest, whats
 from tests.support.racing import together
 
@@ -167,8 +170,12 @@ def test_people_are_listed_with_their_roles_however_many_they_are(
     people: People, owner: Person, engine: Engine
 ) -> None:
     def many(unit: Unit) -> None:
-        for n in range(501):
-            accounts.add(unit, f"p{n}", role=Role.VIEWER, by=BY)
+        one = accounts.add(unit, "p0", role=Role.VIEWER, by=BY)
+        person = unit.conn.execute(sa.select(P).where(P.c.id == one.id)).mappings().one()
+        member = unit.conn.execute(sa.select(M).where(M.c.person_id == one.id)).mappings().one()
+        ids = [UUID(int=n) for n in range(1, 501)]
+        unit.conn.execute(sa.insert(P), [{**person, "id": it, "name": f"p{it.int}"} for it in ids])
+        unit.conn.execute(sa.insert(M), [{**member, "person_id": it} for it in ids])
 
     engine.write(many)
     assert len([p for p in people.everyone() if p.roles == {"default": Role.VIEWER}]) == 501

@@ -32,6 +32,15 @@ from tests.support.servers import Postgres
 pytestmark = pytest.mark.slow
 
 KINDS = ("sqlite", "postgresql")
+ACROSS = pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("sqlite", "postgresql"),
+        ("postgresql", "sqlite"),
+        *(pytest.param(kind, kind, marks=pytest.mark.soak) for kind in KINDS),
+    ],
+)
+"""Into the other kind everything is tried that is tried into the same; into the same, in the long run only."""
 Place = Callable[[str], Store]
 
 
@@ -110,8 +119,7 @@ def there(store: Store) -> set[str]:
     return set(store.read(lambda conn: sa.inspect(conn).get_table_names()))
 
 
-@pytest.mark.parametrize("target", KINDS)
-@pytest.mark.parametrize("source", KINDS)
+@ACROSS
 def test_a_backup_of_either_database_is_restored_into_either(
     place: Place, tmp_path: Path, source: str, target: str
 ) -> None:
@@ -131,8 +139,7 @@ def test_a_backup_of_either_database_is_restored_into_either(
         assert (engine.verify().problems, engine.verify().instances) == ((), 6)
 
 
-@pytest.mark.parametrize("target", KINDS)
-@pytest.mark.parametrize("source", KINDS)
+@ACROSS
 def test_work_goes_on_after_a_restore_and_what_was_sent_is_not_sent_again(
     place: Place, tmp_path: Path, source: str, target: str
 ) -> None:
@@ -198,8 +205,7 @@ def test_a_backup_made_under_load_is_of_one_moment(place: Place, tmp_path: Path,
         assert again.read(lambda conn: conn.execute(effects).scalar_one()) == manifest.count("effect")
 
 
-@pytest.mark.parametrize("target", KINDS)
-@pytest.mark.parametrize("source", KINDS)
+@ACROSS
 def test_the_feed_and_the_sums_go_on_where_they_were(place: Place, tmp_path: Path, source: str, target: str) -> None:
     old, new, file = place(source), place(target), tmp_path / "backup"
     trial = filled(old)

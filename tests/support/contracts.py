@@ -20,6 +20,7 @@ from interlock.store import Store
 from interlock.testing import Trial
 from tests.support.api import Api, open_api
 from tests.support.files import pdf
+from tests.support.waiting import eventually
 
 OPENING = (
     "SUPPLY AGREEMENT",
@@ -171,8 +172,7 @@ def served(contracts: Contracts) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(contracts.api.client.app, port=0, lifespan="off", log_level="critical"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.started:
-        assert thread.is_alive()
+    eventually(lambda: server.started or not thread.is_alive())
     try:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:

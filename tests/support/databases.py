@@ -1,7 +1,7 @@
 """Databases for tests on PostgreSQL: used again when the test left nothing behind but rows.
 
-Making one from a template takes 300 ms on a busy machine, emptying its tables 6 ms. One whose tables, triggers or
-settings were changed, or that has grown, is dropped.
+Making one from a template takes 300 ms on a busy machine, emptying its tables 2 ms by a connection that stays open; a
+new one takes 12 ms. A database whose tables, triggers or settings were changed, or that has grown, is dropped.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -57,6 +58,7 @@ class Databases:
     def __init__(self, server: Postgres) -> None:
         self._server = server
         self._free: list[str] = []
+        self._emptying: dict[str, psycopg.Connection[Any]] = {}
         self._admin = psycopg.connect(server.url(), autocommit=True)
         self._admin.execute(f"CREATE DATABASE {TEMPLATE}".encode())
         with open_store(server.url(TEMPLATE), wakeup="poll") as store:
@@ -77,35 +79,47 @@ class Databases:
         if self._alone(name) and self._emptied(name):
             self._free.append(name)
         else:
+            if kept := self._emptying.pop(name, None):
+                kept.close()
             self._admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
 
     def _alone(self, name: str) -> bool:
         """Whoever is still connected, such as a process that a test has killed, must not write into the next test."""
-        others = "FROM pg_stat_activity WHERE datname = %s"
-        self._admin.execute(f"SELECT pg_terminate_backend(pid) {others}".encode(), (name,))
+        kept = self._emptying.get(name)
+        which = (name, kept.info.backend_pid if kept and not kept.closed else 0)
+        others = "FROM pg_stat_activity WHERE datname = %s AND pid <> %s"
+        self._admin.execute(f"SELECT pg_terminate_backend(pid) {others}".encode(), which)
         deadline = time.monotonic() + 5
-        while self._admin.execute(f"SELECT 1 {others}".encode(), (name,)).fetchone():
+        while self._admin.execute(f"SELECT 1 {others}".encode(), which).fetchone():
             if time.monotonic() > deadline:
                 return False
         return True
 
     def _emptied(self, name: str) -> bool:
         try:
-            with psycopg.connect(self._server.url(name), autocommit=True) as conn:
-                if conn.execute(SHAPE).fetchone() != self._shape:
-                    return False
-                grown = conn.execute(GROWN).fetchone()
-                if grown is None or grown[0] > BIGGEST:
-                    return False
-                conn.execute("SET session_replication_role = replica")  # the history's triggers, for one
-                conn.execute("; ".join(f"DELETE FROM {table}" for table in self._tables).encode())
-                conn.execute("ALTER TABLE history ALTER COLUMN pos RESTART")
+            conn = self._connection(name)
+            if conn.execute(SHAPE).fetchone() != self._shape:
+                return False
+            grown = conn.execute(GROWN).fetchone()
+            if grown is None or grown[0] > BIGGEST:
+                return False
+            conn.execute("; ".join(f"DELETE FROM {table}" for table in self._tables).encode())
+            conn.execute("ALTER TABLE history ALTER COLUMN pos RESTART")
         except psycopg.Error:
             return False
         return True
 
+    def _connection(self, name: str) -> psycopg.Connection[Any]:
+        """Stays open between tests: what it knows of the tables is most of the work."""
+        if name not in self._emptying:
+            made = psycopg.connect(self._server.url(name), autocommit=True)
+            self._emptying[name] = made
+            made.execute("SET session_replication_role = replica")  # the history's triggers, for one
+        return self._emptying[name]
+
     def close(self) -> None:
-        self._admin.close()
+        for connection in (self._admin, *self._emptying.values()):
+            connection.close()
 
 
 def shared_database(request: pytest.FixtureRequest, folder: Path) -> str:

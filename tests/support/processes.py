@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx2
+
+from tests.support.forking import ForkedCommand
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "il_token_of_the_processes_0001"
@@ -20,22 +22,24 @@ DEADLINE = 60.0
 
 
 class Running:
-    """A process of the product."""
+    """A process of the product: forked, unless it is to be a fresh one or to find other packages."""
 
-    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str]) -> None:
+    def __init__(self, arguments: list[str], folder: Path, environment: dict[str, str], *, fresh: bool = False) -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
         # The code of this very checkout, wherever the installed package points to.
         path = os.pathsep.join((environment.get("PYTHONPATH", ""), str(ROOT / "src"), str(ROOT))).lstrip(os.pathsep)
         self.log = folder / f"{time.monotonic_ns()}.log"
-        self._file = self.log.open("wb")
         self.clients: list[httpx2.Client] = []
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "interlock", *arguments],
-            cwd=folder,
-            env={**kept, "INTERLOCK_TOKEN": TOKEN, **environment, "PYTHONPATH": path},
-            stdout=self._file,
-            stderr=subprocess.STDOUT,
-        )
+        self.process: subprocess.Popen[bytes] | ForkedCommand
+        variables = {**kept, "INTERLOCK_TOKEN": TOKEN, **environment, "PYTHONPATH": path}
+        with self.log.open("wb") as log:
+            if fresh or "PYTHONPATH" in environment:
+                command = [sys.executable, "-m", "interlock", *arguments]
+                self.process = subprocess.Popen(
+                    command, cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT
+                )
+            else:
+                self.process = ForkedCommand(arguments, folder, variables, self.log)
 
     @property
     def said(self) -> str:
@@ -43,7 +47,7 @@ class Running:
 
     def says(self, words: str) -> str:
         """What it said, once these words are among it."""
-        wait(lambda: words in self.said or self.process.poll() is not None, f"{words!r} in {self.said!r}")
+        eventually(lambda: words in self.said or self.process.poll() is not None, f"{words!r} in {self.said!r}")
         assert words in self.said, self.said
         return self.said
 
@@ -53,24 +57,14 @@ class Running:
 
     def wait(self) -> int:
         code = self.process.wait(DEADLINE)
-        self._file.close()
         for client in self.clients:
             client.close()
         return code
 
 
-def wait(until: Callable[[], Any], what: str) -> Any:
-    """Look again and again, for a minute at most."""
-    deadline = time.monotonic() + DEADLINE
-    while not (found := until()):
-        assert time.monotonic() < deadline, f"a minute passed without {what}"
-        time.sleep(0.02)
-    return found
-
-
 @contextmanager
-def run(*arguments: str, folder: Path, **environment: str) -> Iterator[Running]:
-    made = Running(list(arguments), folder, environment)
+def run(*arguments: str, folder: Path, fresh: bool = False, **environment: str) -> Iterator[Running]:
+    made = Running(list(arguments), folder, environment, fresh=fresh)
     try:
         yield made
     finally:
@@ -94,5 +88,5 @@ def ready(port: int, process: Running) -> httpx2.Client:
         except httpx2.HTTPError:
             return False
 
-    wait(answers, "an answer")
+    eventually(answers, "an answer")
     return client

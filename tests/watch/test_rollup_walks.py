@@ -44,6 +44,7 @@ def rolling(url: str, machine: Machine, count: int) -> Iterator[list[BaseExcepti
             thread.join(DEADLINE)
 
 
+@pytest.mark.soak(*(f"postgresql-{name}" for name in WALKS if name not in {"stuck job", "parcel"}))
 @pytest.mark.parametrize("name", WALKS)
 def test_after_a_random_walk_with_several_rollers_the_sums_are_those_of_a_full_scan(url: str, name: str) -> None:
     machine, data = WALKS[name]

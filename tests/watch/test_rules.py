@@ -96,6 +96,7 @@ def test_a_wrong_metric_is_told_with_the_right_ones(engine: Engine) -> None:
     assert all(metric in str(refusal.value) for metric in METRICS)
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize(
     ("change", "why"),
     [

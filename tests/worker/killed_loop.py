@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import signal
 from dataclasses import dataclass
@@ -16,11 +15,9 @@ from interlock.worker.bulker import Bulker
 from interlock.worker.deliverer import Deliverer
 from interlock.worker.loop import Loop
 from interlock.worker.scheduler import Scheduler
+from tests.support.forking import PROCESSES
 from tests.support.killing import die_at
 from tests.support.machines import PARCEL
-
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "tests.worker.killed_loop"])
 
 
 class Book:

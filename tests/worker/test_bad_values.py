@@ -99,6 +99,7 @@ def test_a_value_that_cannot_be_kept_fails_its_step(live_engine: Opener, value: 
     assert live.get(it).state == "todo"
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED.keys())
 def test_a_value_that_cannot_be_kept_is_refused_at_the_door(live_engine: Opener, value: Any) -> None:
     live = live_engine(errand())

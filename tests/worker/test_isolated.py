@@ -120,6 +120,7 @@ BAD: dict[str, tuple[Callable[..., Any], set[str], str]] = {
 }
 
 
+@pytest.mark.soak("exits politely", "returns data that cannot leave its process", "returns nothing")
 @pytest.mark.parametrize("name", BAD)
 def test_a_bounded_handler_cannot_hurt_the_worker(live_engine: Opener, name: str) -> None:
     handler, types, message = BAD[name]

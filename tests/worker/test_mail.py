@@ -254,7 +254,7 @@ def test_a_server_that_is_out_of_order_is_tried_again(script: dict[str, str]) ->
 @pytest.mark.parametrize("farewell", [CLOSE, "500 you never leave", SILENCE])
 def test_a_mail_that_was_taken_is_delivered_however_the_farewell_goes(farewell: str) -> None:
     with ScriptedHost({"QUIT": farewell}) as host:
-        assert mail(host.port, timeout=0.5).deliver(message()).startswith("accepted by")
+        assert mail(host.port, timeout=2).deliver(message()).startswith("accepted by")
         assert host.heard[-2:] == [".", "QUIT"]
 
 

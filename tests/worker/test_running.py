@@ -73,6 +73,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.soak("postgresql-async in a process")
 @pytest.mark.parametrize("work", KINDS)
 def test_a_handler_of_any_kind_can_do_all_that_a_task_offers(live_engine: Opener, work: Work) -> None:
     live = live_engine(errand(todo=work, data=Letter))

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from uuid_utils.compat import uuid7
 
 from interlock.ai import calls, data, prices, providers
-from interlock.ai.calls import Budget, Ended, Question
+from interlock.ai.calls import RULES, Budget, Ended, Question
 from interlock.ai.errors import ModelMalformed, ModelRefused, NoModel, PriceUnknown
 from interlock.ai.task import ModelTask
 from interlock.config import AiSettings
@@ -31,7 +31,6 @@ I = TypeVar("I")  # noqa: E741
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
 T = TypeVar("T")
 SETTING = "ai"
-RULES = "rules"
 LOOK_EVERY = 0.2
 MOST_SAMPLES = 20
 OFF = AiSettings()

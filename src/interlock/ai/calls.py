@@ -31,6 +31,8 @@ from interlock.store.sql import upsert
 KIND = "ai_call"
 """The kind of the effects."""
 DAY = span(timedelta(days=1))
+RULES = "rules"
+"""The model of a call that asked none."""
 LOST = "AnswerLost"
 """The error of a call whose worker died before its answer was stored."""
 
@@ -299,6 +301,12 @@ def of(conn: sa.Connection, instance_id: UUID, *, limit: int = 1000) -> list[Cal
     """The model calls of an instance, in order."""
     rows = conn.execute(sa.select(C).where(C.c.instance_id == instance_id).order_by(C.c.id).limit(limit))
     return [Call(*row) for row in rows]
+
+
+def paid_for(instance_id: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """A condition for queries of other tables: a model was asked for this instance, and not only rules or the store."""
+    asked = sa.select(sa.literal(1)).where(C.c.instance_id == instance_id, C.c.cached == 0, C.c.model != RULES)
+    return sa.exists(asked.correlate_except(C))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from itertools import pairwise
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from interlock.cli import programs
 
 if TYPE_CHECKING:
     from interlock.machine import Application
@@ -29,15 +31,17 @@ class Commands(TyperGroup):
     """Our own commands, then those of the applications. Our own win where names collide."""
 
     _lines: dict[str, str] | None = None
+    _own: frozenset[str] = frozenset()
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
+        self._own = self._own or frozenset(self.commands)
         if name not in self.commands:
-            application = _application(name, args)
-            if application is None:  # refused, with similar names
+            found = _command(name, args, self._own)
+            if found is None:  # refused, with similar names
                 self.commands.update(self._listed())
             else:
-                self.commands[name] = _group(application)
+                self.commands[name] = found
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -49,7 +53,7 @@ class Commands(TyperGroup):
     def _listed(self) -> dict[str, TyperGroup]:
         """A placeholder for each application that is not loaded yet, with its line for the list."""
         if self._lines is None:
-            self._lines = _lines()
+            self._lines = _lines(frozenset(self.commands))
         lines = self._lines.items()
         return {name: TyperGroup(name=name, help=line) for name, line in lines if name not in self.commands}
 
@@ -57,13 +61,18 @@ class Commands(TyperGroup):
 # -- the list
 
 
-def _lines() -> dict[str, str]:
-    """Application → its line in the list; one that cannot be loaded does not hide others."""
-    found = {entry.name: _summary(entry.module) for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name)}
+def _lines(own: Collection[str]) -> dict[str, str]:
+    """Application or program → its line in the list; one that cannot be loaded does not hide others."""
+    found: dict[str, str] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+        found[entry.name] = _summary(entry.module)
+        found |= {name: programs.line(function) for name, function in programs.stated(entry.module).items()}
     for spec in _configured(()):
         try:
-            for name in _loaded(spec):
+            for name, application in _loaded(spec).items():
+                programs.check_names(application, own)
                 found[name] = _summary(spec.partition(":")[0])
+                found |= {name: programs.line(function) for name, function in application.programs.items()}
         except Exception as error:
             typer.echo(f"the commands of {spec} are missing here: {error}", err=True)
     return found
@@ -82,6 +91,35 @@ def _summary(module: str) -> str:
 
 
 # -- one of them
+
+
+def _command(name: str, arguments: Sequence[str], own: Collection[str]) -> Any:
+    """The commands of an application, or one of its programs; None where no application has that name."""
+    entries = list(entry_points(group=GROUP))
+    stated = [entry.value for entry in entries if name in programs.stated(entry.module)]
+    program = _with_program(name, stated)  # imports only the application that has it
+    if program is None:
+        application = _application(name, arguments)
+        if application is not None:
+            programs.check_names(application, own)
+            return _group(application)
+        program = _with_program(name, [*_configured(arguments), *(entry.value for entry in entries)])
+    if program is None:
+        return None
+    programs.check_names(program, own)
+    return programs.command(program, name)
+
+
+def _with_program(name: str, specs: Iterable[str]) -> Application | None:
+    """The application that has a program of that name."""
+    for spec in specs:
+        try:
+            for application in _loaded(spec).values():
+                if name in application.programs:
+                    return application
+        except Exception as error:
+            typer.echo(f"the programs of {spec} are missing here: {error}", err=True)
+    return None
 
 
 def _application(name: str, arguments: Sequence[str]) -> Application | None:

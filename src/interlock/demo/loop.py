@@ -47,6 +47,7 @@ class Demo(Loop):
         self._rng = random.Random(seed)  # noqa: S311 - only the demo's
         self._parts = parts_of(engine.registry)
         self._stories = stories
+        self._started = False
         self._ready = False
 
     def wait(self) -> float:
@@ -55,6 +56,11 @@ class Demo(Loop):
     def once(self) -> bool:
         if self._after is not None and not self._after.wait(0.1):
             return True
+        if not self._started:
+            for part in self._parts:
+                if part.start is not None:
+                    part.start(self._engine)
+            self._started = True
         if not self._ready:
             return self._begin()
         part = self._rng.choices(self._parts, [part.share for part in self._parts])[0]

@@ -61,6 +61,10 @@ class Part:
     """What a person or an agent does about an instance that waits."""
     waiting: Mapping[tuple[str, str], int]
     """Machine and state in which somebody has to act → how many instances are left waiting."""
+    past: bool = True
+    """Whether it has stories of the past. One whose real handlers do the work in the present may have none."""
+    start: Callable[[Engine], None] | None = None
+    """Runs first whenever the service starts: a server that its instances need."""
     each: Callable[[Engine, random.Random], None] | None = None
     """Runs in every round."""
     set_up: Callable[[Engine], None] | None = None

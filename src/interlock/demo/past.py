@@ -71,6 +71,7 @@ class Story:
 
 def stories(parts: Sequence[Part], count: int, seed: int = 7) -> list[Story]:
     """The scenes and `count` more, oldest first; always the same ones."""
+    parts = [part for part in parts if part.past]
     rng = random.Random(seed)  # noqa: S311 - only the demo's
     found = [
         Story(part, s.hours_ago, f"{part.name} scene {n}", s.fate, s.left)

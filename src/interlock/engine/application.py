@@ -5,18 +5,19 @@ else from `engine.write(job)`. Functions that only look take a connection, `unit
 With these names an application never reads the engine's tables itself, so that those may change.
 
 Beside them applications use the names of `interlock.engine`, and the functions of `artifacts`, `leases`, `questions`,
-`reviews` and `schedules`. Everything else in the engine is its own.
+`reviews`, `schedules` and `secrets`. Everything else in the engine is its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import moves, workers
+from interlock.engine import listing, moves, outbox, workers
 from interlock.engine.audit.replaying import Row as HistoryRow
 from interlock.engine.audit.replaying import history
 from interlock.engine.creating import create
@@ -29,10 +30,10 @@ from interlock.engine.isolation import error_summary, must_raise
 from interlock.engine.keys import find_free as free_keys
 from interlock.engine.keys import lock_by_keys
 from interlock.engine.last_resort import set_aside
-from interlock.engine.lineage import spawn
+from interlock.engine.lineage import RefusedSpawn, refused_spawns, spawn
 from interlock.engine.moves import send
 from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
-from interlock.machine import Actor, Patch, Review
+from interlock.machine import Actor, Message, Patch, Review
 from interlock.store import Micros
 from interlock.store.prepared import Prepared
 from interlock.store.tables import instance as I
@@ -40,6 +41,7 @@ from interlock.store.tables import instance as I
 __all__ = [
     "SYSTEM_ACTOR",
     "HistoryRow",
+    "RefusedSpawn",
     "Unit",
     "ask",
     "change",
@@ -51,16 +53,22 @@ __all__ = [
     "fire",
     "free_keys",
     "get",
+    "hasten",
+    "hint",
     "history",
     "instances",
     "is_served",
     "lock_by_keys",
     "must_raise",
+    "notify",
+    "refused_spawns",
     "require_claim",
     "send",
     "set_aside",
     "spawn",
+    "stuck",
     "under_way",
+    "unstart",
 ]
 
 _BY_ID = Prepared(sa.select(I).where(I.c.id == sa.bindparam("id", type_=sa.Uuid)))
@@ -139,6 +147,26 @@ def instances(
     return load(conn, conn.execute(query.order_by(order).limit(limit)).all())
 
 
+def stuck(
+    conn: sa.Connection,
+    machines: Iterable[str],
+    now: Micros,
+    longer_than: timedelta,
+    *,
+    workspace: str | None = None,
+    limit: int = 100,
+) -> list[Instance]:
+    """Unfinished instances that have been in their state for so long, the longest first.
+
+    Of a machine with many instances the oldest 20,000 are looked at.
+    """
+    found: list[Instance] = []
+    for machine in machines:
+        where = listing.Where(machine=machine, workspace=workspace, finished=False, in_state_for=longer_than)
+        found += listing.page(conn, where, now, limit=limit, oldest=True).instances
+    return sorted(found, key=lambda one: (one.entered_at, one.id))[:limit]
+
+
 def is_served(conn: sa.Connection, now: Micros, queue: str) -> bool:
     """Whether a process is alive that works on this queue."""
     return any(queue in worker.queues and worker.until > now for worker in workers.alive(conn))
@@ -169,6 +197,37 @@ def change(
     return changed
 
 
+def hasten(unit: Unit, instance: Instance) -> bool:
+    """Let a step that returned `Again` run now, because what it waits for is there; False if it waits for none.
+
+    A step that failed keeps the time of its retry. The instance has to be locked.
+    """
+    if instance.wake != "work" or instance.due_at is None or instance.due_at <= unit.now:
+        return False
+    machine = unit.machine(instance)
+    step = machine.step_of(instance.state, instance.stage_data(machine))
+    if any(counter.partition("|")[0] == step for counter in instance.failures):
+        return False
+    instance.due_at = unit.now
+    unit.touch(instance)
+    return True
+
+
+def unstart(unit: Unit, instance: Instance) -> None:
+    """Let a state that was just entered wait for the event that starts its work (`Arm`), as if entered unstarted."""
+    moves.check_unstarted(unit.machine(instance), instance.state)
+    if instance.paused_at is not None:
+        instance.paused_wake = instance.paused_due = None
+    else:
+        instance.wake = instance.due_at = None
+    unit.touch(instance)
+
+
+def hint(unit: Unit, name: str) -> None:
+    """Wake who listens for this name (`store.subscribe`) after the commit. It starts with `*`, and may be lost."""
+    unit.ready.add(name)
+
+
 def ask(
     unit: Unit,
     instance: Instance,
@@ -183,3 +242,8 @@ def ask(
     A review with a form, or with `state`, has to be one of the machine's `reviews`.
     """
     return moves.open_review(unit, instance, name, review, state=state, evidence=evidence)
+
+
+def notify(unit: Unit, workspace: str, message: Message) -> UUID:
+    """Put a message of no instance into the outbox; it is delivered after the commit."""
+    return outbox.put(unit, message.channel, message.to, message.subject, message.body, workspace=workspace)

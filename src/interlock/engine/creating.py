@@ -38,13 +38,15 @@ def create(
     unstarted: bool = False,
     state: str | None = None,
     parent: Instance | None = None,
+    depth: int = 0,
     payload: Mapping[str, Any] | None = None,
     take_key_from: Instance | None = None,
     by_application: bool = False,
 ) -> Instance:
     """Create an instance. Raises KeyTaken, which names the instance that has the key.
 
-    A machine that declares `created_through` is refused, unless its own application passes `by_application`.
+    A machine that declares `created_through` is refused, unless its own application passes `by_application`. `depth` is
+    that of a root which continues another lineage: its descendants end where those of the other would.
     """
     if not by_application:
         require_creatable(machine)
@@ -82,7 +84,7 @@ def create(
         priority=priority,
         parent=parent.id if parent else None,
         root=parent.root if parent else made,
-        depth=parent.depth + 1 if parent else 0,
+        depth=parent.depth + 1 if parent else depth,
         trace_id=parent.trace_id if parent else made.hex,
         created_at=unit.now,
         updated_at=unit.now,

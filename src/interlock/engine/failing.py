@@ -70,16 +70,23 @@ def _by_rule(
         _unknown(unit, instance, machine, step, details, actor, payload)
     elif isinstance(error, EffectKeyReused):  # neither a retry nor a pause can help
         _exhausted(unit, instance, machine, rule, step, details, actor, payload)
-    elif rule.pause is not None and (rule.retries is None or count <= rule.retries):
+    elif rule.pause is not None and (rule.retries is None or count <= _retries(unit, rule)):
         until = _pause_until(unit, rule, error)
         due = (until, rule.pause.resume)
         if not _go(unit, instance, machine, rule.pause.state, actor, payload, due=due):
             _retry_in_place(unit, instance, machine, actor, payload, until)
-    elif rule.pause is None and count <= (rule.retries or 0):
+    elif rule.pause is None and count <= _retries(unit, rule):
         wait = rule.backoff.delay(count, retry_after=_retry_after(error), chance=unit.core.random.random())
         _retry(unit, instance, machine, actor, payload, unit.now + span(wait))
     else:
         _exhausted(unit, instance, machine, rule, step, details, actor, payload)
+
+
+def _retries(unit: Unit, rule: Rule) -> int:
+    """How often the rule retries: as it declares, or as the setting says that it names."""
+    application, _, key = rule.retries_setting.partition(".")
+    said = getattr(unit.setting(application), key, None) if key else None
+    return said if isinstance(said, int) else rule.retries or 0
 
 
 def crash(unit: Unit, instance: Instance, machine: Machine, worker: UUID) -> None:

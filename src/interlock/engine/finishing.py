@@ -149,7 +149,8 @@ def _outcome(
                 moves.close_questions(unit, instance, "the step is done")
             _attachments(unit, instance, outcome, actor)
         case Again():
-            failing.reset_failures(instance, step)  # it is no failure
+            if not outcome.keep_failures:
+                failing.reset_failures(instance, step)  # it is no failure
             change = moves.change_data(machine, instance, outcome.data)
             at = unit.now + max(0, span(outcome.after))
             unit.record(

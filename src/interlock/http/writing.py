@@ -36,7 +36,7 @@ class Writer:
         self,
         job: Callable[[Unit], M],
         *,
-        status: int = 200,
+        status: int | Callable[[M], int] = 200,
         name: str = "write",
         forget: bool = False,
         kept: Callable[[M], BaseModel] = lambda made: made,
@@ -44,34 +44,43 @@ class Writer:
     ) -> Response:
         """Run the job and answer with its result. A repeated request with the same key gets the stored answer.
 
-        `kept` is the answer to store, if the real one contains something shown only once. A `private` request contains
-        something that must not be guessable from what is stored.
+        `status` may depend on the result. `kept` is the answer to store, if the real one contains something shown only
+        once. A `private` request contains something that must not be guessable from what is stored.
         """
         if self.key is None:
             made = await self.service.write_as(self.who, job, name)
             if forget:
                 self.service.callers.forget()
-            return _answer(status, made.model_dump_json(by_alias=True).encode())
-        body, replayed = await self.once(
-            job, self.key, status=status, name=name, forget=forget, kept=kept, private=private
-        )
-        return _answer(status, body.encode(), {REPLAYED: "true"} if replayed else None)
+            return _answer(_status(status, made), made.model_dump_json(by_alias=True).encode())
+        answered, body, replayed = await self._stored(job, self.key, status, name, forget, kept, private)
+        return _answer(answered, body.encode(), {REPLAYED: "true"} if replayed else None)
 
     async def once(
         self,
         job: Callable[[Unit], M],
         key: str,
         *,
-        status: int = 200,
         name: str = "write",
         forget: bool = False,
-        kept: Callable[[M], BaseModel] = lambda made: made,
         private: bool = False,
     ) -> tuple[str, bool]:
         """The answer as JSON, and whether it was repeated from the store."""
+        _, body, replayed = await self._stored(job, key, 200, name, forget, lambda made: made, private)
+        return body, replayed
+
+    async def _stored(
+        self,
+        job: Callable[[Unit], M],
+        key: str,
+        status: int | Callable[[M], int],
+        name: str,
+        forget: bool,
+        kept: Callable[[M], BaseModel],
+        private: bool,
+    ) -> tuple[int, str, bool]:
         digest = await self._digest(private)
 
-        def run(unit: Unit) -> tuple[str, bool]:
+        def run(unit: Unit) -> tuple[int, str, bool]:
             row = unit.conn.execute(
                 sa.select(idempotency).where(idempotency.c.who == self.who.who, idempotency.c.key == key)
             ).first()
@@ -82,18 +91,19 @@ class Writer:
                         f"the Idempotency-Key {key!r} was used for another request; use a new one", kind="key-reused"
                     )
                 _still_as_able(self.who, rights)
-                return row.body, True
+                return row.status, row.body, True
             made = job(unit)
+            answered = _status(status, made)
             unit.insert(
                 idempotency,
                 who=self.who.who,
                 key=key,
                 request=f"{digest} {_rights(self.who)}".strip(),
-                status=status,
+                status=answered,
                 body=kept(made).model_dump_json(by_alias=True),
                 at=unit.now,
             )
-            return made.model_dump_json(by_alias=True), False
+            return answered, made.model_dump_json(by_alias=True), False
 
         found = await self.service.write_as(self.who, run, name)
         if forget:
@@ -106,6 +116,10 @@ class Writer:
         if private:  # with a plain hash of the body, anybody with the database could guess passwords offline
             return hmac.new(credentials(self.request)[1].encode(), content, "sha256").hexdigest()
         return hashlib.sha256(content).hexdigest()
+
+
+def _status(status: int | Callable[[M], int], made: M) -> int:
+    return status if isinstance(status, int) else status(made)
 
 
 def _rights(who: Principal) -> str:

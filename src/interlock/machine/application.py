@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib import import_module
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from interlock.machine.errors import InterlockError
 from interlock.machine.transitions import ROLES
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+PROGRAM = re.compile(r"[a-z][a-z0-9-]{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,8 @@ class Application:
     """Its pages that the navigation of the dashboard shows."""
     commands: str | None = None
     """A Typer app: the commands `interlock NAME …`. What they share is in `interlock.console`."""
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """Commands of their own, `interlock NAME`: name → a function for Typer, as `package.module:function`."""
     demo: str | None = None
     """A function that returns its parts of the demo, as `interlock.demo.Part`."""
     alerts: str | None = None
@@ -150,8 +153,14 @@ class Application:
             "routers": str,
             "pages": PageLink,
         }
-        for field, kind in kinds.items():
-            _listed(f"{field} of the application {self.name!r}", getattr(self, field), kind)
+        for name, kind in kinds.items():
+            _listed(f"{name} of the application {self.name!r}", getattr(self, name), kind)
+        for name, function in self.programs.items():
+            if not PROGRAM.fullmatch(name) or ":" not in function:
+                raise InterlockError(
+                    f"the program {name!r} of the application {self.name!r} cannot be {function!r}: name it with small "
+                    "letters, digits and -, and its function as package.module:function"
+                )
 
     def has(self, machine: str) -> bool:
         """Whether a machine of this name is its own."""

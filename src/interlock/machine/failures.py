@@ -66,6 +66,8 @@ class Rule:
     errors: tuple[ErrorName, ...]
     retries: int | None = 0
     """None, without a bound, is allowed only with a pause until a named moment: it cannot spin."""
+    retries_setting: str = ""
+    """The setting that says it instead, as `application.key`, such as `jobs.max_retries`."""
     backoff: Backoff = SOON
     pause: Pause | None = None
     then: str | None = None

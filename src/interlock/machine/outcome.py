@@ -83,11 +83,15 @@ class Stay(Outcome):
 
 @dataclass(frozen=True, slots=True)
 class Again(Outcome):
-    """Run the same step again later. It is no failure: it costs no attempt and resets the step's failure counts."""
+    """Run the same step again later. It is no failure: it costs no attempt and resets the step's failure counts.
+
+    With `keep_failures` the counts stay: for a step that only waits for the outcome of what it has begun.
+    """
 
     after: timedelta
     data: Patch = None
     reason: str = ""
+    keep_failures: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ class AsyncTask(Generic[D]):
     artifact = _awaited(Task.artifact)
     secret = _awaited(Task.secret)
     setting = _awaited(Task.setting)
+    now = _awaited(Task.now)
     open_question = _awaited(Task.open_question)
     answer_to = _awaited(Task.answer_to)
     write = _awaited(Task.write)

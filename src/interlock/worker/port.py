@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -15,12 +16,12 @@ from interlock.engine.errors import Fenced
 from interlock.engine.questions import Question
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Message, Patch, Review, Spawn, WorkError
-from interlock.store import StoreError
+from interlock.store import StoreError, moment
 from interlock.worker import answer_polling
 
 T = TypeVar("T")
 PATIENCE = 300.0
-READS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact", "question"}
+READS = {"idempotency_key", "effect", "read", "setting", "secret", "artifact", "question", "now"}
 """Calls that write nothing."""
 
 
@@ -159,6 +160,9 @@ class EnginePort:
 
     def do_read(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         return self.engine.read(lambda conn: function(conn, *args))
+
+    def do_now(self) -> datetime:
+        return moment(self.engine.clock.now())
 
     def do_setting(self, name: str) -> Any:
         return self.engine.core.settings.get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
@@ -112,6 +112,11 @@ class Task(Generic[D]):
     def secret(self, name: str) -> str:
         """A secret by its name. Its value is hidden wherever it would be stored or shown."""
         found: str = self._port.call("secret", name)
+        return found
+
+    def now(self) -> datetime:
+        """The time by the engine's clock, which a test may set."""
+        found: datetime = self._port.call("now")
         return found
 
     def setting(self, name: str) -> Any:

@@ -10,8 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from interlock.dashboard.pages.instances import safe_cell
 from interlock.engine import listing
+from interlock.http.csv_cells import safe_cell
 from interlock.machine import OWNER, Actor
 from tests.support.site import EVIL, Site
 

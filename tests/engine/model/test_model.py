@@ -17,9 +17,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.longer]
 
 
 def test_the_engine_agrees_with_the_model_on_sqlite(sqlite_template: Path, tmp_path: Path) -> None:
-    tell_stories(on_sqlite(sqlite_template, tmp_path), profile(15, soak=1500))
+    tell_stories(on_sqlite(sqlite_template, tmp_path), profile(8, soak=1500))
 
 
 @pytest.mark.usefixtures("databases")
 def test_the_engine_agrees_with_the_model_on_postgresql(postgres: Postgres) -> None:
-    tell_stories(on_postgres(postgres), profile(5, soak=300))
+    tell_stories(on_postgres(postgres), profile(3, soak=300))

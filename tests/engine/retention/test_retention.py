@@ -572,6 +572,7 @@ def victim(url: str, folder: str, now: int, point: str) -> None:
         Retention(Engine(store, [PAGE], clock=clock), Policy(Path(folder), span(90 * DAY))).run()
 
 
+@pytest.mark.soak  # the acceptance tests kill a process at the same points
 @pytest.mark.parametrize("point", ["retain:archived", "retain:before", "retain:after"])
 def test_a_crash_at_any_point_loses_nothing(url: str, tmp_path: Path, point: str) -> None:
     folder = tmp_path / "archive"

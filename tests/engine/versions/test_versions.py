@@ -227,6 +227,7 @@ POLICIES: dict[str, Machine] = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("name", POLICIES)
 def test_numbers_of_policies_and_handlers_make_no_version(old: Process, store: Store, name: str) -> None:
     assert Process(store, VirtualClock(), POLICIES[name]).version == 1
@@ -251,6 +252,7 @@ CHANGES: dict[str, Machine] = {
 }
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_life_cycle_is_the_next_version(old: Process, store: Store, clock: VirtualClock, name: str) -> None:
     assert Process(store, clock, CHANGES[name]).version == 2

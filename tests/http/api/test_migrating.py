@@ -131,6 +131,7 @@ def test_only_those_of_one_workspace_and_version_go(api: Api) -> None:
     assert moved(api.post(PLACE, {"map": TO, "from": 1}).json()) == 5
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize(
     ("place", "wish", "status"),
     [
@@ -150,11 +151,13 @@ def test_what_cannot_be_is_refused(api: Api, place: str, wish: dict[str, Any], s
     assert len(old_ones(api)) == 5
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("after", ["", "weighing", "weighing/x", "sent/", f"nowhere/{UUID(int=7)}"])
 def test_a_place_that_is_none_is_refused(api: Api, after: str) -> None:
     assert api.post(PLACE, {"map": TO, "after": after}).status_code == 422
 
 
+@pytest.mark.soak("postgresql")
 @pytest.mark.parametrize("map", ["", "weighing", "=asked", "weighing=", "weighing=asked&map=weighing=sent"])
 def test_a_map_that_is_none_is_refused(api: Api, map: str) -> None:
     assert api.get(f"{PLACE}?map={map}").status_code == 422

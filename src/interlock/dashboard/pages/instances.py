@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 from uuid import UUID
@@ -13,11 +11,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from interlock.dashboard.filters import AGES, NAMES, SHOWS, SORTS, Filters
-from interlock.dashboard.formatting import compact
 from interlock.dashboard.pages.bulk import ACTIONS, may_do
 from interlock.dashboard.site import Reader, Visitor, redirect, render
 from interlock.dashboard.views import view_for
 from interlock.engine import Instance, listing
+from interlock.http.csv_cells import csv_line
 from interlock.http.models import InstanceOut
 from interlock.http.parameters import takes
 from interlock.http.problems import BadRequest
@@ -42,7 +40,6 @@ COLUMNS = (
     "labels",
     "data",
 )
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @router.get("/ui/instances")
@@ -167,12 +164,4 @@ def _row(i: Instance) -> str:
     fields["error"] = (
         f"{fields['error'].get('type', '')}: {fields['error'].get('message', '')}" if fields["error"] else ""
     )
-    line = io.StringIO()
-    csv.writer(line).writerow([safe_cell(fields[name]) for name in COLUMNS])
-    return line.getvalue()
-
-
-def safe_cell(value: object) -> str:
-    """Escape a cell, so that no spreadsheet runs it as a formula."""
-    text = "" if value is None else value if isinstance(value, str) else compact(value)
-    return f"'{text}" if text.startswith(FORMULAS) else text
+    return csv_line(fields[name] for name in COLUMNS)
