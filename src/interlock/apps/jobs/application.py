@@ -1,13 +1,19 @@
 """The application as it plugs in: the machines of finder, claims and auto-apply, with endpoints, pages and duties."""
 
+from dataclasses import replace
 from datetime import timedelta
+from importlib.util import find_spec
 
 from interlock.apps.jobs.autoapply.machine import application as application_machine
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.finder import company, listing, source
+from interlock.apps.jobs.finder.scopes import JOBS, JOBS_READ
 from interlock.apps.jobs.settings import JobsSettings
-from interlock.machine import Application, Duty, Personal, Registry
+from interlock.machine import Application, Duty, PageLink, Personal, Registry
+
+NEEDED = ("selectolax", "defusedxml", "feedparser", "tldextract", "ahocorasick", "yaml", "protego", "httpx2")
+"""Modules of the extra `jobs`. Without them there are the life cycles and the claims, but no finder."""
 
 application = Application(
     "jobs",
@@ -15,13 +21,42 @@ application = Application(
     handlers=["interlock.apps.jobs.claims.followers", "interlock.apps.jobs.autoapply.claiming"],
     duties=[Duty("claims", timedelta(seconds=2), "interlock.apps.jobs.claims.followers:sweep")],
     settings=JobsSettings,
-    scopes=[CLAIMS],
+    scopes=[CLAIMS, JOBS, JOBS_READ],
     tables="interlock.apps.jobs.tables:metadata",
     migrations="interlock.apps.jobs.migrations",
     personal=[Personal("job_index", ["job_id"]), Personal("job_tag", ["tag"])],
-    views="interlock.apps.jobs.claims.pages:views",
+    views="interlock.apps.jobs.views:views",
     routers=["interlock.apps.jobs.claims.api:router"],
     commands="interlock.apps.jobs.commands:app",
+    programs={"demo-world": "interlock.apps.jobs.world.command:demo_world"},
     demo="interlock.apps.jobs.demo:parts",
 )
+if all(find_spec(name) for name in NEEDED):
+    application = replace(
+        application,
+        handlers=[
+            *application.handlers,
+            "interlock.apps.jobs.finder.steps.companies",
+            "interlock.apps.jobs.finder.steps.sources",
+            "interlock.apps.jobs.finder.steps.crawls",
+            "interlock.apps.jobs.finder.steps.listings",
+            "interlock.apps.jobs.finder.steps.followers",
+        ],
+        routers=[
+            *application.routers,
+            "interlock.apps.jobs.finder.api:router",
+            "interlock.apps.jobs.finder.pages:routers",
+        ],
+        pages=[PageLink("Jobs", "/ui/jobs")],
+        duties=[
+            *application.duties,
+            Duty("crawls", timedelta(seconds=5), "interlock.apps.jobs.finder.steps.duties:start_crawls"),
+            Duty("companies", timedelta(hours=1), "interlock.apps.jobs.finder.steps.duties:scan_companies"),
+            Duty("profile", timedelta(seconds=10), "interlock.apps.jobs.finder.steps.duties:read_profile_file"),
+            Duty("waiting", timedelta(seconds=30), "interlock.apps.jobs.finder.steps.duties:start_waiting"),
+            Duty("scores", timedelta(seconds=10), "interlock.apps.jobs.finder.steps.duties:score_again"),
+            Duty("digest", timedelta(minutes=10), "interlock.apps.jobs.finder.steps.digest:send_digest"),
+            Duty("postings", timedelta(hours=1), "interlock.apps.jobs.finder.steps.duties:remove_old"),
+        ],
+    )
 registry = Registry([application])

@@ -229,6 +229,7 @@ def test_what_is_not_there_answers_404(quick: ClaimsApi) -> None:
 STATES = ("discovered", "queued", "applied", "expired", "rejected")
 
 
+@pytest.mark.soak("traced")
 @pytest.mark.parametrize("to", STATES)
 @pytest.mark.parametrize("at", STATES)
 def test_every_pair_of_a_job_by_hand(quick: ClaimsApi, at: str, to: str) -> None:
@@ -258,6 +259,7 @@ LEGAL = {
 } | {(state, state) for state in ("pending", "submitted", "success", "failed", "lost")}
 
 
+@pytest.mark.soak("traced")
 @pytest.mark.parametrize("to", RUNS)
 @pytest.mark.parametrize("at", RUNS)
 def test_every_pair_of_a_run(quick: ClaimsApi, at: str, to: str) -> None:

@@ -29,7 +29,7 @@ JOB: dict[str, Any] = {
 }
 RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>All jobs</title><language>en-us</language>
 <item><title>Nordlicht: Cook</title><link>/jobs/1</link><guid>g1</guid><region>Kiel, Germany</region>
-<type>Full-Time</type>
+<type>Full-Time</type><category>Galley</category><category>Ship</category>
 <pubDate>Wed, 04 Feb 2026 09:26:20 +0100</pubDate>
 <description>&lt;p&gt;Soup&lt;script&gt;x&lt;/script&gt;</description></item>
 <item><title>Stoker at Südlicht</title><link>https://nordlicht.example/jobs/2</link></item></channel></rss>"""

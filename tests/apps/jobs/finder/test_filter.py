@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -33,8 +34,12 @@ def test_a_fitting_posting_passes_every_check() -> None:
         "strikes": [],
         "rejection_summary": None,
         "threshold": 5,
-        "checks_performed": [name for name in CHECKS if name != "employment_type"],
-        "checks_skipped": [{"check": "employment_type", "reason": "the posting does not say"}],
+        "checks_performed": [name for name in CHECKS if name not in ("deadline", "sponsorship", "employment_type")],
+        "checks_skipped": [
+            {"check": "deadline", "reason": "the posting names no last day"},
+            {"check": "sponsorship", "reason": "the profile needs no sponsorship"},
+            {"check": "employment_type", "reason": "the posting does not say"},
+        ],
         "unread": False,
     }
 
@@ -56,6 +61,43 @@ REJECTED: dict[str, tuple[dict[str, Any], str, str]] = {
     "on site at home": ({"location": "Portland, OR (on-site)"}, "workplace", "Portland, OR (on-site)"),
     "employment type": ({"title": "Backend Engineer (contract)"}, "employment_type", "(contract)"),
 }
+
+
+REFUSALS = {
+    "We are unable to sponsor visas for this role.": True,
+    "Visa sponsorship is not available.": True,
+    "Candidates must be able to work in the US without the need for visa sponsorship, now or later.": True,
+    "We can't offer H-1B sponsorship": True,
+    "This position does not provide immigration sponsorship.": True,
+    "Wir können leider keine Unterstützung beim Visum anbieten.": True,
+    "We sponsor visas.": False,
+    "If you are not a citizen, we sponsor your visa.": False,
+    "Will you need sponsorship, or not need sponsorship?": False,
+    "We do not let an executive sponsor overrule a team.": False,
+    "Not only do we sponsor visas, we pay for the move.": False,
+    "You must be authorised to work in the US.": False,
+}
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_refused_sponsorship_rejects_who_needs_it(said: str) -> None:
+    needing = seeker(work_authorisation=[{"country": "US", "sponsorship": True}])
+    posting = {"description": f"{ROW['description']}\n{said}"}
+    result = filtered(who=needing, **posting)
+    assert ("sponsorship" in rejections(result)) is REFUSALS[said]
+    if REFUSALS[said]:
+        (one,) = (one for one in result.hard_rejections if one.rule == "sponsorship")
+        assert one.evidence.quote == said
+    assert "sponsorship" not in rejections(filtered(**posting)), "nobody needs it"
+
+
+def test_sponsorship_is_needed_country_by_country() -> None:
+    mixed = seeker(work_authorisation=[{"country": "US", "sponsorship": True}, {"country": "DE"}])
+    refused = f"{ROW['description']}\nWe do not sponsor visas."
+    assert "sponsorship" in rejections(filtered(who=mixed, description=refused, location="Remote - US"))
+    assert "sponsorship" not in rejections(filtered(who=mixed, description=refused, location="Remote - Germany"))
+    unknown = filtered(who=mixed, description=refused, location="Remote")
+    assert ("sponsorship", "the posting names no country") in [(s.check, s.reason) for s in unknown.checks_skipped]
 
 
 @pytest.mark.parametrize("case", REJECTED)
@@ -186,7 +228,23 @@ def test_a_stopped_posting_is_not_read() -> None:
     result = filter_posting(posting, SEEKER, NOW)
     assert "reading" not in vars(posting)
     assert result.checks_performed == ("stop_domain", "stop_company", "title_words")
-    assert {one.reason for one in result.checks_skipped} == {"the posting was already rejected"}
+    first, *others = result.checks_skipped
+    assert first == ("deadline", "the posting names no last day")
+    assert {one.reason for one in others} == {"the posting was already rejected"}
+
+
+def test_a_posting_whose_last_day_is_over_is_rejected() -> None:
+    def closing(at: datetime) -> FilterResult:
+        found = posting_of(ROW)
+        found.posting = found.posting.model_copy(update={"closes_at": at})
+        return filter_posting(found, SEEKER, NOW)
+
+    over = closing(NOW - timedelta(days=1))
+    assert over.rejection_summary == "Closed on 2026-05-19"
+    assert over.hard_rejections[0].evidence.quote == "2026-05-19T12:00:00+00:00"
+    for at in (NOW - timedelta(hours=1), NOW + timedelta(days=1), datetime.max.replace(tzinfo=UTC)):
+        assert closing(at).passed, at
+    assert "deadline" in closing(NOW).checks_performed
 
 
 def test_a_posting_without_text_is_unread() -> None:

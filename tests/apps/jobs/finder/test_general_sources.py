@@ -130,6 +130,7 @@ def test_rss_with_configured_fields() -> None:
     assert cook.posted_at == datetime(2026, 2, 4, 8, 26, 20, tzinfo=UTC)
     assert [(one.city, one.country) for one in cook.locations] == [("Kiel", "DE")]
     assert (stoker.title, stoker.company_name_raw) == ("Stoker", "Südlicht")
+    assert (cook.department, stoker.department) == ("Galley", None)
     assert adapter_of("feed").whole is False
 
 
@@ -348,3 +349,10 @@ def test_an_apis_next_address_stays_on_its_host() -> None:
         value = {"jobs": API["data"]["jobs"], "next": target}
         request = Request("https://api.nordlicht.example/jobs")
         assert len(adapter_of("api", config).parse(Answer(body(value), request=request), None, NOW).follow) == pages
+
+
+@pytest.mark.parametrize(("method", "rendered"), [("requests", False), ("browser", True), ("selenium", True)])
+def test_a_page_that_scripts_write_is_rendered(method: str, rendered: bool) -> None:
+    config = {"url": "https://acme.example/jobs", "method": method, "selectors": {"job_list": "li", "title": "a"}}
+    assert adapter_of("html", config).rendered is rendered
+    assert not adapter_of("greenhouse").rendered

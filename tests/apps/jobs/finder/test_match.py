@@ -165,7 +165,7 @@ def test_the_resume_shows_facts_of_the_profile_in_the_right_order() -> None:
         "atsKeywords",
     ]
     assert data["professionalSummary"] == (
-        "Senior Backend Engineer with 8 years of experience in Python and PostgreSQL."
+        "Senior Backend Engineer with 8 years of experience; works with Python and PostgreSQL."
     )
     assert data["prioritizedSkills"] == ["Python", "PostgreSQL", "AWS", "TypeScript"]
     assert data["experienceHighlights"] == [

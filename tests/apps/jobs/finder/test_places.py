@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from interlock.apps.jobs.finder.place_names import place_names
 from interlock.apps.jobs.finder.places import country_code, is_work_model, place, places
+from interlock.apps.jobs.finder.reading.places import country_of
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,13 @@ def test_a_way_to_work_is_no_place(text: str, is_one: bool) -> None:
 )
 def test_a_country_has_one_code(name: str | None, code: str | None) -> None:
     assert country_code(name) == code
+
+
+def test_one_table_has_the_places_of_both_readings() -> None:
+    countries = [one for one in place_names() if one.kind == "country" and one.country != "GE"]
+    assert len({one.country for one in countries}) == len(countries)
+    for one in countries:
+        assert country_code(one.name) == one.country
+        found = country_of([one.name])
+        assert found is not None, one.name
+        assert found.country == one.country

@@ -144,6 +144,25 @@ def test_a_private_host_plays_a_system_under_a_path(kind: str) -> None:
         )
 
 
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_a_page_links_to_a_system_that_a_private_host_plays(kind: str) -> None:
+    path = BOARDS[kind].partition("//")[2].partition("/")[2]
+    named = "/nordlicht" if kind in ("workday", "recruitee", "personio", "teamtailor", "bamboohr") else ""
+    url, hosts = f"/{kind}-host{named}/{path}", {"127.0.0.1:8421"}
+    for link in (url, f"http://127.0.0.1:8421{url}"):
+        (found,) = sources_in(f'<a href="{link}">Jobs</a>', "http://127.0.0.1:8421/nordlicht/careers", hosts)
+        assert (found.ats, found.board) == (kind, board(kind).board)
+        assert found.options["origin"] == f"http://127.0.0.1:8421/{kind}-host{named}"
+        assert sources_in(f'<a href="{link}">Jobs</a>', "http://127.0.0.1:8421/nordlicht/careers") == []
+
+
+def test_the_page_of_a_played_board_is_that_boards_own() -> None:
+    page = "<script>x = {companyEId: 'q1234', careersiteName: 'nordlicht'}</script>"
+    (found,) = sources_in(page, "http://127.0.0.1:8421/jobvite-host/nordlicht", {"127.0.0.1:8421"})
+    assert found.board == "nordlicht"
+    assert found.options == {"origin": "http://127.0.0.1:8421/jobvite-host", "company": "q1234"}
+
+
 def test_an_unknown_kind_names_those_that_there_are() -> None:
     with pytest.raises(InterlockError, match="greenhouse, lever"):
         adapter_of("carrier-pigeon")

@@ -1,4 +1,4 @@
-"""`interlock jobs`: the profile (`init`, `score`), reading postings (`parse`, `evaluate`), tools for agents (`mcp`)."""
+"""`interlock jobs`: the profile, the finder, reading postings, tools for agents. A module has a command or two."""
 
 from __future__ import annotations
 
@@ -7,18 +7,28 @@ from typing import Annotated
 
 import typer
 
+from interlock.apps.jobs.commands.add import add
+from interlock.apps.jobs.commands.crawl import crawl
 from interlock.apps.jobs.commands.init import init
+from interlock.apps.jobs.commands.listing import list_, sources, why
 from interlock.apps.jobs.commands.parse import parse
+from interlock.apps.jobs.commands.parse_again import parse_again
 from interlock.apps.jobs.commands.score import score
 from interlock.console.printing import Json, as_json, bars, table
 
 app = typer.Typer(
     rich_markup_mode=None,
-    help="Jobs: the profile, reading and scoring postings, tools for agents.",
+    help="Jobs: the profile, finding, reading and scoring postings, tools for agents.",
     no_args_is_help=True,
 )
 app.command()(init)
+app.command()(add)
+app.command()(crawl)
+app.command("list")(list_)
+app.command()(sources)
+app.command()(why)
 app.command()(parse)
+app.command("parse-again")(parse_again)
 app.command()(score)
 Url = Annotated[
     str,

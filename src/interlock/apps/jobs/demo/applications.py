@@ -142,7 +142,7 @@ def submit(task: Task[Application], rng: random.Random) -> Outcome:
     return Go(
         SUBMITTED,
         data={"confirmation_url": answer["confirmation_url"]},
-        messages=(notice,) if rng.random() < 0.25 else (),
+        messages=(notice,) if rng.random() < 0.6 else (),
     )
 
 

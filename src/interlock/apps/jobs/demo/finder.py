@@ -1,142 +1,141 @@
-"""The finder of the demo: companies lead to sources, sources to listings, a few listings to a match."""
+"""The finder of the demo: the demo world's companies, sources and postings, found by the real chain over real HTTP."""
 
 from __future__ import annotations
 
 import random
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
-from interlock.apps.jobs.demo.postings import PLACES, careers_page, title
-from interlock.apps.jobs.finder.machine import (
-    FILTERED,
-    PENDING,
-    PROCESSING,
-    SKIPPED,
-    SUCCESS,
-    company,
-    listing,
-    source,
-)
-from interlock.apps.jobs.finder.models import Company, CompanyStage, Listing, ListingStage, Source, SourceStage
-from interlock.demo import Pace, Part, Scene
-from interlock.demo.names import company_name, slug
+import sqlalchemy as sa
+
+from interlock.apps.jobs.finder import intake
+from interlock.apps.jobs.finder.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.records import profiles, sources
+from interlock.apps.jobs.tables import company as C
+from interlock.apps.jobs.world import World
+from interlock.demo import MARA, Part
 from interlock.demo.surroundings import BY_DEMO
 from interlock.engine import Engine, Instance
-from interlock.engine.schedules import ScheduleSpec
-from interlock.machine import SYSTEM, Actor, Go, Outcome, Spawn, WorkError
-from interlock.worker import Task
+from interlock.engine.application import Unit
+from interlock.machine import InterlockError
+from interlock.people import OPERATORS
 
-SCOUT = Actor(SYSTEM, "scout")
-ON = (SUCCESS, PENDING)
-"""The chain to the next stage."""
-CRAWL = ScheduleSpec(
-    "crawl boards",
-    "source",
-    "0 */6 * * *",
-    overlap="skip",
-    data={"url": "https://boards.example/all", "company_name": "all boards", "stage": "CRAWL"},
-)
+PORT = 8430
+"""The world's port, or the next one that is free. Stored addresses name it, so a later start takes the same."""
+PORTS = 20
+ANSWERS = {"job_board": "discover", "validate": "enable"}
+LEFT = 3
+"""Reviews that are left for whoever looks at the demo."""
 
 
-class SiteAway(WorkError):
-    """The site did not answer."""
+@cache
+def world(port: int) -> World:
+    """The world of this process, served until it ends."""
+    made = World(port=port)
+    made.__enter__()
+    return made
 
 
-class TeapotAnswered(WorkError):
-    """The site's answer is not a posting."""
+def start(engine: Engine) -> None:
+    """Serve the world, and let the finder look at it."""
+    there = engine.read(_port)
+    for port in [there] if there else [*range(PORT, PORT + PORTS), 0]:
+        try:
+            host = world(port).host
+            break
+        except InterlockError:
+            continue
+    else:
+        return  # its port belongs to somebody else now; what is stored stays
+    settings = intake.settings_in(engine.setting("jobs"))
+    if host not in settings.private_hosts:
+        hosts = [*settings.private_hosts, host]
+        engine.core.settings["jobs"] = settings.model_copy(update={"private_hosts": hosts})
+
+
+def opening(engine: Engine, rng: random.Random) -> None:
+    """The sample profile, and all companies of the world."""
+
+    def job(unit: Unit) -> None:
+        if profiles.find(unit.conn, OPERATORS) is None:
+            intake.set_profile(unit, OPERATORS, parse_profile(sample()), BY_DEMO)
+        for one in _described(unit.conn):
+            intake.add_company(unit, OPERATORS, one["name"], one["website"], BY_DEMO)
+
+    engine.write(job, name="set_profile")
 
 
 def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
-    name = company_name(rng)
-    home = f"https://{slug(name)}.example/{rng.randrange(10**6)}"
-    data = {"url": home, "website": home, "company_name": name, "message": "teapots" if fate == "teapot" else ""}
-    return engine.create(company.name, data, key=home, actor=SCOUT).id
+    """The next company of the world, then its other sources, then another crawl."""
+    return engine.write(lambda unit: _next(unit, rng), name="demo")
 
 
-def study_company(task: Task[Company], rng: random.Random) -> Outcome:
-    data = task.data
-    if rng.random() < 0.03:
-        raise SiteAway(f"{data.website} did not answer within 20 s")
-    match data.stage:
-        case CompanyStage.FETCH:
-            page = careers_page(data.company_name, [title(rng) for _ in range(3)])
-            kept = task.keep("careers.html", page, media_type="text/html")
-            return Go(ON, data={"stage": CompanyStage.EXTRACT, "pages": {data.website: kept}})
-        case CompanyStage.EXTRACT:
-            found = {"people": rng.randrange(20, 4000), "founded": rng.randrange(1950, 2024)}
-            return Go(ON, data={"stage": CompanyStage.ANALYZE, "extracted": found})
-        case CompanyStage.ANALYZE:
-            if rng.random() < 0.1 and not data.message:
-                return Go(SKIPPED, data={"message": "they hire only by post"})
-            return Go(ON, data={"stage": CompanyStage.SAVE, "analysis": {"score": rng.randrange(35, 99)}})
-    board = f"{data.website}/jobs"
-    wanted = {"url": board, "company_name": data.company_name, "message": data.message}
-    return Go(SUCCESS, data={"company_id": str(task.id)}, spawn=(Spawn(source.name, wanted, key=board),))
+def _next(unit: Unit, rng: random.Random) -> UUID:
+    described = _described(unit.conn)
+    known = set(unit.conn.execute(sa.select(C.c.name)).scalars())
+    for one in described:
+        if one["name"] not in known:
+            added = intake.add_company(unit, OPERATORS, one["name"], one["website"], BY_DEMO)
+            if added.new:
+                return added.item.id
+    found = sources.page(unit.conn, OPERATORS, limit=200)
+    urls = {one.url for one in found}
+    for one in described:
+        for board in one["sources"]:
+            if board["url"] not in urls and board["kind"] != "api":
+                added = intake.add_source(unit, OPERATORS, board["url"], BY_DEMO, company_name=one["name"])
+                if added.new and rng.random() < 0.5:
+                    return added.item.id
+    active = [one for one in found if one.enabled]
+    if not active:
+        return intake.add_company(unit, OPERATORS, described[0]["name"], described[0]["website"], BY_DEMO).item.id
+    return intake.start_crawl(unit, rng.choice(active), BY_DEMO).item.id
 
 
-def study_source(task: Task[Source], rng: random.Random) -> Outcome:
-    data = task.data
-    match data.stage:
-        case SourceStage.DISCOVER:
-            kind = rng.choice(("greenhouse", "lever", "ashby", "rss"))
-            return Go(ON, data={"stage": SourceStage.VALIDATE, "source_type": kind, "confidence": "high"})
-        case SourceStage.VALIDATE:
-            return Go(ON, data={"stage": SourceStage.CONFIGURE})
-        case SourceStage.CONFIGURE:
-            return Go(ON, data={"stage": SourceStage.TEST, "config": {"path": "/jobs.json", "every": "6 h"}})
-    count = 1 + rng.randrange(3)
-    paths = ["teapot"] if data.message else []
-    paths += [str(rng.randrange(10**7)) for _ in range(count)]
-    spawned = tuple(
-        Spawn(listing.name, {"url": f"{data.url}/{path}", "company_name": data.company_name}, key=f"{data.url}/{path}")
-        for path in paths
-    )
-    return Go(SUCCESS, data={"found": len(paths), "source_id": str(task.id)}, spawn=spawned)
-
-
-def study_listing(task: Task[Listing], rng: random.Random) -> Outcome:
-    data = task.data
-    if data.url.endswith("/teapot"):
-        raise TeapotAnswered(f"{data.url} answered 418")
-    match data.stage:
-        case ListingStage.SCRAPE:
-            if rng.random() < 0.04:
-                raise SiteAway(f"{data.url} did not answer within 20 s")
-            found = {"title": title(rng), "place": rng.choice(PLACES), "salary": f"{rng.randrange(45, 130)},000 EUR"}
-            return Go(ON, data={"stage": ListingStage.FILTER, "job_data": found, "scrape_method": "json"})
-        case ListingStage.FILTER:
-            strikes = rng.randrange(6)
-            seen = {"filter_result": {"strikes": strikes, "most": 3}}
-            if strikes > 3:
-                return Go(FILTERED, data=seen, reason=f"{strikes} strikes, at most 3")
-            return Go(ON, data={"stage": ListingStage.ANALYZE, **seen})
-        case ListingStage.ANALYZE:
-            return Go(ON, data={"stage": ListingStage.SAVE, "match_result": {"score": rng.randrange(55, 99)}})
-    return Go(SUCCESS, data={"match_id": f"m{rng.randrange(10**6):06}"})
+def decide(engine: Engine, rng: random.Random) -> None:
+    """Somebody looks at boards and sources that wait, but for the newest."""
+    waiting = [one for one in engine.reviews.waiting() if one.name in ANSWERS]
+    for review in waiting[:-LEFT]:
+        engine.reviews.decide(review.id, ANSWERS[review.name], actor=MARA)
 
 
 def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
-    """Nothing of the finder waits for a person."""
+    """Nothing of the finder waits in a state."""
 
 
-def set_up(engine: Engine) -> None:
-    if CRAWL.name not in {schedule.name for schedule in engine.schedules.all()}:
-        engine.schedules.put(CRAWL, actor=BY_DEMO)
-        engine.schedules.pause(CRAWL.name, actor=BY_DEMO)
+def _described(conn: sa.Connection) -> list[dict[str, Any]]:
+    port = _port(conn)
+    companies: list[dict[str, Any]] = (world(port) if port else _any()).described()["companies"]
+    return companies
 
 
-QUICK = Pace(0.3, 1.0, ("looking",))
+def _any() -> World:
+    """The world that was started, before anything of it is stored."""
+    for port in [*range(PORT, PORT + PORTS), 0]:
+        try:
+            return world(port)
+        except InterlockError:
+            continue
+    raise InterlockError("the demo world has no port")
+
+
+def _port(conn: sa.Connection) -> int | None:
+    """The port that stored addresses of the world name."""
+    found = conn.execute(sa.select(C.c.website).where(C.c.website.like("http://127.0.0.1:%")).limit(1)).scalar()
+    return urlsplit(found).port if found else None
+
+
 FINDER = Part(
     "finder",
-    acts={
-        company.name: {PROCESSING: study_company},
-        source.name: {PROCESSING: study_source},
-        listing.name: {PROCESSING: study_listing},
-    },
+    acts={},
+    past=False,
+    start=start,
+    opening=opening,
     begin=begin,
     react=react,
+    each=decide,
     waiting={},
-    set_up=set_up,
     share=5,
-    scenes=(Scene("teapot", 5),),
-    paces={(name, PROCESSING): QUICK for name in (company.name, source.name, listing.name)},
 )

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from hashlib import blake2b
 from heapq import nsmallest
 from itertools import combinations
 from typing import Literal
 
-from interlock.apps.jobs.finder.keys import word_set, words
+from interlock.apps.jobs.finder.keys import bounded, word_set, words
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.urls import url_key
 
@@ -59,7 +59,7 @@ class Opening:
 def posting_key(posting: Posting) -> str | None:
     """The identity of a posting: system, board and id there, else its address; None when it has neither."""
     if posting.external_id is not None and posting.board is not None:
-        return f"{posting.ats}:{posting.board}:{posting.external_id}"
+        return bounded(f"{posting.ats}:{posting.board}:{posting.external_id}")
     return posting.url_key
 
 
@@ -160,12 +160,16 @@ def _sketch(posting: Posting, sketches: dict[str, Sketch]) -> Sketch:
 
 def reposts(group: Iterable[Posting]) -> int:
     """How often a role of one `group_key` was posted within 90 days; 0 unless two addresses are of different days."""
-    days: dict[str, set[object]] = {}
-    dated = [(one, one.posted_at or one.first_seen) for one in group]
+    return times_posted((posting_key(one), one.posted_at or one.first_seen) for one in group)
+
+
+def times_posted(seen: Iterable[tuple[str | None, datetime | None]]) -> int:
+    """The same, from the keys of postings and when each was posted."""
+    days: dict[str, set[date]] = {}
+    dated = list(seen)
     newest = max((moment for _, moment in dated if moment), default=None)
-    for one, moment in dated:
-        key = posting_key(one)
+    for key, moment in dated:
         if key and moment and newest and newest - moment <= WITHIN:
             days.setdefault(key, set()).add(moment.date())
-    different = {day for seen in days.values() for day in seen}
+    different = {day for some in days.values() for day in some}
     return len(days) if len(days) >= 2 and len(different) >= 2 else 0

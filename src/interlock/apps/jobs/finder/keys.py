@@ -15,6 +15,19 @@ TOO_LONG = 500
 """Characters of a name or title that count. What is longer is no name."""
 
 
+LONGEST_KEY = 1000
+"""Bytes of a key. A longer one is stored by its beginning and its hash: indexes of a database have limits."""
+
+
+def bounded(key: str) -> str:
+    """The key, or what stands for it where it is too long for an index."""
+    size = len(key) if key.isascii() else len(key.encode("utf-8", "replace"))
+    if size <= LONGEST_KEY:
+        return key
+    digest = sha256(key.encode("utf-8", "replace")).hexdigest()
+    return f"{key.encode('utf-8', 'replace')[:200].decode('utf-8', 'ignore')}…{digest}"
+
+
 def word_list(text: str) -> frozenset[str]:
     """The words of a text; a table of words that reads as one."""
     return frozenset(text.split())
@@ -74,7 +87,7 @@ def company_key(name: str | None) -> str | None:
             found.pop()
     if not found or (len(found) == 1 and found[0] in AGGREGATORS):
         return None
-    return " ".join(found)
+    return bounded(" ".join(found))
 
 
 def word_set(title: str | None) -> str:
@@ -85,7 +98,7 @@ def word_set(title: str | None) -> str:
 def group_key(company: str | None, title: str | None) -> str | None:
     """The same role at the same company, whatever the order of the words; None when one of them is unknown."""
     who, what = company_key(company), word_set(title)
-    return f"{who}|{what}" if who and what else None
+    return bounded(f"{who}|{what}") if who and what else None
 
 
 def content_hash(title: str | None, locations: Iterable[str], text: str | None) -> str:

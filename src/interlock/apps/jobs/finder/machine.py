@@ -9,10 +9,12 @@ from interlock.machine import (
     SYSTEM,
     USER,
     WORKER,
+    Arm,
     Failures,
     KeyScope,
     Kind,
     Machine,
+    Review,
     Rule,
     State,
     Transition,
@@ -48,13 +50,21 @@ TRANSITIONS = [
 FAILURES = Failures(
     state=FAILED,
     retry="retry",
+    # A private address, robots.txt, a board that is not there: asking again would give the same answer.
+    rules=(Rule(("NoRetryHelps", "FetchRefused"), retries=0, then=None),),
     otherwise=Rule(
         (Exception,),
         retries=3,
+        retries_setting="jobs.max_retries",
         backoff=exponential(timedelta(seconds=30), cap=timedelta(minutes=10), jitter=0.2),
         then=None,
     ),
 )
+
+APPROVE_BOARD = Review("Is this the company's job board?", decisions={"discover": "", "dismiss": ""})
+"""Asked about a board that is not certain. `discover` looks at it as a source."""
+VALIDATE_SOURCE = Review("Crawl this source?", decisions={"enable": "", "reject": ""})
+"""Asked about a source whose confidence is not high, with the first rows that were read."""
 
 company = Machine(
     "company",
@@ -66,6 +76,7 @@ company = Machine(
     stage="stage",
     key=KeyScope.LIVE,
     max_depth=10,
+    reviews=[APPROVE_BOARD],
 )
 
 source = Machine(
@@ -78,6 +89,7 @@ source = Machine(
     stage="stage",
     key=KeyScope.LIVE,
     max_depth=10,
+    reviews=[VALIDATE_SOURCE],
 )
 
 listing = Machine(
@@ -85,6 +97,8 @@ listing = Machine(
     initial=PENDING,
     states=[*STATES, State(FILTERED, Kind.FINAL)],
     transitions=[*TRANSITIONS, Transition(PROCESSING, FILTERED, on="filter", by=WORKER)],
+    # A listing without a profile to filter by waits unstarted, and goes on when there is one.
+    arms=[Arm(PENDING, on="profile_given", by=(SYSTEM, USER))],
     failures=FAILURES,
     data=Listing,
     stage="stage",

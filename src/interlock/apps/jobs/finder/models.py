@@ -54,6 +54,8 @@ class Item(BaseModel):
     company_name: str = ""
     message: str = ""
     """The latest note about it: a retry, why it was skipped, what to check."""
+    pauses: int = 0
+    """How often it waited for a host that asked for a pause."""
 
 
 class Company(Item):
@@ -62,7 +64,7 @@ class Company(Item):
     stage: CompanyStage = CompanyStage.FETCH
     website: str = ""
     pages: dict[str, str] = Field(default_factory=dict)
-    """Address → hash of the page that was fetched from it."""
+    """Address → name of the artifact with the page that was fetched from it."""
     extracted: dict[str, Any] = Field(default_factory=dict)
     analysis: dict[str, Any] = Field(default_factory=dict)
 
@@ -78,8 +80,13 @@ class Source(Item):
     source_type: str | None = None
     config: dict[str, Any] = Field(default_factory=dict)
     confidence: Confidence | None = None
+    via: str = "user_submission"
+    by: str = ""
+    verdict: str | None = None
     found: int | None = None
     """How many postings the last test or crawl saw."""
+    preview: list[dict[str, Any]] = Field(default_factory=list)
+    """The first rows that were read, for the person who validates it."""
 
 
 class Listing(Item):
@@ -87,7 +94,13 @@ class Listing(Item):
 
     stage: ListingStage = ListingStage.SCRAPE
     source_id: str | None = None
+    posting_id: str | None = None
+    override: str | None = None
+    """Who wants it although it was filtered or skipped, and why."""
+    waits_since: int | None = None
+    """Since when it waits for its company, in microseconds since 1970."""
     job_data: dict[str, Any] = Field(default_factory=dict)
+    """The specification's fields; the whole text is in the posting's record."""
     scrape_method: str | None = None
     filter_result: dict[str, Any] = Field(default_factory=dict)
     match_result: dict[str, Any] = Field(default_factory=dict)

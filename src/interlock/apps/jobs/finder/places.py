@@ -6,49 +6,9 @@ import re
 from collections.abc import Iterable
 
 from interlock.apps.jobs.finder.keys import fold
+from interlock.apps.jobs.finder.place_names import place_names
 from interlock.apps.jobs.finder.posting import Location
 
-_COUNTRIES = """
-AE United Arab Emirates|UAE|Emirates;AL Albania;AM Armenia;AR Argentina|Argentinien;
-AT Austria|Österreich|Autriche;AU Australia|Australien;AZ Azerbaijan;BA Bosnia and Herzegovina|Bosnia;
-BD Bangladesh;BE Belgium|België|Belgique|Belgien;BG Bulgaria|Bulgarien;BH Bahrain;BO Bolivia;
-BR Brazil|Brasil|Brasilien;BY Belarus;CA Canada|Kanada;CH Switzerland|Schweiz|Suisse|Svizzera;
-CI Ivory Coast|Côte d'Ivoire;CL Chile;CN China;CO Colombia|Kolumbien;CR Costa Rica;CY Cyprus|Zypern;
-CZ Czech Republic|Czechia|Tschechien|Česko;DE Germany|Deutschland|Allemagne|Alemania|Niemcy;
-DK Denmark|Danmark|Dänemark;DO Dominican Republic;DZ Algeria;EC Ecuador;EE Estonia|Estland|Eesti;
-EG Egypt|Ägypten;ES Spain|España|Spanien|Espagne;ET Ethiopia;FI Finland|Suomi|Finnland;
-FR France|Frankreich|Francia;
-GB United Kingdom|UK|U.K.|Great Britain|England|Scotland|Wales|Northern Ireland|Vereinigtes Königreich;
-GE Georgia (country);GH Ghana;GR Greece|Griechenland|Hellas;GT Guatemala;HK Hong Kong|Hongkong|Hong Kong SAR;
-HN Honduras;HR Croatia|Kroatien|Hrvatska;HU Hungary|Ungarn|Magyarország;ID Indonesia;
-IE Ireland|Irland|Republic of Ireland;IL Israel;IN India|Indien;IQ Iraq;IS Iceland|Island;
-IT Italy|Italia|Italien|Italie;JM Jamaica;JO Jordan;JP Japan;KE Kenya;KH Cambodia;
-KR South Korea|Korea|Republic of Korea|Korea, Republic of;KW Kuwait;KZ Kazakhstan;LB Lebanon;LK Sri Lanka;
-LT Lithuania|Litauen|Lietuva;LU Luxembourg|Luxemburg;LV Latvia|Lettland|Latvija;MA Morocco|Maroc|Marokko;
-MC Monaco;MD Moldova;ME Montenegro;MK North Macedonia|Macedonia;MT Malta;MU Mauritius;MX Mexico|México|Mexiko;
-MY Malaysia;NG Nigeria;NI Nicaragua;NL Netherlands|The Netherlands|Nederland|Niederlande|Pays-Bas|Holland;
-NO Norway|Norge|Norwegen;NP Nepal;NZ New Zealand|Neuseeland;OM Oman;PA Panama;PE Peru|Perú;
-PH Philippines|Philippinen;PK Pakistan;PL Poland|Polska|Polen|Pologne;PR Puerto Rico;PT Portugal;PY Paraguay;
-QA Qatar;RO Romania|România|Rumänien;RS Serbia|Serbien|Srbija;RU Russia|Russian Federation;RW Rwanda;
-SA Saudi Arabia|KSA;SE Sweden|Sverige|Schweden;SG Singapore|Singapur;SI Slovenia|Slowenien|Slovenija;
-SK Slovakia|Slowakei|Slovensko;SN Senegal;SV El Salvador;TH Thailand;TN Tunisia|Tunesien;
-TR Turkey|Türkiye|Türkei;TW Taiwan|Taiwan, Republic of China;TZ Tanzania;UA Ukraine;UG Uganda;
-US United States|USA|U.S.|U.S.A.|US|United States of America|Vereinigte Staaten|États-Unis|Estados Unidos;
-UY Uruguay;UZ Uzbekistan;VE Venezuela;VN Vietnam|Viet Nam;ZA South Africa|Südafrika;ZM Zambia;ZW Zimbabwe
-"""
-_STATES = """
-US AL Alabama;AK Alaska;AZ Arizona;AR Arkansas;CA California;CO Colorado;CT Connecticut;DE Delaware;
-DC District of Columbia;FL Florida;GA Georgia;HI Hawaii;ID Idaho;IL Illinois;IN Indiana;IA Iowa;KS Kansas;
-KY Kentucky;LA Louisiana;ME Maine;MD Maryland;MA Massachusetts;MI Michigan;MN Minnesota;MS Mississippi;
-MO Missouri;MT Montana;NE Nebraska;NV Nevada;NH New Hampshire;NJ New Jersey;NM New Mexico;NY New York;
-NC North Carolina;ND North Dakota;OH Ohio;OK Oklahoma;OR Oregon;PA Pennsylvania;RI Rhode Island;
-SC South Carolina;SD South Dakota;TN Tennessee;TX Texas;UT Utah;VT Vermont;VA Virginia;WA Washington;
-WV West Virginia;WI Wisconsin;WY Wyoming
-"""
-_PROVINCES = """
-CA AB Alberta;BC British Columbia;MB Manitoba;NB New Brunswick;NL Newfoundland and Labrador;NS Nova Scotia;
-ON Ontario;PE Prince Edward Island;QC Quebec;SK Saskatchewan
-"""
 WORK_MODEL = re.compile(
     r"\b(?:100 ?% )?(?:fully |full |partially |mostly )?"
     r"(?:remote(?:[- ](?:first|friendly|ok|only))?|hybrid|in[- ]?office|on[- ]?site|onsite|distributed|home[- ]?office|"
@@ -62,20 +22,21 @@ SEVERAL = re.compile(r"\d+ (?:locations|standorte|emplacements|ubicaciones|sedi|
 
 def _country_names() -> dict[str, str]:
     names = {}
-    for entry in _COUNTRIES.replace("\n", "").split(";"):
-        code, _, spellings = entry.partition(" ")
-        names[code.lower()] = code
-        names.update({fold(spelling).replace(".", ""): code for spelling in spellings.split("|")})
+    for row in place_names():
+        if row.kind == "country":
+            names[row.country.lower()] = row.country
+            names.update({fold(spelling).replace(".", ""): row.country for spelling in (row.name, *row.aliases)})
     return names
 
 
 def _region_names() -> dict[str, tuple[str, str]]:
-    names = {}
-    for table in (_PROVINCES, _STATES):
-        country, _, rows = table.replace("\n", "").partition(" ")
-        for row in rows.split(";"):
-            code, _, name = row.partition(" ")
-            names[code.lower()] = names[fold(name)] = (name, country)
+    # The table has no code for it, because after a city "NL" is the Netherlands.
+    names = {"nl": ("Newfoundland and Labrador", "CA")}
+    for row in sorted(place_names(), key=lambda one: one.country):
+        if row.kind == "region":
+            # New York and Washington are cities as well, so the table has the states as New York State.
+            region = (row.name.removesuffix(" State"), row.country)
+            names.update({fold(spelling): region for spelling in (row.name, region[0], *row.aliases)})
     return names
 
 

@@ -156,7 +156,11 @@ class Question(Frozen):
     )
     required: bool | None = None
     options: tuple[str, ...] = ()
+    option_ids: tuple[str, ...] = ()
+    """The system's own id of each option, where it sends ids."""
     max_len: int | None = None
+    group: str | None = None
+    """Fields with the same group stand for one question: one answer is enough."""
     source: str | None = None
 
 
@@ -187,6 +191,7 @@ class Posting(Frozen):
     """The same address has the same key. Without a key nothing is equal."""
     company_id: str | None = None
     company_name_raw: str | None = None
+    company_website: str | None = None
     title: str | None = None
     department: str | None = None
     team: str | None = None
@@ -209,6 +214,8 @@ class Posting(Frozen):
     questions: tuple[Question, ...] = ()
     evidence: Mapping[str, Evidence] = Field(default_factory=dict)
     """Derived field → where its value came from."""
+    derived: tuple[str, ...] = ()
+    """Fields that the source left open, and that rules read out of the title and text."""
     extraction: Extraction
     raw_ref: str | None = None
     """The SHA-256 of the raw answer."""

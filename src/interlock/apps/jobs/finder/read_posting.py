@@ -35,6 +35,7 @@ from interlock.apps.jobs.finder.reading.plain import folded, plain
 from interlock.apps.jobs.finder.reading.roles import roles_of
 from interlock.apps.jobs.finder.reading.skills import skills_of
 from interlock.apps.jobs.finder.regions import countries_in, limit_in, named_countries
+from interlock.apps.jobs.finder.sponsorship import refusal_in
 from interlock.machine import InterlockError
 
 LADDER = {
@@ -132,6 +133,12 @@ class ReadPosting:
         return (
             Known(value.value, Evidence(source="title", quote=self.source.title[:300])) if self.source.title else None
         )
+
+    @cached_property
+    def no_sponsorship(self) -> Known | None:
+        """The sentence in which the employer refuses to sponsor a visa."""
+        quote = refusal_in(self.source.text)
+        return Known(True, Evidence(source="text", field="sponsorship", quote=quote)) if quote else None
 
     @cached_property
     def roles(self) -> Known | None:

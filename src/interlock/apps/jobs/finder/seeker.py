@@ -56,7 +56,7 @@ def any_of(entries: Iterable[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, folded))})(?!\w)")
 
 
-def _same_city(one: Location, other: Location) -> bool:
+def same_city(one: Location, other: Location) -> bool:
     """Portland is not Portland where regions or countries are known and differ."""
     if fold(one.city) != fold(other.city) or not one.city:
         return False
@@ -113,6 +113,10 @@ class Seeker:
                 *(a.country for a in profile.work_authorisation if a.authorised),
             ]
         )
+        needing = {one.country for one in profile.work_authorisation if one.sponsorship or not one.authorised}
+        self.needs_sponsorship = frozenset(needing)
+        """Countries where work needs the employer's sponsorship."""
+        self.works_freely = self.countries - needing
         self.offset = offset_of(profile.time_zone) if profile.time_zone else None
         pay = profile.salary
         self.least_pay = round(pay.min * PER_YEAR[pay.period]) if pay else None
@@ -158,7 +162,7 @@ class Seeker:
             return None
         located = [one for one in posting.posting.locations if one.city]
         if located:
-            return any(_same_city(one, office) for one in located for office in self.offices)
+            return any(same_city(one, office) for one in located for office in self.offices)
         cities = posting.cities
         if cities is not None:
             return any(fold(office.city) in cities.value for office in self.offices)
@@ -175,7 +179,7 @@ class Seeker:
             return False
         located = [one for one in posting.posting.locations if one.city]
         if located:
-            return any(_same_city(one, home) for one in located)
+            return any(same_city(one, home) for one in located)
         cities = posting.cities
         return cities is not None and fold(home.city) in cities.value
 

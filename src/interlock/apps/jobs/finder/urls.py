@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, quote, quote_from_bytes, unquote_to_bytes, urljoin, urlsplit
 
 from interlock.apps.jobs.finder.addresses import address_of
-from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.keys import bounded, word_list
 from interlock.machine.extras import require
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ KEYED = frozenset({"greenhouse", "lever", "ashby", "workday", "smartrecruiters",
 """Systems with several addresses for one posting."""
 
 HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+UNFIT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
+"""Characters that no address has, and that a database may refuse."""
+LINE_ENDS = re.compile(r"[\t\r\n]")
+"""Browsers leave them out of an address."""
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -40,7 +44,8 @@ def web_url(url: object, base: str | None = None) -> str | None:
     if not isinstance(url, str) or not url.strip() or len(url) > MOST_CHARACTERS:
         return None
     try:
-        whole = urljoin(base, url.strip()) if base else url.strip()
+        text = LINE_ENDS.sub("", url.strip())
+        whole = urljoin(base, text) if base else text
         return whole if canonical_url(whole) else None
     except ValueError:
         return None
@@ -48,7 +53,7 @@ def web_url(url: object, base: str | None = None) -> str | None:
 
 def canonical_url(url: str | None) -> str | None:
     """The address in its one form: https, sorted query, no tracking, no fragment; None unless it is a web address."""
-    if not url or len(url) > MOST_CHARACTERS:
+    if not url or len(url) > MOST_CHARACTERS or UNFIT.search(url):
         return None
     try:
         parts = urlsplit(url.strip())
@@ -74,12 +79,12 @@ def url_key(url: str | None, known: tuple[str, str] | None = None) -> str | None
         return None
     found = address_of(canonical, known)
     if found is None or found.external_id is None or found.ats not in KEYED:
-        return canonical
+        return bounded(canonical)
     if found.ats == "workable":
         # The short address names no board; the code alone identifies the posting.
-        return f"workable:j:{found.external_id}"
+        return bounded(f"workable:j:{found.external_id}")
     board = found.board.lower() if found.ats in LOWER_CASE_BOARDS else found.board
-    return f"{found.ats}:{board}:{found.external_id}"
+    return bounded(f"{found.ats}:{board}:{found.external_id}")
 
 
 def registered_domain(url: str | None) -> str | None:

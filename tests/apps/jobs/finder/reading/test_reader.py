@@ -180,6 +180,7 @@ def test_work_arrangement(location: str, text: str, arrangement: str) -> None:
         ("Portland, OR", "A hybrid role.", -8),
         ("Portland, ME", "A hybrid role.", -5),
         ("Remote", "You keep core hours in Eastern Time.", -5),
+        ("Remote", "The team works on Pacific time.", -8),
         ("Remote", "Four hours of overlap with CET are needed.", 1),
         ("Remote", "Working hours follow UTC-3.", -3),
         ("Remote", "We are a friendly team.", None),

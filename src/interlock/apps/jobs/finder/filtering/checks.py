@@ -88,6 +88,18 @@ def title_words(findings: Findings) -> str | None:
     return None
 
 
+def deadline(findings: Findings) -> str | None:
+    closes = findings.posting.posting.closes_at
+    if closes is None:
+        return "the posting names no last day"
+    # The last day counts as a whole: many boards give it without a time.
+    if closes.date() < findings.now.date():
+        day = closes.date().isoformat()
+        evidence = Evidence(source="board", field="closes_at", quote=closes.isoformat())
+        findings.reject("deadline", "closed", f"Closed on {day}", evidence)
+    return None
+
+
 def management(findings: Findings) -> str | None:
     wanted = findings.seeker.profile.management
     if wanted is None:
@@ -132,6 +144,23 @@ def country(findings: Findings) -> str | None:
     if not found.value & own:
         points = findings.seeker.strikes.remote_elsewhere
         findings.strike("country", "location", "Remote, but limited to another region", points, found.evidence)
+    return None
+
+
+def sponsorship(findings: Findings) -> str | None:
+    seeker, posting = findings.seeker, findings.posting
+    if not seeker.needs_sponsorship:
+        return "the profile needs no sponsorship"
+    if posting.unread:
+        return "the posting has no text"
+    refused = posting.no_sponsorship
+    if refused is None:
+        return None
+    where = posting.countries
+    if where is None and seeker.works_freely:
+        return "the posting names no country"
+    if where is None or not where.value & seeker.works_freely:
+        findings.reject("sponsorship", "location", "Sponsorship is needed, and refused", refused.evidence)
     return None
 
 
@@ -305,9 +334,11 @@ _IN_ORDER: tuple[Check, ...] = (
     stop_domain,
     stop_company,
     title_words,
+    deadline,
     management,
     role_type,
     country,
+    sponsorship,
     workplace,
     employment_type,
     age,
@@ -320,5 +351,5 @@ _IN_ORDER: tuple[Check, ...] = (
 )
 CHECKS: dict[str, Check] = {check.__name__: check for check in _IN_ORDER}
 """The checks by name, in the order in which they run."""
-WITHOUT_READING = 3
-"""The first checks look at title, company and address only."""
+WITHOUT_READING = 4
+"""The first checks look at title, company, address and last day only."""

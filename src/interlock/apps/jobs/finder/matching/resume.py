@@ -56,7 +56,7 @@ def _summary(seeker: Seeker, skills: list[str]) -> str:
     sentence = " with ".join(one for one in (held, years) if one)
     if named:
         listed = ", ".join(named[:-1]) + (" and " if len(named) > 1 else "") + named[-1]
-        sentence = f"{sentence} in {listed}" if sentence else listed
+        sentence = f"{sentence}; works with {listed}" if sentence else listed
     if seeker.never_say is not None and seeker.never_say.search(fold(sentence)):
         return ""
     return f"{sentence}." if sentence else ""

@@ -38,7 +38,7 @@ def match_posting(posting: ReadPosting, seeker: Seeker) -> MatchResult:
     known = sum(weights[one.name] for one in made if one.known)
     return MatchResult(
         match_score=score,
-        application_priority=_priority(score, scoring),
+        application_priority=priority_for(score, scoring),
         matched_skills=tuple(dict.fromkeys(name for demand, name, _ in found.matched if demand.level != "mentioned")),
         skill_gaps=tuple(demand.name for demand, _ in found.missing if demand.level != "mentioned"),
         resume=resume_intake(posting, seeker, found),
@@ -121,7 +121,8 @@ def _limited(base: int, adjustments: list[Adjustment]) -> tuple[int, list[Adjust
     return score, adjustments
 
 
-def _priority(score: int, scoring: Scoring) -> Priority:
+def priority_for(score: int, scoring: Scoring) -> Priority:
+    """The priority of an application with this score."""
     if score >= scoring.high_priority:
         return "High"
     return "Medium" if score >= scoring.medium_priority else "Low"

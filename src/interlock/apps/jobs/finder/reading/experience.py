@@ -8,7 +8,7 @@ from typing import NamedTuple
 from interlock.apps.jobs.finder.reading.document import Document
 from interlock.apps.jobs.finder.reading.values import Value
 
-_WORDS = {
+NUMBER_WORDS = {
     "one": 1,
     "two": 2,
     "three": 3,
@@ -38,7 +38,7 @@ _WORDS = {
     "drie": 3,
     "vijf": 5,
 }
-_NUMBER = r"(?:\d{1,2}|" + "|".join(_WORDS) + r")"
+_NUMBER = r"(?:\d{1,2}|" + "|".join(NUMBER_WORDS) + r")"
 _YEARS = re.compile(
     rf"(?<![\w.,$-])(?P<low>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?"
     rf"(?: ?(?:-|to|bis|\u00e0|a|or|tot|y|und|et) ?(?P<high>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?)?"
@@ -95,4 +95,4 @@ def experience_of(document: Document) -> tuple[Value, Value]:
 
 
 def _value(text: str) -> int:
-    return int(text) if text.isdigit() else _WORDS[text]
+    return int(text) if text.isdigit() else NUMBER_WORDS[text]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
+from interlock.apps.jobs.finder.place_names import place_names
 from interlock.apps.jobs.finder.reading.plain import folded
 
 _SPLIT = re.compile(r"[,;|/\u2022()\[\]&]| - |\bor\b|\band\b")
@@ -37,12 +36,10 @@ class Place(NamedTuple):
 def _places() -> tuple[dict[str, Place], dict[str, Place], dict[str, Place]]:
     """Cities, regions and countries by each of their names in lower case."""
     found: dict[str, dict[str, Place]] = {"city": {}, "region": {}, "country": {}}
-    lines = (files(__package__) / "places.csv").read_text(encoding="utf-8").splitlines()
-    for row in csv.DictReader(lines):
-        offset = float(row["utc_offset"]) if row["utc_offset"] else None
-        place = Place(row["name"].split(",")[0], row["kind"], row["country"], offset)
-        for name in (row["name"], *filter(None, row["aliases"].split("|"))):
-            found[row["kind"]].setdefault(folded(name), place)
+    for row in place_names():
+        place = Place(row.name.split(",")[0], row.kind, row.country, row.offset)
+        for name in (row.name, *row.aliases):
+            found[row.kind].setdefault(folded(name), place)
     return found["city"], found["region"], found["country"]
 
 

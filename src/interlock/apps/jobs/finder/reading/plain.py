@@ -60,8 +60,13 @@ def plain(text: str) -> str:
     text = text[:MOST]
     text = _VARIANT.sub(_same, text)
     text = _GLUED_HEADING.sub(_heading_apart, _GLUED.sub(_apart, text))
-    text = "\n".join(joined for line in text.split("\n") if (joined := " ".join(line.split())))
+    text = "\n".join(joined for line in text.split("\n") if (joined := single_spaced(line)))
     return text.replace("\u2022\n", "\u2022 ")  # a paragraph inside a list item
+
+
+def single_spaced(line: str) -> str:
+    """The words with one space between them. Most lines are so already, and looking costs less than splitting."""
+    return line.strip() if "  " not in line and line.isprintable() else " ".join(line.split())
 
 
 def _same(variant: re.Match[str]) -> str:

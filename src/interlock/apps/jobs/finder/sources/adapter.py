@@ -123,6 +123,11 @@ class Adapter(ABC):
     gone: ClassVar[bool] = True
     """Whether 404 for one posting proves that it is closed."""
 
+    @property
+    def rendered(self) -> bool:
+        """Whether its pages are written by scripts, so that a browser has to show them."""
+        return False
+
     def detect(self, url: str) -> Address | None:
         """The board that an address belongs to, when it is one of this kind."""
         found = address_of(url)

@@ -10,6 +10,7 @@ from functools import lru_cache
 import nh3
 
 from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.reading.plain import single_spaced
 from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 
 LINE = 300
@@ -121,7 +122,7 @@ def text_of(clean: str | None) -> str | None:
     pieces[1::2] = [BLOCKS.get(tag, "") for tag in pieces[1::2]]
     lines: list[str] = []
     for one in html.unescape("".join(pieces)).split("\n"):
-        line_ = " ".join(one.split())
+        line_ = single_spaced(one)
         if line_ or (lines and lines[-1]):
             lines.append(line_)
     return "\n".join(lines).strip() or None

@@ -95,6 +95,11 @@ class Crawl:
         for one in parsed.follow:
             self._add(one)
 
+    def miss(self, reason: str) -> None:
+        """Note that a page could not be fetched: what was read stays, and the crawl is not complete."""
+        self._pages += 1
+        self._doubts.append(reason)
+
     def _count(self, request: Request, parsed: Parsed) -> None:
         part = request.note.get("part", "")
         if any(one.note.get("part", "") != part for one in parsed.follow):

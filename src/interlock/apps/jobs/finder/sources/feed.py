@@ -170,6 +170,10 @@ def _entry(entry: Any, spoken: Any) -> dict[str, Any]:
     texts = [one.get("value") for one in entry.get("content", ()) if isinstance(one.get("value"), str)]
     row["description"] = max([*texts, row.get("description", ""), row.get("summary", "")], key=len)
     row["language"] = spoken
+    # feedparser has categories in a list, and under their own name only when asked for it.
+    terms = [one.get("term") for one in entry.get("tags", ()) if isinstance(one.get("term"), str)]
+    if terms:
+        row["category"] = terms[0]
     company = row.get("company") or row.get("company_name") or row.get("job_company")
     if company:
         row["company"] = company

@@ -141,6 +141,9 @@ class Greenhouse(Adapter):
         for one in row.rows("questions"):
             for part in one.rows("fields"):
                 key = part.ident("name")
+                choices = [
+                    (text, value.ident("value")) for value in part.rows("values") if (text := value.text("label"))
+                ]
                 if key:
                     found.append(
                         Question(
@@ -148,7 +151,8 @@ class Greenhouse(Adapter):
                             label=one.text("label"),
                             type=QUESTION_TYPES.get(str(part.get("type")), "text"),
                             required=one.flag("required"),
-                            options=tuple(filter(None, (value.text("label") for value in part.rows("values")))),
+                            options=tuple(text for text, _ in choices),
+                            option_ids=tuple(ident or "" for _, ident in choices),
                             source="questions",
                         )
                     )

@@ -33,6 +33,7 @@ def posting_fields(row: Row) -> dict[str, Any]:
     return {
         "title": row.text("title") or row.text("name"),
         "company_name_raw": _name(row, "hiringOrganization"),
+        "company_website": row.url("hiringOrganization.sameAs") or row.url("hiringOrganization.url"),
         "requisition_id": row.ident("identifier.value") or row.ident("identifier"),
         "locations": where,
         "workplace": Workplace.REMOTE if remote else None,

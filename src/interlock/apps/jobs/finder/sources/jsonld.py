@@ -9,7 +9,7 @@ import html
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
@@ -79,11 +79,15 @@ def _address(document: str, page: Page) -> str | None:
 
 def job_postings(document: str) -> Iterator[dict[str, Any]]:
     """Every JobPosting of a page, with keys in the case of schema.org."""
-    tree = LexborHTMLParser(document)
+    return objects_of(LexborHTMLParser(document), frozenset({"JobPosting"}))
+
+
+def objects_of(tree: LexborHTMLParser, types: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Every object of one of these types in the JSON-LD of a page, with keys in the case of schema.org."""
     for script in tree.css('script[type*="ld+json" i]')[:MOST_BLOCKS]:
         block = parsed_block(script.text())
         if block is not None:
-            yield from _walk(block)
+            yield from _walk(block, types)
 
 
 def parsed_block(text: str) -> Any:
@@ -114,8 +118,8 @@ def _unguarded(text: str) -> str:
     return plain
 
 
-def _walk(block: Any) -> Iterator[dict[str, Any]]:
-    """Objects of the type JobPosting, wherever they are nested."""
+def _walk(block: Any, types: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Objects of these types, wherever they are nested, except inside each other."""
     waiting, seen = deque([block]), 0
     while waiting and seen < MOST_NODES:
         one = waiting.popleft()
@@ -124,10 +128,7 @@ def _walk(block: Any) -> Iterator[dict[str, Any]]:
             waiting.extend(one[:MOST_NODES])
         elif isinstance(one, dict):
             plain = _lowered(one)
-            if any(
-                isinstance(kind, str) and kind.rpartition("/")[2] == "JobPosting"
-                for kind in several(Row(plain), "@type")
-            ):
+            if any(isinstance(kind, str) and kind.rpartition("/")[2] in types for kind in several(Row(plain), "@type")):
                 yield plain
             else:
                 waiting.extend(value for value in one.values() if isinstance(value, dict | list))

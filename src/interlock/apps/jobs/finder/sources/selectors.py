@@ -108,6 +108,10 @@ class Html(Adapter):
         found = web_url(self.config.url) or web_url(url)
         return Address(self.kind, "", None, {"url": found}) if found and self._cards(LexborHTMLParser(html)) else None
 
+    @property
+    def rendered(self) -> bool:
+        return self.config.method == "browser"
+
     def first(self, board: Address) -> Request:
         url = board.options.get("url", self.config.url)
         return Request(

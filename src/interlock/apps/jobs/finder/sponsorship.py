@@ -1,0 +1,60 @@
+"""Sentences in which an employer refuses to sponsor a visa or work permit."""
+
+from __future__ import annotations
+
+import re
+
+from interlock.apps.jobs.finder.reading.plain import folded, plain
+
+_NOT = r"(?:no|not|cannot|can't|won't|don't|doesn't|unable to|neither|never|nor)"
+_INSIDE = r"(?:[^.;:,\n]|, at this time,)"
+_REFUSED = (
+    re.compile(rf"\b{_NOT}\b{_INSIDE}{{0,70}}\bsponsor(?:s|ship|ships|ing)?\b"),
+    re.compile(
+        rf"\bsponsorship\b{_INSIDE}{{0,50}}\b(?:not(?: be)? (?:currently )?(?:available|offered|provided|possible|"
+        r"considered|supported|eligible|an option)|unavailable)\b"
+    ),
+    re.compile(rf"\bwithout\b{_INSIDE}{{0,60}}\bsponsorship\b"),
+    re.compile(
+        rf"\b(?:kein|keine|keinen|nicht)\b{_INSIDE}{{0,50}}\b(?:visa|visum|visums|sponsoring|arbeitserlaubnis)\b"
+    ),
+    re.compile(r"\b(?:visa|visum)[- ]?(?:sponsoring|sponsorship|unterstützung)\b[^.;:,\n]{0,40}\b(?:nicht|kein)\b"),
+)
+_OF_WORK = re.compile(
+    r"\b(?:visas?|visums?|immigration|h-?1b|work (?:permits?|authori[sz]ation)|employment|candidates?|applicants?|"
+    r"sponsorship|sponsoring|arbeitserlaubnis)\b"
+)
+"""A sentence without any of these is about another kind of sponsor."""
+_ASKED = re.compile(r"\b(?:will|do|would) you\b|\?")
+"""A question of the form refuses nothing."""
+_NOT_REFUSED = re.compile(r"\b(?:not only|no matter|not a problem|no problem)\b")
+LONGEST_QUOTE = 240
+
+
+_VISA = re.compile(r"\bvis(?:a|um)")
+"""Worth a closer look; "vision" and "supervise" are not."""
+
+
+def refusal_in(text: str) -> str | None:
+    """The sentence that refuses sponsorship; None where there is none."""
+    lines = plain(text)
+    low = folded(lines)
+    if "sponsor" not in low and not _VISA.search(low):
+        return None
+    best: tuple[int, int] | None = None
+    for pattern in _REFUSED:
+        for found in pattern.finditer(low):
+            begin, end = _sentence(low, found.start(), found.end())
+            sentence = low[begin:end]
+            if not _OF_WORK.search(sentence) or _ASKED.search(sentence) or _NOT_REFUSED.search(sentence):
+                continue
+            if best is None or begin < best[0]:
+                best = (begin, end)
+            break
+    return lines[best[0] : best[1]].strip(" \n•-")[:LONGEST_QUOTE] if best else None
+
+
+def _sentence(low: str, start: int, end: int) -> tuple[int, int]:
+    begins = [at + len(mark) for mark in (". ", "\n", "! ", "? ", "; ") if (at := low.rfind(mark, 0, start)) >= 0]
+    stops = [at for mark in (". ", "\n", "! ", "?", "; ") if (at := low.find(mark, end)) >= 0]
+    return max(begins, default=0), min([*(at + 1 for at in stops), len(low)])

@@ -1,0 +1,1 @@
+"""The stages of the finder, over real HTTP."""

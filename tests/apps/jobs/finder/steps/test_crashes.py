@@ -1,0 +1,193 @@
+"""A worker that dies anywhere in a crawl loses no posting, and starts no listing twice."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from interlock.apps.jobs.application import application
+from interlock.apps.jobs.claims.machine import job
+from interlock.apps.jobs.claims.machine import run as attempt
+from interlock.apps.jobs.finder import company, intake, listing, source
+from interlock.apps.jobs.finder.steps import crawls as crawling
+from interlock.apps.jobs.settings import JobsSettings
+from interlock.apps.jobs.world import World
+from interlock.engine import Claim, Engine
+from interlock.machine import Registry
+from interlock.store import failpoints
+from interlock.testing import Trial
+from interlock.worker import Worker
+from tests.apps.jobs.finder.fetching.site import Site
+from tests.support.forking import PROCESSES
+from tests.support.killing import die_at
+from tests.support.waiting import eventually
+
+from .finding import HERE, ME, Acme, active, crawls, items, rows, the_source
+
+FINDER = Registry(
+    [
+        replace(
+            application,
+            machines=[company, source, listing, job, attempt],
+            handlers=[one for one in application.handlers if "autoapply" not in one],
+        )
+    ]
+)
+
+
+class Died(Exception):
+    """The worker is dead."""
+
+
+def its_claim(trial: Trial, worker: UUID) -> Claim:
+    """Claim the crawl, and let everything else that is ready go on."""
+    found = None
+    for one in trial.claim(100, worker=worker):
+        if trial.get(one.id).machine == "source":
+            found = one
+        else:
+            trial.finish(one, trial.run(one))
+    assert found is not None
+    return found
+
+
+def dying(trial: Trial, at: int) -> bool:
+    """Run the crawl with a worker that dies at the so manieth point of a commit. False if it ended before."""
+    worker = trial.new_worker()
+    claim = its_claim(trial, worker)
+    points = 0
+
+    def hook(name: str) -> None:
+        nonlocal points
+        points += 1
+        if points >= at:
+            raise Died(name)
+
+    failpoints.hook = hook
+    try:
+        outcome = trial.run(claim)
+        died = points >= at
+    finally:
+        failpoints.hook = None
+    if died:
+        trial.lose(worker)
+    else:
+        trial.finish(claim, outcome)
+    return died
+
+
+@pytest.mark.soak("postgresql")
+def test_a_crash_at_any_commit_of_a_crawl_loses_and_doubles_nothing(
+    trial: Trial, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawling, "PART", 2)
+    board = Acme(site)
+    board.show("0-0")
+    source_id = active(trial, board)
+    at, wanted = 1, {"0-0"}
+    while True:
+        wanted = {f"{at}-{number}" for number in range(4)}
+        board.show(*wanted)
+        item = trial.engine.write(lambda unit: intake.crawl(unit, HERE, source_id, ME)).item
+        died = dying(trial, at) and dying(trial, at + 1)
+        if trial.get(item.id).finished_at is None:
+            claim = its_claim(trial, trial.new_worker())
+            trial.finish(claim, trial.run(claim))
+        assert trial.state(item.id) == "SUCCESS"
+        there = {one.posting_key.rpartition(":")[2] for one in rows(trial)}
+        assert wanted <= there, at
+        assert crawls(trial)[-1]["parsed"] == 4
+        trial.run_until_idle()
+        if not died:
+            break
+        at += 2
+    assert at > 10, "there were many points"
+    each_once(trial.engine, None)
+    assert the_source(trial).consecutive_failures == 0
+
+
+def each_once(engine: Engine, many: int | None) -> None:
+    """Each posting has one row and one listing."""
+    with Trial(engine) as trial:
+        found = rows(trial)
+        started = Counter(one.key for one in items(trial, "listing"))
+        assert set(started) == {one.posting_key for one in found}
+        assert set(started.values()) == {1}
+        assert len(found) == (many or len(found))
+        by_id = {one.id: one for one in items(trial, "listing")}
+        assert all(by_id[one.item_id].data["posting_id"] == str(one.id) for one in found)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """A worker that dies at a point of a commit."""
+
+    url: str
+    host: str
+    point: str
+    times: int
+
+
+def opened(url: str, host: str) -> Engine:
+    engine = Engine(url, FINDER)
+    engine.core.settings["jobs"] = JobsSettings(private_hosts=[host])
+    return engine
+
+
+def victim(orders: Orders) -> None:
+    logging.disable()
+    die_at(orders.point, orders.times)
+    with Worker(opened(orders.url, orders.host), concurrency=4, lease=timedelta(seconds=2), sweep_every=0.05) as worker:
+        assert worker.id
+        threading.Event().wait()
+
+
+@pytest.mark.soak
+def test_workers_killed_anywhere_in_a_crawl_of_a_thousand(world: World, url: str) -> None:
+    engine = opened(url, world.host)
+    with engine:
+        engine.write(lambda unit: intake.add_source(unit, HERE, f"{world.url}/greenhouse-host/thousand", ME))
+        with Trial(engine) as trial:
+            trial.run_until_idle()
+            source_id = the_source(trial).id
+        points = [
+            (f"{name}:{side}", times)
+            for name, times in (
+                ("_take", 1),
+                ("_take", 2),
+                ("_take", 8),
+                ("progress", 5),
+                ("_unseen", 1),
+                ("_written", 1),
+                ("finish", 30),
+            )
+            for side in ("before", "after")
+        ]
+        for point, times in points:
+            # Three lost workers are poison; the next crawl goes on where it was.
+            engine.write(lambda unit: intake.crawl(unit, HERE, source_id, ME))
+            process = PROCESSES.Process(target=victim, args=(Orders(url, world.host, point, times),), daemon=True)
+            process.start()
+            process.join(6)
+            process.kill()
+            process.join(10)
+            assert process.exitcode == -signal.SIGKILL
+            process.close()
+        engine.write(lambda unit: intake.crawl(unit, HERE, source_id, ME))
+        with Worker(engine, concurrency=8, lease=timedelta(seconds=5), sweep_every=0.05):
+            eventually(lambda: finished(engine), within=120)
+        each_once(engine, 1000)
+
+
+def finished(engine: Engine) -> bool:
+    """Whether a thousand postings are stored and wait for a profile."""
+    with Trial(engine) as trial:
+        found = rows(trial)
+        return len(found) == 1000 and {one.outcome for one in found} == {"waiting"}
