@@ -22,6 +22,8 @@ run: setup  ## The whole service in one process, with a demo; Ctrl-C stops it.
 
 # The tests start a hundred processes: each would compile the whole product again where Python may not keep what it compiled.
 test quick soak: export PYTHONDONTWRITEBYTECODE :=
+# Closing a database in a file waits for the disk, and thousands of tests close one: their files are in memory where that has room.
+test quick soak: export TMPDIR := $(or $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 2000000 { print $$6 }'),$(TMPDIR))
 
 test: setup browser  ## The tests, on SQLite and on a real PostgreSQL that comes in a wheel.
 	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import documentation, growth, quiet, reading, reports
+from bench import documentation, growth, postings, quiet, reading, reports
 from bench.peers import compare
 
 Figures = dict[str, Any]
@@ -71,6 +71,10 @@ PARTS = {
         lambda figures, _: reports.report_reading(figures),
         asked=True,
     ),
+    "postings": Part(
+        lambda _, given: postings.measure(given.board, given.runs, given.postings),
+        lambda figures, _: postings.report(figures),
+    ),
 }
 
 
@@ -88,6 +92,8 @@ def main() -> None:
     options.add_argument(
         "--pdfs", type=Path, default=Path("../shared/data/cuad"), help="a folder of PDFs, to read them"
     )
+    options.add_argument("--board", type=Path, help="a recorded list of Greenhouse; else the demo world's large board")
+    options.add_argument("--postings", type=int, default=100_000, help="postings over which memory is watched")
     options.add_argument("--json", type=Path, help="write the figures to this file, beside those of other parts in it")
     options.add_argument("--plot", type=Path, help="write plots to this folder")
     options.add_argument("--docs", type=Path, help="write tables into this page, between its marks")

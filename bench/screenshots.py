@@ -31,6 +31,9 @@ PAGES = {
     "audit": "/ui/audit",
     "settings": "/ui/settings",
     "halt": "/ui/halt",
+    "jobs-today": "/ui/jobs",
+    "jobs-matches": "/ui/jobs/matches",
+    "jobs-posting": "{posting}",
 }
 FILLED = 40.0
 """Seconds after which the demo has something on every page."""
@@ -59,7 +62,12 @@ async def _take(service: subprocess.Popen[str], folder: Path) -> None:
     with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as api:
         contract = api.get("/api/instances?machine=contract&state=review_required").json()["instances"][0]["id"]
         review = api.get(f"/api/reviews?instance={contract}").json()["reviews"][0]["id"]
-    known = {"contract": f"/ui/instances/{contract}", "review": f"/ui/reviews?review={review}"}
+        posting = api.get("/api/jobs/postings?state=matched&limit=1").json()["postings"][0]["id"]
+    known = {
+        "contract": f"/ui/instances/{contract}",
+        "review": f"/ui/reviews?review={review}",
+        "posting": f"/ui/jobs/postings/{posting}",
+    }
     TARGET.mkdir(parents=True, exist_ok=True)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])

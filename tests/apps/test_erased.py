@@ -21,11 +21,13 @@ from starlette.testclient import TestClient
 from interlock.apps import jobs
 from interlock.apps.contracts.review import links
 from interlock.apps.contracts.workflow.answers import open_review
+from interlock.apps.jobs.finder import intake
 from interlock.config import Settings
 from interlock.dashboard.app import dashboard
 from interlock.dashboard.pages.instance import TABS
 from interlock.dashboard.site import forget_frames
 from interlock.engine import Engine
+from interlock.engine.application import Unit
 from interlock.engine.retention.erasing import Erasing
 from interlock.engine.unit import load
 from interlock.http.app import ROUTERS, create_app
@@ -91,6 +93,10 @@ ALSO = {f"/workflows/{{id}}{path}": (409,) for path in ENDED}
 """What has ended has no review to go on with, erased or not; its links are dead."""
 
 
+ALL = ("contract", "source", "listing")
+"""Machines of which nothing is left alone."""
+
+
 @dataclass
 class Erased:
     """A database of all applications in which much was erased, and a browser of its owner."""
@@ -131,6 +137,7 @@ def erased(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     with open_store(f"sqlite:///{path}", durability="normal", wakeup="poll") as store:
         world = filled(store)
         engine = world.engine
+        engine.write(_found)
         while engine.write(rollups.roll):
             pass
         owner, token = _owner(world)
@@ -138,7 +145,7 @@ def erased(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         for number, it in enumerate(world.all()):
             kinds = engine.registry[it.machine].states.values()
             ends = sorted(state.name for state in kinds if state.kind.value == "final")
-            if it.finished_at is None and it.holder is None and (number % 2 or it.machine == "contract"):
+            if it.finished_at is None and it.holder is None and (number % 2 or it.machine in ALL):
                 engine.force(it.id, ends[number % len(ends)], actor=CHIEF, reason="to be erased")
         gone = [it for it in world.all() if it.finished_at is not None]
         ids = [it.id for it in gone]
@@ -173,6 +180,12 @@ def erased(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
                 resume,
             )
         service.close()
+
+
+def _found(unit: Unit) -> None:
+    """Work of the finder, which has none in the past."""
+    intake.add_source(unit, OPERATORS, "https://boards.greenhouse.io/acme", CHIEF)
+    intake.add_listing(unit, OPERATORS, "https://acme.example/jobs/1", CHIEF, job_data={"title": "Engineer"})
 
 
 def _owner(world: World) -> tuple[str, str]:
@@ -229,6 +242,8 @@ def places(path: str, there: Erased) -> list[str]:
         return [f"{path}?status={one.status}&group={one.fingerprint}" for one in there.letters]
     if path == "/ui/reviews":
         return [f"{path}?review={one}" for one in there.reviews]
+    if path == "/api/jobs/why":
+        return [f"{path}?q=engineer", f"{path}?url=https://acme.example/jobs/1"]
     if path == "/api/crawler/jobs":
         runs = {json.loads(data)["job_id"] for data in _of(there, "run") if "job_id" in data}
         return [path, *(f"{path}?runs_for={quote(one)}" for one in sorted(runs))]

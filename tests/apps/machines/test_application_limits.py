@@ -82,6 +82,7 @@ def test_ten_a_day_for_each_user_and_the_eleventh_goes_a_day_after_the_first(off
     assert (office.state(late), len(office.site.arrived)) == ("submitted", 12)
 
 
+@pytest.mark.soak("postgresql")
 def test_the_window_of_a_day_slides(office: Office) -> None:
     office.use("user_day", 9)
     office.advance(hours=12)
@@ -92,6 +93,7 @@ def test_the_window_of_a_day_slides(office: Office) -> None:
     assert office.paused_until(office.apply(10)) == START + DAY + 12 * HOUR
 
 
+@pytest.mark.soak("postgresql")
 def test_seventy_a_week_for_each_user(office: Office) -> None:
     office.use("user_week", 69)
     office.advance(days=3)
@@ -121,6 +123,7 @@ def test_seven_days_between_two_applications_of_a_user_to_one_company(office: Of
     assert office.state(second) == "submitted"
 
 
+@pytest.mark.soak("postgresql")
 def test_a_thousand_an_hour_for_all_together(office: Office) -> None:
     office.use("global_hour", 999)
     office.advance(minutes=10)
@@ -140,6 +143,7 @@ def test_an_application_that_must_try_again_counts_once_but_the_breaker_counts_i
     assert office.uses() == {"user_day": 1, "user_week": 1, "company_cooldown": 1, "global_hour": 3}
 
 
+@pytest.mark.soak("postgresql")
 def test_attempts_alone_trip_the_breaker(office: Office) -> None:
     office.use("global_hour", 999)
     office.site.moods = ["refuses"]

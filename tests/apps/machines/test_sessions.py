@@ -173,10 +173,10 @@ def test_one_session_that_cannot_start_does_not_hold_up_the_others(sessions: Ses
 def test_a_follow_up_uses_the_sandbox_that_is_held_and_loses_none(sessions: SessionTrial) -> None:
     """Trap A1: the next borrow must not overwrite the one before."""
     it = sessions.begin("p1")
-    sessions.engine.fire(it, "prompt", actor=ANN, data={"prompt_id": "p2"})
+    sessions.engine.fire(it, "prompt", actor=ANN)
     sessions.run_until_idle()
     (one,) = sessions.loans(it)
-    assert sessions.ran == [("p1", str(one.id)), ("p2", str(one.id))]
+    assert [loan for _, loan in sessions.ran] == [str(one.id)] * 2
     assert sessions.allocator.lent == ["sandbox-0"]
 
 
@@ -185,20 +185,11 @@ def test_a_follow_up_after_the_return_borrows_anew_and_both_loans_are_known(sess
     it = sessions.begin("p1")
     give_back(sessions, it)
     assert sessions.state(it) == "needs_review_ip_returned"
-    sessions.engine.fire(it, "prompt", actor=ANN, data={"prompt_id": "p2"})
+    sessions.engine.fire(it, "prompt", actor=ANN)
     sessions.advance(seconds=10)
     assert [one.state for one in sessions.loans(it)] == ["returned", "held"]
     assert sessions.data(it)["loan_id"] == str(sessions.loans(it)[1].id)
     assert len(sessions.allocator.free) + len(sessions.allocator.borrowed) == 3
-
-
-def test_a_follow_up_does_not_run_the_old_prompts_again(sessions: SessionTrial) -> None:
-    """Trap A11: one prompt, one run."""
-    it = sessions.begin("p1")
-    for prompt in ("p2", "p3"):
-        sessions.engine.fire(it, "prompt", actor=ANN, data={"prompt_id": prompt})
-        sessions.advance(seconds=10)
-    assert [prompt for prompt, _ in sessions.ran] == ["p1", "p2", "p3"]
 
 
 # -- the archive
@@ -211,11 +202,8 @@ def test_it_is_archived_from_every_state_and_comes_back_to_where_it_was(trial: S
     trial.wait(days=30)
     assert (trial.state(it), trial.claims(it)) == ("archived", [])
     trial.fire(it, "unarchive", ANN)
-    assert trial.state(it) == state
-    if state in {"pending", "in_progress"}:
-        assert trial.take(it).instance.state == state
-    else:
-        assert trial.claims(it) == []
+    # What the agent was doing was cancelled, so it comes back to the review of what there is.
+    assert trial.state(it) == ("needs_review" if state == "in_progress" else state)
 
 
 def test_archived_twice_it_still_knows_where_it_was(trial: ScriptedTrial) -> None:
@@ -234,7 +222,7 @@ def test_who_works_when_it_is_archived_is_fenced_off(trial: ScriptedTrial) -> No
     assert claim is not None
     trial.fire(it, "archive", ANN)
     assert trial.finish(claim, Go("needs_review", data={"result": "done"})) is False
-    assert (trial.state(it), trial.data(it)["result"]) == ("archived", None)
+    assert (trial.state(it), trial.data(it)["result"]) == ("archived", "cancelled")
 
 
 @pytest.mark.parametrize("state", ["needs_review", "in_progress"])
@@ -242,7 +230,7 @@ def test_a_sandbox_that_comes_back_does_not_unarchive(sessions: SessionTrial, st
     """Trap A14: the loan has a life of its own."""
     it = sessions.begin()
     if state == "in_progress":
-        sessions.engine.fire(it, "prompt", actor=ANN, data={"prompt_id": "p2"})
+        sessions.engine.fire(it, "prompt", actor=ANN)
         (claim,) = sessions.claim()
         make_task(claim, EnginePort(sessions.engine, claim)).move("in_progress")
     sessions.engine.fire(it, "archive", actor=ANN)
@@ -254,7 +242,7 @@ def test_a_sandbox_that_comes_back_does_not_unarchive(sessions: SessionTrial, st
             with pytest.raises(Refused):
                 sessions.engine.fire(it, event, actor=actor)
     sessions.engine.fire(it, "unarchive", actor=ANN)
-    assert sessions.state(it) == state
+    assert sessions.state(it) == "needs_review"
 
 
 # -- moves by hand
@@ -283,6 +271,6 @@ def test_moves_by_hand_go_along_the_table_with_actor_and_reason(trial: ScriptedT
 def test_a_new_prompt_brings_it_back_after_the_return_too(trial: ScriptedTrial) -> None:
     """Trap A15: the table has this transition, and so have the diagram and the engine."""
     it = SESSION.at(trial, "needs_review_ip_returned")
-    trial.fire(it, "prompt", ANN, data={"prompt_id": "p2"})
-    assert (trial.state(it), trial.data(it)["prompt_id"]) == ("pending", "p2")
+    trial.fire(it, "prompt", ANN)
+    assert trial.state(it) == "pending"
     assert trial.take(it).instance.state == "pending"

@@ -144,15 +144,14 @@ TABLES = {
             ("pending", "in_progress"): {"worker"},
             ("in_progress", "needs_review"): {"worker", "system"},
             ("in_progress", "pending"): {"system"},
-            ("needs_review", "pending"): {"user"},
+            ("needs_review", "pending"): {"user", "agent", "system"},
             ("needs_review", "needs_review_ip_returned"): {"system"},
             ("needs_review_ip_returned", "pending"): {"user"},
             ("pending", "archived"): {"user"},
             ("in_progress", "archived"): {"user"},
-            ("needs_review", "archived"): {"user"},
+            ("needs_review", "archived"): {"user", "system"},
             ("needs_review_ip_returned", "archived"): {"user"},
             ("archived", "pending"): {"user"},
-            ("archived", "in_progress"): {"user"},
             ("archived", "needs_review"): {"user"},
             ("archived", "needs_review_ip_returned"): {"user"},
         },
@@ -231,7 +230,9 @@ PICK_UPS = {
 }
 
 ARMS = {
+    "listing": {("PENDING", "profile_given")},
     "application": {("requires_review", "approve")},
+    "session": {("pending", "prompt")},
     "contract": {("pending", "run"), ("extracting", "run"), ("validated", "run")},
 }
 

@@ -24,6 +24,7 @@ application = Application(
     routers=["expenses.api:router", "expenses.pages:router"],
     pages=[PageLink("Payments", "/ui/expenses")],
     commands="expenses.commands:app",
+    programs={"check-iban": "expenses.iban:check"},
     demo="expenses.demo:parts",
     alerts="expenses.monitoring:rules",
     metrics="expenses.monitoring:metrics",

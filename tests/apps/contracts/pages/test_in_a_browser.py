@@ -132,7 +132,7 @@ async def test_a_drag_on_the_page_sets_the_evidence_of_the_chosen_field(
     assert extracted["human"]["action"] == "accept"
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+@pytest.mark.parametrize(("theme", "width"), [pytest.param("light", 1440, marks=pytest.mark.soak), ("dark", 390)])
 async def test_hostile_text_does_nothing_and_nobody_trips(
     place: RunningService, browser: Browser, theme: str, width: int
 ) -> None:

@@ -39,7 +39,7 @@ def rapid() -> Recogniser:
     return ocr_room.recogniser(1)
 
 
-@pytest.mark.parametrize("turn", [0, 180])
+@pytest.mark.parametrize("turn", [pytest.param(0, marks=pytest.mark.soak), 180])
 def test_a_scanned_page_is_read_whichever_way_it_was_scanned(rapid: Recogniser, turn: int) -> None:
     data = scan(LINES, turn=turn)
     document = read(data, ocr=rapid)
