@@ -147,6 +147,8 @@ class PostgresStore(Store):
 
     def _read(self, engine: sa.Engine, job: Job[T]) -> T:
         for attempt in range(2):
+            if self._closed.is_set():  # a pool that was disposed of would open a connection that nobody closes
+                raise StoreClosed("the store is closed")
             try:
                 with engine.connect() as conn, conn.begin():
                     return job(conn)
