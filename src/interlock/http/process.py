@@ -83,7 +83,7 @@ class Process:
             audit_keys=_audit_keys(settings, store),
         )
         ai.configure(self.engine, settings.ai)
-        self.engine.core.settings |= settings.sections
+        self.engine.core.settings |= {"data": settings.data, **settings.sections}
         self.people = People(self.engine)
         self.service = Service(self.engine, settings) if serve else None
         self.worker = self._make_worker() if work else None

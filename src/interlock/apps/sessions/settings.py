@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, SecretStr,
 
 from interlock.apps.sessions.agents.config import BUILT_IN, AgentConfig
 from interlock.apps.sessions.repositories.config import Repo, RepoConfig, RepoName, config_of
+from interlock.apps.sessions.sandbox.config import SandboxConfig
 from interlock.config import Table
 
 
@@ -96,11 +98,17 @@ class SessionSettings(Table):
     )
     agents: dict[str, AgentConfig] = Field(default_factory=dict, description="Further agents by name.")
     allowed_tools: list[str] = Field(
-        default_factory=list,
-        description="Tools that agents use without asking, besides those that only read the sandbox.",
+        default_factory=lambda: ["mcp__sandbox"],
+        description="Tools that agents use without asking; `mcp__sandbox` means every tool of the sandbox.",
     )
     return_after: float = Field(
         0.0, ge=0, le=604_800, description="Seconds that a finished session keeps its sandbox for a follow-up prompt."
+    )
+    sandbox: SandboxConfig = Field(
+        default_factory=SandboxConfig, description="What the commands of an agent may use in a local sandbox."
+    )
+    folder: Path | None = Field(
+        None, description="Where local sandboxes, mirrors and agents' files are; else `interlock-sessions` in `data`."
     )
     allocator: AllocatorSettings = Field(default_factory=AllocatorSettings, description="Where sandboxes are borrowed.")
 
@@ -120,3 +128,11 @@ class SessionSettings(Table):
         """The repository of this name; None if it is not configured."""
         found = self.repos.get(name)
         return None if found is None else config_of(found)
+
+
+DEFAULTS = SessionSettings()
+
+
+def settings_in(found: object) -> SessionSettings:
+    """What `task.setting("sessions")` gave; the defaults where nothing was configured."""
+    return found if isinstance(found, SessionSettings) else DEFAULTS
