@@ -50,7 +50,7 @@ class Workplace:
         if config is None:
             known = ", ".join(sorted(self.settings.repos)) or "none"
             raise UnknownRepository(
-                f"there is no repository {name[:200]!r} in [sessions.repos]; there are: {known}. Add it or choose another"
+                f"there is no repository {name[:200]!r} in [sessions.repos]; there are: {known}; add it or choose one"
             )
         return Repository(self.root / "repositories", name, config)
 
