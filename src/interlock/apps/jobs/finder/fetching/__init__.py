@@ -20,9 +20,11 @@ from interlock.apps.jobs.finder.fetching.errors import (
 )
 from interlock.apps.jobs.finder.fetching.fetcher import Fetcher, Known
 from interlock.apps.jobs.finder.fetching.pacing import MemoryPacer, Pacer
+from interlock.apps.jobs.finder.fetching.sending import Dispatch, NeverLeft, NotAnswered
 
 __all__ = [
     "CutOff",
+    "Dispatch",
     "FetchError",
     "FetchFailed",
     "FetchRefused",
@@ -31,7 +33,9 @@ __all__ = [
     "HostBusy",
     "Known",
     "MemoryPacer",
+    "NeverLeft",
     "NoBrowser",
+    "NotAnswered",
     "Pacer",
     "RobotsUnknown",
     "TimedOut",

@@ -51,19 +51,25 @@ class Exchanger:
         most_bytes: int,
         *,
         cut: bool = False,
+        departed: list[str] | None = None,
     ) -> Answer:
-        """The answer of one request. `path` may have a key that `target` has not; `cut` ends a body at the limit."""
+        """The answer of one request. `path` may have a key that `target` has not; `cut` ends a body at the limit.
+
+        `departed` is no longer empty once a byte of the request may have left; such a request is never repeated.
+        """
         name = brief(target.url)
         try:
             async with asyncio.timeout(self._timeout):
                 while True:
                     opened: list[str] = []
                     try:
-                        return await self._send(target, path, method, headers, content, most_bytes, cut, opened)
+                        return await self._send(
+                            target, path, method, headers, content, most_bytes, cut, opened, departed
+                        )
                     except (httpcore2.NetworkError, httpcore2.RemoteProtocolError):
                         # A kept connection that the server closed meanwhile: the request was not answered, and a
                         # new connection may answer it. A POST might have had its effect.
-                        if opened or method == "POST":
+                        if opened or method == "POST" or departed:
                             raise
         except TimeoutError:
             raise TimedOut(f"{name} was not complete after {self._timeout:g} s ([jobs] timeout)") from None
@@ -84,10 +90,13 @@ class Exchanger:
         most_bytes: int,
         cut: bool,
         opened: list[str],
+        departed: list[str] | None,
     ) -> Answer:
         async def trace(event: str, info: Mapping[str, Any]) -> None:
             if event.startswith("connection.connect_tcp"):
                 opened.append(event)
+            elif departed is not None and "send_request" in event:
+                departed.append(event)
 
         url = httpcore2.URL(
             scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=path.encode("ascii")

@@ -16,13 +16,14 @@ from interlock import __version__
 from interlock.apps.jobs.finder.addresses import HOSTS
 from interlock.apps.jobs.finder.fetching.connecting import CheckedNetwork, Dial, dial
 from interlock.apps.jobs.finder.fetching.decoding import ACCEPTED
-from interlock.apps.jobs.finder.fetching.errors import Forbidden, HostBusy, TooManyRedirects
+from interlock.apps.jobs.finder.fetching.errors import FetchError, Forbidden, HostBusy, TooManyRedirects
 from interlock.apps.jobs.finder.fetching.exchange import Exchanger
 from interlock.apps.jobs.finder.fetching.guard import Guard, Resolver, Target, brief
 from interlock.apps.jobs.finder.fetching.keys import Key, key_of
 from interlock.apps.jobs.finder.fetching.pacing import MemoryPacer, Pacer, pause
 from interlock.apps.jobs.finder.fetching.robots import MOST_BYTES as MOST_ROBOTS
 from interlock.apps.jobs.finder.fetching.robots import PRODUCT, Robots
+from interlock.apps.jobs.finder.fetching.sending import MOST_ANSWER, Dispatch, NeverLeft, NotAnswered
 from interlock.apps.jobs.finder.sources.answer import Answer, Request
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.store import SECOND, Clock, SystemClock
@@ -113,6 +114,47 @@ class Fetcher:
             request.method, first, headers, content, limit, key, is_page=_wants_page(request), is_part=part_of_page
         )
         return replace(key.hidden(answer) if key else answer, request=request)
+
+    async def dispatch(self, one: Dispatch, *, timeout: float) -> Answer:
+        """The answer to a request with an effect, which is sent once, over a connection of its own.
+
+        Raises NeverLeft or HostBusy when no byte has left, Forbidden when none may, and NotAnswered when one has left
+        and no complete answer came within `timeout` seconds.
+        """
+        target = self.guard.target(one.url)
+        if one.key is not None and not one.key.opens(target):
+            raise Forbidden(
+                f"the key {one.key.name!r} is for {one.key.bound.host} over https, not for {brief(one.url)}"
+            )
+        interval = 0.0 if target.private else self._settings.rate
+        wait = await self._pacer.reserve(target.authority, interval, self._most_wait)
+        if wait > self._most_wait:
+            raise HostBusy(
+                f"{target.authority} may be asked again in {wait:.0f} s", retry_after=timedelta(seconds=wait)
+            )
+        if wait > 0:
+            await self._sleep(wait)
+        # Only our own code names these headers, and a key's are checked where it is made.
+        given = {**one.headers, **({"Content-Type": one.content_type} if one.content else {})}
+        whole = {"Host": target.authority, **given, "User-Agent": self.user_agent, "Accept-Encoding": ACCEPTED}
+        if one.key is not None:
+            whole |= one.key.header()
+        path = one.key.path(target) if one.key is not None else target.path
+        # A kept connection may be closed by the site while the request is on its way.
+        exchanger, departed = Exchanger(self._network, timeout), list[str]()
+        content = one.content or None
+        try:
+            answer = await exchanger.send(target, path, one.method, whole, content, MOST_ANSWER, departed=departed)
+        except FetchError as error:
+            if departed:
+                raise NotAnswered(str(error)) from None
+            if isinstance(error, Forbidden):
+                raise
+            raise NeverLeft(str(error), retry_after=error.retry_after) from None
+        finally:
+            await exchanger.aclose()
+        await self._rest(target, answer)
+        return one.key.hidden(answer) if one.key is not None else answer
 
     async def _follow(
         self,

@@ -23,6 +23,8 @@ class Key:
 
     name: str
     bound: ApiKey
+    raw: str | None = None
+    """The key as the configuration has it, where a header carries it in another form."""
 
     def opens(self, target: Target) -> bool:
         """Whether the key may be sent there."""
@@ -47,16 +49,25 @@ class Key:
             head, mark, query = url.partition("?")
             kept = [one for one in query.split("&") if not one.startswith(named)]
             url = head + (mark + "&".join(kept) if kept else "")
-        return _hide(url, self.bound.secret.get_secret_value())
+        return self.hide(url)
+
+    def hide(self, text: str) -> str:
+        """A text without the key."""
+        for secret in self._secrets():
+            text = _hide(text, secret)
+        return text
+
+    def _secrets(self) -> list[str]:
+        return [self.bound.secret.get_secret_value(), *([self.raw] if self.raw else [])]
 
     def hidden(self, answer: Answer) -> Answer:
         """The answer without the key: answers are stored, and some APIs repeat it in the address of the next page."""
-        secret = self.bound.secret.get_secret_value()
         body = answer.body
-        if len(secret) >= SHORTEST:
-            for form in _forms(secret):
-                body = body.replace(form.encode(), HIDDEN.encode())
-        headers = {name: _hide(value, secret) for name, value in answer.headers.items()}
+        for secret in self._secrets():
+            if len(secret) >= SHORTEST:
+                for form in _forms(secret):
+                    body = body.replace(form.encode(), HIDDEN.encode())
+        headers = {name: self.hide(value) for name, value in answer.headers.items()}
         return replace(answer, body=body, headers=headers, url=self.without(answer.url) if answer.url else None)
 
 
