@@ -28,11 +28,32 @@ def test_every_file_that_it_names_is_there() -> None:
         "pages/",
         "tests/",
     }
-    names = {path.relative_to(CODE).as_posix() for path in CODE.rglob("*.py")}
-    missing = {
-        one
-        for one in named
-        if not (CODE / one).exists() and not any(name == one or name.endswith(f"/{one}") for name in names)
-    }
+    missing = {one for one in named if not (CODE / one).exists() and not called(one)}
     assert len(named) > 50
     assert missing == set()
+
+
+def called(name: str) -> list[Path]:
+    """The files of the code whose path ends so."""
+    return [
+        path for path in CODE.rglob(Path(name).name) if f"/{path.relative_to(CODE).as_posix()}".endswith(f"/{name}")
+    ]
+
+
+def test_every_page_template_and_table_that_it_names_is_there() -> None:
+    named = set(re.findall(r"`([\w./-]+\.(?:md|html|csv|txt|toml))`", MAP))
+    assert len(named) > 20
+    assert {one for one in named if not (ROOT / one).exists() and not called(one)} == set()
+
+
+def test_every_name_that_it_places_in_a_file_is_there() -> None:
+    """It says `choose` in `engine/firing.py`; a name that moved would lead people astray."""
+    placed = re.findall(r"`(\w+)`(?: and `(\w+)`)? (?:in|of) `((?:\w+/)*\w+\.py)`", MAP)
+    assert len(placed) > 25
+    lost = [
+        f"{name} in {file}"
+        for *names, file in placed
+        for name in names
+        if name and not any(re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")) for path in called(file))
+    ]
+    assert lost == []
