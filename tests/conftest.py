@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import logging
@@ -31,6 +32,9 @@ settings.load_profile("long" if os.environ.get("INTERLOCK_SOAK") else "same")
 pytest.register_assert_rewrite("tests.acceptance.world")
 routes.share()
 statements.share()
+# Services of the tests note where they run; whoever runs the tests is not to find them, nor the tests theirs.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="il-state-")
+atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 gc.disable()  # until all is collected: a fifth of that time
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
@@ -28,6 +29,16 @@ from interlock.cli import (
     workers,
 )
 from interlock.cli.applications import Commands
+from interlock.console import running
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from interlock import __version__
+
+        typer.echo(f"interlock {__version__}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     cls=Commands,
@@ -37,6 +48,17 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
 app.command("up")(serving.up)
 app.command("server")(serving.server)
 app.add_typer(workers.app, name="worker")
@@ -64,6 +86,7 @@ app.command("new")(new.new)
 def main() -> None:
     """Run a command; an error of ours is one clear line and exit code 1."""
     sys.path.append(os.getcwd())  # so that --app finds a module of the present folder
+    running.follow(sys.argv[1:])
     try:
         app()
     except Exception as error:

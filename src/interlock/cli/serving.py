@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -101,7 +103,31 @@ def up(
         _greet(process, link)
         serving.set()
 
-    process.run(ready)
+    with _noted(process, config):
+        process.run(ready)
+
+
+def _noted(process: Process, config: Path | None) -> AbstractContextManager[None]:
+    """The note that commands find this service by, for as long as it runs."""
+    import sqlalchemy as sa
+
+    from interlock.console.running import RunningService, noted
+    from interlock.store.database import file_of
+
+    url = sa.make_url(process.settings.database_url)
+    file = file_of(url)
+    database = f"sqlite:///{file.absolute()}" if file is not None else str(url) if url.password is None else None
+    named = config or os.environ.get("INTERLOCK_CONFIG")
+    return noted(
+        RunningService(
+            pid=os.getpid(),
+            url=process.url,
+            database=database,
+            config=str(Path(named).absolute()) if named else None,
+            apps=list(process.settings.apps),
+            folder=os.getcwd(),
+        )
+    )
 
 
 def _greet(process: Process, link: str | None) -> None:
@@ -151,7 +177,8 @@ def server(
         demo=mark.is_demo,
     )
     process.own()
-    process.run(lambda: _say(f"serving on {process.url}"))
+    with _noted(process, config):
+        process.run(lambda: _say(f"serving on {process.url}"))
 
 
 def worker(

@@ -105,9 +105,19 @@ def store_of(database: str, apps: list[str] | None = None) -> Iterator[Store]:
     where = address(database, apps)
     file = file_of(parsed(where))
     if file is not None and not file.exists():
-        raise StoreError(f"there is no database {file}; start one with: interlock up, or name another with --database")
+        raise StoreError(
+            f"there is no database {file}; start one with: interlock up, or name another with --database{_elsewhere()}"
+        )
     with open_store(where) as store:
         yield store
+
+
+def _elsewhere() -> str:
+    """The services that run in other folders, for the message about a database that is not there."""
+    from interlock.console.running import services
+
+    found = "; ".join(f"{one.described}, started in {one.folder}" for one in services())
+    return f"; services that run now: {found}" if found else ""
 
 
 def with_demo(store: Store, registry: Registry) -> Registry:
