@@ -60,7 +60,7 @@ def test_commands_in_its_folder_use_its_data_its_port_and_its_machines(service: 
     machines = command("machine", "list", cwd=here)
     assert "ticket" in machines.out
     listed = command("instance", "list", "--json", cwd=here)
-    assert (listed.code, json.loads(listed.out)) == (0, [])
+    assert (listed.code, json.loads(listed.out)["instances"]) == (0, [])
 
 
 def test_a_folder_with_two_services_chooses_none(service: Running, here: Path) -> None:
