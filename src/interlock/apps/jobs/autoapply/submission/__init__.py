@@ -15,6 +15,7 @@ from interlock.apps.jobs.autoapply.submission.delivering import (
     SiteNotReached,
     deliver,
 )
+from interlock.apps.jobs.autoapply.submission.email_draft import EmailDraft, email_draft
 from interlock.apps.jobs.autoapply.submission.still_open import Openness, still_open
 from interlock.apps.jobs.autoapply.submission.values import (
     Blocked,
@@ -37,6 +38,7 @@ __all__ = [
     "BlockKind",
     "Blocked",
     "Capabilities",
+    "EmailDraft",
     "FilledForm",
     "HandOver",
     "HandOverItem",
@@ -52,5 +54,6 @@ __all__ = [
     "Unknown",
     "adapter_for",
     "deliver",
+    "email_draft",
     "still_open",
 ]

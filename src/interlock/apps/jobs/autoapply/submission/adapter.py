@@ -63,4 +63,4 @@ def shown(value: object) -> str | None:
         return "Yes" if value else "No"
     if isinstance(value, list | tuple):
         return "; ".join(str(one) for one in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)

@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from interlock.apps.jobs.autoapply.answers.fields import field_of
 from interlock.apps.jobs.autoapply.documents.values import clean
 from interlock.apps.jobs.autoapply.errors import JobClosed, SiteUnreachable
-from interlock.apps.jobs.autoapply.submission.adapter import Adapter
+from interlock.apps.jobs.autoapply.submission.adapter import Adapter, shown
 from interlock.apps.jobs.autoapply.submission.judging import accepted, not_understood, refusal
 from interlock.apps.jobs.autoapply.submission.multipart import FormFile, encode
 from interlock.apps.jobs.autoapply.submission.sending import Sender
@@ -175,7 +175,5 @@ def _filled(page: PageForm, given: dict[str, Any], form: FilledForm) -> tuple[li
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, list | tuple):
-        yield from map(str, value)
-    else:
-        yield f"{value:g}" if isinstance(value, float) else str(value)
+    for one in value if isinstance(value, list | tuple) else [value]:
+        yield shown(one) or ""

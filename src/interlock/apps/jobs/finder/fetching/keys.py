@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, quote_plus
 
 from interlock.apps.jobs.finder.fetching.errors import Forbidden
@@ -23,7 +23,7 @@ class Key:
 
     name: str
     bound: ApiKey
-    raw: str | None = None
+    raw: str | None = field(default=None, repr=False)
     """The key as the configuration has it, where a header carries it in another form."""
 
     def opens(self, target: Target) -> bool:

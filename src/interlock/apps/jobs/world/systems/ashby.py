@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+import orjson
+
 from interlock.apps.jobs.world.applying import applied, checked
 from interlock.apps.jobs.world.exchange import KEY, Call, Reply, json_reply
 from interlock.apps.jobs.world.identity import by_uuid, uuid
@@ -92,7 +94,7 @@ class Ashby(System):
         return json_reply({"success": True, "results": {"title": found[1].title, "applicationFormDefinition": form}})
 
     def _apply(self, call: Call, boards: Boards) -> Reply:
-        fields = dict(call.form) or call.json()
+        fields = _submitted(call)
         if call.basic != KEY:
             return json_reply({"success": False, "errors": ["invalid_credentials"]}, 401)
         found = boards.opening(by_uuid, str(fields.get("jobPostingId", "")))
@@ -105,6 +107,20 @@ class Ashby(System):
             return json_reply({"success": False, "errors": [f"missing {name}" for name in missing]})
         result = {"submittedFormInstance": {"id": uuid(f"{one.key} {fields['_systemfield_email']}")}}
         return json_reply({"success": True, "results": result}, submission=applied(call, board, one, self.kind, fields))
+
+
+def _submitted(call: Call) -> dict[str, Any]:
+    """The fields by their paths; a form of several parts has them as JSON in one part."""
+    fields: dict[str, Any] = dict(call.form) or call.json()
+    try:
+        listed = orjson.loads(fields.pop("applicationForm", "{}"))
+    except (orjson.JSONDecodeError, TypeError):
+        return fields
+    rows = listed.get("fieldSubmissions") if isinstance(listed, dict) else None
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, dict) and isinstance(row.get("path"), str):
+            fields[row["path"][:200]] = row.get("value")
+    return fields
 
 
 def _postal(spot: Any) -> dict[str, str]:
