@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PEERS := $(VENV)/peers
+CLIENTS := $(VENV)/clients/ready
 
 .PHONY: setup run test quick browser check bench screenshots soak clean
 
@@ -25,8 +26,15 @@ test quick soak: export PYTHONDONTWRITEBYTECODE :=
 # Closing a database in a file waits for the disk, and thousands of tests close one: their files are in memory where that has room.
 test quick soak: export TMPDIR := $(or $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 2000000 { print $$6 }'),$(TMPDIR))
 
-test: setup browser  ## The tests, on SQLite and on a real PostgreSQL that comes in a wheel.
+test: setup browser $(CLIENTS)  ## The tests, on SQLite and on a real PostgreSQL that comes in a wheel.
 	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
+
+# The makers of clients from the OpenAPI description pin versions that the product does not have.
+$(CLIENTS): $(READY)
+	$(PYTHON) -m venv $(VENV)/clients
+	$(VENV)/clients/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(VENV)/clients/bin/python -m pip install --quiet --disable-pip-version-check --group clients
+	@touch $(CLIENTS)
 
 quick: setup  ## A first answer: SQLite only, no browser, no kills, nothing marked slow.
 	$(BIN)/python -m pytest --quick -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal

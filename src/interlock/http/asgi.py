@@ -36,6 +36,8 @@ ALWAYS = (
 
 SMALL = 16_384
 """Bodies up to this size are checked inline, and accepted from anybody."""
+BYTES = b"application/octet-stream"
+"""A caller that accepts nothing else gets files as this type, since generated clients know few others."""
 BODILESS = {"GET", "HEAD"}
 GONE = "the client disconnected before the whole body arrived"
 SLOW = "the request body arrived too slowly; send it again, or send a smaller one"
@@ -80,6 +82,7 @@ class RequestGuard:
         parts: list[bytes] = []
         declared = _declared_length(scope)
         authenticated = False
+        wants_bytes = (b"accept", BYTES) in scope["headers"]
 
         async def ask() -> None:
             """Refuse anonymous callers before a long body is read or parsed."""
@@ -123,6 +126,8 @@ class RequestGuard:
                 if b"cache-control" in given:  # nothing may be cached except immutable static files
                     headers = [p for p in headers if p[0] != b"cache-control" or b"immutable" in p[1]]
                     given = {name for name, _ in headers}
+                if wants_bytes and b"content-type" in given:
+                    headers = [p if p[0] != b"content-type" else _as_bytes(p) for p in headers]
                 always = [pair for pair in ALWAYS if pair[0] not in given]
                 message["headers"] = [*headers, *always, (b"x-trace-id", trace.encode())]
             await send(message)
@@ -164,3 +169,12 @@ def _declared_length(scope: Scope) -> int | None:
         if name == b"content-length":
             return int(value) if value.isdigit() else None
     return None
+
+
+def _as_bytes(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    """The type of an answer for a caller that accepts bytes only: text and JSON stay what they are."""
+    return (
+        header
+        if header[1].startswith((b"text/", b"application/json", b"application/problem+json"))
+        else (b"content-type", BYTES)
+    )

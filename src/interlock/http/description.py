@@ -32,18 +32,33 @@ KEY = {
 }
 
 
+REFERENCE = "#/components/schemas/"
+GENERAL = {"api", "apps", "interlock", "http", "answers", "bodies", "models", "reading"}
+"""Parts of a module's name that tell models apart badly."""
+BYTES = "application/octet-stream"
+"""Any file is also served as this type to a caller that accepts nothing else (`http/asgi.py`)."""
+TEXT = ("text/", "application/json", "application/problem+json", BYTES)
+
+
 def described(app: FastAPI) -> dict[str, Any]:
     """Built once."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         parts = made.setdefault("components", {})
         schemas = parts.setdefault("schemas", {})
-        problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        problem = Problem.model_json_schema(ref_template=f"{REFERENCE}{{model}}")
         schemas |= problem.pop("$defs", {})
         schemas["Problem"] = problem
+        names = _names(schemas)
+        made = _tidied(made, names)
+        parts = made["components"]
+        parts["schemas"] = {names[key]: {**schema, "title": names[key]} for key, schema in parts["schemas"].items()}
         parts["securitySchemes"] = SCHEMES
         for path, methods in made["paths"].items():
             for method, operation in methods.items():
+                for response in operation.get("responses", {}).values():
+                    _offer_bytes(response.get("content", {}))
+                _json_alone(operation.get("requestBody", {}))
                 if operation.get("security") == []:
                     continue  # declared as open by itself
                 if path not in OPEN:
@@ -52,3 +67,49 @@ def described(app: FastAPI) -> dict[str, Any]:
                     operation.setdefault("parameters", []).append(KEY)
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _names(schemas: dict[str, Any]) -> dict[str, str]:
+    """The names of the schemas. Models of one name in two modules are told apart by their subject: `OutboxWhy`."""
+    found: dict[str, str] = {}
+    for key in sorted(schemas, key=lambda one: ("__" in one, one)):
+        *modules, name = key.split("__")
+        words = ["".join(word.title() for word in part.split("_")) for part in modules if part not in GENERAL]
+        prefixes = ["", *("".join(words[start:]) for start in reversed(range(len(words))))] if words else [""]
+        if modules:
+            prefixes = prefixes[1:] or prefixes
+        made = next((one + name for one in prefixes if one + name not in found.values()), key)
+        found[key] = made
+    return found
+
+
+def _tidied(part: Any, names: dict[str, str]) -> Any:
+    """The description with these names, in the words of OpenAPI 3.1: no `itemSchema`, and each array has `items`."""
+    if isinstance(part, list):
+        return [_tidied(one, names) for one in part]
+    if not isinstance(part, dict):
+        return part
+    made = {key: _tidied(value, names) for key, value in part.items() if key != "itemSchema"}
+    if "itemSchema" in part:
+        made["schema"] = {"type": "string", "description": "Server-sent events."}
+    reference = made.get("$ref")
+    if isinstance(reference, str) and reference.startswith(REFERENCE):
+        made["$ref"] = REFERENCE + names.get(reference.removeprefix(REFERENCE), reference.removeprefix(REFERENCE))
+    if made.get("type") == "array":
+        made.setdefault("items", {})
+    return made
+
+
+def _offer_bytes(content: dict[str, Any]) -> None:
+    """Name the type that every client can read beside one that some cannot, such as an image's."""
+    if content and not any(kind.startswith(TEXT) for kind in content):
+        content[BYTES] = {"schema": {"type": "string", "format": "binary"}}
+
+
+def _json_alone(body: dict[str, Any]) -> None:
+    """Describe a body as JSON where it is taken as JSON; other types, such as YAML, are named in words."""
+    content = body.get("content", {})
+    if "application/json" in content and len(content) > 1:
+        others = [kind for kind in content if kind != "application/json"]
+        body["content"] = {"application/json": content["application/json"]}
+        body["description"] = f"{body.get('description', '')} Also taken as {', '.join(others)}.".strip()
