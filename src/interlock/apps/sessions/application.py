@@ -1,12 +1,23 @@
 """The application as it plugs in: the machines of sessions and of the sandboxes that they borrow."""
 
+from datetime import timedelta
+
 from interlock.apps.sessions.machine import loan, session
 from interlock.apps.sessions.settings import SessionSettings
-from interlock.machine import Application, Personal, Registry
+from interlock.machine import Application, Duty, Personal, Registry
 
 application = Application(
     "sessions",
     machines=[session, loan],
+    handlers=["interlock.apps.sessions.loans.steps", "interlock.apps.sessions.loans.followers"],
+    duties=[
+        Duty("sandbox_pool", timedelta(seconds=1), "interlock.apps.sessions.loans.duties:fill_pool"),
+        Duty("sandbox_returns", timedelta(seconds=5), "interlock.apps.sessions.loans.duties:return_sandboxes"),
+        Duty("sandbox_renewals", timedelta(minutes=1), "interlock.apps.sessions.loans.duties:renew_borrows"),
+        Duty("sandbox_operations", timedelta(seconds=1), "interlock.apps.sessions.allocator.duties:carry_on"),
+        Duty("sandbox_expiry", timedelta(seconds=30), "interlock.apps.sessions.allocator.duties:expire"),
+        Duty("sandbox_cleaning", timedelta(hours=1), "interlock.apps.sessions.allocator.duties:clean_up"),
+    ],
     settings=SessionSettings,
     tables="interlock.apps.sessions.tables:metadata",
     migrations="interlock.apps.sessions.migrations",

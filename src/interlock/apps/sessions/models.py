@@ -94,9 +94,15 @@ class Loan(BaseModel):
     session_id: str = ""
     allocator: str = ""
     borrow_effect: str | None = None
-    """The effect whose answer contains item and token: secrets stay there and are never copied."""
+    """The key of the effect of the borrow. Item and token are secrets and are in neither."""
+    saved: bool = False
+    """Whether the work is on the branch and the sandbox is empty. Until then it is not given back."""
+    returns: int = 0
+    """Returns that were begun and failed."""
     operation_id: str | None = None
     """The allocator's name for the return. Accepted does not mean done, so it is polled until it ends."""
+    return_began: int | None = None
+    """When that return began, in microseconds since 1970."""
     lent: bool | None = None
     """Whether a sandbox was lent; None while that is unknown."""
     resolution: Resolution | None = None

@@ -53,7 +53,8 @@ sandbox_item = sa.Table(
 sa.Index("ix_sandbox_item_free", sandbox_item.c.pool, sandbox_item.c.state, sandbox_item.c.since)
 sa.Index("ix_sandbox_item_digest", sandbox_item.c.digest)
 
-# One lending of one item. `key` is the caller's idempotency key, `token` the secret that returns the item.
+# One lending of one item. `key` is the caller's idempotency key, `token` the secret that returns the item, `borrower`
+# the name that people see.
 sandbox_borrow = sa.Table(
     "sandbox_borrow",
     metadata,
@@ -62,6 +63,7 @@ sandbox_borrow = sa.Table(
     id_("item_id"),
     text("key"),
     text("token"),
+    text("borrower"),
     text("status"),
     id_("operation_id", null=True),
     at("borrowed_at"),
@@ -137,6 +139,7 @@ sandbox_loan = sa.Table(
     text("item", null=True),
     text("token", null=True),
     at("lent_at"),
+    at("renewed_at"),
     at("ended_at", null=True),
 )
 sa.Index("ix_sandbox_loan_open", sandbox_loan.c.ended_at, sandbox_loan.c.loan_id)

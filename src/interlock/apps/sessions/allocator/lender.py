@@ -24,6 +24,18 @@ class AllocatorRefused(NotSent):
     """The allocator refused the request: its token, the item or the borrow token is wrong."""
 
 
+class WrongToken(AllocatorRefused):
+    """The sandbox is borrowed, and not with this token."""
+
+
+class NotBorrowed(AllocatorRefused):
+    """Nothing is borrowed with this token, and the sandbox is not borrowed at all."""
+
+
+class KeyUsed(AllocatorRefused):
+    """The idempotency key was used for a borrow that has ended."""
+
+
 class AnswerLost(WorkError):
     """The request was sent and its answer never came; ask with `find` or `operation` before sending again."""
 
@@ -70,13 +82,19 @@ class Borrowed:
 class Lender(Protocol):
     """An allocator, as sessions see it. All calls block."""
 
-    name: str
-    """`inside`, or the address of the allocator."""
-    remembers_keys: bool
-    """Whether a borrow is found again by its key. If not, a lost answer stays unknown."""
+    @property
+    def name(self) -> str:
+        """`inside`, or the address of the allocator."""
+
+    @property
+    def remembers_keys(self) -> bool:
+        """Whether a borrow is found again by its key. If not, a lost answer stays unknown."""
 
     def turn(self, key: str) -> timedelta | None:
         """How long to wait before `borrow` has a chance; None to try now. It keeps the caller's place in line."""
+
+    def leave_line(self, key: str) -> None:
+        """Give up the place in line."""
 
     def borrow(self, key: str, *, wait: float = 0, params: Mapping[str, Any] | None = None) -> Lent:
         """Borrow a sandbox. The same key gets the same one. Raises PoolEmpty, AllocatorAway or AnswerLost."""
@@ -93,8 +111,11 @@ class Lender(Protocol):
     def renew(self, lent: Lent) -> None:
         """Keep a sandbox that is still used; without it, the borrow ends after the allocator's time limit."""
 
-    def release_by_force(self, item_id: str, item: Any) -> None:
-        """Put an item back without its borrower. Nothing happens if it is free."""
+    def release_by_force(self, item_id: str, item: Any, key: str | None = None) -> None:
+        """Put an item back without its borrower. Nothing happens if it is free.
+
+        With a key, only if that borrow still has it, where the allocator knows keys: nobody else loses a sandbox.
+        """
 
     def quarantine(self, item_id: str, reason: str) -> None:
         """Take an item out of use until somebody repairs it."""

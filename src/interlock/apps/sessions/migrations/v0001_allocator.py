@@ -53,6 +53,7 @@ def upgrade() -> None:
         sa.Column("item_id", sa.Uuid(), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("token", sa.Text(), nullable=False),
+        sa.Column("borrower", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("operation_id", sa.Uuid(), nullable=True),
         sa.Column("borrowed_at", sa.BigInteger(), nullable=False),
@@ -116,6 +117,7 @@ def upgrade() -> None:
         sa.Column("item", sa.Text(), nullable=True),
         sa.Column("token", sa.Text(), nullable=True),
         sa.Column("lent_at", sa.BigInteger(), nullable=False),
+        sa.Column("renewed_at", sa.BigInteger(), nullable=False),
         sa.Column("ended_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("loan_id", name=op.f("pk_sandbox_loan")),
     )

@@ -174,10 +174,14 @@ class LocalSandboxes:
             git(*where, "update-index", "-z", "--force-remove", "--stdin", cwd=slot.tree, given=paths)
         return tuple(path.decode("utf-8", "replace") for path, _ in added)
 
-    def reset(self, slot: Slot) -> None:
-        """Make the slot empty for the next session. What was not committed is gone."""
+    def reset(self, slot: Slot, *, session: str | None = None) -> None:
+        """Make the slot empty for the next session. What was not committed is gone.
+
+        With a session, only if the slot is still prepared for it.
+        """
         with self._locked(slot):
-            self._reset(slot)
+            if session is None or self._state(slot).get("session") == session:
+                self._reset(slot)
 
     def _reset(self, slot: Slot) -> None:
         state = self._state(slot)

@@ -1,0 +1,13 @@
+"""The allocator that the configuration names."""
+
+from __future__ import annotations
+
+from interlock.apps.sessions.allocator.inside import Inside
+from interlock.apps.sessions.allocator.lender import Lender
+from interlock.apps.sessions.allocator.transactions import Transactions
+from interlock.apps.sessions.settings import SessionSettings
+
+
+def lender_of(settings: SessionSettings, db: Transactions, borrower: str = "sessions") -> Lender:
+    """The allocator in this installation, or the one elsewhere."""
+    return Inside(db, settings.allocator, borrower)

@@ -1,0 +1,27 @@
+"""A sandbox is borrowed, used again, given back with the work on the branch, and never lent twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.apps.sessions.loans.world import ANN, SessionWorld
+
+
+def writes(name: str, text: str) -> object:
+    def agent(tree: Path) -> None:
+        (tree / name).write_text(text)
+
+    return agent
+
+
+def test_a_session_borrows_works_and_gives_back_with_its_work_on_the_branch(world: SessionWorld) -> None:
+    world.agent = lambda tree: (tree / "done.txt").write_text("paged\n")  # type: ignore[assignment,return-value]
+    it = world.begin()
+    world.run_until_idle()
+    assert (world.state(it), world.counts().borrowed) == ("needs_review", 1)
+    world.go_on(10)
+    (its,) = world.loans(it)
+    assert (world.state(it), its.state) == ("needs_review_ip_returned", "returned")
+    assert (world.counts().free, world.counts().total) == (2, 2)
+    assert world.show(it, "done.txt") == "paged"
+    assert world.secrets_of(its.id) == (None, None)
