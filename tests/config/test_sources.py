@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from interlock.apps.jobs.settings import ApiKey, AutoApplySettings
 from interlock.apps.sessions.agents.config import AgentConfig
+from interlock.apps.sessions.sandbox.config import SandboxConfig
 from interlock.apps.sessions.settings import AllocatorSettings
 from interlock.config import ConfigError, PriceSettings, Settings, load
 
@@ -84,6 +85,15 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("sessions", "approval_timeout", "5", "6", 5.0, 6.0),
     ("sessions", "prompt_timeout", "5", "6", 5.0, 6.0),
     ("sessions", "return_after", "5", "6", 5.0, 6.0),
+    ("sessions", "folder", '"a"', "b", Path("a"), Path("b")),
+    (
+        "sessions",
+        "sandbox",
+        "{seconds = 4}",
+        '{"seconds": 5}',
+        SandboxConfig(seconds=4),
+        SandboxConfig(seconds=5),
+    ),
     (
         "sessions",
         "repos",

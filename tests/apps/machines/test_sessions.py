@@ -73,7 +73,9 @@ def test_going_in_progress_keeps_the_worker_its_lease_and_its_fence(trial: Scrip
 
 def test_a_lost_worker_brings_it_back_to_pending_and_the_next_uses_the_same_sandbox(sessions: SessionTrial) -> None:
     it = sessions.create("session", {"prompt_id": "p1"})
-    sessions.run_until_idle()
+    sessions.step()
+    sessions.step()
+    assert [one.state for one in sessions.loans(it)] == ["held"]
     sessions.clock.advance(LOOK_AGAIN)
     worker = sessions.new_worker()
     (claim,) = sessions.claim(worker=worker)

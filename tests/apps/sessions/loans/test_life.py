@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.apps.sessions.loans.world import ANN, SessionWorld
+from tests.apps.sessions.loans.world import SessionWorld
 
 
-def writes(name: str, text: str) -> object:
-    def agent(tree: Path) -> None:
-        (tree / name).write_text(text)
-
-    return agent
+def write_done(tree: Path) -> None:
+    (tree / "done.txt").write_text("paged\n")
 
 
 def test_a_session_borrows_works_and_gives_back_with_its_work_on_the_branch(world: SessionWorld) -> None:
-    world.agent = lambda tree: (tree / "done.txt").write_text("paged\n")  # type: ignore[assignment,return-value]
+    world.agent = write_done
     it = world.begin()
     world.run_until_idle()
     assert (world.state(it), world.counts().borrowed) == ("needs_review", 1)

@@ -36,7 +36,7 @@ def make_repository(folder: Path) -> Path:
         ("add", "."),
         ("-c", "user.name=ann", "-c", "user.email=ann@example.org", "commit", "-qm", "first"),
     ):
-        subprocess.run(["git", *words], cwd=folder, check=True)  # noqa: S603, S607
+        subprocess.run(["git", *words], cwd=folder, check=True)
     return folder
 
 
@@ -107,7 +107,9 @@ class SessionWorld(Trial):
         return self.engine.read(lambda conn: sandbox_of(conn, loan_id)) is not None
 
     def secrets_of(self, loan_id: UUID) -> tuple[str | None, str | None]:
-        row = self.engine.read(lambda c: c.execute(sandbox_loan.select().where(sandbox_loan.c.loan_id == loan_id)).one())
+        row = self.engine.read(
+            lambda c: c.execute(sandbox_loan.select().where(sandbox_loan.c.loan_id == loan_id)).one()
+        )
         return row.item, row.token
 
     def show(self, session_id: UUID, path: str) -> str:
