@@ -17,7 +17,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import listing, moves, outbox, workers
+from interlock.engine import effects, limits, listing, moves, outbox, workers
 from interlock.engine.audit.replaying import Row as HistoryRow
 from interlock.engine.audit.replaying import history
 from interlock.engine.creating import create
@@ -33,7 +33,7 @@ from interlock.engine.last_resort import set_aside
 from interlock.engine.lineage import RefusedSpawn, refused_spawns, spawn
 from interlock.engine.moves import send
 from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
-from interlock.machine import Actor, Message, Patch, Review
+from interlock.machine import Actor, Machine, Message, Patch, Review
 from interlock.store import Micros
 from interlock.store.prepared import Prepared
 from interlock.store.tables import instance as I
@@ -46,6 +46,7 @@ __all__ = [
     "ask",
     "change",
     "close_dead_letters",
+    "count_uses",
     "create",
     "error_summary",
     "find",
@@ -53,6 +54,7 @@ __all__ = [
     "fire",
     "free_keys",
     "get",
+    "has_sent",
     "hasten",
     "hint",
     "history",
@@ -69,6 +71,7 @@ __all__ = [
     "stuck",
     "under_way",
     "unstart",
+    "use_limits",
 ]
 
 _BY_ID = Prepared(sa.select(I).where(I.c.id == sa.bindparam("id", type_=sa.Uuid)))
@@ -172,6 +175,17 @@ def is_served(conn: sa.Connection, now: Micros, queue: str) -> bool:
     return any(queue in worker.queues and worker.until > now for worker in workers.alive(conn))
 
 
+def count_uses(conn: sa.Connection, machine: Machine, window: str, data: Mapping[str, Any], now: Micros) -> int:
+    """How often a limit was used within its window, for instances with this data."""
+    return limits.count_uses(conn, machine, window, data, now)
+
+
+def has_sent(conn: sa.Connection, instance_id: UUID, kind: str) -> bool:
+    """Whether the instance has sent an effect of this kind that arrived, or may have."""
+    found = effects.of(conn, instance_id)
+    return any(one.kind == kind and one.status in ("sent", "unknown", "confirmed") for one in found)
+
+
 # -- changing
 
 
@@ -221,6 +235,14 @@ def unstart(unit: Unit, instance: Instance) -> None:
     else:
         instance.wake = instance.due_at = None
     unit.touch(instance)
+
+
+def use_limits(unit: Unit, instance: Instance, names: Sequence[str]) -> None:
+    """Count a use of each of these limits, as `takes` of an effect does. Raises LimitReached.
+
+    It is for what a person does in place of a handler. The instance has to be locked.
+    """
+    limits.use_all(unit, instance, unit.machine(instance), names)
 
 
 def hint(unit: Unit, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from interlock.engine import values, visits
 from interlock.engine.instance import Instance
 from interlock.machine import LimitReached, Machine
-from interlock.store import moment, span
+from interlock.store import Micros, moment, span
 from interlock.store import tables as t
 from interlock.store.sql import upsert
 
@@ -62,6 +62,14 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
         )
     unit.conn.execute(sa.delete(t.limit_use).where(t.limit_use.c.key == key, t.limit_use.c.at <= since))
     unit.insert(t.limit_use, key=key, at=unit.now, instance_id=instance.id)
+
+
+def count_uses(conn: sa.Connection, machine: Machine, name: str, data: Mapping[str, Any], now: Micros) -> int:
+    """How often the window was used within its length, by what is committed."""
+    window = machine.window(name)
+    used = (t.limit_use.c.key == window.key_for(data), t.limit_use.c.at > now - span(window.per))
+    found: int = conn.execute(sa.select(sa.func.count()).select_from(t.limit_use).where(*used)).scalar_one()
+    return found
 
 
 def _used_by(unit: Unit, instance: Instance, users: set[UUID]) -> bool:

@@ -10,7 +10,7 @@ from interlock.engine import Effect
 from interlock.machine import Go, Machine, NotSent, Outcome
 from interlock.worker import Task
 
-LIMITS = ("user_day", "user_week", "company_cooldown", "global_hour")
+LIMITS = ("user_day", "rule_week", "company_cooldown", "global_hour")
 
 
 class Site:
@@ -48,7 +48,9 @@ def applying(site: Site) -> Machine:
         answer = task.once("submit", {"job": task.data.job_id}, site.send, key=submission(task), takes=LIMITS)
         return Go("submitted", data={"confirmation_url": answer["url"]})
 
-    return application.with_handlers({"preparing": prepare, "ready_to_submit": submit, "requires_review": submit})
+    made = application.with_handlers({"preparing": prepare, "ready_to_submit": submit, "requires_review": submit})
+    made.created_through = None  # here it stands alone, without the records of the application
+    return made
 
 
 def match(number: int = 0, **data: Any) -> dict[str, Any]:

@@ -94,14 +94,21 @@ def test_the_window_of_a_day_slides(office: Office) -> None:
 
 
 @pytest.mark.soak("postgresql")
-def test_seventy_a_week_for_each_user(office: Office) -> None:
-    office.use("user_week", 69)
+def test_seventy_a_week_for_each_rule_of_a_user(office: Office) -> None:
+    office.use("rule_week", 69)
     office.advance(days=3)
     assert office.state(office.apply(0)) == "submitted"
     late = office.apply(1)
     assert office.paused_until(late) == START + WEEK
     office.advance(days=4)
     assert office.state(late) == "submitted"
+
+
+def test_two_rules_of_a_user_have_a_week_each_and_share_the_day(office: Office) -> None:
+    assert office.state(office.apply(0, rule_id="a", weekly_limit=1)) == "submitted"
+    assert office.paused_until(office.apply(1, rule_id="a", weekly_limit=1)) == START + WEEK
+    assert office.state(office.apply(2, rule_id="b", weekly_limit=1, daily_limit=2)) == "submitted"
+    assert office.paused_until(office.apply(3, rule_id="c", daily_limit=2)) == START + DAY
 
 
 def test_a_user_may_set_lower_limits(office: Office) -> None:
@@ -140,7 +147,7 @@ def test_an_application_that_must_try_again_counts_once_but_the_breaker_counts_i
     office.advance(minutes=15)
     office.advance(minutes=30)
     assert office.state(it) == "submitted", "its own cool-down does not keep it from trying again"
-    assert office.uses() == {"user_day": 1, "user_week": 1, "company_cooldown": 1, "global_hour": 3}
+    assert office.uses() == {"user_day": 1, "rule_week": 1, "company_cooldown": 1, "global_hour": 3}
 
 
 @pytest.mark.soak("postgresql")

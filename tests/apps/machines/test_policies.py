@@ -10,7 +10,7 @@ import pytest
 from interlock.apps.contracts.errors import NotRetryable
 from interlock.apps.contracts.machine import contract
 from interlock.apps.jobs.autoapply import errors
-from interlock.apps.jobs.autoapply.machine import VERIFY_SUBMISSION, application
+from interlock.apps.jobs.autoapply.machine import SUBMIT_BY_HAND, VERIFY_SUBMISSION, application
 from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.claims.machine import run
 from interlock.apps.jobs.finder.machine import company, listing, source
@@ -162,18 +162,20 @@ def test_the_limits_of_an_application() -> None:
     windows = {name: application.window(name) for name in application.limits}
     assert {name: (w.key_for(data), w.size_for(data), w.per) for name, w in windows.items()} == {
         "user_day": ("user_day/ann", 10, timedelta(days=1)),
-        "user_week": ("user_week/ann", 70, timedelta(days=7)),
+        "rule_day": ("rule_day/ann/None", 10, timedelta(days=1)),
+        "rule_week": ("rule_week/ann/None", 70, timedelta(days=7)),
         "company_cooldown": ("company_cooldown/ann/acme", 1, timedelta(days=7)),
         "global_hour": ("global_hour/all", 1000, HOUR),
     }
     assert application.window("user_day").size_for({**data, "daily_limit": 3}) == 3
-    assert application.window("user_week").size_for({**data, "weekly_limit": 5}) == 5
+    assert application.window("rule_week").size_for({**data, "weekly_limit": 5}) == 5
 
 
 def test_an_application_that_tries_again_counts_once_except_for_the_breaker() -> None:
     assert {name: application.window(name).once for name in application.limits} == {
         "user_day": True,
-        "user_week": True,
+        "rule_day": True,
+        "rule_week": True,
         "company_cooldown": True,
         "global_hour": False,
     }
@@ -205,6 +207,12 @@ def test_what_may_have_arrived_is_verified_and_not_approved_again() -> None:
     assert approve.guard(asked) is True
     assert isinstance(submit.guard(asked), str)
     assert isinstance(fail.guard(asked), str)
+
+    by_hand = facts("requires_review", data={"review_reason": "submit_by_hand"})
+    assert isinstance(approve.guard(by_hand), str)
+    assert submit.guard(by_hand) is True
+    assert fail.guard(by_hand) is True
+    assert SUBMIT_BY_HAND.decisions == {"submitted": submit.on, "failed": fail.on, "later": "pause", "reject": "reject"}
 
     unknown = facts("requires_review", data={"review_reason": "verify_submission"})
     assert isinstance(approve.guard(unknown), str)

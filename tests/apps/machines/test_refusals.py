@@ -95,7 +95,7 @@ def test_a_worker_cannot_end_its_work_with_a_move_that_is_not_for_it(
     last_error = trial.get(it).error
     assert last_error is not None
     assert last_error["type"] == "InvalidOutcome"
-    ways = [e.to for e in recipes.machine.edges_from(state)]
+    ways = dict.fromkeys(e.to for e in recipes.machine.edges_from(state))
     where_to_go = ("is not for workers", "is the state for failures; raise the error", f"lead: {', '.join(ways)}")
     assert any(words in last_error["message"] for words in where_to_go), last_error["message"]
     # It counts as a failure of the step, and by the rules for failures alone it goes on.

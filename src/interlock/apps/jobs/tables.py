@@ -207,3 +207,162 @@ answer = sa.Table(
     at("fetched_at"),
 )
 sa.Index("ix_jobs_answer_hash", answer.c.hash)
+
+# Whether a seeker has stopped all of auto-apply, one row a workspace.
+apply_seeker = sa.Table(
+    "jobs_apply_seeker",
+    metadata,
+    text("workspace", primary=True),
+    number("paused"),
+    text("paused_by", null=True),
+    at("paused_at", null=True),
+)
+
+# Auto-apply rules. `rule` has the criteria as JSON; `paused` and the limit are in it as well.
+apply_rule = sa.Table(
+    "jobs_apply_rule",
+    metadata,
+    id_(primary=True),
+    text("workspace"),
+    text("name"),
+    text("rule"),
+    text("digest"),
+    number("paused"),
+    text("created_by"),
+    at("created_at"),
+    text("changed_by"),
+    at("changed_at"),
+    at("deleted_at", null=True),
+)
+sa.Index("ix_jobs_apply_rule_workspace", apply_rule.c.workspace, apply_rule.c.deleted_at, apply_rule.c.id)
+
+# The last decision of a rule about a posting, with every check (JSON), also where it did not take the posting.
+# `judged_on` is a digest of what was judged; `again_at` is when a decision that only the moment blocks is made again.
+apply_decision = sa.Table(
+    "jobs_apply_decision",
+    metadata,
+    id_(primary=True),
+    text("workspace"),
+    id_("rule_id"),
+    id_("posting_id"),
+    text("judged_on"),
+    number("taken"),
+    number("needs_approval"),
+    text("summary"),
+    text("blocked_by"),
+    text("checks"),
+    at("decided_at"),
+    at("again_at", null=True),
+    id_("application_id", null=True),
+)
+sa.Index("uq_jobs_apply_decision_pair", apply_decision.c.rule_id, apply_decision.c.posting_id, unique=True)
+sa.Index("ix_jobs_apply_decision_workspace", apply_decision.c.workspace, apply_decision.c.id)
+sa.Index("ix_jobs_apply_decision_posting", apply_decision.c.posting_id)
+
+# Applications as lists and limits read them; followers keep the row with the instance. A row without an instance is an
+# application that was made elsewhere (`origin` import). `opening_id` is the posting that stands for the opening;
+# `sent_at` is when bytes may have left, or when a person opened the form.
+applied = sa.Table(
+    "jobs_application",
+    metadata,
+    id_(primary=True),
+    id_("instance_id", null=True),
+    text("workspace"),
+    text("user_id"),
+    id_("rule_id", null=True),
+    id_("posting_id", null=True),
+    id_("opening_id", null=True),
+    text("origin"),
+    text("board"),
+    text("job_id"),
+    text("title"),
+    text("company"),
+    text("company_key", null=True),
+    text("url", null=True),
+    text("url_key", null=True),
+    text("source", null=True),
+    text("tier", null=True),
+    number("score", null=True),
+    text("status"),
+    text("review_reason", null=True),
+    text("withdraw_reason", null=True),
+    text("paused_by", null=True),
+    number("attempt_count"),
+    text("last_error", null=True),
+    at("scheduled_for", null=True),
+    text("trace_id"),
+    text("packet_hash", null=True),
+    at("created_at"),
+    at("processed_at", null=True),
+    at("status_at"),
+    at("sent_at", null=True),
+    at("submitted_at", null=True),
+)
+sa.Index("ix_jobs_application_instance", applied.c.instance_id)
+sa.Index("ix_jobs_application_status", applied.c.workspace, applied.c.status, applied.c.id)
+sa.Index("ix_jobs_application_company", applied.c.workspace, applied.c.company_key)
+sa.Index("ix_jobs_application_opening", applied.c.workspace, applied.c.opening_id)
+sa.Index("ix_jobs_application_url", applied.c.workspace, applied.c.url_key)
+sa.Index("ix_jobs_application_rule", applied.c.rule_id, applied.c.status)
+sa.Index("ix_jobs_application_user", applied.c.workspace, applied.c.user_id, applied.c.created_at)
+
+# The specification's log: every transition of an application, and what was not done, with who and why.
+apply_log = sa.Table(
+    "auto_apply_logs",
+    metadata,
+    id_(primary=True),
+    text("workspace"),
+    id_("instance_id", null=True),
+    id_("rule_id", null=True),
+    text("user_id"),
+    text("trace_id"),
+    at("at"),
+    text("status"),
+    text("from_status", null=True),
+    text("to_status", null=True),
+    text("event"),
+    text("actor"),
+    text("reason"),
+    text("error", null=True),
+    text("details", null=True),
+)
+sa.Index("ix_auto_apply_logs_workspace", apply_log.c.workspace, apply_log.c.id)
+sa.Index("ix_auto_apply_logs_instance", apply_log.c.instance_id, apply_log.c.id)
+
+# The files of a packet; their bytes are artifacts of the instance with this hash.
+apply_artifact = sa.Table(
+    "job_application_artifacts",
+    metadata,
+    id_(primary=True),
+    id_("instance_id"),
+    text("workspace"),
+    text("packet_hash"),
+    text("kind"),
+    text("name"),
+    text("media_type"),
+    text("hash"),
+    number("size"),
+    at("created_at"),
+)
+sa.Index("ix_job_application_artifacts_instance", apply_artifact.c.instance_id, apply_artifact.c.id)
+
+# Answers that a person gave to questions of forms. `answer_key` is a digest of what they may be used for; an answer
+# for one application has its `instance_id`.
+saved_answer = sa.Table(
+    "jobs_saved_answer",
+    metadata,
+    id_(primary=True),
+    text("workspace"),
+    text("answer_key"),
+    text("label"),
+    text("options_key"),
+    text("value"),
+    text("scope"),
+    text("company", null=True),
+    id_("instance_id", null=True),
+    number("uses"),
+    text("saved_by"),
+    at("saved_at"),
+    at("used_at", null=True),
+)
+sa.Index("uq_jobs_saved_answer_key", saved_answer.c.workspace, saved_answer.c.answer_key, unique=True)

@@ -23,3 +23,7 @@ class InvalidJobUrl(WorkError):
 
 class JobClosed(WorkError):
     """The posting no longer takes applications."""
+
+
+class AlreadyApplied(WorkError):
+    """The opening was applied for meanwhile, by whatever door."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from interlock.apps.jobs.autoapply.errors import (
+    AlreadyApplied,
     GenerationTimeout,
     InvalidJobUrl,
     JobClosed,
     ModelQuotaExceeded,
     SiteUnreachable,
 )
-from interlock.apps.jobs.autoapply.models import Application, ReviewForm, ReviewReason, WithdrawReason
+from interlock.apps.jobs.autoapply.models import Application, ByHandForm, ReviewForm, ReviewReason, WithdrawReason
 from interlock.machine import (
     SYSTEM,
     USER,
@@ -45,8 +46,11 @@ FAILED = "failed"
 PAUSED = "paused"
 WITHDRAWN = "withdrawn"
 
+SUBMISSION = "submit_application"
+"""The kind of the effect that sends an application."""
 USER_DAY = "user_day"
-USER_WEEK = "user_week"
+RULE_DAY = "rule_day"
+RULE_WEEK = "rule_week"
 COMPANY_COOLDOWN = "company_cooldown"
 GLOBAL_HOUR = "global_hour"
 
@@ -55,14 +59,20 @@ def _verifying(facts: Facts) -> bool:
     return facts.data.get("review_reason") == ReviewReason.VERIFY_SUBMISSION
 
 
+def _by_hand(facts: Facts) -> bool:
+    return facts.data.get("review_reason") == ReviewReason.SUBMIT_BY_HAND
+
+
 def nothing_left(facts: Facts) -> bool | str:
     """Passes unless an earlier submission may have arrived: approving that one would send it twice."""
-    return not _verifying(facts) or "a submission may have arrived already; verify it, then say whether it did"
+    if _verifying(facts):
+        return "a submission may have arrived already; verify it, then say whether it did"
+    return not _by_hand(facts) or "only you can send it; send it, then say whether you submitted it"
 
 
 def people_verify(facts: Facts) -> bool | str:
-    """Passes for a worker who submitted, and for a person only where the outcome was unknown."""
-    if facts.actor.kind not in PEOPLE or _verifying(facts):
+    """Passes for a worker who submitted, and for a person who knows the outcome: unknown to us, or by hand."""
+    if facts.actor.kind not in PEOPLE or _verifying(facts) or _by_hand(facts):
         return True
     return "only a submission whose outcome is unknown can be verified; approve or reject the application instead"
 
@@ -74,11 +84,19 @@ VERIFY_SUBMISSION = Review(
 )
 """The review that opens when a submission was sent and no answer came."""
 
+SUBMIT_BY_HAND = Review(
+    title="Have you sent this application?",
+    decisions={"submitted": "submit", "failed": "fail", "later": "pause", "reject": "reject"},
+    form=ByHandForm,
+)
+"""The review that opens where only a person can send the packet."""
+
 BACKOFF = exponential(timedelta(minutes=15))
 EXHAUSTED = {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}
 INVALID_URL = {"withdraw_reason": WithdrawReason.INVALID_URL}
 JOB_CLOSED = {"withdraw_reason": WithdrawReason.JOB_CLOSED}
 UNKNOWN = {"review_reason": ReviewReason.VERIFY_SUBMISSION}
+TAKEN = {"withdraw_reason": WithdrawReason.ALREADY_APPLIED}
 PACKET = {"review_reason": ReviewReason.APPROVE_PACKET}
 ASK_TO_VERIFY = Ask("verify_submission", VERIFY_SUBMISSION)
 BY_USER = {"withdraw_reason": WithdrawReason.USER}
@@ -124,6 +142,7 @@ application = Machine(
         Transition(READY_TO_SUBMIT, WITHDRAWN, on="withdraw", by=USER, sets=BY_USER),
         Transition(REQUIRES_REVIEW, SUBMITTED, on="submit", by=(WORKER, USER), guard=people_verify),
         Transition(REQUIRES_REVIEW, WITHDRAWN, on="reject", by=USER, sets=REJECTED),
+        Transition(REQUIRES_REVIEW, WITHDRAWN, on="withdraw", by=USER, sets=BY_USER),
         Transition(REQUIRES_REVIEW, PAUSED, on="pause", by=USER),
         Transition(REQUIRES_REVIEW, FAILED, on="fail", by=(WORKER, SYSTEM, USER), guard=people_verify),
         Transition(FAILED, QUEUED, on="retry", by=(SYSTEM, USER)),
@@ -154,6 +173,7 @@ application = Machine(
             Rule((ModelQuotaExceeded,), retries=5, pause=AN_HOUR, then=WITHDRAWN, sets=EXHAUSTED),
             Rule((InvalidJobUrl,), retries=0, then=WITHDRAWN, sets=INVALID_URL, dead_letter=False),
             Rule((JobClosed,), retries=0, then=WITHDRAWN, sets=JOB_CLOSED, dead_letter=False),
+            Rule((AlreadyApplied,), retries=0, then=WITHDRAWN, sets=TAKEN, dead_letter=False),
             Rule((LimitReached,), retries=None, pause=UNTIL_RESET),
         ),
         otherwise=Rule((Exception,), retries=3, backoff=BACKOFF, then=WITHDRAWN, sets=EXHAUSTED),
@@ -161,12 +181,16 @@ application = Machine(
     # Checked when it is queued, taken with the intent to submit. A retried application counts once, or it would wait
     # for itself; only the breaker counts every attempt.
     limits=[
-        Window(USER_DAY, key="{user_id}", size="daily_limit", per=timedelta(days=1), once=True),
-        Window(USER_WEEK, key="{user_id}", size="weekly_limit", per=timedelta(days=7), once=True),
-        Window(COMPANY_COOLDOWN, key="{user_id}/{company}", size=1, per=timedelta(days=7), once=True),
+        Window(USER_DAY, key="{seeker}", size="daily_limit", per=timedelta(days=1), once=True),
+        Window(RULE_DAY, key="{seeker}/{rule_id}", size="rule_daily_limit", per=timedelta(days=1), once=True),
+        Window(RULE_WEEK, key="{seeker}/{rule_id}", size="weekly_limit", per=timedelta(days=7), once=True),
+        Window(COMPANY_COOLDOWN, key="{seeker}/{company_key}", size=1, per=timedelta(days=7), once=True),
         Window(GLOBAL_HOUR, key="all", size=1000, per=timedelta(hours=1)),
     ],
     data=Application,
     key=KeyScope.LIVE,
     cancel=WITHDRAWN,
+    reviews=[SUBMIT_BY_HAND],
+    # Its record, its limits and its one place for an opening are made with it.
+    created_through="POST /auto-apply/enqueue",
 )

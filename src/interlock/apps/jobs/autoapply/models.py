@@ -1,10 +1,13 @@
-"""The data of an application. Résumé and cover letter are artifacts, named here by their hash."""
+"""The data of an application. Resume and cover letter are artifacts, named here by their hash."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from interlock.apps.jobs.finder.keys import company_key, fold
 
 
 class WithdrawReason(StrEnum):
@@ -15,6 +18,8 @@ class WithdrawReason(StrEnum):
     RETRIES_EXHAUSTED = "retries_exhausted"
     JOB_CLOSED = "job_closed"
     INVALID_URL = "invalid_url"
+    ALREADY_APPLIED = "already_applied"
+    """Somebody applied for the same opening meanwhile, through this or another door."""
 
 
 class ReviewReason(StrEnum):
@@ -22,6 +27,17 @@ class ReviewReason(StrEnum):
 
     APPROVE_PACKET = "approve_packet"
     VERIFY_SUBMISSION = "verify_submission"
+    SUBMIT_BY_HAND = "submit_by_hand"
+
+
+class FailureKind(StrEnum):
+    """Why a submission by hand failed, as the person says."""
+
+    SITE_DOWN = "site_down"
+    FORM_BROKEN = "form_broken"
+    JOB_CLOSED = "job_closed"
+    LOGIN_NEEDED = "login_needed"
+    OTHER = "other"
 
 
 class Application(BaseModel):
@@ -30,17 +46,25 @@ class Application(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     user_id: str = ""
+    seeker: str = ""
+    """Whose limits it counts against: the workspace, which has one seeker."""
     rule_id: str | None = None
+    posting_id: str | None = None
     board: str = ""
     job_id: str = ""
     job_url: str = ""
     title: str = ""
     company: str = ""
+    company_key: str = ""
+    """The company as limits compare it, without its legal form."""
+    again: str = ""
+    """Why a person applies for an opening that was applied for before."""
     run_id: str | None = None
     """The run that holds the claim on the job."""
 
     require_user_approval: bool = True
     daily_limit: int = 10
+    rule_daily_limit: int = 10
     weekly_limit: int = 70
 
     resume: str | None = None
@@ -50,10 +74,26 @@ class Application(BaseModel):
     packet_hash: str | None = None
     approved_packet: str | None = None
     """Hash of the packet that the user approved. The approval is valid for this packet only."""
+    doubts: list[str] = Field(default_factory=list)
+    """Why a person has to look at the packet, whatever the rule says."""
+    open_questions: int = 0
+    """Questions of the form that the user has to answer before anything is sent."""
+    knockouts: int = 0
+    adapter: str = ""
+    """How it is sent; `assisted` is by hand."""
 
     review_reason: ReviewReason | None = None
     withdraw_reason: WithdrawReason | None = None
     confirmation_url: str | None = None
+    scheduled_for: datetime | None = None
+    """When it is to be sent, if its user chose a time."""
+
+    @model_validator(mode="after")
+    def _counted(self) -> Application:
+        self.seeker = self.seeker or self.user_id
+        if not self.company_key and self.company:
+            self.company_key = company_key(self.company) or fold(self.company)
+        return self
 
 
 class ReviewForm(BaseModel):
@@ -62,3 +102,13 @@ class ReviewForm(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     approved_packet: str | None = None
+
+
+class ByHandForm(BaseModel):
+    """What the user sends along with the outcome of a submission by hand."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    proof: str = Field("", max_length=2000, description="An address or a text that shows that it arrived.")
+    kind: FailureKind | None = Field(None, description="Why it failed.")
+    retry: bool = Field(True, description="Whether a failed one is tried again later.")

@@ -23,9 +23,9 @@ from interlock.apps.jobs.autoapply.machine import (
     PREPARING,
     READY_TO_SUBMIT,
     REQUIRES_REVIEW,
+    RULE_WEEK,
     SUBMITTED,
     USER_DAY,
-    USER_WEEK,
     application,
 )
 from interlock.apps.jobs.autoapply.models import Application
@@ -39,7 +39,7 @@ from interlock.machine import SYSTEM, USER, Actor, Go, Message, Outcome
 from interlock.store import SECOND
 from interlock.worker import Task
 
-LIMITS = (USER_DAY, USER_WEEK, COMPANY_COOLDOWN, GLOBAL_HOUR)
+LIMITS = (USER_DAY, RULE_WEEK, COMPANY_COOLDOWN, GLOBAL_HOUR)
 CANDIDATES = ("mara", "ivo", "jonas", "lena", "priya", "tomas", "yuki", "zoe")
 RULES = ("remote-backend", "data-in-europe", "platform-anywhere")
 BY_RULE = Actor(SYSTEM, "rules")
@@ -62,9 +62,8 @@ def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
         "daily_limit": 2 if fate == "limit" else 500,
         "weekly_limit": 2000,
     }
-    return engine.create(
-        application.name, data, key=f"{user}/{slug(company)}/{number}", labels={"user": user}, actor=BY_RULE
-    ).id
+    key = f"{user}/{slug(company)}/{number}"
+    return engine.create(application.name, data, key=key, labels={"user": user}, actor=BY_RULE, by_application=True).id
 
 
 def prepare(task: Task[Application], rng: random.Random) -> Outcome:

@@ -1,0 +1,105 @@
+"""Once is once: whether an opening was applied for already, by whatever door and under whatever sighting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.apps.jobs.autoapply.records import applications
+from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
+from interlock.apps.jobs.claims import steps as claims
+from interlock.apps.jobs.claims.machine import APPLIED, QUEUED, job
+from interlock.apps.jobs.finder.dedupe import openings
+from interlock.apps.jobs.finder.records import postings
+from interlock.apps.jobs.finder.records.postings import PostingRow
+from interlock.apps.jobs.finder.steps.listings import claim_name
+from interlock.apps.jobs.tables import posting as P
+from interlock.engine import Instance, Unreadable
+from interlock.engine.application import Unit, find_by_key
+from interlock.store.sql import lock_number
+
+
+@dataclass(frozen=True, slots=True)
+class Sightings:
+    """One opening with everything that was seen of it."""
+
+    master: PostingRow
+    """The posting that stands for the opening."""
+    rows: tuple[PostingRow, ...]
+
+    @property
+    def ids(self) -> list[UUID]:
+        return [one.id for one in self.rows]
+
+    @property
+    def url_keys(self) -> list[str]:
+        return [one.url_key for one in self.rows if one.url_key]
+
+    @property
+    def companies(self) -> set[str]:
+        """The keys of the company under all its names."""
+        return {one.company_key for one in self.rows if one.company_key}
+
+
+def sightings_of(conn: sa.Connection, row: PostingRow) -> Sightings:
+    """The opening of a posting."""
+    master = row.opening_id or row.id
+    linked = sa.or_(P.c.id == master, P.c.opening_id == master)
+    query = sa.select(P).where(P.c.workspace == row.workspace, linked).order_by(P.c.id).limit(100)
+    found = {one.id: one for one in [row, *map(PostingRow, conn.execute(query))]}
+    for one in postings.alike(conn, row.workspace, row.group_key):
+        if one.id not in found and _is_same(row, one):
+            found[one.id] = one
+    return Sightings(found.get(master, row), tuple(found.values()))
+
+
+def _is_same(row: PostingRow, other: PostingRow) -> bool:
+    try:
+        return any(len(one.sightings) > 1 for one in openings([row.posting, other.posting]))
+    except Unreadable:
+        return False
+
+
+def lock_seeker(unit: Unit, workspace: str) -> None:
+    """Let one transaction at a time queue or begin to send applications of a workspace, until the commit."""
+    number = int.from_bytes(sha256(f"auto-apply|{workspace}".encode()).digest()[:7], "big")
+    lock_number(unit.conn, number)
+
+
+def was_sent(row: ApplicationRow) -> bool:
+    """Whether an application has arrived, may have, or is on its way."""
+    return row.submitted_at is not None or row.sent_at is not None
+
+
+def applied_before(unit: Unit, seen: Sightings, *, but: UUID | None = None) -> str | None:
+    """How the opening was applied for before; None if it was not. `but` is the application that asks."""
+    place = seen.master.workspace
+    for one in applications.of_openings(unit.conn, place, seen.ids, seen.url_keys):
+        if (but is None or one.instance_id != but) and was_sent(one):
+            return f"applied for it already: application {one.id} ({one.status})"
+    found = next(_jobs(unit, seen, but, APPLIED), None)
+    return f"applied for it already: run {found.data.get('run_id')} reported job {found.key}" if found else None
+
+
+def claimed_now(unit: Unit, seen: Sightings, *, but: UUID | None = None) -> str | None:
+    """Who is applying for the opening at this moment through claims; None if nobody is."""
+    found = next(_jobs(unit, seen, but, QUEUED), None)
+    return f"somebody is applying for it: run {found.data.get('run_id')} holds job {found.key}" if found else None
+
+
+def _jobs(unit: Unit, seen: Sightings, but: UUID | None, state: str) -> Iterator[Instance]:
+    """Jobs of the opening in this state whose run is of somebody else."""
+    for one in seen.rows:
+        try:
+            board, job_id = claim_name(one.posting)
+        except Unreadable:
+            continue
+        found = find_by_key(unit, one.workspace, job.name, claims.job_key(board, job_id), lock=False)
+        if found is None or found.erased or found.state != state:
+            continue
+        if but is None or str(but) not in str(found.data.get("run_id")):
+            yield found
