@@ -551,7 +551,7 @@ def test_in_the_present_acts_take_their_time_and_say_how_far_they_are(store: Sto
     world = filled(store, count=0)
     engine = world.engine
     data = {"user_id": "lena", "company": "Acme", "title": "Writer", "job_url": "https://acme.example/1"}
-    it = engine.create("application", {**data, "require_user_approval": True}, priority=0).id
+    it = engine.create("application", {**data, "require_user_approval": True}, priority=0, by_application=True).id
     seen: set[str] = set()
 
     def in_review() -> bool:

@@ -136,7 +136,7 @@ def test_a_person_who_verifies_the_application_settles_its_run(store: Store) -> 
         trial.engine.write(lambda unit: steps.claim(unit, "default", steps.ClaimRequest("r", "ramp", "1"), ROBOT))
         trial.engine.write(lambda unit: steps.report(unit, "default", "r", ROBOT, status="submitted"))
         data = {"user_id": "ann", "run_id": "r", "review_reason": "verify_submission"}
-        it = trial.engine.create(application.name, data, unstarted=False).id
+        it = trial.engine.create(application.name, data, unstarted=False, by_application=True).id
         owner = Actor(OWNER, "ann")
         trial.engine.force(it, "requires_review", actor=owner, reason="as if a submission had been cut off")
         trial.engine.fire(it, "submit", actor=ANN)
