@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import documentation, growth, postings, quiet, reading, reports
+from bench import applications, documentation, growth, postings, quiet, reading, reports
 from bench.peers import compare
 
 Figures = dict[str, Any]
@@ -75,6 +75,11 @@ PARTS = {
         lambda _, given: postings.measure(given.board, given.runs, given.postings),
         lambda figures, _: postings.report(figures),
     ),
+    "applications": Part(
+        lambda _, given: applications.measure(given.applications, given.runs),
+        lambda figures, _: applications.report(figures),
+        applications.markdown,
+    ),
 }
 
 
@@ -94,6 +99,7 @@ def main() -> None:
     )
     options.add_argument("--board", type=Path, help="a recorded list of Greenhouse; else the demo world's large board")
     options.add_argument("--postings", type=int, default=100_000, help="postings over which memory is watched")
+    options.add_argument("--applications", type=int, default=200, help="applications that are prepared in a run")
     options.add_argument("--json", type=Path, help="write the figures to this file, beside those of other parts in it")
     options.add_argument("--plot", type=Path, help="write plots to this folder")
     options.add_argument("--docs", type=Path, help="write tables into this page, between its marks")

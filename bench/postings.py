@@ -34,7 +34,7 @@ BOARD = Address("greenhouse", "thousand")
 
 def measure(board: Path | None, runs: int, many: int) -> dict[str, Any]:
     """On one core, in one process. `board` is a recorded answer of Greenhouse, else the demo world's large board."""
-    body = board.read_bytes() if board else _large_board()
+    body = board.read_bytes() if board else large_board()
     adapter, seeker = adapter_of("greenhouse"), Seeker(parse_profile(sample()))
     postings = adapter.parse(Answer(body), BOARD, NOW).postings
     # Greenhouse escapes its HTML a second time.
@@ -102,7 +102,7 @@ def measure(board: Path | None, runs: int, many: int) -> dict[str, Any]:
     }
 
 
-def _large_board() -> bytes:
+def large_board() -> bytes:
     with World() as world, urlopen(f"{world.url}/greenhouse-host/v1/boards/thousand/jobs?content=true") as answer:
         content: bytes = answer.read()
         return content

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from interlock.apps.jobs.autoapply.documents.amounts import Amount, When, amounts_in, dates_in, stems
+from interlock.apps.jobs.autoapply.documents.held_titles import held_titles
 from interlock.apps.jobs.autoapply.documents.known_facts import KnownFacts
 from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of
 from interlock.apps.jobs.autoapply.documents.text_view import TextView, Token, phrase
@@ -93,7 +94,7 @@ _OPENERS = word_list("""
     wenn wie wir zu zudem zum zuletzt zur
 """)
 _SPOKEN = re.compile(r"\b(?:fluent|fluently|speak|spreche|flie\u00dfend)(?: fluent| in| flie\u00dfend)? (\w+)")
-_RANKS = word_list("senior junior principal director chief cto ceo cfo coo vp manager founder cofounder")
+_RANKS = word_list("senior junior principal director president chief cto ceo cfo coo vp manager founder cofounder")
 _LEVELS = word_list("senior junior lead principal staff head director chief cto ceo vp manager founder architect")
 
 
@@ -145,8 +146,9 @@ class ClaimCheck:
         yield from self._degrees(view)
         yield from self._names(view, tokens)
         yield from self._employers(view, quoted)
-        yield from self._posts(view, dates)
+        yield from self._posts(view, dates, quoted)
         yield from self._ranks(view, tokens)
+        yield from self._held(view, quoted)
 
     def _quoted(self, view: TextView) -> set[int]:
         """The places where the text repeats the posting's company or title."""
@@ -254,7 +256,6 @@ class ClaimCheck:
                 continue
             if word.split()[0] not in _NOT_EMPLOYERS and not self.known.says(word):
                 yield _finding(view, "employer", *one.span(1), "the profile has no such employer")
-
         for sentence in view.sentences:
             if not _EXPERIENCED.search(view.low, sentence[0].start, sentence[-1].end):
                 continue
@@ -264,7 +265,7 @@ class ClaimCheck:
                     if before and before[-1] in ("at", "for", "bei"):
                         yield _finding(view, "employer", run[0].start, run[-1].end, "the profile has no post there")
 
-    def _posts(self, view: TextView, dates: Sequence[When]) -> Iterator[Finding]:
+    def _posts(self, view: TextView, dates: Sequence[When], quoted: set[int]) -> Iterator[Finding]:
         """In a sentence about one employer of the profile: its dates and its title, and not those of another."""
         for sentence in view.sentences:
             said = f" {_joined(sentence)} "
@@ -279,8 +280,10 @@ class ClaimCheck:
             for when in dates:
                 if begin <= when.start < end and (when.year, when.month) not in known_dates:
                     yield _finding(view, "date", when.start, when.end, "the date of another post")
+            # Who applies where they already were names the role that they apply for beside that employer.
+            aside = set[int]() if _EXPERIENCED.search(view.low, begin, end) else quoted
             for token in sentence:
-                if token.folded in _LEVELS and token.folded not in words:
+                if token.folded in _LEVELS and token.folded not in words and token.start not in aside:
                     yield _finding(view, "title", token.start, token.end, "the profile has no such title there")
 
     def _ranks(self, view: TextView, tokens: Sequence[Token]) -> Iterator[Finding]:
@@ -293,6 +296,15 @@ class ClaimCheck:
         for one in _SPOKEN.finditer(view.low):
             if one[1] not in _OPENERS and not self.known.says(phrase(one[1])):
                 yield _finding(view, "skill", *one.span(1), "the profile does not name this language")
+
+    def _held(self, view: TextView, quoted: set[int]) -> Iterator[Finding]:
+        """Titles that somebody says to have, with a word that the profile does not use."""
+        for title in held_titles(view.low):
+            if not title.past and all(start in quoted for _, start, _ in title.words):
+                continue  # the role that is applied for
+            for word, start, end in title.words:
+                if not self.known.words.issuperset(word.split("-")):
+                    yield _finding(view, "title", start, end, "the profile has no such title")
 
     def _form(self, view: TextView, kind: DocumentKind) -> Iterator[Finding]:
         title = [(run[0].start - 2, run[-1].end + 2) for run in _runs(view.tokens, self.role)] if self.role else []

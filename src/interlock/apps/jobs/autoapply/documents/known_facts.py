@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from interlock.apps.jobs.autoapply.documents.amounts import Amount, amounts_in, dates_in, stems
@@ -35,7 +35,7 @@ class KnownFacts:
         profile = seeker.profile
         self.texts = tuple(_strings(profile.model_dump(mode="json", exclude=UNSAID, exclude_none=True)))
         self.texts += tuple(one for one in profile.answers.values() if isinstance(one, str))
-        self._views = [TextView(one) for one in self.texts]
+        self._views = [_view(one) for one in self.texts]
         ours = [text for words in (*PHRASES.values(), *HEADINGS.values()) for text in words.values()]
         self._phrases = " | ".join(f" {phrase(one)} " for one in (*self.texts, *ours, *self.posting_names))
         self.employers: dict[str, set[int]] = {}
@@ -82,6 +82,11 @@ class KnownFacts:
         for view in self._views:
             found |= {one.term.name for one in spot(view.text, view.low)[0] if one.term is not None}
         return frozenset(found)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word of the profile's texts."""
+        return frozenset(word for view in self._views for token in view.tokens for word in token.folded.split("-"))
 
     @cached_property
     def amounts(self) -> dict[tuple[float, str], list[frozenset[str]]]:
@@ -131,6 +136,12 @@ class KnownFacts:
     def years_of(self, name: str) -> float | None:
         """Years with a skill, by any of its names."""
         return self.seeker.has_years.get(skill_name(name))
+
+
+@lru_cache(4096)
+def _view(text: str) -> TextView:
+    """The same texts of a profile are read for every posting."""
+    return TextView(text)
 
 
 def _strings(value: Any) -> Iterator[str]:

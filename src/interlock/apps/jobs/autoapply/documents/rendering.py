@@ -10,24 +10,20 @@ are outside: another version of the libraries, and PDFs that needed a font of th
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
-from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from interlock.apps.jobs.autoapply.documents.read_back import docx_text, pdf_text, require_facts
 from interlock.apps.jobs.autoapply.documents.values import Entry, Letter, TailoredResume
+from interlock.apps.jobs.autoapply.documents.word_file import WordFile
 from interlock.apps.jobs.autoapply.documents.wording import HEADINGS
 from interlock.machine import InterlockError
 
-SAME_DATE = (2000, 1, 1, 0, 0, 0)
 LETTER_PAGES = 1
 _UNDRAWABLE = re.compile(r"the text `(.{1,40})` could not be displayed|codepoint `(.{1,40})`")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class RenderError(InterlockError):
@@ -80,45 +76,41 @@ def letter_pdf(letter: Letter) -> bytes:
 
 def resume_docx(resume: TailoredResume) -> bytes:
     """The resume as a Word file."""
-    file = _word(resume.name.text, resume.language)
-    file.add_heading(_xml(resume.name.text), level=1)
+    file = WordFile(resume.name.text, resume.language)
+    file.heading(resume.name.text, 1)
     for text in (resume.headline.text, " · ".join(_texts(resume.contact))):
         if text:
-            file.add_paragraph(_xml(text))
+            file.paragraph(text)
     headings = HEADINGS[resume.language]
     if resume.summary:
-        file.add_heading(headings["summary"], level=2)
-        file.add_paragraph(_xml(resume.summary.text))
+        file.heading(headings["summary"], 2)
+        file.paragraph(resume.summary.text)
     if resume.skills:
-        file.add_heading(headings["skills"], level=2)
-        file.add_paragraph(_xml(", ".join(_texts(resume.skills))))
+        file.heading(headings["skills"], 2)
+        file.paragraph(", ".join(_texts(resume.skills)))
     for heading, entries in _groups(resume):
-        file.add_heading(heading, level=2)
+        file.heading(heading, 2)
         for entry in entries:
-            paragraph = file.add_paragraph()
-            paragraph.add_run(_xml(entry.heading.text)).bold = True
-            if entry.dates:
-                paragraph.add_run().add_break()
-                paragraph.add_run(_xml(entry.dates.text))
+            file.paragraph(entry.heading.text, bold=True, second=entry.dates.text)
             for bullet in entry.bullets:
-                file.add_paragraph(_xml(bullet.text), style="List Bullet")
-    made = _archive(file)
+                file.paragraph(bullet.text, bullet=True)
+    made = file.archive()
     require_facts(docx_text(made), resume_facts(resume), "the DOCX of the resume")
     return made
 
 
 def letter_docx(letter: Letter) -> bytes:
     """The letter as a Word file."""
-    file = _word(letter.subject.text or letter.name.text, letter.language)
-    file.add_paragraph().add_run(_xml(letter.name.text)).bold = True
+    file = WordFile(letter.subject.text or letter.name.text, letter.language)
+    file.paragraph(letter.name.text, bold=True)
     if letter.contact:
-        file.add_paragraph(_xml(" · ".join(_texts(letter.contact))))
+        file.paragraph(" · ".join(_texts(letter.contact)))
     if letter.subject:
-        file.add_heading(_xml(letter.subject.text), level=1)
+        file.heading(letter.subject.text, 1)
     facts = set(letter.facts)
     for line in letter.body():
-        file.add_paragraph(_xml(line.text), style="List Bullet" if line in facts else None)
-    made = _archive(file)
+        file.paragraph(line.text, bullet=line in facts)
+    made = file.archive()
     require_facts(docx_text(made), _texts(letter.lines()), "the DOCX of the letter")
     return made
 
@@ -200,28 +192,3 @@ def _typst(name: str, data: dict[str, Any], system: bool) -> bytes:
     if not isinstance(made, bytes):
         raise RenderError("the PDF cannot be made: Typst gave no file")
     return made
-
-
-def _word(title: str, language: str) -> Any:
-    import docx
-
-    file = docx.Document()
-    about = file.core_properties
-    about.author, about.title, about.language, about.comments = "", _xml(title)[:255], language, ""
-    about.created = about.modified = datetime(*SAME_DATE, tzinfo=UTC).replace(tzinfo=None)
-    return file
-
-
-def _xml(text: str) -> str:
-    """Text that XML can hold."""
-    return _NOT_XML.sub("", text)
-
-
-def _archive(file: Any) -> bytes:
-    """The file with the same date on every entry."""
-    first, last = io.BytesIO(), io.BytesIO()
-    file.save(first)
-    with zipfile.ZipFile(first) as written, zipfile.ZipFile(last, "w", zipfile.ZIP_DEFLATED) as same:
-        for entry in written.infolist():
-            same.writestr(zipfile.ZipInfo(entry.filename, SAME_DATE), written.read(entry), zipfile.ZIP_DEFLATED)
-    return last.getvalue()
