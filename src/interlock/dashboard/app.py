@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from interlock.dashboard import live
 from interlock.dashboard.pages import PAGES
+from interlock.dashboard.pages.login import REFUSED
 from interlock.dashboard.site import LogIn, plain, static_bytes
 from interlock.http.app import Pages
 from interlock.http.problems import Problem
@@ -52,7 +53,7 @@ async def first() -> Response:
 def dashboard() -> Pages:
     """The pages, for `create_app`."""
     found = [front, static_files, live.router, *PAGES]
-    return Pages(routers=found, error_page=shown_error, handlers={LogIn: to_login}, home="/ui")
+    return Pages(routers=found, error_page=shown_error, handlers={LogIn: to_login}, home="/ui", refused_link=REFUSED)
 
 
 async def shown_error(request: Request, problem: Problem) -> Response:

@@ -77,12 +77,14 @@ Every write accepts an `Idempotency-Key`. An error is a problem document (RFC 94
 
 @dataclass(frozen=True)
 class Pages:
-    """What a dashboard provides: its pages, its error page, and where a login leads."""
+    """What a dashboard provides: its pages, its error page, and where a login, or a refused link, leads."""
 
     routers: Sequence[APIRouter] = (home.router,)
     error_page: problems.ErrorPage | None = None
     handlers: Mapping[type[Exception], ExceptionHandler] = field(default_factory=dict)
     home: str = "/"
+    refused_link: str | None = None
+    """The page for a browser whose login link is not valid any more."""
 
 
 def create_app(
@@ -111,6 +113,7 @@ def create_app(
         },
     )
     app.state.service, app.state.home, app.state.demo = service, shown.home, demo
+    app.state.refused_link = shown.refused_link
     problems.install(app, shown.error_page)
     for kind, handler in shown.handlers.items():
         app.add_exception_handler(kind, handler)

@@ -14,6 +14,11 @@ from interlock.http.caller import COOKIE, service_of
 from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, TooManyAttempts
 
 router = APIRouter(include_in_schema=False)
+REFUSED = "/ui/login?link=refused"
+OLD_LINK = (
+    "This link is not valid any more: it works once, and for an hour. Get a new one with `interlock login-link` in the "
+    "folder where the service runs, or from an owner (Settings, People)."
+)
 
 
 def _safe(after: str) -> str:
@@ -21,8 +26,9 @@ def _safe(after: str) -> str:
 
 
 @router.get("/ui/login")
-async def ask(request: Request, after: str = "/ui") -> Response:
-    return await plain(request, "login.html", after=_safe(after), problem="", name="")
+async def ask(request: Request, after: str = "/ui", link: str = "") -> Response:
+    problem = OLD_LINK if link == "refused" else ""
+    return await plain(request, "login.html", after=_safe(after), problem=problem, name="")
 
 
 @router.post("/ui/login")

@@ -13,7 +13,7 @@ from interlock.http.caller import COOKIE, Caller, TheService
 from interlock.http.models import Answer
 from interlock.http.service import Service
 from interlock.http.writing import Write
-from interlock.people import Login, Principal
+from interlock.people import Login, NotAuthenticated, Principal
 from interlock.store import moment
 
 router = APIRouter(tags=["login"])
@@ -72,10 +72,24 @@ async def login_by_link(
 ) -> Response:
     """The link that `interlock up` prints."""
     address, browser = _where_from(request)
-    made = await service.call(service.people.login_by_link, link, address=address, browser=browser)
+    try:
+        made = await service.call(service.people.login_by_link, link, address=address, browser=browser)
+    except NotAuthenticated:
+        page: str | None = request.app.state.refused_link
+        if page is None or "text/html" not in request.headers.get("accept", ""):
+            raise
+        known = await service.call(_has_session, service, request.cookies.get(COOKIE, ""))
+        return RedirectResponse(request.app.state.home if known else page, 303)
     answer = RedirectResponse(request.app.state.home, 303)
     set_cookie(answer, made, service, request)
     return answer
+
+
+def _has_session(service: Service, secret: str) -> bool:
+    try:
+        return service.people.by_session(secret) is not None
+    except NotAuthenticated:
+        return False
 
 
 @router.post("/api/logout", status_code=204, summary="End this session", response_class=Response)
