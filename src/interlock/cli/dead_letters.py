@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
 from interlock.console.printing import As, Json, as_json, login, table, when
 
 if TYPE_CHECKING:
@@ -18,7 +17,9 @@ app = typer.Typer(rich_markup_mode=None, help="Dead letters: list, retry, resolv
 MachineName = Annotated[str | None, typer.Option("--machine", help="Only of this machine.")]
 Fingerprint = Annotated[str | None, typer.Option("--fingerprint", help="Only with this fingerprint of the error.")]
 ErrorType = Annotated[str | None, typer.Option("--error", help="Only with this type of error.")]
-One = Annotated[UUID | None, typer.Argument(help="One dead letter; or select many with the options.")]
+One = Annotated[
+    str | None, typer.Argument(help="One dead letter, by its id or the end of it; or select many with the options.")
+]
 Note = Annotated[str, typer.Option("--note", help="Why; it is kept.")]
 
 
@@ -107,7 +108,7 @@ def discard(
 
 
 def _act(
-    action: str, letter: UUID | None, where: Filter, note: str, user: str, database: str, apps: list[str] | None
+    action: str, letter: str | None, where: Filter, note: str, user: str, database: str, apps: list[str] | None
 ) -> None:
     from rich.console import Console
 
@@ -118,7 +119,7 @@ def _act(
         if letter is not None:
             box: Any = engine.dead_letters
             given = {"reason": note} if action == "retry" else {"note": note}
-            getattr(box, action)(letter, actor=actor, **given)
+            getattr(box, action)(id_of(engine, "dead letter", letter), actor=actor, **given)
             done = 1
         else:
             done = 0

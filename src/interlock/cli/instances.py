@@ -8,14 +8,14 @@ from uuid import UUID
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
 from interlock.console.printing import As, Json, as_json, described, login, table, when
 
 if TYPE_CHECKING:
     from interlock.engine import HistoryRow
 
 app = typer.Typer(rich_markup_mode=None, help="Instances: list, show, explain, move.", no_args_is_help=True)
-Id = Annotated[UUID, typer.Argument(help="The instance's id.")]
+Id = Annotated[str, typer.Argument(help="The instance's id, or the end of it.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")]
 
 
@@ -59,7 +59,8 @@ def list_(
 def show(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
     """Show one instance: its state and why, its data, and what can be done."""
     with opened(database, apps) as engine:
-        found, why = engine.get(instance), engine.explain(instance)
+        id = id_of(engine, "instance", instance)
+        found, why = engine.get(id), engine.explain(id)
     if in_json:
         as_json({**described(found), "explanation": why.sentence, "allowed": [a.event for a in why.next]})
         return
@@ -72,7 +73,7 @@ def show(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATAB
 def explain(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
     """Explain why it is in its state, what happens automatically, and who can act."""
     with opened(database, apps) as engine:
-        why = engine.explain(instance)
+        why = engine.explain(id_of(engine, "instance", instance))
     if in_json:
         from dataclasses import asdict
 
@@ -89,9 +90,9 @@ def explain(instance: Id, in_json: Json = False, database: Database = DEFAULT_DA
 def history(instance: Id, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
     """Print its history, in order."""
     with opened(database, apps) as engine:
-        engine.get(instance)
+        id = engine.get(id_of(engine, "instance", instance)).id
         rows: list[HistoryRow] = []
-        while page := engine.history(instance, after=rows[-1].seq if rows else 0):
+        while page := engine.history(id, after=rows[-1].seq if rows else 0):
             rows += page
     if in_json:
         as_json([_as_json_row(row) for row in rows])
@@ -147,7 +148,8 @@ def fire(
         raise InvalidData(f"--data must be a JSON object, not {data}")
     actor = Actor(USER, user or login())
     with opened(database, apps) as engine:
-        moved = engine.fire(instance, event, actor=actor, reason=reason, data=given, expected_seq=expected_seq)
+        id = id_of(engine, "instance", instance)
+        moved = engine.fire(id, event, actor=actor, reason=reason, data=given, expected_seq=expected_seq)
         _after(engine.get(moved.id), in_json)
 
 
@@ -164,7 +166,8 @@ def pause(
     from interlock.machine import USER, Actor
 
     with opened(database, apps) as engine:
-        _after(engine.pause(instance, actor=Actor(USER, user or login()), reason=reason), in_json)
+        id = id_of(engine, "instance", instance)
+        _after(engine.pause(id, actor=Actor(USER, user or login()), reason=reason), in_json)
 
 
 @app.command()
@@ -180,7 +183,8 @@ def resume(
     from interlock.machine import USER, Actor
 
     with opened(database, apps) as engine:
-        _after(engine.resume(instance, actor=Actor(USER, user or login()), reason=reason), in_json)
+        id = id_of(engine, "instance", instance)
+        _after(engine.resume(id, actor=Actor(USER, user or login()), reason=reason), in_json)
 
 
 @app.command()
@@ -196,7 +200,8 @@ def cancel(
     from interlock.machine import USER, Actor
 
     with opened(database, apps) as engine:
-        _after(engine.cancel(instance, actor=Actor(USER, user or login()), reason=reason), in_json)
+        id = id_of(engine, "instance", instance)
+        _after(engine.cancel(id, actor=Actor(USER, user or login()), reason=reason), in_json)
 
 
 def _after(instance: Any, in_json: bool) -> None:

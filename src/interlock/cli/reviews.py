@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
 from interlock.console.printing import As, Json, as_json, login, table, when
 
 app = typer.Typer(rich_markup_mode=None, help="Reviews: list open ones, decide.", no_args_is_help=True)
@@ -17,7 +16,7 @@ app = typer.Typer(rich_markup_mode=None, help="Reviews: list open ones, decide."
 
 @app.command("list")
 def list_(
-    instance: Annotated[UUID | None, typer.Option("--instance", help="Only of this instance.")] = None,
+    instance: Annotated[str | None, typer.Option("--instance", help="Only of this instance.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
@@ -25,7 +24,8 @@ def list_(
 ) -> None:
     """List open reviews, most urgent first."""
     with opened(database, apps) as engine:
-        found = engine.reviews.waiting(instance_id=instance, limit=limit)
+        only = id_of(engine, "instance", instance) if instance is not None else None
+        found = engine.reviews.waiting(instance_id=only, limit=limit)
     if in_json:
         as_json([asdict(review) for review in found])
         return
@@ -48,7 +48,7 @@ def list_(
 
 @app.command()
 def decide(
-    review: Annotated[UUID, typer.Argument(help="The review's id.")],
+    review: Annotated[str, typer.Argument(help="The review's id, or the end of it.")],
     decision: Annotated[str, typer.Argument(help="One of its decisions.")],
     answer: Annotated[str | None, typer.Option(help="The filled-in form, as a JSON object.")] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")] = "",
@@ -66,7 +66,8 @@ def decide(
     except ValueError as error:
         raise InvalidData(f"--answer is not JSON: {error}") from error
     with opened(database, apps) as engine:
-        done = engine.reviews.decide(review, decision, actor=Actor(USER, user or login()), answer=given, reason=reason)
+        id = id_of(engine, "review", review)
+        done = engine.reviews.decide(id, decision, actor=Actor(USER, user or login()), answer=given, reason=reason)
         moved = engine.get(done.instance_id)
     if in_json:
         as_json(asdict(done))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from interlock.config import Settings
     from interlock.engine import Engine
     from interlock.engine.audit.signing import Keys
+    from interlock.engine.short_ids import Named
     from interlock.machine import Registry
     from interlock.store import Store
 
@@ -81,6 +83,13 @@ def opened(database: str, apps: list[str] | None, config: Path | None = None) ->
         engine = Engine(store, registry, migrate_schema=False, register=False, audit_keys=signing.find(settings))
         engine.core.settings |= settings.sections
         yield engine
+
+
+def id_of(engine: Engine, kind: Named, given: str) -> UUID:
+    """The id that a caller means: the whole, or the end of it, as lists show it."""
+    from interlock.engine import short_ids
+
+    return engine.read(lambda conn: short_ids.find(conn, kind, given))
 
 
 def audit_settings(database: str, config: Path | None = None, apps: list[str] | None = None) -> Settings:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import lineage, values
+from interlock.engine import lineage, short_ids, values
 from interlock.engine.errors import InvalidData
 from interlock.engine.instance import Instance
 from interlock.engine.text import canonical
@@ -51,7 +51,7 @@ class Where:
     """At least this long in its current state."""
     root: UUID | None = None
     text: str | None = None
-    """A text in its key, its labels or its data."""
+    """A text in its key, its labels or its data, or the end of its id."""
     workspaces: frozenset[str] | None = None
     """Only these workspaces: what a person may see."""
     machines: frozenset[str] | None = None
@@ -129,11 +129,12 @@ class Page:
 
 
 def _somewhere(text: str) -> sa.ColumnElement[bool]:
-    """The text as JSON writes it, in any case. SQLite folds only ASCII letters."""
+    """The end of its id, or the text as JSON writes it, in any case. SQLite folds only ASCII letters."""
     wanted = canonical(text)[1:-1]
     far = t.instance_data
     beside = sa.exists().where(far.c.instance_id == I.c.id, far.c.data.icontains(wanted, autoescape=True))
     return sa.or_(
+        *([short_ids.ends_with(I.c.id, text)] if short_ids.ENDING.fullmatch(text) else []),
         I.c.key.icontains(text, autoescape=True),
         I.c.labels.icontains(wanted, autoescape=True),
         I.c.data.icontains(wanted, autoescape=True),

@@ -36,6 +36,11 @@ def among(conn: sa.Connection, column: sa.ColumnElement[Any], ids: Iterable[UUID
     return column.in_(list(ids))
 
 
+def hex_of(column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
+    """An id as 32 hexadecimal digits. SQLite stores it so."""
+    return sa.func.replace(sa.cast(column, sa.Text), "-", "")
+
+
 def listed(name: str, kinds: Mapping[str, Any], dialect: str) -> Any:
     """Rows that are passed as one value, to select from. `many` binds them."""
     if dialect == "postgresql":
