@@ -27,8 +27,8 @@ def find(conn: sa.Connection, kind: Named, given: str) -> UUID:
     article = "an" if kind == "instance" else "a"
     if not ENDING.fullmatch(given):
         raise InvalidData(
-            f"{given[:100]!r} is not {article} {kind} id; give the whole id, or at least its last 4 characters, as lists "
-            "show them"
+            f"{given[:100]!r} is not {article} {kind} id; give the whole id, or at least its last 4 characters, as "
+            "lists show them"
         )
     column = TABLES[kind].c.id
     query = sa.select(column).where(ends_with(column, given)).order_by(column.desc()).limit(SHOWN + 1)
