@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interlock import apps
 from interlock.apps.sample import parcel
 from interlock.engine import Engine
 from interlock.store import migrate
@@ -34,6 +35,9 @@ def parcels(tmp_path: Path) -> str:
     return url
 
 
+APPLICATIONS = ("contracts", "jobs", "sessions")
+
+
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys, interlock.cli; print(*sorted(m for m in sys.modules if '.' not in m))"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -50,7 +54,7 @@ def test_machine_list_knows_all_nine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_machine_show_prints_json_with_one_row_a_pair(name: str, tmp_path: Path) -> None:
+def test_machine_show_prints_json_with_one_row_a_transition(name: str, tmp_path: Path) -> None:
     shown = json.loads(interlock("machine", "show", name, "--format", "json", cwd=tmp_path).stdout)
     assert (shown["name"], shown["version"]) == (name, 1)
     assert list(shown) == ["name", "version", "initial", "created_through", "states", "transitions"]
@@ -60,7 +64,8 @@ def test_machine_show_prints_json_with_one_row_a_pair(name: str, tmp_path: Path)
     pairs = [(row["from"], row["to"]) for row in shown["transitions"]]
     assert shown["initial"] in names
     assert {end for pair in pairs for end in pair} == names
-    assert len(pairs) == len(set(pairs))
+    rows = [(*pair, row["event"]) for pair, row in zip(pairs, shown["transitions"], strict=True)]
+    assert len(rows) == len(set(rows))
 
 
 def test_machine_show_as_table_and_mermaid(tmp_path: Path) -> None:
@@ -120,8 +125,14 @@ def test_db_migrate_and_status(tmp_path: Path) -> None:
     done = interlock("db", "status", cwd=tmp_path)
     assert done.returncode == 0
     shown = [line.split() for line in done.stdout.splitlines()[2:]]
-    applications = [["contracts", "0001", "0001"], ["jobs", "0002", "0002"], ["sessions", "0002", "0002"]]
+    applications = [[name, newest, newest] for name, newest in ((name, newest_of(name)) for name in APPLICATIONS)]
     assert shown == [["core", NEWEST, NEWEST], *applications]
+
+
+def newest_of(application: str) -> str:
+    """The newest revision of an application, by the names of its files."""
+    folder = Path(apps.__path__[0], application, "migrations")
+    return max(path.name for path in folder.glob("v0*.py"))[1:5]
 
 
 def test_db_status_shows_what_each_application_lacks(tmp_path: Path) -> None:
