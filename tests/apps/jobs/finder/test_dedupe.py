@@ -79,6 +79,24 @@ def test_what_may_be_another_opening_is_not_linked(other: dict[str, object]) -> 
     assert linked(posting("a", requisition_id="R-1"), posting("b", **other)) == [["a"], ["b"]]
 
 
+def test_a_copy_with_the_companys_own_description_around_it_is_linked() -> None:
+    about = " ".join(f"We have built ship number {n} of class {n * 3} since the year {1900 + n}." for n in range(25))
+    short, long = posting("a", requisition_id="JR-1"), posting("b", ats="workday", requisition_id="REF9")
+    long = long.model_copy(update={"description_text": f"{about} {TEXT}"})
+    assert similarity(sketch(short.description_text), sketch(long.description_text)) < ALIKE
+    assert linked(short, long) == [["a", "b"]]
+    other = long.model_copy(update={"description_text": f"{about} {TEXT.replace('soup', 'stew')}"})
+    assert linked(short, other) == [["a"], ["b"]]
+    few = short.model_copy(update={"description_text": "We have built ship number 3 of class 9 since the year 1903."})
+    assert linked(few, long) == [["a"], ["b"]]
+
+
+def test_a_feed_of_one_employer_is_linked_by_its_text_and_a_collection_is_not() -> None:
+    own, feed = posting("a"), posting("b", ats="feed")
+    assert len(openings([own, feed])) == 2
+    assert len(openings([own, feed], employers=["feed:b:1"])) == 1
+
+
 def test_two_ids_of_one_board_are_two_openings_even_with_the_same_text() -> None:
     first, second = posting("a", requisition_id="R-1"), posting("a", requisition_id="R-1", external_id="2")
     assert len(openings([first, second])) == 2

@@ -9,7 +9,7 @@ How alike two titles are decides nothing: one city, product or level in them mak
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from hashlib import blake2b
@@ -24,13 +24,17 @@ from interlock.apps.jobs.finder.urls import url_key
 ALIKE = 0.85
 """The share of common word sequences from which two texts are one. The same role in another city had 0.77 in a trial,
 another role on the same template 0.39."""
+LEAST = 60
+"""Word sequences that a text needs to be found inside a longer one: one system puts the company's own description or
+other headings around the same text, so that a SmartRecruiters and a Workday copy had 0.66 in common, and one held 0.87
+of the other."""
 SHINGLE = 4
 MOST_CHARACTERS = 50_000
 SKETCH = 256
 """Hashes kept of a text; the estimate is off by about 0.02 at 0.85."""
 WITHIN = timedelta(days=90)
 COLLECTIONS = frozenset({"feed", "api"})
-"""Kinds that collect many companies' postings: their company names are too loose for the rule by text."""
+"""Kinds that may collect many companies' postings: their company names are too loose for the rule by text."""
 RANKS = {"jsonld": 1, "html": 2, "api": 3, "feed": 4}
 """The order in which sightings are preferred; an applicant tracking system is the employer's own and comes first."""
 Rule = Literal["requisition", "apply_url", "text"]
@@ -80,10 +84,22 @@ def similarity(first: Sketch, second: Sketch) -> float:
     return sum(value in one and value in other for value in smallest) / len(smallest)
 
 
-def openings(postings: Iterable[Posting]) -> list[Opening]:
-    """Postings with different keys, linked into openings. Their order does not count."""
+def contained(first: Sketch, second: Sketch) -> float:
+    """The share of the shorter text's word sequences that the longer one has; nothing of a text that is too short."""
+    # Below the largest hash of a full sketch, both sketches are complete.
+    most = min((one[-1] for one in (first, second) if len(one) == SKETCH), default=None)
+    one, other = ({hash for hash in sketch if most is None or hash <= most} for sketch in (first, second))
+    shorter = min(len(one), len(other))
+    return len(one & other) / shorter if shorter >= LEAST else 0.0
+
+
+def openings(postings: Iterable[Posting], *, employers: Collection[str] = ()) -> list[Opening]:
+    """Postings with different keys, linked into openings. Their order does not count.
+
+    `employers` are the keys of postings from feeds and APIs that have one employer's postings and no others.
+    """
     known = {key: one for one in postings if (key := posting_key(one)) is not None}
-    links = _links(known)
+    links = _links(known, employers)
     root = {key: key for key in known}
 
     def find(key: str) -> str:
@@ -111,7 +127,7 @@ def _preference(posting: Posting) -> tuple[int, int, str]:
     return RANKS.get(posting.ats, 0), len(posting.extraction.fields_missing), posting_key(posting) or ""
 
 
-def _links(known: dict[str, Posting]) -> list[Link]:
+def _links(known: dict[str, Posting], employers: Collection[str]) -> list[Link]:
     """Pairs that are one opening. Only those that share a key are compared, so it does not grow with their square."""
     blocks: dict[tuple[str, ...], list[str]] = {}
     for key in sorted(known):
@@ -122,7 +138,7 @@ def _links(known: dict[str, Posting]) -> list[Link]:
         form = url_key(one.apply_url)
         if form and form != one.url_key:
             blocks.setdefault(("apply_url", form), []).append(key)
-        if one.company_key and one.title and one.ats not in COLLECTIONS:
+        if one.company_key and one.title and (one.ats not in COLLECTIONS or key in employers):
             blocks.setdefault(("text", one.company_key, word_set(one.title)), []).append(key)
     found = []
     sketches: dict[str, Sketch] = {}
@@ -143,11 +159,13 @@ def _same(block: tuple[str, ...], first: Posting, second: Posting, sketches: dic
         return f"requisition {first.requisition_id}"
     if block[0] == "apply_url":
         return f"apply at {first.apply_url}"
-    numbers = {one.requisition_id.casefold() for one in (first, second) if one.requisition_id}
+    # Two systems number the same requisition each in its own way.
+    numbers = {one.requisition_id.casefold() for one in (first, second) if one.requisition_id and first.ats == second.ats}
     places = {one.key for one in first.locations} & {one.key for one in second.locations}
     if len(numbers) > 1 or not places:
         return None
-    alike = similarity(*(_sketch(one, sketches) for one in (first, second)))
+    texts = [_sketch(one, sketches) for one in (first, second)]
+    alike = max(similarity(*texts), contained(*texts))
     return f"texts {alike:.2f} alike, in {sorted(places)[0]}" if alike >= ALIKE else None
 
 

@@ -44,6 +44,10 @@ _YEARS = re.compile(
     rf"(?: ?(?:-|to|bis|\u00e0|a|or|tot|y|und|et) ?(?P<high>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?)?"
     r"(?: or more| plus| full| solid| mehr)? ?$"
 )
+_LISTED = re.compile(rf"(?: of)? (?:\w+ ){{0,2}}experience ?(?:required|needed)? ?: ?(?P<low>{_NUMBER})(?: ?- ?(?P<high>{_NUMBER}))?")
+"""A form's line: "Years of experience: 5+"."""
+_OWN = re.compile(r"\b(?:we|our(?: \w+){1,3}|the company) (?:already )?(?:have|has|bring|brings|share)\b")
+"""What the employer has is nothing that it asks for."""
 _MOST = 30
 
 
@@ -59,7 +63,7 @@ def experience_of(document: Document) -> tuple[Value, Value]:
     preferred: list[Asked] = []
     sentences: set[int] = set()
     for hit in document.cues.get("years", ()):
-        found = _YEARS.search(document.low, max(0, hit.start - 40), hit.start)
+        found = _YEARS.search(document.low, max(0, hit.start - 40), hit.start) or _LISTED.match(document.low, hit.end)
         if found is None:
             continue
         section = document.section(hit.start)
@@ -80,6 +84,8 @@ def experience_of(document: Document) -> tuple[Value, Value]:
         if not document.has("experience", begin, end) and section not in {"requirements", "preferred"}:
             continue
         if section == "company" and not document.has("experience", hit.start, hit.end + 40):
+            continue
+        if section not in {"requirements", "preferred"} and _OWN.search(document.low, begin, hit.start):
             continue
         sentences.add(begin)
         one = Asked(low, high, hit.start)

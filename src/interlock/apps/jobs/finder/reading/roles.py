@@ -27,12 +27,12 @@ _TITLES = (
     (
         "devops",
         r"dev ?(?:sec)?ops|sre|site reliability|infrastructure|cloud (?:\w+ )?(?:engineer|architect"
-        r"|platform|infrastructure|ops|operations|administrator)|network engineer"
+        r"|platform|infrastructure|ops|operations|administrator)|network (?:engineer|administrator)"
         r"|platform (?:engineer|management|engineering)|kubernetes"
         r"|systems? administrator|production engineer|release engineer|reliability|observability",
     ),
     ("security", r"security|cyber\w*|appsec|infosec|penetration|devsecops|soc analyst|identity|iam"),
-    ("qa", r"qa|quality(?: assurance| engineer)?|sdet|test(?:er|ing)?|test automation"),
+    ("qa", r"qa|quality(?: assurance| engineer)?|sdet|(?<!penetration )(?<!pen )(?<!security )test(?:er|ing)?|test automation"),
     ("mobile", r"mobile|ios|android|flutter|react native"),
     ("embedded", r"embedded|firmware|fpga|hardware|robotics|rtos"),
     ("consulting", r"consultant|consulting|professional services|implementation (?:engineer|consultant)"),
@@ -79,7 +79,7 @@ _OTHER = re.compile(
     r"|financial analyst|controller|payroll|nurse|physician|therapist|teacher|customer (?:success"
     r"|service|support)"
     r"|human resources|hr|legal|counsel|attorney|paralegal|warehouse|driver|operations manager"
-    r"|copywriter|content|designer|product manager|project manager|program manager"
+    r"|copywriter|writer|translator|editor|content|designer|product manager|project manager|program manager"
     r"|business development|office manager|administrative|executive assistant|buyer|procurement"
     r"|supply chain|construction|surveyor|technician|estimator|retail|store|chef|cook)\b"
 )

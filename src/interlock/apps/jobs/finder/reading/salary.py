@@ -74,6 +74,8 @@ _LIKELY: dict[Period, tuple[float, float]] = {
 }
 """What one person can be paid; an amount outside is not pay for this period."""
 _SMALL_UNITS = frozenset({"INR", "JPY", "HUF"})
+_SENTENCE_END = re.compile(r"(?<!\b[a-z])[.!?;] ")
+"""What the sentence before says of money is no word about this amount."""
 _ON_TARGET = re.compile(r"\b(?:ote|on[- ]target)\b")
 _LEAST_STATED = 10_000
 _WINDOW = 130
@@ -129,7 +131,7 @@ def _judged(
         return None
     period = _period(before, line_before, after)
     about = in_pay or _PAY.search(line_before) is not None or _PAY.search(after[:30]) is not None
-    near = before[-70:] + " " + after[:40]
+    near = _SENTENCE_END.split(before[-70:])[-1] + " " + after[:40]
     against = _NOT_PAY.search(near)
     is_range = amount.high is not None
     if last is not None and is_range and last.amount.high is not None and last.amount.currency == amount.currency:
@@ -198,6 +200,10 @@ def _hull(pays: list[_Pay], origin: Literal["board", "text"], quote: Callable[[A
     groups: dict[tuple[str | None, Period | None], list[_Pay]] = {}
     for pay in base:
         groups.setdefault((pay.amount.currency, pay.period), []).append(pay)
+    for currency, period in [*groups]:
+        # The first range of a table has no word beside it that the next ones have.
+        if period is None and (year := groups.get((currency, "year"))):
+            year.extend(one for one in groups.pop((currency, None)) if one.amount.high is not None)
     if len(groups) > 1:
         groups = {key: group for key, group in groups.items() if key[0] is not None} or groups
 

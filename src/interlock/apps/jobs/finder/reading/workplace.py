@@ -23,6 +23,7 @@ _SPREAD = re.compile(r"\b(?:across|spread|spans?|spanning|multiple|various|diffe
 _DAYS = re.compile(
     r"\b(?P<days>[1-5]|one|two|three|four|five)(?: ?(?:-|to|or) ?(?:[2-5]|two|three|four|five))?(?: ?\([1-5]\))?\+?"
     r"(?: days?|x| times)(?: ?/ ?| a | per | each | every | out of the )(?:work ?)?week"
+    r"|\b(?:once|twice)(?: or twice)? (?:a|per|each|every) week"
 )
 _LIMITED = re.compile(
     r"\b(?:emea|apac|latam|americas?|europe(?:an)?|eu|asia|africa|us|u\.s\.|usa|uk|canada|north america|only)\b"

@@ -24,7 +24,7 @@ from interlock.apps.jobs.finder.machine import FILTERED, PENDING, PROCESSING, SK
 from interlock.apps.jobs.finder.models import Listing, ListingStage
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.records import companies, postings, profiles
+from interlock.apps.jobs.finder.records import companies, postings, profiles, sources
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.steps.matching_by_model import match
 from interlock.apps.jobs.finder.steps.scraping import Closed, Scraped, scrape
@@ -151,10 +151,13 @@ def _duplicate(conn: sa.Connection, row: PostingRow) -> tuple[str, UUID] | None:
     if row.outcome == postings.MATCHED and row.matched_at and row.scored_at and row.matched_at >= row.scored_at:
         return "it is saved as a match already", row.id
     posting = row.posting
+    lists = sources.page(conn, row.workspace, company=row.company_id, limit=100) if row.company_id else []
+    own = frozenset(one.id for one in lists)
     for one in postings.matches_of(conn, row.workspace, row.company_key):
         if one.id == row.id:
             continue
-        for opening in openings([posting, one.posting]):
+        employers = [seen.posting_key for seen in (row, one) if seen.source_id in own]
+        for opening in openings([posting, one.posting], employers=employers):
             if len(opening.sightings) > 1:
                 link = opening.links[0]
                 return f"it is the same opening as {one.url or one.id}: {link.evidence}", one.opening_id or one.id
