@@ -321,7 +321,12 @@ def test_a_filtered_posting_is_taken_after_all(api: Api, finder: Finder) -> None
     assert taken.status_code == 201
     data = api.engine.get(UUID(taken.json()["id"])).data
     assert data["override"] == "owner/setup: a friend works there"
-    refused = api.post(f"{JOBS}/postings/{made}/unfilter")
+    again = api.post(f"{JOBS}/postings/{made}/unfilter")
+    assert (again.status_code, again.json()["id"]) == (200, taken.json()["id"]), "the open item, not a second one"
+
+
+def test_a_match_needs_no_taking_after_all(api: Api, finder: Finder) -> None:
+    refused = api.post(f"{JOBS}/postings/{finder.settled_by_hand('matched')}/unfilter")
     assert refused.status_code == 409
     assert "only one that was filtered or skipped" in refused.json()["detail"]
 

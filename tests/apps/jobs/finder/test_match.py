@@ -128,6 +128,9 @@ def test_thresholds_and_priorities() -> None:
     home = matched(location="Portland, OR (hybrid)")
     assert (home.threshold, home.office_bonus) == (65, True)
     assert matched(location="Portland, ME (hybrid)").threshold == 80
+    assert matched(headquarters_location="Portland, Oregon").threshold == 65, "a remote role of an employer at home"
+    assert matched(headquarters_location="Portland, Maine").threshold == 80
+    assert matched(headquarters_location="Denver, CO").threshold == 80
     assert matched(seeker(match={"high_priority": 96}), company_size="small").application_priority == "Medium"
     assert matched(title="Junior Cook", asks="- Kafka").application_priority == "Low"
 

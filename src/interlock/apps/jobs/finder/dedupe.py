@@ -160,7 +160,9 @@ def _same(block: tuple[str, ...], first: Posting, second: Posting, sketches: dic
     if block[0] == "apply_url":
         return f"apply at {first.apply_url}"
     # Two systems number the same requisition each in its own way.
-    numbers = {one.requisition_id.casefold() for one in (first, second) if one.requisition_id and first.ats == second.ats}
+    numbers = {
+        one.requisition_id.casefold() for one in (first, second) if one.requisition_id and first.ats == second.ats
+    }
     places = {one.key for one in first.locations} & {one.key for one in second.locations}
     if len(numbers) > 1 or not places:
         return None

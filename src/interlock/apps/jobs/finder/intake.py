@@ -197,6 +197,9 @@ def posting_from(url: str, said: Mapping[str, Any] | None, unit: Unit) -> Postin
 def unfilter(unit: Unit, workspace: str, posting_id: UUID, actor: Actor, reason: str = "") -> Added:
     """Take a posting although it was filtered or skipped: a new lineage, with the person's override."""
     row = posting_in(unit, workspace, posting_id)
+    under_way = find(unit.conn, row.item_id, machine=listing.name) if row.item_id else None
+    if under_way is not None and under_way.finished_at is None and under_way.data.get("override"):
+        return Added(under_way, False)
     if row.outcome not in (postings.FILTERED, postings.SKIPPED):
         raise NotPossible(
             f"posting {posting_id} is {row.outcome}; only one that was filtered or skipped can be taken after all"

@@ -6,7 +6,7 @@ is never read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from interlock.apps.jobs.finder.demands import Demand, demands_of
 from interlock.apps.jobs.finder.keys import fold, words
-from interlock.apps.jobs.finder.places import places
+from interlock.apps.jobs.finder.places import place, places
 from interlock.apps.jobs.finder.posting import (
     EmploymentType,
     Evidence,
@@ -68,10 +68,13 @@ class Known:
 class ReadPosting:
     """A posting and its reading, as filter and match see it."""
 
-    def __init__(self, posting: Posting, source: Source | None = None, *, size: Size | None = None) -> None:
+    def __init__(
+        self, posting: Posting, source: Source | None = None, *, size: Size | None = None, offices: Iterable[str] = ()
+    ) -> None:
         self.posting = posting
         self.source = source or _source(posting)
         self.company_size = size
+        self.company_offices = tuple(one for one in map(place, offices) if one is not None)
 
     @cached_property
     def reading(self) -> Reading:
@@ -289,9 +292,11 @@ def posting_of(row: Mapping[str, Any]) -> ReadPosting:
     """A posting of a JSON object: canonical, or with title, company_name, location, description and salary_range."""
     said = row.get("company_size_category") or row.get("company_size")
     size: Size | None = said if said in ("small", "medium", "large") else None
+    seat = row.get("headquarters_location")
+    offices = [seat] if isinstance(seat, str) else []
     if "extraction" in row and "ats" in row:
         try:
-            return ReadPosting(Posting.model_validate(row), size=size)
+            return ReadPosting(Posting.model_validate(row), size=size, offices=offices)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
@@ -311,7 +316,7 @@ def posting_of(row: Mapping[str, Any]) -> ReadPosting:
         description_text=source.text or None,
         extraction=Extraction(method=Method.TEXT, adapter_version="1"),
     )
-    return ReadPosting(posting, source, size=size)
+    return ReadPosting(posting, source, size=size, offices=offices)
 
 
 def _moment(text: str) -> datetime | None:

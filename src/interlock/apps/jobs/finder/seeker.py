@@ -173,10 +173,12 @@ class Seeker:
         return None
 
     def near_home(self, posting: ReadPosting) -> bool:
-        """Whether the employer has an office in the home city."""
+        """Whether the employer has an office in the home city: its own pages say so, or the posting does."""
         home = self.home
         if home is None:
             return False
+        if any(same_city(one, home) for one in posting.company_offices):
+            return True
         located = [one for one in posting.posting.locations if one.city]
         if located:
             return any(same_city(one, home) for one in located)

@@ -59,6 +59,7 @@ def test_a_company_near_home_with_the_seekers_technologies() -> None:
     assert (found.priority_score, found.tier, found.priority) == (165, "S", 0)
     assert found.points[1].why == "Python 60 + PostgreSQL 30 + Kubernetes 40 = 130, at most 100"
     assert found.points[0].quote
+    assert found.points[0].place.startswith("Portland")
     assert found.points[2].quote == "We are remote-first, with an office in Portland, Oregon."
     assert [(one.kind, one.url, one.confidence) for one in found.boards] == [
         ("greenhouse", "https://boards.greenhouse.io/lighthousefreight", "high")

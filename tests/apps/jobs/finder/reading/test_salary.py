@@ -33,7 +33,13 @@ from interlock.apps.jobs.finder.reading.money import amounts, number
         ("R$ 10.000 a R$ 15.000 por m\u00eas", 10_000, 15_000, "BRL", "month"),
         ("You will earn $30 per hour.", 30, 30, "USD", "hour"),
         ("You work for 300 customers. The salary is $150,000 a year.", 150_000, 150_000, "USD", "year"),
-        ("The range is $180,000 - $220,000 in Boston, and $150,000 - $190,000 elsewhere.", 150_000, 220_000, "USD", "year"),
+        (
+            "The range is $180,000 - $220,000 in Boston, and $150,000 - $190,000 elsewhere.",
+            150_000,
+            220_000,
+            "USD",
+            "year",
+        ),
         ("Zone A: $200,000-$250,000; Zone B: $180,000-$225,000 Salary zones", 180_000, 250_000, "USD", "year"),
         ("Base salary $100,000 - $120,000, OTE $180,000 - $200,000", 100_000, 120_000, "USD", "year"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from interlock.engine import Instance
 from interlock.testing import Trial
 from tests.apps.jobs.finder.fetching.site import Site, answer
 
-from .finding import HERE, ME, Acme, active, crawl, give_profile, items, row, rows, run
+from .finding import HERE, ME, Acme, active, crawl, give_profile, items, row, rows, run, the_source
 
 pytestmark = pytest.mark.soak("postgresql")
 
@@ -36,6 +37,46 @@ def test_a_company_that_cannot_be_read_is_tried_again_in_thirty_days(trial: Tria
     trial.advance(days=31)
     trial.look_after()
     assert len(items(trial, "company")) == 2
+
+
+def test_a_company_on_a_private_address_fails_at_once(trial: Trial) -> None:
+    item = add(trial, "Acme", "http://10.0.0.1/")
+    trial.run_until_idle()
+    found = trial.get(item.id)
+    assert (found.state, found.finished_at is not None) == ("FAILED", True)
+    assert "10.0.0.1 is not on the public internet" in found.data["message"]
+
+
+def test_a_company_whose_only_source_is_disabled_is_looked_at_again(trial: Trial, site: Site, board: Acme) -> None:
+    page = f"<p>{'We build boats for people who like the sea. ' * 4}</p><a href='{board.url}'>Jobs</a>"
+    site.routes["/acme"] = answer(page)
+    board.show("1")
+    add(trial, "Acme", site.url("/acme"))
+    run(trial)
+    source = the_source(trial)
+    assert source.company_id == companies(trial)[0].id
+    trial.advance(days=31)
+    trial.look_after()
+    assert len(items(trial, "company")) == 1, "its source is crawled"
+    trial.engine.write(lambda unit: intake.disable_source(unit, HERE, source.id, ME))
+    trial.look_after()
+    assert len(items(trial, "company")) == 2
+
+
+def test_an_office_in_the_home_city_lowers_the_threshold_of_the_companys_remote_postings(
+    trial: Trial, site: Site, board: Acme
+) -> None:
+    page = (
+        f"<p>{'We build boats for people who like the sea. ' * 4}</p><p>Our headquarters are in Portland, Oregon.</p>"
+    )
+    site.routes["/acme"] = answer(f"{page}<a href='{board.url}'>Jobs</a>")
+    board.show("1", title="Software Tinkerer")
+    give_profile(trial)
+    add(trial, "Acme", site.url("/acme"))
+    run(trial)
+    [found] = rows(trial, "matched")
+    result = json.loads(found.match_result)
+    assert (result["threshold"], result["office_bonus"]) == (65, True)
 
 
 def test_a_company_without_a_website_is_known_by_name(trial: Trial) -> None:

@@ -57,6 +57,8 @@ class Points(BaseModel):
     why: str
     page: str = ""
     quote: str = ""
+    place: str = ""
+    """The city of the office."""
     skipped: bool = False
     """Whether the profile does not say what the part needs."""
 
@@ -102,12 +104,22 @@ def _office(extracted: Extracted, pages: Sequence[CompanyPage], seeker: Seeker |
         where = place(seat.value)
         if where is not None and same_city(where, home):
             return Points(
-                name="office", points=OFFICE, why=f"headquarters in {home.city}", page=seat.page, quote=seat.quote
+                name="office",
+                points=OFFICE,
+                why=f"headquarters in {home.city}",
+                page=seat.page,
+                quote=seat.quote,
+                place=home.raw,
             )
     for page in pages:
         for said in _offices_in(page, home):
             return Points(
-                name="office", points=OFFICE, why=f"an office in {home.city}", page=page.url, quote=quote_of(said)
+                name="office",
+                points=OFFICE,
+                why=f"an office in {home.city}",
+                page=page.url,
+                quote=quote_of(said),
+                place=home.raw,
             )
     return Points(name="office", points=0, why=f"no office in {home.city} is named")
 

@@ -31,7 +31,7 @@ STATUSES = {
     companies.NAMED: ("ended", "known by name"),
 }
 """Status → the kind that colours it, and words."""
-FACTS = ("about", "mission", "culture", "industry", "founded", "headquarters", "company_size", "employee_count")
+FACTS = ("about", "mission", "culture", "industry", "founded", "headquarters_location", "size")
 """Facts that are shown first, in this order."""
 HIDDEN = frozenset(
     {"name", "website", "points", "boards", "evidence", "tier", "priorityScore", "analysis_status", "note"}

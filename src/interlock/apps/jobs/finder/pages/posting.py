@@ -19,7 +19,7 @@ from interlock.apps.jobs.finder.pages.cards import Card, cards
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, acting, show
 from interlock.apps.jobs.finder.pages.requirements import lines
 from interlock.apps.jobs.finder.posting import Posting
-from interlock.apps.jobs.finder.read_posting import ReadPosting, Size
+from interlock.apps.jobs.finder.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import companies, lists, postings, profiles, sources
 from interlock.apps.jobs.finder.sources.cleaning import sanitised
 from interlock.dashboard.forms import Done, Posted
@@ -57,20 +57,20 @@ async def posting(v: Reader, id: UUID, workspace: Workspace = "") -> Response:
             "sightings": list(seen.values()),
             "alike": [one for one in alike if one.id != id and one.id not in seen][:MOST_ALIKE],
             "text": _text(card.posting),
-            **_results(conn, jobs, card, company.size if company else None),
+            **_results(conn, jobs, card, company),
         }
 
     return await show(v, "posting.html", workspace, read, parts=wording.PARTS, checks=CHECKS)
 
 
-def _results(conn: sa.Connection, jobs: JobsFrame, card: Card, size: Size | None) -> dict[str, Any]:
+def _results(conn: sa.Connection, jobs: JobsFrame, card: Card, company: companies.CompanyRow | None) -> dict[str, Any]:
     """The stored results; where there are none, those of the present profile."""
     found = profiles.seeker(conn, jobs.workspace) if jobs.stored is not None else None
     match, filtered = card.match, card.filtered
     if found is None:
         return {"match": match, "filtered": filtered, "lines": [], "more_lines": 0, "stale": False}
     seeker, digest = found
-    read = ReadPosting(card.posting, size=size)
+    read = ReadPosting(card.posting, **company.said) if company else ReadPosting(card.posting)
     every = lines(read, seeker)
     return {
         "match": match or match_posting(read, seeker).json(),

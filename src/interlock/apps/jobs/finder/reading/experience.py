@@ -44,7 +44,9 @@ _YEARS = re.compile(
     rf"(?: ?(?:-|to|bis|\u00e0|a|or|tot|y|und|et) ?(?P<high>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?)?"
     r"(?: or more| plus| full| solid| mehr)? ?$"
 )
-_LISTED = re.compile(rf"(?: of)? (?:\w+ ){{0,2}}experience ?(?:required|needed)? ?: ?(?P<low>{_NUMBER})(?: ?- ?(?P<high>{_NUMBER}))?")
+_LISTED = re.compile(
+    rf"(?: of)? (?:\w+ ){{0,2}}experience ?(?:required|needed)? ?: ?(?P<low>{_NUMBER})(?: ?- ?(?P<high>{_NUMBER}))?"
+)
 """A form's line: "Years of experience: 5+"."""
 _OWN = re.compile(r"\b(?:we|our(?: \w+){1,3}|the company) (?:already )?(?:have|has|bring|brings|share)\b")
 """What the employer has is nothing that it asks for."""

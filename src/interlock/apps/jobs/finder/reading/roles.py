@@ -32,7 +32,11 @@ _TITLES = (
         r"|systems? administrator|production engineer|release engineer|reliability|observability",
     ),
     ("security", r"security|cyber\w*|appsec|infosec|penetration|devsecops|soc analyst|identity|iam"),
-    ("qa", r"qa|quality(?: assurance| engineer)?|sdet|(?<!penetration )(?<!pen )(?<!security )test(?:er|ing)?|test automation"),
+    (
+        "qa",
+        r"qa|quality(?: assurance| engineer)?|sdet|(?<!penetration )(?<!pen )(?<!security )test(?:er|ing)?"
+        r"|test automation",
+    ),
     ("mobile", r"mobile|ios|android|flutter|react native"),
     ("embedded", r"embedded|firmware|fpga|hardware|robotics|rtos"),
     ("consulting", r"consultant|consulting|professional services|implementation (?:engineer|consultant)"),

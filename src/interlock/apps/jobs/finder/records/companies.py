@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -24,6 +24,21 @@ from interlock.store.sql import upsert
 ANALYZING, COMPLETE, INSUFFICIENT, NAMED = "analyzing", "complete", "insufficient", "named"
 STATES = (ANALYZING, COMPLETE, INSUFFICIENT, NAMED)
 UNKNOWN_PRIORITY = PRIORITIES[None]
+
+
+class Said(TypedDict):
+    """What a posting's match wants to know of its company."""
+
+    size: Size | None
+    offices: list[str]
+
+
+def said(size_category: str | None, facts: Mapping[str, Any]) -> Said:
+    """Its size, its seat, and the seeker's city if its pages name an office there."""
+    points = facts.get("points")
+    named = [one.get("place") for one in points if isinstance(one, dict)] if isinstance(points, list) else []
+    offices = [one for one in (facts.get("headquarters_location"), *named) if isinstance(one, str) and one]
+    return {"size": next((one for one in get_args(Size) if one == size_category), None), "offices": offices}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +66,8 @@ class CompanyRow:
     analyzed_at: Micros | None
 
     @property
-    def size(self) -> Size | None:
-        return next((one for one in get_args(Size) if one == self.size_category), None)
+    def said(self) -> Said:
+        return said(self.size_category, self.facts)
 
     @property
     def priority(self) -> int:

@@ -21,7 +21,9 @@ from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.profile import Profile
 from interlock.apps.jobs.finder.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import profiles
+from interlock.apps.jobs.finder.records.companies import said
 from interlock.apps.jobs.finder.records.postings import CLOSED, FILTERED, MATCHED, SKIPPED
+from interlock.apps.jobs.finder.records.stored import mapping
 from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.tables import posting as P
@@ -105,7 +107,7 @@ def what_if(
 
 def _rows(conn: sa.Connection, conditions: list[sa.ColumnElement[bool]], most: int) -> Iterator[Any]:
     query = (
-        sa.select(P.c.id, P.c.title, P.c.company_name, P.c.url, P.c.posting, C.c.size_category)
+        sa.select(P.c.id, P.c.title, P.c.company_name, P.c.url, P.c.posting, C.c.size_category, C.c.facts)
         .outerjoin(C, C.c.id == P.c.company_id)
         .where(*conditions)
         .order_by(P.c.id.desc())
@@ -122,7 +124,9 @@ def _rows(conn: sa.Connection, conditions: list[sa.ColumnElement[bool]], most: i
 
 def _compare(found: Preview, row: Any, before: Seeker | None, after: Seeker, now: Micros) -> None:
     try:
-        posting = ReadPosting(Posting.model_validate_json(row.posting), size=row.size_category)
+        posting = ReadPosting(
+            Posting.model_validate_json(row.posting), **said(row.size_category, mapping(row.facts or "{}"))
+        )
     except ValidationError:
         found.looked_at += 1  # a row that cannot be read fits no profile
         return

@@ -21,7 +21,7 @@ from interlock.apps.jobs.finder.companies import (
     skip_analysis,
 )
 from interlock.apps.jobs.finder.companies.model_reader import extract_with_model
-from interlock.apps.jobs.finder.fetching import FetchError, FetchFailed
+from interlock.apps.jobs.finder.fetching import FetchError, FetchFailed, FetchRefused
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.machine import APPROVE_BOARD, PENDING, PROCESSING, SKIPPED, SUCCESS, company, source
 from interlock.apps.jobs.finder.models import Company, CompanyStage, Confidence
@@ -90,9 +90,11 @@ async def _pages(visit: Visit, urls: Any, *, required: bool = True) -> dict[str,
     pages: dict[str, str] = {}
     problems: list[str] = []
     failed: FetchFailed | None = None
+    refused: list[FetchError] = []
     for url, answer in zip(urls, answers, strict=True):
         if isinstance(answer, FetchError):
             failed = failed or (answer if isinstance(answer, FetchFailed) else None)
+            refused += [answer] if isinstance(answer, FetchRefused) else []
             problems.append(str(answer))
         elif isinstance(answer, BaseException):
             raise answer
@@ -107,6 +109,8 @@ async def _pages(visit: Visit, urls: Any, *, required: bool = True) -> dict[str,
         return pages
     if failed is not None:
         raise failed
+    if refused and len(refused) == len(problems):
+        raise refused[0]  # another attempt would be refused as well
     raise NoPage(f"no page of the company could be read: {'; '.join(problems)[:500]}")
 
 

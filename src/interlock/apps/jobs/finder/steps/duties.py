@@ -20,6 +20,7 @@ from interlock.apps.jobs.finder.models import ListingStage
 from interlock.apps.jobs.finder.profile_file import ProfileError, read_profile
 from interlock.apps.jobs.finder.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import companies, postings, profiles, sources
+from interlock.apps.jobs.finder.records.stored import mapping
 from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.tables import posting as P
@@ -57,11 +58,11 @@ def start_crawls(engine: Engine) -> bool:
 
 
 def scan_companies(engine: Engine) -> bool:
-    """Look again at companies without a source whose record is old: they may have a board by now."""
+    """Look again at companies whose record is old and that no source serves: they may have a new board by now."""
 
     def job(unit: Unit) -> int:
         old = C.c.analyzed_at <= unit.now - span(FRESH)
-        without = ~sa.exists().where(S.c.company_id == C.c.id)
+        without = ~sa.exists().where(S.c.company_id == C.c.id, S.c.status != sources.DISABLED)
         rows = unit.conn.execute(
             sa.select(C)
             .where(C.c.status.in_([companies.COMPLETE, companies.INSUFFICIENT]), old, without)
@@ -124,8 +125,8 @@ def score_again(engine: Engine) -> bool:
         return False
     workspace, digest, seeker, rows = found
     now = moment(engine.clock.now())
-    sizes = engine.read(lambda conn: _sizes(conn, rows))
-    results = [(row.id, _readable_result(row, seeker, sizes, now)) for row in rows]
+    owners = engine.read(lambda conn: _owners(conn, rows))
+    results = [(row.id, _readable_result(row, seeker, owners, now)) for row in rows]
 
     def job(unit: Unit) -> bool:
         written = [_rescore(unit, workspace, posting_id, digest, values) for posting_id, values in results]
@@ -154,22 +155,25 @@ def _scored_before(conn: sa.Connection) -> tuple[str, str, Seeker, list[postings
     return None
 
 
-def _sizes(conn: sa.Connection, rows: list[postings.PostingRow]) -> dict[UUID, Any]:
+def _owners(conn: sa.Connection, rows: list[postings.PostingRow]) -> dict[UUID, companies.Said]:
     wanted = {row.company_id for row in rows if row.company_id}
-    found = conn.execute(sa.select(C.c.id, C.c.size_category).where(C.c.id.in_(wanted))) if wanted else ()
-    return {row.id: row.size_category for row in found}
+    found = conn.execute(sa.select(C.c.id, C.c.size_category, C.c.facts).where(C.c.id.in_(wanted))) if wanted else ()
+    return {row.id: companies.said(row.size_category, mapping(row.facts)) for row in found}
 
 
-def _readable_result(row: postings.PostingRow, seeker: Seeker, sizes: dict[UUID, Any], now: Any) -> dict[str, Any]:
+def _readable_result(
+    row: postings.PostingRow, seeker: Seeker, owners: dict[UUID, companies.Said], now: Any
+) -> dict[str, Any]:
     """The result of a posting; what cannot be read is flagged, and delays no other."""
     try:
-        return _result(row, seeker, sizes, now)
+        return _result(row, seeker, owners, now)
     except Unreadable as error:
         return {"outcome": postings.FAILED, "reason": str(error), "flag": f"unknown: {error}"[:500]}
 
 
-def _result(row: postings.PostingRow, seeker: Seeker, sizes: dict[UUID, Any], now: Any) -> dict[str, Any]:
-    read = ReadPosting(row.posting, size=sizes.get(row.company_id))
+def _result(row: postings.PostingRow, seeker: Seeker, owners: dict[UUID, companies.Said], now: Any) -> dict[str, Any]:
+    owner = owners.get(row.company_id)
+    read = ReadPosting(row.posting, **owner) if owner else ReadPosting(row.posting)
     filtered = filter_posting(read, seeker, now)
     if not filtered.passed:
         return {

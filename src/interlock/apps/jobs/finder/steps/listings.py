@@ -107,7 +107,7 @@ def analyze(task: Task[Listing]) -> Outcome:
         return Go(NEXT, data={"stage": ListingStage.FILTER}, reason="there is no profile any more", unstarted=True)
     if row.profile_digest != seeker[1]:
         return Go(NEXT, data={"stage": ListingStage.FILTER}, reason="the profile or the posting has changed")
-    read = ReadPosting(row.posting, size=owner.size if owner else None)
+    read = ReadPosting(row.posting, **owner.said) if owner else ReadPosting(row.posting)
     result = match(task, read, seeker[0])
     known = {"match_result": result, "company_id": str(owner.id) if owner else None, "waits_since": None}
     if not result["above_threshold"] and not data.override:
