@@ -12,17 +12,34 @@ MOST = 200_000
 """Characters of a posting that are read; the longest honest ones have a tenth of it."""
 MOST_MARKUP = 2_000_000
 
-_BLOCK = re.compile(
-    r"</?(?:p|div|ul|ol|br|h[1-6]|tr|table|tbody|section|article|header|footer|main|dl|dd|dt|hr|blockquote|pre|td|th)"
-    r"(?:[\s/][^<>]*)?>|</li>",
-    re.IGNORECASE,
+_TAG = re.compile(r"<(/?[a-zA-Z!][^<>\s/]*)[^<>]*>")
+"""A tag and its name, with a slash before that of an end."""
+_BLOCKS = (
+    "p div ul ol br h1 h2 h3 h4 h5 h6 tr table tbody section article header footer main "
+    "dl dd dt hr blockquote pre td th"
 )
-_ITEM = re.compile(r"<li(?:[\s/][^<>]*)?>", re.IGNORECASE)
-_TAG = re.compile(r"</?[a-zA-Z!][^<>]*>")
+_INLINE = "span strong b em i a u"
+
+
+class _Breaks(dict[str, str]):
+    """What stands for a tag, by its name in lower case; nothing for one that is not here."""
+
+    def __missing__(self, name: str) -> str:
+        return "" if name.islower() else self.get(name.lower(), "")
+
+
+_BREAKS = _Breaks(
+    {f"{slash}{name}": "\n" for name in _BLOCKS.split() for slash in ("", "/")}
+    | {f"{slash}{name}": "" for name in _INLINE.split() for slash in ("", "/")}
+    | {"li": "\n\u2022 ", "/li": "\n"}
+)
 _MARKUP = re.compile(
     r"</?(?:p|div|ul|ol|li|br|h[1-6]|strong|b|em|span|table|a|section)(?:[\s/][^<>]*)?>", re.IGNORECASE
 )
+_ENTITY = re.compile(r"&#?[a-zA-Z0-9]+;?")
+_USUAL = {"&nbsp;": " ", "&#39;": "'", "&quot;": '"', "&lt;": "<", "&gt;": ">", "&amp;": "&"}
 _HIDDEN = ("script", "style", "template", "noscript", "iframe", "svg", "head")
+_HIDES = frozenset(_HIDDEN)
 _GLUED = re.compile(r"[.!?;:](?=[A-Z0-9])")
 """Where a board dropped the markup between two paragraphs: "needed.What you bring"."""
 _NEXT = re.compile(r"[A-Z][a-z]{2}|[0-9]{1,2}\+ ")
@@ -38,7 +55,9 @@ _SAME = {
     **dict.fromkeys("\u2018\u2019\u201b\u2032\u0060\u00b4", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d", "-"),
-    **dict.fromkeys("\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+    **dict.fromkeys(
+        "\t\x85\u1680\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+    ),
     **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad", ""),
     **dict.fromkeys("\u00b7\u25cf\u25aa\u25e6\u2023\u2043\u25a0\u25cb\u2219", "\u2022"),
     **dict.fromkeys(map(chr, (*range(9), 11, 12, *range(14, 32), 127)), ""),
@@ -50,17 +69,17 @@ def plain(text: str) -> str:
     """Lines without markup: one space between words, no empty lines, typographic variants made one."""
     text = text[:MOST_MARKUP]
     if "<" in text and _MARKUP.search(text):
-        text = _stripped(text)
-        if "&" in text:
-            text = html.unescape(text)
+        text = _unescaped(_stripped(text))
     elif "&" in text:
-        text = html.unescape(text)
+        text = _unescaped(text)
         if "<" in text and _MARKUP.search(text):  # some boards escape their HTML once more
-            text = html.unescape(_stripped(text))
+            text = _unescaped(_stripped(text))
     text = text[:MOST]
-    text = _VARIANT.sub(_same, text)
+    for variant in set(_VARIANT.findall(text)):
+        text = text.replace(variant, _SAME.get(variant, ""))
     text = _GLUED_HEADING.sub(_heading_apart, _GLUED.sub(_apart, text))
-    text = "\n".join(joined for line in text.split("\n") if (joined := single_spaced(line)))
+    lines = [line.strip() if "  " not in line else " ".join(line.split()) for line in text.split("\n")]
+    text = "\n".join(filter(None, lines))
     return text.replace("\u2022\n", "\u2022 ")  # a paragraph inside a list item
 
 
@@ -69,8 +88,14 @@ def single_spaced(line: str) -> str:
     return line.strip() if "  " not in line and line.isprintable() else " ".join(line.split())
 
 
-def _same(variant: re.Match[str]) -> str:
-    return _SAME.get(variant.group(), "")
+def _unescaped(text: str) -> str:
+    """The text with its entities resolved. `html.unescape` takes ten times as long as the usual ones need."""
+    found = set(_ENTITY.findall(text)) if "&" in text else set()
+    if not found <= _USUAL.keys():
+        return html.unescape(text)
+    for one in sorted(found, key="&amp;".__eq__):  # that of the ampersand last, so that nothing is resolved twice
+        text = text.replace(one, _USUAL[one])
+    return text
 
 
 def _apart(mark: re.Match[str]) -> str:
@@ -99,10 +124,11 @@ def folded(text: str) -> str:
 
 
 def _stripped(text: str) -> str:
-    text = _without_hidden(text)
-    text = _ITEM.sub("\n\u2022 ", text)
-    text = _BLOCK.sub("\n", text)
-    return _TAG.sub("", text)
+    pieces = _TAG.split(text)
+    if "<!--" in text or not _HIDES.isdisjoint(map(str.lower, set(pieces[1::2]))):
+        pieces = _TAG.split(_without_hidden(text))
+    pieces[1::2] = map(_BREAKS.__getitem__, pieces[1::2])
+    return "".join(pieces)
 
 
 def _without_hidden(text: str) -> str:
