@@ -17,14 +17,14 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import effects, limits, listing, moves, outbox, workers
+from interlock.engine import effects, firing, limits, listing, moves, outbox, workers
 from interlock.engine.audit.replaying import Row as HistoryRow
 from interlock.engine.audit.replaying import history
 from interlock.engine.creating import create
-from interlock.engine.errors import NotFound
+from interlock.engine.errors import Allowed, NotFound
 from interlock.engine.failing import close_dead_letters
 from interlock.engine.finishing import require_claim
-from interlock.engine.firing import fire, under_way
+from interlock.engine.firing import fire, force, under_way
 from interlock.engine.instance import Instance
 from interlock.engine.isolation import error_summary, must_raise
 from interlock.engine.keys import find_free as free_keys
@@ -43,6 +43,7 @@ __all__ = [
     "HistoryRow",
     "RefusedSpawn",
     "Unit",
+    "allowed",
     "ask",
     "change",
     "close_dead_letters",
@@ -52,6 +53,7 @@ __all__ = [
     "find",
     "find_by_key",
     "fire",
+    "force",
     "free_keys",
     "get",
     "has_sent",
@@ -168,6 +170,11 @@ def stuck(
         where = listing.Where(machine=machine, workspace=workspace, finished=False, in_state_for=longer_than)
         found += listing.page(conn, where, now, limit=limit, oldest=True).instances
     return sorted(found, key=lambda one: (one.entered_at, one.id))[:limit]
+
+
+def allowed(unit: Unit, instance: Instance, actor: Actor) -> list[Allowed]:
+    """The events that the instance would accept from this actor now, for an answer that refuses another."""
+    return firing.allowed(instance, unit.machine(instance), actor)
 
 
 def is_served(conn: sa.Connection, now: Micros, queue: str) -> bool:

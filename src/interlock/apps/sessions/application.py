@@ -9,7 +9,12 @@ from interlock.machine import Application, Duty, Personal, Registry
 application = Application(
     "sessions",
     machines=[session, loan],
-    handlers=["interlock.apps.sessions.loans.steps", "interlock.apps.sessions.loans.followers"],
+    handlers=[
+        "interlock.apps.sessions.loans.steps",
+        "interlock.apps.sessions.loans.followers",
+        "interlock.apps.sessions.steps.followers",
+        "interlock.apps.sessions.steps.handlers",
+    ],
     duties=[
         Duty("sandbox_pool", timedelta(seconds=1), "interlock.apps.sessions.loans.duties:fill_pool"),
         Duty("sandbox_returns", timedelta(seconds=5), "interlock.apps.sessions.loans.duties:return_sandboxes"),
@@ -19,6 +24,7 @@ application = Application(
         Duty("sandbox_cleaning", timedelta(hours=1), "interlock.apps.sessions.allocator.duties:clean_up"),
     ],
     settings=SessionSettings,
+    routers=["interlock.apps.sessions.api:routers"],
     tables="interlock.apps.sessions.tables:metadata",
     migrations="interlock.apps.sessions.migrations",
     personal=[

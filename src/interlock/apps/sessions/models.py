@@ -38,6 +38,10 @@ class Session(BaseModel):
     """The agent's own name for the conversation, to resume it."""
     fork_of: str | None = None
     """The agent's conversation that this one continues, at its first prompt."""
+    start_from: str = ""
+    """The branch of the session that this one forks; empty to start from the target branch."""
+    home: str = ""
+    """The session whose agents' home folder it shares, because it forks one of its conversations."""
     agent: str = ""
     """Which agent of the configuration works; empty for the default one."""
     result: Result | None = None

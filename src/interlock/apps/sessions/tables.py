@@ -191,12 +191,14 @@ session_prompt = sa.Table(
     at("updated_at"),
     at("started_at", null=True),
     at("agent_at", null=True),  # the intent: from here on the agent may have changed something
+    text("host", null=True),  # where the agent was started
     at("ended_at", null=True),
     at("cancel_at", null=True),
     text("cancel_by", null=True),
     text("reason", null=True),
     text("sentence", null=True),
     text("answer", null=True),
+    text("conversation", null=True),  # the agent's own name for it, once it has said so
     number("cost", null=True),  # in millionths of a dollar
     number("conversation_cost", null=True),
     text("usage", null=True),

@@ -86,6 +86,11 @@ def entry(conn: sa.Connection, session_id: UUID) -> Entry | None:
     return _read(row) if row is not None else None
 
 
+def entries(conn: sa.Connection, session_ids: Sequence[UUID]) -> dict[UUID, Entry]:
+    rows = conn.execute(sa.select(X).where(X.c.instance_id.in_(session_ids)))
+    return {row.instance_id: _read(row) for row in rows}
+
+
 def _read(row: Any) -> Entry:
     return Entry(
         row.instance_id,

@@ -145,6 +145,13 @@ def get(conn: sa.Connection, message_id: UUID) -> Message:
     return _read(row)
 
 
+def by_seq(conn: sa.Connection, prompt_id: UUID, seq: int) -> Message:
+    row = conn.execute(sa.select(M).where(M.c.prompt_id == prompt_id, M.c.seq == seq)).first()
+    if row is None:
+        raise NotFound(f"prompt {prompt_id} has no message {seq}")
+    return _read(row)
+
+
 def whole(conn: sa.Connection, message: Message) -> str:
     """The whole line."""
     if message.artifact is None:

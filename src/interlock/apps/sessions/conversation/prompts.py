@@ -8,7 +8,7 @@ started again.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -47,12 +47,14 @@ class Prompt:
     updated_at: Micros
     started_at: Micros | None
     agent_at: Micros | None
+    host: str | None
     ended_at: Micros | None
     cancel_at: Micros | None
     cancel_by: str | None
     reason: str | None
     sentence: str | None
     answer: str | None
+    conversation: str | None
     cost: int | None
     conversation_cost: int | None
     usage: Mapping[str, int]
@@ -101,12 +103,14 @@ def _read(row: Any) -> Prompt:
         row.updated_at,
         row.started_at,
         row.agent_at,
+        row.host,
         row.ended_at,
         row.cancel_at,
         row.cancel_by,
         row.reason,
         row.sentence,
         row.answer,
+        row.conversation,
         row.cost,
         row.conversation_cost,
         _json(row.usage, {}),
@@ -161,49 +165,31 @@ def last_ended(conn: sa.Connection, session_id: UUID) -> Prompt | None:
     return _read(row) if row is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """Prompts of one session, counted."""
-
-    prompts: int = 0
-    waiting: int = 0
-    cost: int = 0
-    """In millionths of a dollar; prompts without a known cost count as nothing."""
-    last: str = ""
-    """The text of the newest prompt."""
-
-    @property
-    def cost_usd(self) -> float:
-        return self.cost / MILLION
+def last_conversation(conn: sa.Connection, session_id: UUID) -> Prompt | None:
+    """The newest prompt that the agent has answered in a conversation that can be resumed."""
+    query = sa.select(P).where(P.c.instance_id == session_id, P.c.conversation.is_not(None))
+    row = conn.execute(query.order_by(P.c.number.desc()).limit(1)).first()
+    return _read(row) if row is not None else None
 
 
-def sums(conn: sa.Connection, session_ids: Iterable[UUID]) -> dict[UUID, Sums]:
-    ids = list(session_ids)
-    if not ids:
-        return {}
-    counted = conn.execute(
-        sa.select(
-            P.c.instance_id,
-            sa.func.count().label("n"),
-            sa.func.sum(sa.case((P.c.inbox_status == PENDING, 1), else_=0)).label("waiting"),
-            sa.func.coalesce(sa.func.sum(P.c.cost), 0).label("cost"),
-            sa.func.max(P.c.number).label("newest"),
-        )
-        .where(P.c.instance_id.in_(ids))
-        .group_by(P.c.instance_id)
-    ).all()
-    newest = {
-        row.instance_id: row.text
-        for row in conn.execute(
-            sa.select(P.c.instance_id, P.c.text).where(
-                sa.tuple_(P.c.instance_id, P.c.number).in_([(row.instance_id, row.newest) for row in counted])
-            )
-        )
-    }
-    return {
-        row.instance_id: Sums(row.n, int(row.waiting or 0), int(row.cost), newest.get(row.instance_id, ""))
-        for row in counted
-    }
+def conversation_cost(conn: sa.Connection, session_id: UUID, conversation: str) -> float:
+    """Dollars that a conversation had cost when the agent last said so."""
+    query = sa.select(P.c.conversation_cost).where(
+        P.c.instance_id == session_id, P.c.conversation == conversation, P.c.conversation_cost.is_not(None)
+    )
+    return int(conn.execute(query.order_by(P.c.number.desc()).limit(1)).scalar() or 0) / MILLION
+
+
+def active(conn: sa.Connection, session_id: UUID) -> Prompt | None:
+    """The prompt that is worked on, or was when its worker was lost."""
+    row = conn.execute(sa.select(P).where(P.c.instance_id == session_id, P.c.inbox_status == ACTIVE)).first()
+    return _read(row) if row is not None else None
+
+
+def changed_since(conn: sa.Connection, session_id: UUID, since: Micros, limit: int = 200) -> list[Prompt]:
+    """Prompts of a session that changed at this time or later, in their order."""
+    query = sa.select(P).where(P.c.instance_id == session_id, P.c.updated_at >= since).order_by(P.c.updated_at)
+    return sorted((_read(row) for row in conn.execute(query.limit(limit))), key=lambda one: one.number)
 
 
 # -- changing
@@ -265,12 +251,12 @@ def activate(unit: Unit, session_id: UUID, prompt_id: UUID) -> None:
     )
 
 
-def begin_agent(unit: Unit, claim: Claim, prompt_id: UUID) -> None:
-    """Write down that the agent is started now. Raises Fenced if the prompt is not this worker's to run."""
+def begin_agent(unit: Unit, claim: Claim, prompt_id: UUID, host: str = "") -> None:
+    """Write down that the agent is started now, here. Raises Fenced if the prompt is not this worker's to run."""
     require_claim(unit, claim)
     done = _update(
         unit, P.c.id == prompt_id, P.c.instance_id == claim.id, P.c.inbox_status == ACTIVE, P.c.agent_at.is_(None)
-    )(agent_at=unit.now)
+    )(agent_at=unit.now, host=host or None)
     if not done:
         raise Fenced(f"the prompt {prompt_id} was started already, or has ended")
 
@@ -278,7 +264,9 @@ def begin_agent(unit: Unit, claim: Claim, prompt_id: UUID) -> None:
 def agent_did_not_start(unit: Unit, claim: Claim, prompt_id: UUID) -> None:
     """The agent certainly was not started, so it may be later."""
     require_claim(unit, claim)
-    _update(unit, P.c.id == prompt_id, P.c.instance_id == claim.id, P.c.inbox_status == ACTIVE)(agent_at=None)
+    _update(unit, P.c.id == prompt_id, P.c.instance_id == claim.id, P.c.inbox_status == ACTIVE)(
+        agent_at=None, host=None
+    )
 
 
 def end(unit: Unit, claim: Claim, prompt_id: UUID, ending: Ending) -> None:
@@ -296,6 +284,7 @@ def close(unit: Unit, prompt_id: UUID, ending: Ending) -> bool:
             reason=ending.reason or None,
             sentence=storable(ending.sentence[:2000]),
             answer=storable(ending.answer[:LONGEST]) if ending.answer else None,
+            conversation=ending.conversation[:200] or None,
             cost=_millionths(ending.cost_usd),
             conversation_cost=_millionths(ending.conversation_cost_usd),
             usage=json.dumps(dict(ending.usage)) if ending.usage else None,

@@ -1,0 +1,125 @@
+"""What a session's branch changes: the difference, a patch, and push or merge where the repository allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+from uuid import UUID
+
+from fastapi.responses import Response
+from pydantic import Field
+
+from interlock.apps.sessions.api.access import MACHINE, seen
+from interlock.apps.sessions.api.answers import Spelled
+from interlock.apps.sessions.api.bodies import MergeBody
+from interlock.apps.sessions.models import Session
+from interlock.apps.sessions.sandbox.repository import MergeConflict, NotConfigured, Repository, UnknownBranch
+from interlock.apps.sessions.workplace import UnknownRepository, workplace
+from interlock.engine import NotFound
+from interlock.http.caller import Caller, TheService, require
+from interlock.http.direct import Router
+from interlock.http.problems import BadRequest
+from interlock.http.service import Service
+from interlock.http.writing import Write
+from interlock.people import Principal
+
+router = Router(prefix="/sessions", tags=["sessions"])
+T = TypeVar("T")
+
+
+class FileOut(Spelled):
+    """A changed file."""
+
+    path: str
+    added: int | None = Field(description="Null for a file that is no text.")
+    removed: int | None
+
+
+class DiffOut(Spelled):
+    """What the branch changes, compared to where it began."""
+
+    branch: str
+    target_branch: str
+    base: str
+    head: str
+    files: list[FileOut]
+    diff: str
+    cut: bool = Field(description="Whether `diff` is only the beginning; the patch is whole.")
+
+
+class BranchDone(Spelled):
+    """A pushed or merged branch."""
+
+    success: bool = True
+    message: str
+    commit: str
+
+
+async def _with_repository(
+    service: Service, who: Principal, id: UUID, permission: str, do: Callable[[Repository, Session], T]
+) -> T:
+    instance, _ = await service.read(lambda conn: seen(conn, id, who))
+    require(who, permission, instance.workspace, f"session {id}", machine=MACHINE)
+    data = Session.model_validate(instance.data)
+    try:
+        return await service.call(lambda: do(workplace(service.engine.setting).repository(data.repo), data))
+    except (UnknownBranch, UnknownRepository) as error:
+        raise NotFound(f"session {id} has no branch to show yet: {error}") from None
+    except (MergeConflict, NotConfigured) as error:
+        raise BadRequest(str(error), status=409, kind="not-merged") from None
+
+
+@router.get("/{id}/diff", summary="What the session has changed", response_model=DiffOut)
+async def get_diff(service: TheService, who: Caller, id: UUID) -> Response:
+    def do(repository: Repository, data: Session) -> DiffOut:
+        found = repository.diff(data.branch, data.target_branch)
+        files = [FileOut(path=one.path, added=one.added, removed=one.removed) for one in found.files]
+        return DiffOut(
+            branch=data.branch,
+            target_branch=data.target_branch,
+            base=found.base,
+            head=found.head,
+            files=files,
+            diff=found.text,
+            cut=found.cut,
+        )
+
+    found = await _with_repository(service, who, id, "read", do)
+    return await service.answer(lambda: found)
+
+
+@router.get(
+    "/{id}/patch",
+    summary="The commits of the branch, for git am",
+    response_class=Response,
+    responses={200: {"content": {"text/x-patch": {"schema": {"type": "string"}}}}},
+)
+async def get_patch(service: TheService, who: Caller, id: UUID) -> Response:
+    def do(repository: Repository, data: Session) -> bytes:
+        return repository.patch(data.branch, data.target_branch)
+
+    found = await _with_repository(service, who, id, "read", do)
+    headers = {"Content-Disposition": f'attachment; filename="session-{id}.patch"'}
+    return Response(found, media_type="text/x-patch; charset=utf-8", headers=headers)
+
+
+@router.post("/{id}/push", summary="Push the branch", response_model=BranchDone)
+async def push_branch(write: Write, id: UUID) -> Any:
+    """To the repository that it came from, never by force. 409 where the configuration does not allow it."""
+
+    def do(repository: Repository, data: Session) -> BranchDone:
+        return BranchDone(message=f"Pushed {data.branch}", commit=repository.push(data.branch))
+
+    return await _with_repository(write.service, write.who, id, "fire", do)
+
+
+@router.post("/{id}/merge", summary="Merge the branch into its target", response_model=BranchDone)
+async def merge_branch(write: Write, id: UUID, body: MergeBody | None = None) -> Any:
+    """409 where the configuration does not allow it, or where it cannot be merged by itself."""
+
+    def do(repository: Repository, data: Session) -> BranchDone:
+        said = (body.message if body is not None else "") or f"Merge {data.branch}: {data.title}"
+        made = repository.merge(data.branch, data.target_branch, said)
+        return BranchDone(message=f"Merged {data.branch} into {data.target_branch}", commit=made)
+
+    return await _with_repository(write.service, write.who, id, "fire", do)
