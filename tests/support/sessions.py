@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +15,11 @@ from uuid import UUID
 
 from interlock.apps.sessions import registry
 from interlock.apps.sessions.settings import SessionSettings
-from interlock.engine import Engine
+from interlock.engine import Claim, Engine, Result
 from interlock.store import Store
 from interlock.testing import Trial
+from interlock.worker.port import EnginePort
+from interlock.worker.runner import invoke
 from tests.support.api import Api, open_api
 
 REPO = "harbour/shop"
@@ -104,6 +108,58 @@ class Sessions:
 
     def state(self, session_id: str | UUID) -> str:
         return self.engine.get(UUID(str(session_id))).state
+
+    def go_on(self, seconds: float = 30) -> None:
+        """Let time pass, with the worker's duties every five seconds."""
+        for _ in range(max(1, int(seconds // 5))):
+            self.trial.look_after()
+            self.trial.advance(seconds=5)
+        self.trial.look_after()
+        self.trial.run_until_idle()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Whatever becomes ready is done at once, beside the test, each in a thread of its own as a worker does."""
+        over, broken = threading.Event(), []
+
+        def run() -> None:
+            try:
+                with ThreadPoolExecutor(8) as pool:
+                    while not over.wait(0.01):
+                        self.trial.look_after()
+                        for claim in self.trial.claim(8):
+                            pool.submit(self._handle, claim)
+                        self.engine.tick()
+            except BaseException as error:
+                broken.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+        assert broken == []
+
+    def _handle(self, claim: Claim) -> None:
+        port = EnginePort(self.engine, claim)
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(0.1):
+                found = self.engine.get(claim.id)
+                if (found.fence, found.wake) != (claim.fence, "lease"):
+                    port.cancel()
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            outcome = invoke(claim, port)
+        finally:
+            done.set()
+            watcher.join()
+        self.engine.finish([Result(claim, outcome)])
 
     def path(self, session_id: str | UUID) -> list[str]:
         return [row.to_state for row in self.engine.history(UUID(str(session_id))) if row.to_state is not None]
