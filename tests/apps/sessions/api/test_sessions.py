@@ -14,6 +14,9 @@ from tests.support.sessions import REPO, Sessions
 # -- starting
 
 
+pytestmark = pytest.mark.soak("postgresql")
+
+
 def test_a_session_without_a_prompt_rests_in_pending(both: Sessions) -> None:
     made = both.start(title="Tidy up")
     assert (made["success"], made["id"], made["session"]["ui_status"]) == (True, made["sessionId"], "pending")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -16,28 +18,8 @@ from interlock.apps.sessions.steps import work
 from tests.support.sessions import Sessions, git
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.soak("postgresql")
 SLOW = "Look around. demo: slow 60"
-
-
-def test_a_prompt_is_worked_on_in_a_worktree_and_its_work_is_on_the_branch(both: Sessions) -> None:
-    made = both.start("Write down the opening hours")
-    both.go_on()
-    assert both.path(made["id"]) == ["pending", "in_progress", "needs_review", "needs_review_ip_returned"]
-    shown = both.look(made["id"])
-    assert (shown["result"], shown["sbx_config"], shown["waiting_prompts"]) == ("done", None, 0)
-    (prompt,) = both.prompts(made["id"])
-    assert (prompt["inbox_status"], prompt["reason"]) == ("done", "done")
-    assert prompt["sentence"].startswith("The agent finished in ")
-    assert prompt["cost_usd"] > 0
-    assert prompt["usage"]["input_tokens"] > 0
-    lines = both.messages(prompt["id"])
-    assert [one["seq"] for one in lines] == list(range(1, len(lines) + 1))
-    assert (lines[-1]["kind"], lines[-1]["data"]["type"]) == ("result/success", "result")
-    diff = both.api.get(f"/sessions/{made['id']}/diff", "viewer").json()
-    assert {one["path"] for one in diff["files"]} == {"CHANGELOG.md", "notes/write-down-the-opening-hours.md"}
-    patch = both.api.get(f"/sessions/{made['id']}/patch", "viewer")
-    assert "Subject: [PATCH] Write down the opening hours" in patch.text
-    assert both.engine.verify().problems == ()
 
 
 def test_prompts_run_one_at_a_time_in_order_and_each_once(both: Sessions) -> None:
@@ -48,7 +30,7 @@ def test_prompts_run_one_at_a_time_in_order_and_each_once(both: Sessions) -> Non
     both.go_on()
     found = both.prompts(made["id"])
     assert [(one["text"], one["inbox_status"]) for one in found] == [(n, "done") for n in ("One", "Two", "Three")]
-    assert all(a["ended_at"] <= b["started_at"] for a, b in zip(found, found[1:], strict=False))
+    assert all(a["ended_at"] <= b["started_at"] for a, b in pairwise(found))
     both.prompt(made["id"], "Four")
     both.go_on()
     log = git("log", "--format=%s", str(both.look(made["id"])["branch"]), cwd=_mirror(both)).splitlines()
@@ -73,21 +55,9 @@ def test_a_follow_up_uses_the_sandbox_that_is_held_and_resumes_the_conversation(
     sessions.go_on(10)
     second = sessions.look(made["id"])
     assert second["lease"]["loan_id"] == first["lease"]["loan_id"]
-    asked = [stored.get(conn, UUID(one["id"])) for one in sessions.prompts(made["id"]) for conn in [_conn(sessions)]]
+    asked = sessions.engine.read(lambda conn: stored.of_session(conn, UUID(made["id"])))
     assert len({one.conversation for one in asked}) == 1
     assert sessions.path(made["id"])[3:] == ["pending", "in_progress", "needs_review"]
-
-
-def _conn(sessions: Sessions) -> Any:
-    class Reads:
-        def execute(self, query: Any) -> Any:
-            return sessions.engine.read(lambda conn: _Rows(conn.execute(query).all()))
-
-    class _Rows(list[Any]):
-        def first(self) -> Any:
-            return self[0] if self else None
-
-    return Reads()
 
 
 def test_the_cost_of_a_prompt_is_what_the_conversation_cost_more(sessions: Sessions) -> None:
@@ -348,15 +318,9 @@ def test_an_unanswered_call_is_denied_in_time(sessions: Sessions) -> None:
     made = sessions.start("Remove the unused flags")
     with sessions.working():
         eventually(lambda: sessions.look(made["id"])["approvals"])
-        sessions.api.clock.advance(_minutes(16))
+        sessions.api.clock.advance(timedelta(minutes=16))
         eventually(lambda: sessions.look(made["id"])["result"])
     assert "Nobody answered within 15 minutes" in json.dumps(sessions.messages(str(made["prompt_id"])))
-
-
-def _minutes(count: int) -> Any:
-    from datetime import timedelta
-
-    return timedelta(minutes=count)
 
 
 # -- forks

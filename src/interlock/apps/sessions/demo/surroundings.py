@@ -1,0 +1,118 @@
+"""What the demo's sessions need: a small repository, and a service that looks after returned sandboxes."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+import threading
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from interlock.apps.sessions.sandbox.git import git
+from interlock.apps.sessions.settings import AllocatorSettings, Subscriber, Subscribers, settings_in
+from interlock.apps.sessions.workplace import NoWorkplace, workplace
+from interlock.engine import Engine
+from interlock.store import private
+
+REPOS = ("harbour/shop", "harbour/ledger", "north/website", "north/parcel-api")
+ATTIC = "harbour/attic"
+"""Its sandboxes are in a rack that takes none back."""
+FILES = {
+    "README.md": "# Shop\n\nA small shop that sells tea. `python -m shop` prints what an order costs.\n",
+    "CHANGELOG.md": "# Changes\n\n- Prices have a currency\n- First version\n",
+    "shop/__init__.py": "",
+    "shop/__main__.py": "from shop.orders import Order\n\nprint(Order([('Assam', 2, 450)]).total())\n",
+    "shop/orders.py": (
+        '"""Orders and what they cost, in cents."""\n\n\nclass Order:\n    def __init__(self, lines):\n'
+        "        self.lines = lines\n\n    def total(self):\n"
+        "        return sum(count * price for _, count, price in self.lines)\n"
+    ),
+    "shop/flags.py": "# Nobody reads these any more.\nNEW_CHECKOUT = True\nBETA_SEARCH = False\n",
+}
+REFUSALS = 5
+"""Attempts to return one sandbox that fail: all of a loan, so that it goes to the dead letters."""
+AFTER = 2
+"""Returns that succeed before."""
+
+
+def set_up(engine: Engine) -> None:
+    """Make the repository, and configure it for sessions with the service that is notified of returns."""
+    settings = settings_in(engine.setting("sessions"))
+    if ATTIC in settings.repos:
+        return
+    update: dict[str, object] = {}
+    try:
+        root = workplace(engine.setting).root
+    except NoWorkplace:
+        root = Path(tempfile.mkdtemp(prefix="interlock-demo-"))
+        atexit.register(shutil.rmtree, root, ignore_errors=True)
+        update["folder"] = root
+    place = _repository(root / "demo")
+    update["repos"] = {**settings.repos, **{name: str(place) for name in (*REPOS, ATTIC)}}
+    if settings.allocator.url is None and not settings.allocator.give_back.subscribers:
+        cleaner = Subscriber(post=cleaning_service(), must_succeed=True, timeout=5)
+        allocator: AllocatorSettings = settings.allocator
+        update["allocator"] = allocator.model_copy(update={"give_back": Subscribers(subscribers={"cleaning": cleaner})})
+    engine.core.settings["sessions"] = settings.model_copy(update=update)
+
+
+def _repository(place: Path) -> Path:
+    """A bare repository with one commit on `main`; the one of an earlier start stays."""
+    if (place / "HEAD").exists():
+        return place
+    private.folder(place)
+    with tempfile.TemporaryDirectory(dir=place.parent) as folder:
+        tree = Path(folder)
+        for name, text in FILES.items():
+            path = tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        git("init", "--quiet", "--bare", place)
+        where = (f"--git-dir={place}", f"--work-tree={tree}")
+        git(*where, "add", ".", cwd=tree)
+        git(*where, "commit", "--quiet", "--message=A small shop", cwd=tree)
+    return place
+
+
+class _Cleaning:
+    """Says yes to a return, except to five in a row once: a sandbox whose rack does not answer."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen = 0
+        self._refused: bytes | None = None
+        self._left = REFUSALS
+
+    def accepts(self, body: bytes) -> bool:
+        with self._lock:
+            self._seen += 1
+            if self._refused is None and self._seen > AFTER:
+                self._refused = body
+            if body != self._refused or not self._left:
+                return True
+            self._left -= 1
+            return False
+
+
+@cache
+def cleaning_service() -> str:
+    """The address of the service, which runs as long as this process."""
+    cleaning = _Cleaning()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(min(int(self.headers.get("Content-Length") or 0), 1_000_000))
+            self.send_response(200 if cleaning.accepts(body) else 503)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, name="interlock-demo-cleaning", daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/returned"
