@@ -45,7 +45,7 @@ pytestmark = pytest.mark.slow
 CHIEF = Actor(OWNER, "chief")
 WHY = "asked for in a letter"
 D = t.dead_letter
-STREAMS = {"/ui/live", "/api/events/stream"}
+STREAMS = {"/ui/live", "/api/events/stream", "/sessions/{id}/events"}
 OTHERS = {
     "/workflows/providers/{vertical}",
     "/api/overview/series/{measure}",
@@ -229,7 +229,7 @@ def places(path: str, there: Erased) -> list[str]:
     if path == "/ui/instances/{id}":
         return [f"/ui/instances/{one}?tab={tab}&verify=true" for one, tab in product(there.instances, TABS)]
     if "{id}" in path:
-        return [path.format(id=one) for one in there.instances]
+        return [path.format(id=one, seq=1) for one in there.instances]
     for name in ("name", "machine"):
         if f"{{{name}}}" in path:
             return [path.format(**{name: machine}) for machine in sorted(set(there.instances.values()))]
