@@ -18,6 +18,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import effects, firing, limits, listing, moves, outbox, workers
+from interlock.engine.actions import record as record_action
 from interlock.engine.audit.replaying import Row as HistoryRow
 from interlock.engine.audit.replaying import history
 from interlock.engine.creating import create
@@ -65,6 +66,7 @@ __all__ = [
     "lock_by_keys",
     "must_raise",
     "notify",
+    "record_action",
     "refused_spawns",
     "require_claim",
     "send",

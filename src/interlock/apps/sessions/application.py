@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from interlock.apps.sessions.allocator.scopes import SANDBOXES, SANDBOXES_ADMIN
 from interlock.apps.sessions.machine import loan, session
 from interlock.apps.sessions.settings import SessionSettings
 from interlock.machine import Application, Duty, Personal, Registry
@@ -24,7 +25,13 @@ application = Application(
         Duty("sandbox_cleaning", timedelta(hours=1), "interlock.apps.sessions.allocator.duties:clean_up"),
     ],
     settings=SessionSettings,
-    routers=["interlock.apps.sessions.api:routers"],
+    scopes=[SANDBOXES, SANDBOXES_ADMIN],
+    routers=[
+        "interlock.apps.sessions.api:routers",
+        "interlock.apps.sessions.allocator.api:router",
+        "interlock.apps.sessions.allocator.admin_api:router",
+    ],
+    programs={"allocator": "interlock.apps.sessions.allocator.program:allocator"},
     tables="interlock.apps.sessions.tables:metadata",
     migrations="interlock.apps.sessions.migrations",
     personal=[

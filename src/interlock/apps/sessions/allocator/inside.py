@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from interlock.apps.sessions.allocator import lending, operations, subscribers
+from interlock.apps.sessions.allocator import lending, line, operations, subscribers
 from interlock.apps.sessions.allocator.lender import (
     AllocatorAway,
     AllocatorRefused,
@@ -18,7 +18,8 @@ from interlock.apps.sessions.allocator.lender import (
     PoolEmpty,
     Return,
 )
-from interlock.apps.sessions.allocator.lending import LOOK_AGAIN, Line, Notifying, Request
+from interlock.apps.sessions.allocator.lending import Notifying, Request
+from interlock.apps.sessions.allocator.line import LOOK_AGAIN, Line
 from interlock.apps.sessions.allocator.operations import BORROW, RETURN
 from interlock.apps.sessions.allocator.transactions import Transactions
 from interlock.apps.sessions.settings import AllocatorSettings
@@ -47,10 +48,10 @@ class Inside:
         return timedelta(hours=self.settings.lend_for)
 
     def turn(self, key: str) -> timedelta | None:
-        return None if self.db.write(lending.keep_place, self.pool, key) is None else LOOK_AGAIN
+        return None if self.db.write(line.keep_place, self.pool, key) is None else LOOK_AGAIN
 
     def leave_line(self, key: str) -> None:
-        self.db.write(lending.leave_line, self.pool, key)
+        self.db.write(line.leave_line, self.pool, key)
 
     def borrow(self, key: str, *, wait: float = 0, params: Mapping[str, Any] | None = None) -> Lent:
         notifies = bool(subscribers.of_kind(self.settings, BORROW))

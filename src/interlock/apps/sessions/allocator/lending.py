@@ -19,7 +19,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.apps.sessions.allocator import operations, pool
+from interlock.apps.sessions.allocator import line, operations, pool
 from interlock.apps.sessions.allocator.lender import (
     SUCCEEDED,
     AllocatorRefused,
@@ -30,22 +30,18 @@ from interlock.apps.sessions.allocator.lender import (
     Return,
     WrongToken,
 )
+from interlock.apps.sessions.allocator.line import Line
 from interlock.apps.sessions.allocator.operations import Operation
 from interlock.apps.sessions.tables import sandbox_borrow as B
 from interlock.apps.sessions.tables import sandbox_item as I
-from interlock.apps.sessions.tables import sandbox_waiter as W
 from interlock.engine.application import Unit
 from interlock.store import Micros, span
-from interlock.store.sql import upsert
 
 LENDING, ACTIVE, IN_RETURN, EXPIRED, RETURN_FAILED = "lending", "active", "in_return", "expired", "return_failed"
 WITHDRAWN = "withdrawn"
 RETURNED, PUT_BACK, RELEASED = "returned", "put_back", "released"
 OPEN = (LENDING, ACTIVE, IN_RETURN, EXPIRED, WITHDRAWN, RETURN_FAILED)
 FOUND = (ACTIVE, EXPIRED, WITHDRAWN, IN_RETURN, RETURN_FAILED)
-PLACE = timedelta(seconds=30)
-"""A waiter who does not ask again within this time loses the place in line."""
-LOOK_AGAIN = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +58,6 @@ class Request:
     """Whether the borrower will ask again and keeps a place in line."""
     notifies: bool = False
     """Whether subscribers are notified before the borrower gets the item."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Nothing is free for this borrower now."""
-
-    ahead: int
-    """How many others wait before this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +82,11 @@ def lend(unit: Unit, request: Request) -> Lent | Notifying | Line:
         return _renewed(unit, known, request.lend_for)
     if known is not None and known.status != PUT_BACK:
         raise KeyUsed(f"the borrow with this key has ended ({known.status}); use a new key")
-    place = _place(unit, request)
-    if place is not None:
-        return place
+    ahead = line.ahead(unit, request.pool, request.key)
+    if pool.counts(unit.conn, request.pool).free <= ahead:
+        if request.waits:
+            line.keep_place(unit, request.pool, request.key)
+        return Line(ahead)
     row = unit.conn.execute(
         sa.select(I)
         .where(I.c.pool == request.pool, I.c.state == pool.FREE)
@@ -135,7 +125,7 @@ def lend(unit: Unit, request: Request) -> Lent | Notifying | Line:
         )
     )
     pool.put(unit, item, pool.BORROWED, borrow_id=borrow_id)
-    _leave_line(unit, request.pool, request.key)
+    line.leave(unit, request.pool, request.key)
     return Notifying(operation.id) if operation is not None else Lent(str(item.id), item.value, token)
 
 
@@ -173,57 +163,6 @@ def lent(unit: Unit, operation: Operation, failure: str | None) -> bool:
         pool.put(unit, item, pool.FREE)
     operations.end(unit, operation, failure if failure or done else "the borrow was ended meanwhile")
     return True
-
-
-# -- places in line
-
-
-def _place(unit: Unit, request: Request) -> Line | None:
-    """None if an item is free for this borrower; otherwise its place in line, kept if it waits."""
-    ahead = _ahead(unit, request.pool, request.key)
-    if pool.counts(unit.conn, request.pool).free > ahead:
-        return None
-    if request.waits:
-        keep_place(unit, request.pool, request.key)
-    return Line(ahead)
-
-
-def keep_place(unit: Unit, name: str, key: str) -> Line | None:
-    """Take a place in line, or keep it; None if an item is free for this one."""
-    pool.lock(unit, name)
-    until = unit.now + span(PLACE)
-    values = {"pool": name, "key": key, "since": unit.now, "until": until}
-    kept = upsert(W).values(values)
-    unit.conn.execute(kept.on_conflict_do_update(index_elements=["pool", "key"], set_={"until": until}))
-    unit.conn.execute(sa.delete(W).where(W.c.pool == name, W.c.until < unit.now))
-    ahead = _ahead(unit, name, key)
-    return None if pool.counts(unit.conn, name).free > ahead else Line(ahead)
-
-
-def _ahead(unit: Unit, name: str, key: str) -> int:
-    """How many wait before this one; all of them, if it has no place."""
-    mine = unit.conn.execute(sa.select(W.c.since).where(W.c.pool == name, W.c.key == key, W.c.until >= unit.now))
-    since = mine.scalar()
-    query = sa.select(sa.func.count()).where(W.c.pool == name, W.c.until >= unit.now, W.c.key != key)
-    if since is not None:
-        query = query.where(sa.or_(W.c.since < since, sa.and_(W.c.since == since, W.c.key < key)))
-    return int(unit.conn.execute(query).scalar_one())
-
-
-def _leave_line(unit: Unit, name: str, key: str) -> None:
-    unit.conn.execute(sa.delete(W).where(W.c.pool == name, W.c.key == key))
-
-
-def leave_line(unit: Unit, name: str, key: str) -> None:
-    """Give up a place in line."""
-    pool.lock(unit, name)
-    _leave_line(unit, name, key)
-
-
-def first_in_line(conn: sa.Connection, name: str, now: Micros, limit: int) -> list[str]:
-    """The keys of those who wait, in their order."""
-    query = sa.select(W.c.key).where(W.c.pool == name, W.c.until >= now).order_by(W.c.since, W.c.key)
-    return list(conn.execute(query.limit(limit)).scalars())
 
 
 # -- returning

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.sessions.allocator import lending, pool
+from interlock.apps.sessions.allocator import line, pool
 from interlock.apps.sessions.allocator.lender import NotBorrowed
 from interlock.apps.sessions.allocator.lenders import lender_of
 from interlock.apps.sessions.allocator.transactions import OfEngine
@@ -182,7 +182,7 @@ def wake_waiting(engine: Engine, settings: SessionSettings) -> None:
     free = engine.read(partial(pool.counts, pool=name)).free
     if not free:
         return
-    for key in engine.read(partial(lending.first_in_line, name=name, now=engine.clock.now(), limit=free)):
+    for key in engine.read(partial(line.first_in_line, name=name, now=engine.clock.now(), limit=free)):
         kind, _, loan_id = key.partition(":")
         if kind == "loan":
             engine.write(partial(_hasten, loan_id=UUID(loan_id)), name="wake_loan")

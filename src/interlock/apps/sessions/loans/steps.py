@@ -21,7 +21,7 @@ from interlock.apps.sessions.allocator.lender import (
     WrongToken,
 )
 from interlock.apps.sessions.allocator.lenders import lender_of
-from interlock.apps.sessions.allocator.lending import LOOK_AGAIN
+from interlock.apps.sessions.allocator.line import LOOK_AGAIN
 from interlock.apps.sessions.allocator.transactions import OfTask
 from interlock.apps.sessions.loans.holding import sandbox_of
 from interlock.apps.sessions.loans.saving import save_work

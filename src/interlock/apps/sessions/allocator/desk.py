@@ -1,0 +1,182 @@
+"""Who asks the allocator over HTTP, how its functions are run for them, and how errors are answered.
+
+A request needs a token; a login is not enough, because `GET /borrow` changes something and a foreign page could make a
+browser send it. In the product it is a token with the scope `sandboxes`, in `interlock allocator` the configured one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import re
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from interlock.apps.sessions.allocator.lender import AllocatorAway, KeyUsed, NotBorrowed, PoolEmpty, WrongToken
+from interlock.apps.sessions.allocator.scopes import SANDBOXES, SANDBOXES_ADMIN
+from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.settings import AllocatorSettings, settings_in
+from interlock.engine.application import Unit
+from interlock.http.caller import authenticates, caller, credentials
+from interlock.http.problems import TITLES, BadRequest
+from interlock.http.problems import of as problem_of
+from interlock.http.service import Service
+from interlock.machine import AGENT, Actor, InterlockError, Scope
+from interlock.people import OPERATORS, NotAuthenticated, Principal, require
+
+T = TypeVar("T")
+KEY = re.compile(r"[\x21-\x7e]{1,200}")
+HEADER = "X-Interlock-Allocator"
+"""Tells a client that this allocator knows idempotency keys, renewals and ids of items."""
+ALONE = Principal("agent", "client", workspace=OPERATORS, scopes=frozenset({SANDBOXES.name, SANDBOXES_ADMIN.name}))
+"""Whoever has the token of `interlock allocator`."""
+
+
+class SubscriberThreads(ThreadPoolExecutor):
+    """Threads that wait for subscribers, so that other requests keep theirs."""
+
+    def __init__(self, service: Service) -> None:
+        super().__init__(8, thread_name_prefix="interlock-subscribers")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The allocator for one request."""
+
+    service: Service
+    who: Principal
+    key: str | None
+    """The request's idempotency key, in a form that no other caller's and no loan's key can have."""
+    confirms: bool
+    """Whether the caller's rights are checked again in each transaction."""
+
+    @property
+    def settings(self) -> AllocatorSettings:
+        return settings_in(self.service.engine.setting("sessions")).allocator
+
+    @property
+    def actor(self) -> Actor:
+        return self.who.actor_in(OPERATORS) if self.confirms else Actor(AGENT, self.who.name)
+
+    @property
+    def db(self) -> OfEngine:
+        """For threads."""
+        return OfEngine(self.service.engine)
+
+    def needs(self, scope: Scope) -> None:
+        require(self.who, scope, OPERATORS, "allocator")
+
+    async def write(self, function: Callable[..., T], *args: Any) -> T:
+        """Run `function(unit, *args)` in one transaction."""
+
+        def job(unit: Unit) -> T:
+            return function(unit, *args)
+
+        if self.confirms:
+            return await self.service.write_as(self.who, job, function.__name__)
+        return await self.service.write(job, function.__name__)
+
+    async def read(self, function: Callable[..., T], *args: Any, **named: Any) -> T:
+        return await self.service.read(lambda conn: function(conn, *args, **named))
+
+    async def in_thread(self, function: Callable[..., T], *args: Any) -> T:
+        """Run what waits for subscribers."""
+        threads = self.service.singleton(SubscriberThreads)
+        return await asyncio.get_running_loop().run_in_executor(threads, partial(function, *args))
+
+
+@authenticates
+async def desk(request: Request) -> Desk:
+    kind, secret = credentials(request)
+    if kind != "token":
+        raise NotAuthenticated("the allocator needs a token: Authorization: Bearer …")
+    service: Service = request.app.state.service
+    alone: str | None = getattr(request.app.state, "allocator_token", None)
+    if alone is None:
+        who = await caller(request)
+    elif hmac.compare_digest(secret.encode("utf-8", "replace"), alone.encode()):
+        who = ALONE
+    else:
+        raise NotAuthenticated("this is not the token of the allocator")
+    key = request.headers.get("idempotency-key")
+    if key is not None and not KEY.fullmatch(key):
+        raise BadRequest(f"the Idempotency-Key {key[:80]!r} must have 1 to 200 visible ASCII characters")
+    name = who.who if alone is None else "client"
+    return Desk(service, who, f"{name}:{key}" if key is not None else None, alone is None)
+
+
+async def borrowing(found: Annotated[Desk, Depends(desk)]) -> Desk:
+    found.needs(SANDBOXES)
+    return found
+
+
+async def administering(found: Annotated[Desk, Depends(desk)]) -> Desk:
+    found.needs(SANDBOXES_ADMIN)
+    return found
+
+
+Borrowing = Annotated[Desk, Depends(borrowing)]
+Administering = Annotated[Desk, Depends(administering)]
+
+
+# -- errors
+
+
+class Answers(APIRoute):
+    """A route that answers errors as an allocator does: `{"err", "msg"}`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                made = await handle(request)
+            except RequestValidationError as error:
+                made = refusal(400, "Bad Request", "; ".join(map(_place, error.errors()[:10])))
+            except InterlockError as error:
+                made = refused(error)
+            except HTTPException as error:
+                made = refusal(error.status_code, TITLES.get(error.status_code, "Error"), str(error.detail))
+            made.headers[HEADER] = "1"
+            return made
+
+        return answer
+
+
+def refusal(status: int, err: str, msg: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"err": err, "msg": msg}, status, headers)
+
+
+def refused(error: InterlockError) -> JSONResponse:
+    """The answer to one of our errors."""
+    match error:
+        case PoolEmpty():
+            return refusal(503, "Pool Empty", str(error), {"Retry-After": "5"})
+        case AllocatorAway():
+            return refusal(502, "Subscriber Error", str(error))
+        case WrongToken():
+            return refusal(403, "Forbidden", str(error))
+        case NotBorrowed():
+            return refusal(404, "Not Found", str(error))
+        case KeyUsed():
+            return refusal(409, "Conflict", str(error))
+        case BadRequest():
+            status = 400 if error.status == 422 else error.status
+            return refusal(status, TITLES.get(status, "Bad Request"), str(error))
+    found = problem_of(error)
+    kept = {name: found.headers[name] for name in ("WWW-Authenticate", "Retry-After") if name in found.headers}
+    return refusal(found.status_code, found.problem.title, found.problem.detail, kept)
+
+
+def _place(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    return f"{place}: {error['msg']}"
