@@ -37,6 +37,7 @@ class ItemBody(Body):
 
     item: Any = None
     item_id: UUID | None = None
+    key: str | None = Field(None, max_length=200, description="Only if the borrow with this key still has it.")
 
 
 class QuarantineBody(Body):
@@ -56,6 +57,8 @@ class ItemOut(BaseModel):
     since: datetime
     note: str | None
     borrower: str | None
+    key: str | None
+    """The idempotency key of the borrow, after the name of whoever sent it."""
     borrowed_at: datetime | None
     until: datetime | None
 
@@ -153,6 +156,7 @@ def _item(one: pool.Item, holder: lending.Holder | None) -> ItemOut:
         since=moment(one.since),
         note=one.note,
         borrower=holder.borrower if holder else None,
+        key=holder.key if holder else None,
         borrowed_at=moment(holder.borrowed_at) if holder else None,
         until=moment(holder.until) if holder else None,
     )
@@ -183,15 +187,16 @@ def _remove(unit: Unit, states: tuple[str, ...], name: str | None, actor: Actor)
 @router.post("/admin/force-return", summary="Make a sandbox free without its borrower", response_model=ReleasedOut)
 async def post_force_return(desk: Administering, body: ItemBody) -> ReleasedOut:
     """Nobody is notified. Its borrower may still use it, so be sure that it does not."""
-    return await desk.write(_force, body.item_id, body.item, desk.actor)
+    key = desk.key_of(body.key) if body.key is not None else None
+    return await desk.write(_force, body.item_id, body.item, key, desk.actor)
 
 
-def _force(unit: Unit, item_id: UUID | None, item: Any, actor: Actor) -> ReleasedOut:
+def _force(unit: Unit, item_id: UUID | None, item: Any, key: str | None, actor: Actor) -> ReleasedOut:
     if item_id is None:
         if item is None:
             raise BadRequest("name the item: send `item_id`, or `item` as it was borrowed", status=400)
         item_id = _by_content(unit, item)
-    done = lending.release(unit, item_id)
+    done = lending.release(unit, item_id, key)
     record_action(unit, actor, "sandbox.release", str(item_id), details={"released": done})
     return ReleasedOut(item_id=item_id, released=done)
 

@@ -116,8 +116,7 @@ async def post_borrow(request: Request, desk: Borrowing, body: BorrowBody | None
 @router.get("/borrow/{key}", summary="What was borrowed with an idempotency key", response_model=LentOut)
 async def get_borrowed(desk: Borrowing, key: str) -> LentOut:
     """For a client whose answer was lost: 404 says that nothing is borrowed with the key."""
-    name = desk.who.who if desk.confirms else "client"
-    found = await desk.read(lending.find_by_key, f"{name}:{key[:200]}")
+    found = await desk.read(lending.find_by_key, desk.key_of(key[:200]))
     if found is None:
         raise NotBorrowed("nothing is borrowed with this key")
     return _out(found)

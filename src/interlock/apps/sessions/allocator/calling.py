@@ -36,6 +36,8 @@ class Reply:
     body: Any = field(repr=False)
     """The JSON of the body; None if it is none."""
     retry_after: float | None = None
+    headers: frozenset[str] = frozenset()
+    """The names of its headers, in lower case."""
 
     @property
     def ok(self) -> bool:
@@ -75,7 +77,9 @@ def call(
                     raise NoAnswer(f"the answer is larger than {BIGGEST:,} bytes")
                 if time.monotonic() > end:
                     raise NoAnswer(f"the answer took longer than {timeout:g} s")
-            return Reply(answer.status_code, _json(bytes(found)), _seconds(answer.headers.get("retry-after", "")))
+            names = frozenset(name.lower() for name in answer.headers)
+            later = _seconds(answer.headers.get("retry-after", ""))
+            return Reply(answer.status_code, _json(bytes(found)), later, names)
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
         raise NotReached(str(error) or type(error).__name__) from None
     except httpx2.HTTPError as error:

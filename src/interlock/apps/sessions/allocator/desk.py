@@ -11,7 +11,7 @@ import hmac
 import re
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -55,7 +55,7 @@ class Desk:
     service: Service
     who: Principal
     key: str | None
-    """The request's idempotency key, in a form that no other caller's and no loan's key can have."""
+    """The request's idempotency key, as it is stored."""
     confirms: bool
     """Whether the caller's rights are checked again in each transaction."""
 
@@ -71,6 +71,10 @@ class Desk:
     def db(self) -> OfEngine:
         """For threads."""
         return OfEngine(self.service.engine)
+
+    def key_of(self, key: str) -> str:
+        """A key as it is stored: nobody finds the borrow of another caller, or of a loan, by its key."""
+        return f"{self.who.who if self.confirms else self.who.name}:{key}"
 
     def needs(self, scope: Scope) -> None:
         require(self.who, scope, OPERATORS, "allocator")
@@ -110,8 +114,8 @@ async def desk(request: Request) -> Desk:
     key = request.headers.get("idempotency-key")
     if key is not None and not KEY.fullmatch(key):
         raise BadRequest(f"the Idempotency-Key {key[:80]!r} must have 1 to 200 visible ASCII characters")
-    name = who.who if alone is None else "client"
-    return Desk(service, who, f"{name}:{key}" if key is not None else None, alone is None)
+    made = Desk(service, who, None, alone is None)
+    return made if key is None else replace(made, key=made.key_of(key))
 
 
 async def borrowing(found: Annotated[Desk, Depends(desk)]) -> Desk:

@@ -37,7 +37,6 @@ class Inside:
     settings: AllocatorSettings
     borrower: str = "a session"
     name: str = "inside"
-    remembers_keys: bool = True
 
     @property
     def pool(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
-from interlock.machine import NotSent, WorkError
+from interlock.machine import EffectUnknown, NotSent, WorkError
 
 SUCCEEDED, FAILED = "succeeded", "failed"
 
@@ -38,6 +38,10 @@ class KeyUsed(AllocatorRefused):
 
 class AnswerLost(WorkError):
     """The request was sent and its answer never came; ask with `find` or `operation` before sending again."""
+
+
+class KeysUnknown(EffectUnknown):
+    """The allocator does not know idempotency keys, so nobody can tell whether a sandbox was lent."""
 
 
 class ReturnFailed(WorkError):
@@ -86,10 +90,6 @@ class Lender(Protocol):
     def name(self) -> str:
         """`inside`, or the address of the allocator."""
 
-    @property
-    def remembers_keys(self) -> bool:
-        """Whether a borrow is found again by its key. If not, a lost answer stays unknown."""
-
     def turn(self, key: str) -> timedelta | None:
         """How long to wait before `borrow` has a chance; None to try now. It keeps the caller's place in line."""
 
@@ -100,7 +100,7 @@ class Lender(Protocol):
         """Borrow a sandbox. The same key gets the same one. Raises PoolEmpty, AllocatorAway or AnswerLost."""
 
     def find(self, key: str) -> Lent | None:
-        """What was borrowed with this key and not returned; None if nothing. Raises AnswerLost if it cannot tell."""
+        """What was borrowed with this key and not returned; None if nothing. Raises KeysUnknown if it cannot tell."""
 
     def give_back(self, lent: Lent) -> Return:
         """Start the return, or find the one that is under way or done: a second return gets the same answer."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from interlock.apps.sessions.allocator.inside import Inside
 from interlock.apps.sessions.allocator.lender import Lender
+from interlock.apps.sessions.allocator.outside import Outside
 from interlock.apps.sessions.allocator.transactions import Transactions
 from interlock.apps.sessions.settings import SessionSettings
 
 
 def lender_of(settings: SessionSettings, db: Transactions, borrower: str = "sessions") -> Lender:
     """The allocator in this installation, or the one elsewhere."""
-    return Inside(db, settings.allocator, borrower)
+    here = settings.allocator
+    if here.url is None:
+        return Inside(db, here, borrower)
+    return Outside(here.url, here.token.get_secret_value() if here.token is not None else "", here.timeout)

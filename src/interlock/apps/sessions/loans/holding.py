@@ -71,10 +71,19 @@ class LeaseView:
 def hold(task: Task[Session]) -> Holding:
     """The sandbox that the session holds. Without one a loan is started, and `wait` is set.
 
-    A held sandbox is used again; a loan is never overwritten. Raises NoSandbox if the loan is stuck before it lent one.
+    A held sandbox is used again; a loan is never overwritten. Raises NoSandbox if the loan is stuck before it lent one,
+    or before its work was saved.
     """
     current = task.read(open_loan, task.id)
     if current is None:
+        before = task.read(unsaved_loan, task.id)
+        if before is not None and before.state == STUCK:
+            raise NoSandbox(
+                f"the work of the session's last prompt could not be put on its branch: see loan {before.id} in the "
+                "dead letters, and retry or resolve it"
+            )
+        if before is not None:
+            return Holding(before.id, wait=LOOK_AGAIN, why="waits until its earlier work is on the branch")
         made = task.spawn(Spawn(loan.name, {"session_id": str(task.id)}))
         if made is None:
             raise NoSandbox(f"session {task.id} may start no further loan; see its refused children")
@@ -97,6 +106,15 @@ def open_loan(conn: sa.Connection, session_id: UUID) -> Instance | None:
     """
     for found in _loans(conn, session_id):
         if found.state in {BORROWING, HELD} or (found.state == STUCK and not found.data["lent"]):
+            return found
+    return None
+
+
+def unsaved_loan(conn: sa.Connection, session_id: UUID) -> Instance | None:
+    """A loan on its way back whose work is not on the branch yet: another sandbox would begin without it."""
+    for found in _loans(conn, session_id):
+        leaves = found.state in {RETURNING, STUCK} and found.data["lent"] and not found.data.get("saved")
+        if leaves and sandbox_of(conn, found.id) is not None:
             return found
     return None
 

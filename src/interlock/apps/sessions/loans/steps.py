@@ -12,6 +12,7 @@ from interlock.apps.sessions.allocator.lender import (
     SUCCEEDED,
     AllocatorRefused,
     AnswerLost,
+    KeysUnknown,
     Lender,
     Lent,
     NotBorrowed,
@@ -74,13 +75,13 @@ def borrow(task: Task[Loan]) -> Outcome:
         return None if found is None else _kept(task, lender, found)
 
     try:
-        task.once("borrow", {"allocator": lender.name}, send, key=key, verify=verify if lender.remembers_keys else None)
+        task.once("borrow", {"allocator": lender.name}, send, key=key, verify=verify)
     except PoolEmpty as empty:
         return Again(empty.retry_after or LOOK_AGAIN, reason=str(empty))
+    except KeysUnknown:
+        raise  # a person decides
     except EffectUnknown as unknown:
-        if lender.remembers_keys:
-            raise AnswerLost(str(unknown)) from unknown  # the next attempt looks it up
-        raise
+        raise AnswerLost(str(unknown)) from unknown  # the next attempt looks it up
     return Go(HELD, data={"lent": True, "allocator": lender.name, "borrow_effect": key})
 
 
