@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from interlock.apps.sessions import registry
-from interlock.apps.sessions.allocator import pool
-from interlock.store import Store, open_store
+from interlock.store import open_store
 from tests.support.api import Api, open_api
 
 ITEM = {"mcp_json_string": '{"mcpServers":{}}', "api_url": "http://sandbox-1"}
@@ -18,9 +16,10 @@ ITEM = {"mcp_json_string": '{"mcpServers":{}}', "api_url": "http://sandbox-1"}
 
 @pytest.fixture
 def api(sqlite_url: str) -> Iterator[Api]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_api(
-        store, applications=[registry]
-    ) as made:
+    with (
+        open_store(sqlite_url, durability="normal", wakeup="poll") as store,
+        open_api(store, applications=[registry]) as made,
+    ):
         yield made
 
 

@@ -80,6 +80,8 @@ class Alone:
         self._token = token.get_secret_value()
         secrets.learn([self._token])
         logs.configure(settings.log.format, settings.log.level, redact=secrets.hide)
+        for chatty in ("alembic", "uvicorn", "httpx2", "httpcore2"):
+            logging.getLogger(chatty).setLevel("WARNING")
         self.settings = settings.model_copy(
             update={"http": settings.http.model_copy(update={"host": host, "port": port})}
         )

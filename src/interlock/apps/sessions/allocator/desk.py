@@ -100,9 +100,9 @@ class Desk:
 
 @authenticates
 async def desk(request: Request) -> Desk:
-    kind, secret = credentials(request)
-    if kind != "token":
+    if request.headers.get("authorization") is None:
         raise NotAuthenticated("the allocator needs a token: Authorization: Bearer …")
+    _, secret = credentials(request)
     service: Service = request.app.state.service
     alone: str | None = getattr(request.app.state, "allocator_token", None)
     if alone is None:
@@ -145,7 +145,7 @@ class Answers(APIRoute):
             try:
                 made = await handle(request)
             except RequestValidationError as error:
-                made = refusal(400, "Bad Request", "; ".join(map(_place, error.errors()[:10])))
+                made = refusal(400, TITLES[400], "; ".join(map(_place, error.errors()[:10])))
             except InterlockError as error:
                 made = refused(error)
             except HTTPException as error:
@@ -175,7 +175,7 @@ def refused(error: InterlockError) -> JSONResponse:
             return refusal(409, "Conflict", str(error))
         case BadRequest():
             status = 400 if error.status == 422 else error.status
-            return refusal(status, TITLES.get(status, "Bad Request"), str(error))
+            return refusal(status, TITLES.get(status, TITLES[400]), str(error))
     found = problem_of(error)
     kept = {name: found.headers[name] for name in ("WWW-Authenticate", "Retry-After") if name in found.headers}
     return refusal(found.status_code, found.problem.title, found.problem.detail, kept)
