@@ -26,7 +26,7 @@ class Form(HTMLParser):
             self._inside, self.action = True, found["action"]
         if not self._inside:
             return
-        if tag == "input" and (found.get("type") != "radio" or "checked" in found):
+        if tag == "input" and (found.get("type") not in {"radio", "checkbox"} or "checked" in found):
             self.values[found["name"]] = found.get("value", "")
         elif tag == "textarea":
             self._area, self.values[found["name"]] = found["name"], ""
@@ -64,6 +64,7 @@ class Paper:
     def __post_init__(self) -> None:
         self.site = Site(self.contracts.api)
         self.open()
+        self.take()
 
     @property
     def path(self) -> str:
@@ -71,6 +72,11 @@ class Paper:
 
     def open(self, query: str = "") -> None:
         self.page = self.site.get(self.path + query, self.who)
+
+    def take(self) -> None:
+        """Take the review, where the page offers it."""
+        if f'action="{self.path}/take"' in self.text:
+            self.page = self.site.send(self.path, f"{self.path}/take", who=self.who)
 
     @property
     def text(self) -> str:

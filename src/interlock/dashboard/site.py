@@ -20,7 +20,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from interlock import __version__
-from interlock.dashboard import formatting, kinds
+from interlock.dashboard import confidence, formatting, kinds
 from interlock.engine import secrets
 from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
@@ -232,6 +232,7 @@ def environment() -> jinja2.Environment:
         "kind_words": kinds.WORDS,
         "icon": icon,
         "kind_of": kinds.kind_of,
+        "grade": confidence.grade,
     }
     return made
 

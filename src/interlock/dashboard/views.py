@@ -68,6 +68,14 @@ class View:
                 return secrets.hide(value)
         return instance.key or f"{instance.machine} {str(instance.id)[-8:]}"
 
+    def key(self, instance: Instance) -> str:
+        """The business key as lists show it; empty where it says nothing to people, such as a hash."""
+        return instance.key or ""
+
+    def review_title(self, review: OpenReview, instance: Instance) -> str:
+        """The title of an instance in the inbox, where it must not say what the reviewer is asked."""
+        return self.title(instance)
+
     def summary(self, review: OpenReview, instance: Instance) -> str:
         """Why a person is asked, in one line."""
         return review.title
@@ -140,6 +148,12 @@ class SafeView(View):
 
     def title(self, instance: Instance) -> str:
         return str(self._try(instance, "title", instance))
+
+    def key(self, instance: Instance) -> str:
+        return str(self._try(instance, "key", instance))
+
+    def review_title(self, review: OpenReview, instance: Instance) -> str:
+        return str(self._try(instance, "review_title", review, instance))
 
     def summary(self, review: OpenReview, instance: Instance) -> str:
         return str(self._try(instance, "summary", review, instance))

@@ -40,6 +40,8 @@ class Contract(BaseModel):
     """The fields with their evidence and confidence, by the machine or corrected by a person."""
     values: dict[str, Any] = Field(default_factory=dict)
     """The required fields, shortened for lists."""
+    parties: list[str] = Field(default_factory=list)
+    """The names of the parties as the document writes them, for titles and lists."""
     problems: list[str] = Field(default_factory=list)
     """Validation errors; any of them needs a person, whatever the confidence."""
     reasons: list[str] = Field(default_factory=list)

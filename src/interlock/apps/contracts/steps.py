@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock import ai
+from interlock.apps.contracts import naming
 from interlock.apps.contracts.comparison import (
     Source,
     compare_offers,
@@ -147,6 +148,7 @@ def validate_fields(task: Task[Contract]) -> Outcome:
     data: dict[str, Any] = {
         "fields": digest,
         "values": short(vertical, read),
+        "parties": naming.parties_of(read),
         "problems": [problem.message for problem in scored.problems],
         "reasons": list(scored.reasons),
         "needs_review": scored.needs_review,
@@ -159,7 +161,12 @@ def validate_fields(task: Task[Contract]) -> Outcome:
             VALIDATED, data=data, reason=f"{scored.final_confidence} % sure", unstarted=not task.data.drive, asks=asks
         )
     why = f"{scored.final_confidence} % sure, {vertical.threshold} % needed"
-    return Go(REVIEW_REQUIRED, data=data, reason="; ".join([why, *scored.reasons][:4]), messages=_asked(task, settings))
+    return Go(
+        REVIEW_REQUIRED,
+        data=data,
+        reason="; ".join([why, *scored.reasons][:4]),
+        messages=_asked(task, data["parties"], settings),
+    )
 
 
 def _now(conn: sa.Connection, instance_id: UUID) -> int:
@@ -167,9 +174,10 @@ def _now(conn: sa.Connection, instance_id: UUID) -> int:
     return get(conn, instance_id, machine=contract.name).entered_at
 
 
-def _asked(task: Task[Contract], settings: ContractSettings) -> tuple[Message, ...]:
-    body = {"contract": task.data.filename, "workflow": str(task.id)}
-    subject = f"{task.data.filename} waits for a review"
+def _asked(task: Task[Contract], parties: list[str], settings: ContractSettings) -> tuple[Message, ...]:
+    called = naming.called({"filename": task.data.filename, "parties": parties})
+    body = {"contract": called, "workflow": str(task.id), "page": f"/ui/contracts/{task.id}/review"}
+    subject = f"{called} waits for a review"
     return tuple(
         Message(channel, whom, subject, body) for channel, _, whom in (one.partition(":") for one in settings.notify)
     )

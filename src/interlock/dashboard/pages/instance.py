@@ -16,6 +16,7 @@ from interlock.ai import calls
 from interlock.dashboard import diagram, evidence, formatting, schema, timeline
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.kinds import kind_of
+from interlock.dashboard.names import called
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
 from interlock.engine import (
@@ -136,6 +137,10 @@ async def instance(
         tab=chosen,
         choices=choices,
         title=view.title(it),
+        key=view.key(it),
+        parent_title=called(v.service.engine.registry, found["parent"][0]) or str(it.parent)[-8:]
+        if found["parent"]
+        else "",
         links=view.links(it),
         explanation=timeline.plainly(why, v.now),
         tone=_tone(why, machine, it),

@@ -70,7 +70,7 @@ async def instances(
         v,
         "instances.html",
         filters=filters,
-        rows=[(i, view_for(registry, i).title(i)) for i in visible],
+        rows=[(i, view_for(registry, i)) for i in visible],
         onward=onward,
         count=count,
         sorted_so=sorted_so,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
+from uuid import UUID
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from interlock.dashboard import diagram, plots
+from interlock.dashboard.names import names
 from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.engine import NotFound
 from interlock.machine import Kind, Machine
@@ -42,6 +44,7 @@ class Figures:
 
     dwell: Mapping[str, DurationSummary]
     longest: Mapping[str, Straggler]
+    names: Mapping[UUID, str]
     versions: Versions
     finished: Sequence[Point]
     failed: Sequence[Point]
@@ -100,9 +103,11 @@ def read(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str,
         workspaces=v.workspaces,
     )
     nothing = plots.empty(v.now, span)
+    oldest = longest(conn, machine, open_, v.workspaces)
     return Figures(
         measures.dwell(conn, machine.name, v.now, workspaces=v.workspaces),
-        longest(conn, machine, open_, v.workspaces),
+        oldest,
+        names(conn, v.service.engine.registry, [one.id for one in oldest.values()]),
         versions(conn, machine, v.workspaces, under_way=under_way),
         series.get((machine.name, "finished"), nothing),
         series.get((machine.name, "failed"), nothing),

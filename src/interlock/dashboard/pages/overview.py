@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
+from uuid import UUID
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from interlock.dashboard import kinds, plots
+from interlock.dashboard.names import names
 from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.machine import Machine
 from interlock.watch import alerts, measures
@@ -34,6 +36,7 @@ class Figures:
     long: Mapping[str, Straggler]
     """The instance of each machine that has been in its state the longest."""
     longest: Sequence[Straggler]
+    names: Mapping[UUID, str]
     chosen: Series
     day: Series
 
@@ -87,6 +90,7 @@ def read(conn: sa.Connection, v: Visitor, numbers: measures.Overview, span: plot
         alerts.open_alerts(conn, SHOWN_ALERTS) if v.operator else (),
         long,
         every[:SHOWN_LONGEST],
+        names(conn, registry, [one.id for one in every[:SHOWN_LONGEST]]),
         chosen,
         chosen if span is DAY else _series(conn, v, DAY),
     )

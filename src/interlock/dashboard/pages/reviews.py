@@ -85,7 +85,7 @@ async def _names(v: Visitor, waiting: list[OpenReview]) -> dict[str, tuple[str, 
             names[str(one.id)] = one.machine, one.title
             continue
         view = view_for(registry, instance)
-        names[str(one.id)] = view.title(instance), view.summary(one, instance)
+        names[str(one.id)] = view.review_title(one, instance), view.summary(one, instance)
     return names
 
 
@@ -106,7 +106,8 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
         "instance": instance,
         "machine": machine,
         "why": why,
-        "title": view.title(instance),
+        "title": view.review_title(chosen, instance),
+        "key": view.key(instance),
         "summary": view.summary(chosen, instance),
         "blocks": await v.service.read(read),
         "fields": schema.fields(chosen.form, {**instance.data, **(chosen.answer or {})}),

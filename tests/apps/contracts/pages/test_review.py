@@ -8,6 +8,9 @@ from html import unescape
 
 import pytest
 
+from interlock.apps.contracts.fields.confidence import grade as words_of
+from interlock.dashboard.confidence import grade
+from interlock.dashboard.names import names
 from tests.support.contracts import DOUBTFUL, OPENING, Contracts
 from tests.support.review_page import Paper
 from tests.support.site import EVIL, Site
@@ -73,10 +76,10 @@ def test_the_box_of_the_chosen_field_is_lit_on_its_page_in_points(paper: Paper) 
 
 def test_the_head_says_how_sure_what_that_means_how_long_and_who_holds_it(paper: Paper) -> None:
     data = paper.contracts.look(paper.it)
-    assert f'<b class="person">{data["finalConfidence"]} %</b>' in paper.text
+    assert f'<span class="percent">{data["finalConfidence"]} %</span> <span class="badge k-person">review' in paper.text
     assert f"by the calibration {data['calibrationVersion']}" in paper.text
     assert ">1 d left<" in paper.text
-    assert "claimed by you until" in paper.text
+    assert "taken by you until" in paper.text
     paper.contracts.api.clock.advance(timedelta(hours=3))
     paper.open()
     assert ">21 h left<" in paper.text
@@ -86,6 +89,7 @@ def test_plain_text_is_shown_with_the_quote_marked(contracts: Contracts) -> None
     made = contracts.upload("\n\n".join(OPENING).encode(), "plain.txt", query="?wait=0")
     contracts.trial.run_until_idle()
     paper = Paper(contracts, made.json()["data"]["workflowId"])
+    paper.open("?field=agreement_date")
     marked = re.search(r'<mark class="lit">(.*?)</mark>', paper.text, re.DOTALL)
     assert marked is not None
     field = next(f for f in contracts.look(paper.it)["fields"].values() if f["quote"] == unescape(marked[1]))
@@ -114,11 +118,57 @@ def test_what_comes_from_outside_is_shown_as_text(contracts: Contracts) -> None:
 # -- who may
 
 
-def test_whoever_opens_it_holds_it_and_another_is_told(paper: Paper) -> None:
-    other = Paper(paper.contracts, paper.it, "owner")
-    assert "<strong>reviewer</strong> has claimed it" in other.text
+def claimed_by(paper: Paper) -> str | None:
+    return paper.contracts.engine.reviews.waiting(instance_id=paper.it)[0].claimed_by
+
+
+def test_opening_holds_nothing_and_taking_does(contracts: Contracts) -> None:
+    it = contracts.in_review()
+    site = Site(contracts.api)
+    page = site.get(f"/ui/contracts/{it}/review", "reviewer")
+    assert "taken by nobody" in page.text
+    assert 'id="approve"' not in page.text
+    paper = Paper(contracts, it)
+    assert claimed_by(paper) == "user:reviewer"
+    other = Paper(contracts, it, "owner")
+    assert "<strong>reviewer</strong> has taken it" in other.text
     assert other.form == {}
-    assert paper.contracts.engine.reviews.waiting(instance_id=paper.it)[0].claimed_by == "user:reviewer"
+    assert claimed_by(paper) == "user:reviewer"
+
+
+def test_a_button_gives_it_back_to_everybody(paper: Paper) -> None:
+    told = paper.site.send(paper.path, f"{paper.path}/release", who="reviewer")
+    assert told.url.path == "/ui/reviews"
+    assert claimed_by(paper) is None
+    assert Paper(paper.contracts, paper.it, "owner").form != {}
+
+
+def test_nobody_releases_what_somebody_else_has(paper: Paper) -> None:
+    csrf = paper.site.form("/ui/halt", "/ui/halt", "owner")["csrf"]
+    paper.site.browser("owner").post(f"{paper.path}/release", data={"csrf": csrf})
+    assert claimed_by(paper) == "user:reviewer"
+    taken = paper.site.browser("owner").post(f"{paper.path}/take", data={"csrf": csrf})
+    assert "reviewer took it before you" in taken.text
+    assert claimed_by(paper) == "user:reviewer"
+
+
+def test_whoever_takes_it_late_is_told_who_decided_and_reads_only(paper: Paper) -> None:
+    late = paper.site.form("/ui/halt", "/ui/halt", "owner")
+    paper.decide("approve", do__parties="accept")
+    told = paper.site.browser("owner").post(f"{paper.path}/take", data={"csrf": late["csrf"]})
+    assert "Too late: reviewer has decided already (approve)." in told.text
+    assert 'id="approve"' not in told.text
+
+
+@pytest.mark.parametrize("who", ["viewer", "north-owner"])
+def test_who_may_not_decide_can_neither_take_nor_release(paper: Paper, who: str) -> None:
+    csrf = paper.site.browser(who).get("/ui/settings").text
+    token = re.search(r'name="csrf" value="([^"]+)"', csrf)
+    assert token is not None
+    for what in ("take", "release"):
+        answer = paper.site.browser(who).post(f"{paper.path}/{what}", data={"csrf": token[1]})
+        assert answer.status_code == (403 if who == "viewer" else 404)
+    assert claimed_by(paper) == "user:reviewer"
 
 
 def test_a_viewer_looks_and_holds_nothing(contracts: Contracts) -> None:
@@ -152,7 +202,7 @@ def test_a_form_without_its_token_is_refused(paper: Paper) -> None:
 def test_accepted_it_goes_on_with_who_said_so(paper: Paper) -> None:
     paper.decide("approve", do__parties="accept", notes="as on page 1")
     assert paper.page.url.path == "/ui/reviews"
-    assert "supply.pdf: validated now." in paper.text
+    assert "supply.pdf · Nordwind Tools, Inc. and Harbor Retail LLC" in paper.text
     assert paper.contracts.state(paper.it) == "validated"
     human = paper.contracts.look(paper.it)["fields"]["parties"]["human"]
     assert (human["action"], human["by"]) == ("accept", "user:reviewer")
@@ -174,6 +224,65 @@ def test_a_doubtful_field_without_a_decision_is_named_and_nothing_is_lost(paper:
     assert paper.form["value.agreement_date"] == "2024-03-06"
     assert paper.form["do.agreement_date"] == "correct"
     assert paper.contracts.state(paper.it) == "review_required"
+
+
+def test_a_corrected_value_has_no_tick_beside_the_wrong_one(paper: Paper) -> None:
+    paper.press("look", "field:parties", do__parties="correct", value__parties="Nordwind Tools, Inc.")
+    summary = paper.text.partition('data-field="parties"')[2].partition("</summary>")[0]
+    shown = re.findall(r'data-decided="(\w+)"(?! hidden)', summary)
+    assert shown == ["correct"]
+    assert re.search(r"<del>Nordwind Tools, Inc.; Harbor.*?</del> <span>Nordwind Tools, Inc.</span>", summary)
+    paper.decide("approve")
+    paper.open()
+    summary = paper.text.partition('data-field="parties"')[2].partition("</summary>")[0]
+    assert "<del>Nordwind Tools, Inc.; Harbor" in summary
+    assert "k-done" not in summary
+
+
+def test_the_words_and_the_colour_of_a_confidence_are_the_same_everywhere(paper: Paper) -> None:
+    percent = paper.contracts.look(paper.it)["finalConfidence"]
+    said = grade(percent)
+    shown = f'{percent} %</span> <span class="badge k-{said.kind}">{said.word}</span>'
+    assert shown in paper.text
+    field = 100 * paper.contracts.look(paper.it)["fields"]["parties"]["confidence"]
+    both = f'{field:.0f} %</span> <span class="badge k-{grade(field).kind}">{grade(field).word}</span>'
+    assert both in paper.text
+    assert both in paper.site.get("/ui/reviews", "reviewer").text
+
+
+def test_the_grades_are_those_of_the_machine() -> None:
+    assert [n for n in range(101) if grade(n).word != words_of(n)] == []
+
+
+def test_it_is_called_by_its_file_and_its_parties_and_never_by_a_hash(paper: Paper) -> None:
+    digest = paper.contracts.engine.get(paper.it).key
+    assert digest is not None
+    title = "supply.pdf · Nordwind Tools, Inc. and Harbor Retail LLC"
+    for path in (paper.path, "/ui/reviews", "/ui/instances", f"/ui/instances/{paper.it}"):
+        text = paper.site.get(path, "owner").text
+        named = text.partition('<nav class="tabs"')[0]  # the data of an instance has the hash of its file
+        assert title in named, path
+        assert digest.partition(":")[0][:12] not in named, path
+    registry = paper.contracts.engine.registry  # on the overview, and on the machine's page
+    assert paper.contracts.engine.read(lambda conn: names(conn, registry, [paper.it])) == {paper.it: title}
+
+
+# -- search in the document
+
+
+def test_words_are_found_on_their_pages_without_a_script(paper: Paper) -> None:
+    paper.press("look", "find", q="governing   LAW", do__parties="accept")
+    assert "1 place</span>" in paper.text
+    assert "<mark>Governing Law</mark>" in paper.text
+    assert paper.form["do.parties"] == "accept", "nothing that was entered is lost"
+
+
+def test_the_search_says_where_the_words_stand_with_their_boxes(paper: Paper) -> None:
+    found = paper.site.get(f"/ui/contracts/{paper.it}/find?q=laws%20of&page=2", "reviewer").json()
+    assert [hit["page"] for hit in found["hits"]] == [2]
+    assert len(found["boxes"][0]) >= 1
+    assert paper.site.get(f"/ui/contracts/{paper.it}/find?q=nowhere%20at%20all", "reviewer").json()["hits"] == []
+    assert paper.site.get(f"/ui/contracts/{paper.it}/find?q=law", "north-owner").status_code == 404
 
 
 def test_a_value_of_the_wrong_kind_is_named_at_its_field_and_kept(paper: Paper) -> None:
@@ -265,7 +374,7 @@ def test_somebody_elses_claim_is_told_and_what_was_entered_is_named(paper: Paper
     Paper(paper.contracts, paper.it, "owner")
     paper.decide("approve", do__parties="accept")
     assert paper.page.status_code == 409
-    assert "<strong>owner</strong> has claimed it" in paper.text
+    assert "<strong>owner</strong> has taken it" in paper.text
     assert paper.contracts.state(paper.it) == "review_required"
 
 
@@ -279,6 +388,20 @@ def test_a_page_that_is_out_of_date_decides_nothing_and_keeps_what_was_entered(p
 
 
 # -- what a drag asks for
+
+
+def test_a_drag_takes_whole_words_also_along_one_line(paper: Paper) -> None:
+    def words(box: str) -> str:
+        quote: str = paper.site.get(f"/ui/contracts/{paper.it}/text?page=1&box={box}").json()["quote"]
+        return quote
+
+    first = paper.site.get(f"/ui/contracts/{paper.it}/text?page=1&box=70,80,200,95").json()["boxes"][0]
+    left, top, right, bottom = first
+    middle = (top + bottom) / 2
+    assert words(f"{left + 12},{top},{right - 12},{bottom}") == "SUPPLY AGREEMENT", "half of a word is all of it"
+    assert words(f"{left + 12},{middle},{right - 12},{middle + 0.5}") == "SUPPLY AGREEMENT", "a flat drag"
+    assert words(f"{left + 12},{bottom + 1},{right - 12},{bottom + 1.5}") == "SUPPLY AGREEMENT", "just below the line"
+    assert words(f"{left + 5},{middle},{left + 9},{middle + 0.5}") == "SUPPLY"
 
 
 def test_the_text_under_a_rectangle_comes_with_its_exact_place(paper: Paper) -> None:

@@ -63,19 +63,21 @@ def test_what_goes_to_a_person_anyway_is_in_no_sample(sampled: Contracts) -> Non
     assert [one.name for one in sampled.engine.reviews.waiting(instance_id=it)] == ["review_required"]
 
 
-def test_the_question_has_the_required_fields_and_nothing_that_was_read(sampled: Contracts) -> None:
-    it = sampled.taken(CLEAR)
+def test_neither_the_question_nor_its_pages_have_anything_that_was_read(sampled: Contracts) -> None:
+    it = sampled.taken(CLEAR, filename="clear.pdf")
     review = sample(sampled, it)
     assert review.form is not None
     assert set(review.form["properties"]) == {"parties", "agreement_date", "governing_law"}
-    text = repr(review)
-    page = Site(sampled.api).get(f"/ui/reviews?review={review.id}", "reviewer").text
+    site = Site(sampled.api)
+    inbox = site.get(f"/ui/reviews?review={review.id}", "reviewer").text
+    blind = site.get(f"/ui/contracts/{it}/blind", "reviewer").text
+    assert f'href="/ui/contracts/{it}/blind"' in inbox
+    assert "Governing law" in blind
+    assert f"/workflows/{it}/pages/1" in blind
     for value in ("Nordwind", "March 5", "New York"):
-        assert value not in text
-        assert value not in page
-    assert "Governing law" in page
+        assert value not in repr(review) + inbox + blind, value
     answered(sampled, it, **ANSWERS)
-    assert "New York" in Site(sampled.api).get(f"/ui/reviews?review={review.id}", "reviewer").text, "afterwards"
+    assert "New York" in site.get(f"/ui/reviews?review={review.id}", "reviewer").text, "afterwards"
 
 
 def test_what_people_read_is_learnt_field_by_field(sampled: Contracts) -> None:

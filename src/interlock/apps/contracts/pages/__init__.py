@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from interlock.apps.contracts.machine import contract
-from interlock.apps.contracts.pages import comparison, resume, review
+from interlock.apps.contracts.pages import blind, comparison, document, resume, review, taking
 from interlock.apps.contracts.pages.view import ContractView
 from interlock.dashboard.site import bring
 
@@ -15,6 +15,13 @@ bring("contracts", "interlock.apps.contracts.pages")
 bring("comparison", "interlock.apps.contracts.comparison", templates=None, static="templates")
 
 views = {contract.name: ContractView()}
-routers: Sequence[APIRouter] = (review.router, comparison.router, resume.router)
+routers: Sequence[APIRouter] = (
+    review.router,
+    blind.router,
+    taking.router,
+    document.router,
+    comparison.router,
+    resume.router,
+)
 
 __all__ = ["ContractView", "routers", "views"]

@@ -11,9 +11,11 @@ from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.pages import entered as entering
 from interlock.apps.contracts.pages.entered import Given
 from interlock.apps.contracts.pages.sheet import sheet
+from interlock.apps.contracts.review.page_search import LONGEST
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.workflow.bodies import ReviewBody
-from interlock.engine import Instance, OutOfDate, ReviewClaimed
+from interlock.dashboard.formatting import person
+from interlock.engine import Instance, OpenReview, OutOfDate, ReviewClaimed
 from interlock.machine import InterlockError
 
 LONGEST_NOTE = 10_000
@@ -31,6 +33,8 @@ class Asked:
     page: int | None = None
     message: str = ""
     status: int = 200
+    words: str = ""
+    """Words to find in the document."""
 
 
 def asked(
@@ -41,13 +45,16 @@ def asked(
     given = entering.read(plain.vertical, form, {row.name: row.value for row in plain.rows})
     notes = form.get("notes", "")[:LONGEST_NOTE]
     chosen, page = form.get("field", ""), _number(form.get("page", ""))
+    words = form.get("q", "")[:LONGEST]
     if "take" in form:
         given = entering.taken(given, form["take"], stored.fields(conn, instance.id, instance.data))
         return Asked(given=given, notes=notes, field=form["take"].partition(":")[0])
     if "look" in form:
         kind, _, what = form["look"].partition(":")
         if kind == "page":
-            return Asked(given=given, notes=notes, field=chosen, page=_number(what))
+            return Asked(given=given, notes=notes, field=chosen, page=_number(what), words=words)
+        if kind == "find" or (words and what == chosen):  # Enter in the search sends the form's first button
+            return Asked(given=given, notes=notes, field=chosen, page=page, words=words)
         return Asked(given=given, notes=notes, field=what)
     whole = sheet(conn, instance, settings, given=given)
 
@@ -70,14 +77,17 @@ def asked(
     return Asked(body=body, given=given, notes=notes, field=chosen, page=page)
 
 
-def message_of(error: InterlockError, *, still_open: bool) -> tuple[str, int]:
+def message_of(error: InterlockError, *, still_open: bool, task: OpenReview | None = None) -> tuple[str, int]:
     """The message for a refusal of the workflow, and the HTTP status."""
     if not still_open:
-        return "Your decision was not accepted: the review was already decided, or its deadline has passed.", 409
+        why = "its deadline has passed"
+        if task is not None and task.status == "decided":
+            why = f"{person(task.decided_by or '')} has already decided ({task.decision})"
+        return f"Your decision was not accepted: {why}.", 409
     match error:
         case ReviewClaimed():
             return (
-                "Somebody else has claimed this review: your decision was not accepted. Your input is still here.",
+                "Somebody else has taken this review: your decision was not accepted. Your input is still here.",
                 409,
             )
         case OutOfDate():

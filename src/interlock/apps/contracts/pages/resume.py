@@ -10,12 +10,15 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from interlock.apps.contracts import naming
 from interlock.apps.contracts.api import decide_as
 from interlock.apps.contracts.ingest import viewing
 from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.pages.document import PDF, APage, BoxText, PageNumber, Place, Words, found, under
 from interlock.apps.contracts.pages.posted_review import Asked, asked
-from interlock.apps.contracts.pages.review import BoxText, FieldName, PageNumber, Place, holder, shown, under
-from interlock.apps.contracts.pages.sheet import PDF, Sheet
+from interlock.apps.contracts.pages.review import FieldName, shown
+from interlock.apps.contracts.pages.sheet import Sheet
+from interlock.apps.contracts.pages.taking import holder
 from interlock.apps.contracts.review import evidence_places, links
 from interlock.apps.contracts.workflow.step_calls import kept, settings_of
 from interlock.dashboard.site import plain
@@ -40,10 +43,10 @@ REFUSALS: dict[type[InterlockError], tuple[int, str]] = {
 @router.get("/{id}/resume", openapi_extra=PUBLIC)
 @takes(*links.PARTS)
 async def opened(
-    service: TheService, request: Request, id: UUID, field: FieldName = "", page: PageNumber = None
+    service: TheService, request: Request, id: UUID, field: FieldName = "", page: PageNumber = None, q: Words = ""
 ) -> Response:
     """The page of the link's review, or why the link is invalid."""
-    return await _shown(service, request, id, Asked(field=field, page=page))
+    return await _shown(service, request, id, Asked(field=field, page=page, words=q))
 
 
 @router.post("/{id}/resume/form", openapi_extra=PUBLIC)
@@ -112,6 +115,14 @@ async def text(
     return await under(service, request, f"link {link.review}", instance, page, box)
 
 
+@router.get("/{id}/resume/find", openapi_extra=PUBLIC)
+@takes(*links.PARTS)
+async def find(service: TheService, request: Request, id: UUID, q: Words, page: APage = 1) -> Response:
+    link = links.Link.of(request.query_params)
+    instance = await service.read(lambda conn: _instance(conn, service, id, link)[0])
+    return await found(service, request, f"link {link.review}", instance, q, page)
+
+
 def _instance(conn: sa.Connection, service: Service, id: UUID, link: links.Link) -> tuple[Instance, Actor]:
     found, actor = links.opened(conn, id, link, service.engine.clock.now())
     if not kept(found).data.get("fields"):
@@ -142,8 +153,10 @@ async def _shown(
         images=f"/workflows/{id}/resume/pages/",
         query=f"?{link.query}",
         text=f"/workflows/{id}/resume/text?{link.query}&",
+        find=f"/workflows/{id}/resume/find?{link.query}&",
         may=made.open and made.review is not None and made.review.id == link.review,
-        held=holder(made, str(actor), now),
+        held=holder(made.review, str(actor), now),
+        mine=True,  # whoever has the link decides with it, and takes nothing before
     )
     return await plain(
         request,
@@ -154,6 +167,8 @@ async def _shown(
         it=instance,
         now=now,
         me=str(actor),
+        called=naming.called(instance.data),
+        params=dict(request.query_params),
         machine=service.engine.registry.get(contract.name),
         csrf="",
         said="",

@@ -11,17 +11,17 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.contracts.fields import calibration_store
-from interlock.apps.contracts.fields.confidence import grade
 from interlock.apps.contracts.fields.validate import validate
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.ingest import stored
-from interlock.apps.contracts.machine import REVIEW_REQUIRED
+from interlock.apps.contracts.pages.document import PDF
 from interlock.apps.contracts.pages.entered import Given
+from interlock.apps.contracts.pages.taking import task_of
 from interlock.apps.contracts.reading import Span
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import DEFAULTS, vertical_of
-from interlock.apps.contracts.workflow.answers import open_review
-from interlock.engine import Instance, artifacts, reviews
+from interlock.dashboard.confidence import grade
+from interlock.engine import Instance, OpenReview, artifacts
 from interlock.store import moment
 
 LOW = 0.9
@@ -30,8 +30,6 @@ MOST_ALTERNATIVES = 6
 UNDERSTOOD = {"date", "money", "duration", "number", "law"}
 """Types whose normalised form tells a person more than the original text."""
 SHORT = 80
-PDF = "application/pdf"
-GRADES = {"poor": "failed", "review": "person", "good": "done", "excellent": "done"}
 Boxes = Sequence[Sequence[float]]
 _boxes: dict[tuple[UUID, str], dict[str, list[Boxes]]] = {}
 
@@ -80,8 +78,28 @@ class Row:
 
     @property
     def short(self) -> str:
-        text = " ".join(self.value.split())
-        return text if len(text) <= SHORT else text[: SHORT - 2] + " …"
+        return shortened(self.value)
+
+    @property
+    def unsure(self) -> bool:
+        """Somebody should look: it needs a decision, or its confidence is not in the colour of the good ones."""
+        low = self.confidence is not None and bool(self.value) and grade(self.confidence).kind != "done"
+        return self.human is None and (self.flagged or low)
+
+    @property
+    def before(self) -> str:
+        """The value that the machine read and a person, now or earlier, says is wrong."""
+        if self.human is not None and self.human["action"] != "accept":
+            return shortened(self.machine)
+        changed = self.given.action == "correct" and self.given.value != self.value
+        return self.short if changed or self.given.action in {"clear", "absent"} else ""
+
+    @property
+    def now(self) -> str:
+        """The value that stands, with what the reviewer has entered so far."""
+        if self.given.action in {"clear", "absent"}:
+            return ""
+        return shortened(self.given.value) if self.given.action == "correct" else self.short
 
     @property
     def long(self) -> bool:
@@ -101,12 +119,10 @@ class Sheet:
     """The whole page."""
 
     instance: Instance
-    review: reviews.OpenReview | None
+    review: OpenReview | None
     """The open review, else the latest one."""
     vertical: Vertical
     rows: Sequence[Row]
-    grade: str
-    tone: str
     calibrated_with: int
     """The number of documents behind the calibration."""
     sizes: Sequence[tuple[float, float]]
@@ -156,6 +172,11 @@ class Sheet:
         return self.sizes[self.page - 1] if self.sizes else (0.0, 0.0)
 
 
+def shortened(value: str) -> str:
+    text = " ".join(value.split())
+    return text if len(text) <= SHORT else text[: SHORT - 2] + " …"
+
+
 def sheet(
     conn: sa.Connection,
     instance: Instance,
@@ -179,32 +200,21 @@ def sheet(
     rows.sort(key=lambda r: (not r.required, r.confidence if r.confidence is not None else (0 if r.required else 101)))
     ordered = sorted(rows, key=lambda r: not r.flagged)
     chosen = next((r for r in ordered if r.name == field), None) or next(
-        (r for r in ordered if r.given.error), next((r for r in ordered if r.page), None)
+        (r for r in ordered if r.given.error), next((r for r in ordered if r.flagged or r.page), None)
     )
     shown = page or (chosen.page if chosen is not None else None) or 1
     shown = min(max(shown, 1), max(len(document.pages), 1))
-    stands = grade(data["final_confidence"] or 0)
     return Sheet(
         instance,
-        review_of(conn, instance),
+        task_of(conn, instance, "review"),
         vertical,
         ordered,
-        stands,
-        GRADES[stands],
         round(calibration_store.calibration(conn, vertical.name).table.documents),
         [(p.width, p.height) for p in document.pages],
         "" if data["media_type"] == PDF else document.page(shown).text,
         shown,
         chosen,
     )
-
-
-def review_of(conn: sa.Connection, instance: Instance) -> reviews.OpenReview | None:
-    found = open_review(conn, instance)
-    if found is not None:
-        return found
-    past = reviews.decided(conn, reviews.ReviewFilter(instance_id=instance.id), limit=20)
-    return next((one for one in past if one.state == REVIEW_REQUIRED), None)
 
 
 def _problems(

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interlock.apps.contracts import naming
 from interlock.apps.contracts.machine import REVIEW_REQUIRED
 from interlock.apps.contracts.review import blind_sample
+from interlock.dashboard.confidence import grade
 from interlock.dashboard.views import Block, View, ViewContext
 from interlock.engine import Instance, OpenReview
 
-SURE = 0.9
 MOST = 40
 LONGEST = 300
 
@@ -22,7 +23,15 @@ class ContractView(View):
     """The title of a contract, why a person is asked, and the address of its review page."""
 
     def title(self, instance: Instance) -> str:
-        return str(instance.data.get("filename") or View.title(self, instance))
+        return naming.called(instance.data)
+
+    def key(self, instance: Instance) -> str:
+        """Its key is a hash of the file, which says nothing to people."""
+        return ""
+
+    def review_title(self, review: OpenReview, instance: Instance) -> str:
+        """A blind sample is called by its file alone: the parties are the machine's reading."""
+        return naming.file_of(instance.data) if review.name == blind_sample.NAME else self.title(instance)
 
     def summary(self, review: OpenReview, instance: Instance) -> str:
         if review.name == blind_sample.NAME:
@@ -32,6 +41,8 @@ class ContractView(View):
         return "; ".join([sure, *reasons][:3])
 
     def review_page(self, review: OpenReview, instance: Instance) -> str:
+        if review.name == blind_sample.NAME:
+            return f"/ui/contracts/{instance.id}/blind"
         return f"/ui/contracts/{instance.id}/review" if review.state == REVIEW_REQUIRED else ""
 
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
@@ -43,10 +54,10 @@ class ContractView(View):
         return found
 
     def evidence(self, context: ViewContext) -> list[Block]:
+        if context.review is not None and (context.review.name, context.review.status) == (blind_sample.NAME, "open"):
+            return []  # the check has a page of its own, with the file; anything else would bias the answers
         originals = [a for a in context.artifacts if a.hash == context.instance.data.get("pdf")]
         file = [Block(a.name, kind="artifact", artifact=a.name) for a in originals[-1:]]
-        if context.review is not None and (context.review.name, context.review.status) == (blind_sample.NAME, "open"):
-            return file  # seeing the machine's values would bias the answers
         digest = context.instance.data.get("fields")
         fields: Mapping[str, Mapping[str, Any]] = json.loads(context.content(digest) or b"{}") if digest else {}
         read = {name: one for name, one in fields.items() if one.get("value") not in (None, "")}
@@ -59,7 +70,7 @@ class ContractView(View):
         for name, one in ordered:
             if quote := _short(one.get("quote") or ""):
                 text += f"{_named(name)}, page {one.get('page')}: "
-                sure = "sure" if (one.get("confidence") or 0.0) >= SURE else "doubtful"
+                sure = "sure" if grade(100 * (one.get("confidence") or 0.0)).kind == "done" else "doubtful"
                 marks.append((len(text), len(text) + len(quote), sure))
                 text += f"{quote}\n"
         if text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from interlock.apps.contracts import naming
 from interlock.apps.contracts.fields import calibration_store
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.validate import validate
@@ -63,7 +64,7 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
     digest = artifacts.keep(
         unit, instance.id, stored.FIELDS, stored.packed(read), media_type=stored.JSON, actor=actor, step=REVIEW_REQUIRED
     )
-    changed |= {"fields": digest, "values": short(vertical, read)}
+    changed |= {"fields": digest, "values": short(vertical, read), "parties": naming.parties_of(read)}
     change(unit, instance, changed, actor)
     if edge.to == VALIDATED and not data["drive"]:  # the caller starts the next step
         instance.wake = instance.due_at = None

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.models import Evidence, FieldDecision
 from interlock.apps.contracts.reading import Box, Document, Span
+from interlock.apps.contracts.review.words_at import words_at
 from interlock.engine import Instance, InvalidData, artifacts
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _placed(
             span: Span | None = _span(document, field, evidence)
         else:
             _page(document, field, evidence)
-            span = stored.reader().span_at(document, evidence.page, Box(*evidence.box), original)
+            span = words_at(stored.reader(), document, evidence.page, Box(*evidence.box), original)
         if span is None:
             raise InvalidData(f"{field}: there is no text under the rectangle on page {evidence.page}")
         found[field] = _quoted(document, span)

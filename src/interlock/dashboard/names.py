@@ -1,0 +1,32 @@
+"""What lists call an instance that is known by its id: its key, or its title where the key says nothing to people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.dashboard.views import view_for
+from interlock.engine import Instance
+from interlock.engine.unit import load
+from interlock.machine import Registry
+from interlock.store import tables
+
+
+def called(registry: Registry, instance: Instance) -> str:
+    """The key or the title; empty for an instance without a key, which its id names."""
+    if not instance.key:
+        return ""
+    view = view_for(registry, instance)
+    return view.key(instance) or view.title(instance)
+
+
+def names(conn: sa.Connection, registry: Registry, ids: Iterable[UUID]) -> dict[UUID, str]:
+    """The names of these instances; those without a key are left out."""
+    wanted = list(ids)
+    if not wanted:
+        return {}
+    query = sa.select(tables.instance).where(tables.instance.c.id.in_(wanted))
+    found = load(conn, conn.execute(query).all())
+    return {one.id: name for one in found if (name := called(registry, one))}
