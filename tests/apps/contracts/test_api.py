@@ -78,8 +78,9 @@ def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: Contracts) -
     both.taken(CLEAR, filename="sure.pdf")
     assert both.engine.read(lambda conn: conn.execute(query).all()) == []
     it = both.in_review(filename="unsure.pdf")
+    title = "unsure.pdf · Nordwind Tools, Inc. and Harbor Retail LLC waits for a review"
     values = both.engine.read(lambda conn: [tuple(row) for row in conn.execute(query)])
-    assert values == [("mail", "ann@example.org", "unsure.pdf waits for a review", it)]
+    assert values == [("mail", "ann@example.org", title, it)]
 
 
 def test_what_waits_for_a_person_says_so_and_names_the_task(contracts: Contracts) -> None:
