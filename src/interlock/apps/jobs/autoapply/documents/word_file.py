@@ -61,9 +61,9 @@ class WordFile:
 
     def archive(self) -> bytes:
         """The file. The same text gives the same bytes."""
-        from docx.oxml.parser import etree
+        from docx.opc.oxml import serialize_part_xml
 
-        text = etree.tostring(self._document, encoding="UTF-8", standalone=True)
+        text = serialize_part_xml(self._document)
         core = _CORE.format(title=escape(self._title), language=escape(self._language))
         made = io.BytesIO()
         made.write(_template()[1])
