@@ -1,0 +1,22 @@
+"""An office on SQLite, and one on each database for what depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from interlock.store import Store, open_store
+from tests.apps.jobs.autoapply.office import Office, open_office
+
+
+@pytest.fixture
+def office(sqlite_url: str) -> Iterator[Office]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_office(store) as made:
+        yield made
+
+
+@pytest.fixture
+def any_office(store: Store) -> Iterator[Office]:
+    with open_office(store) as made:
+        yield made
