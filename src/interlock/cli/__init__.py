@@ -9,20 +9,25 @@ from typing import Annotated
 import typer
 
 from interlock.cli import (
+    alerts,
     audit,
     backup,
+    bulk,
     configuration,
     database,
     dead_letters,
     doctor,
     erasing,
     exporting,
+    halting,
     instances,
     machines,
     new,
+    outbox,
     retention,
     reviews,
     sample,
+    schedules,
     serving,
     tokens,
     users,
@@ -45,7 +50,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Interlock: long work that machines do and people approve.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
 )
 
@@ -65,6 +70,11 @@ app.add_typer(workers.app, name="worker")
 app.add_typer(instances.app, name="instance")
 app.add_typer(reviews.app, name="review")
 app.add_typer(dead_letters.app, name="dead-letter")
+app.add_typer(bulk.app, name="bulk")
+app.add_typer(schedules.app, name="schedule")
+app.add_typer(outbox.app, name="outbox")
+app.add_typer(alerts.app, name="alert")
+app.add_typer(halting.app, name="halt")
 app.add_typer(users.app, name="user")
 app.add_typer(users.workspaces, name="workspace")
 app.add_typer(tokens.app, name="token")

@@ -86,6 +86,24 @@ def when(at: int | None) -> str:
     return f"{moment(at):%Y-%m-%d %H:%M:%S}" if at is not None else ""
 
 
+def times_shown(value: Any) -> dict[str, Any]:
+    """A value of the engine for scripts: its fields, with times as text and secrets hidden."""
+    from dataclasses import fields
+
+    from interlock.engine import secrets
+
+    made: dict[str, Any] = {}
+    for field in fields(value):
+        found = getattr(value, field.name)
+        is_time = "Micros" in str(field.type) and field.name != "took"
+        made[field.name] = (when(found) or None) if is_time else secrets.shown(found) if _plain(found) else found
+    return made
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, str | dict | list)
+
+
 def described(instance: Instance) -> dict[str, Any]:
     """An instance for scripts."""
     return {

@@ -9,11 +9,18 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine.errors import InvalidData, NotFound
+from interlock.store import service_tables
 from interlock.store import tables as t
 from interlock.store.sql import hex_of
 
-Named = Literal["instance", "review", "dead letter"]
-TABLES: dict[Named, sa.Table] = {"instance": t.instance, "review": t.review, "dead letter": t.dead_letter}
+Named = Literal["instance", "review", "dead letter", "message", "alert"]
+TABLES: dict[Named, sa.Table] = {
+    "instance": t.instance,
+    "review": t.review,
+    "dead letter": t.dead_letter,
+    "message": t.outbox,
+    "alert": service_tables.alert,
+}
 ENDING = re.compile(r"[0-9a-f-]{4,36}", re.IGNORECASE)
 SHOWN = 3
 
@@ -24,7 +31,7 @@ def find(conn: sa.Connection, kind: Named, given: str) -> UUID:
         return UUID(given)
     except ValueError:
         pass
-    article = "an" if kind == "instance" else "a"
+    article = "an" if kind in {"instance", "alert"} else "a"
     if not ENDING.fullmatch(given):
         raise InvalidData(
             f"{given[:100]!r} is not {article} {kind} id; give the whole id, or at least its last 4 characters, as "
