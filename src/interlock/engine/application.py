@@ -22,6 +22,7 @@ from interlock.engine.actions import record as record_action
 from interlock.engine.audit.replaying import Row as HistoryRow
 from interlock.engine.audit.replaying import history
 from interlock.engine.creating import create
+from interlock.engine.effects import Effect
 from interlock.engine.errors import Allowed, NotFound
 from interlock.engine.failing import close_dead_letters
 from interlock.engine.finishing import require_claim
@@ -50,6 +51,7 @@ __all__ = [
     "close_dead_letters",
     "count_uses",
     "create",
+    "effects_of",
     "error_summary",
     "find",
     "find_by_key",
@@ -57,7 +59,6 @@ __all__ = [
     "force",
     "free_keys",
     "get",
-    "has_sent",
     "hasten",
     "hint",
     "history",
@@ -189,10 +190,9 @@ def count_uses(conn: sa.Connection, machine: Machine, window: str, data: Mapping
     return limits.count_uses(conn, machine, window, data, now)
 
 
-def has_sent(conn: sa.Connection, instance_id: UUID, kind: str) -> bool:
-    """Whether the instance has sent an effect of this kind that arrived, or may have."""
-    found = effects.of(conn, instance_id)
-    return any(one.kind == kind and one.status in ("sent", "unknown", "confirmed") for one in found)
+def effects_of(conn: sa.Connection, instance_id: UUID) -> list[Effect]:
+    """What the instance has sent or is about to send, in order, with what it inherits from the one it continues."""
+    return effects.of(conn, instance_id)
 
 
 # -- changing

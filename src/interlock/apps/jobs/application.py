@@ -21,6 +21,7 @@ application = Application(
     handlers=[
         "interlock.apps.jobs.claims.followers",
         "interlock.apps.jobs.autoapply.claiming",
+        "interlock.apps.jobs.autoapply.by_hand",
         "interlock.apps.jobs.autoapply.following",
     ],
     duties=[Duty("claims", timedelta(seconds=2), "interlock.apps.jobs.claims.followers:sweep")],
@@ -60,6 +61,8 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.jobs.finder.steps.listings",
             "interlock.apps.jobs.finder.steps.followers",
             "interlock.apps.jobs.autoapply.board.following",
+            "interlock.apps.jobs.autoapply.steps.prepare",
+            "interlock.apps.jobs.autoapply.steps.submit",
         ],
         routers=[
             *application.routers,
@@ -77,6 +80,11 @@ if all(find_spec(name) for name in NEEDED):
             Duty("scores", timedelta(seconds=10), "interlock.apps.jobs.finder.steps.duties:score_again"),
             Duty("digest", timedelta(minutes=10), "interlock.apps.jobs.finder.steps.digest:send_digest"),
             Duty("postings", timedelta(hours=1), "interlock.apps.jobs.finder.steps.duties:remove_old"),
+            Duty("rules", timedelta(seconds=10), "interlock.apps.jobs.autoapply.steps.duties:match_rules"),
+            Duty("queue", timedelta(minutes=5), "interlock.apps.jobs.autoapply.steps.duties:sweep_queue"),
+            Duty("retries", timedelta(minutes=30), "interlock.apps.jobs.autoapply.steps.duties:sweep_retries"),
+            Duty("by_hand", timedelta(minutes=1), "interlock.apps.jobs.autoapply.steps.duties:keep_claims"),
+            Duty("nudges", timedelta(hours=1), "interlock.apps.jobs.autoapply.steps.duties:nudge"),
         ],
     )
 registry = Registry([application])

@@ -72,6 +72,9 @@ class AutoApplySettings(Table):
     follow_up_days: int = Field(
         7, ge=0, le=365, description="Days after which you are to follow up on an application; 0 makes no follow-up."
     )
+    model_line: str = Field(
+        "", max_length=300, description="A sentence that ends letters which a model wrote, to say so; none if empty."
+    )
     submit_timeout: float = Field(60.0, gt=0, le=600, description="Seconds that sending one application may take.")
     keys: dict[str, EmployerKey] = Field(default_factory=dict, description="Keys of employers, by name.")
     demo_host: Host | None = Field(

@@ -22,7 +22,7 @@ from interlock.apps.jobs.autoapply.models import WithdrawReason
 from interlock.apps.jobs.autoapply.records import applications, logs
 from interlock.apps.jobs.tables import applied as T
 from interlock.engine import Instance
-from interlock.engine.application import Unit, find, has_sent, send
+from interlock.engine.application import Unit, effects_of, find, send
 from interlock.machine import SYSTEM, Actor, Edge, Message
 from interlock.machine.transitions import PEOPLE
 
@@ -83,9 +83,15 @@ def _values(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> dict[st
             "sent_at": sa.func.coalesce(T.c.sent_at, unit.now),
             "attempt_count": T.c.attempt_count + 1,
         }
-    elif edge.to not in (SUBMITTED, REQUIRES_REVIEW) and not has_sent(unit.conn, instance.id, SUBMISSION):
+    elif edge.to not in (SUBMITTED, REQUIRES_REVIEW) and not may_have_arrived(unit.conn, instance.id):
         found["sent_at"] = None  # it did not arrive, or nothing was sent yet
     return found
+
+
+def may_have_arrived(conn: sa.Connection, instance_id: UUID) -> bool:
+    """Whether the application was sent and has arrived, or nobody knows."""
+    found = effects_of(conn, instance_id)
+    return any(one.kind == SUBMISSION and one.status in ("sent", "unknown", "confirmed") for one in found)
 
 
 def _reason(instance: Instance, edge: Edge) -> str:

@@ -67,7 +67,10 @@ def nothing_left(facts: Facts) -> bool | str:
     """Passes unless an earlier submission may have arrived: approving that one would send it twice."""
     if _verifying(facts):
         return "a submission may have arrived already; verify it, then say whether it did"
-    return not _by_hand(facts) or "only you can send it; send it, then say whether you submitted it"
+    if _by_hand(facts):
+        return "only you can send it; send it, then say whether you submitted it"
+    asked = facts.data.get("open_questions") or 0
+    return not asked or f"{asked} questions of the form need your answer first"
 
 
 def people_verify(facts: Facts) -> bool | str:

@@ -85,6 +85,8 @@ class Application(BaseModel):
     review_reason: ReviewReason | None = None
     withdraw_reason: WithdrawReason | None = None
     confirmation_url: str | None = None
+    reference: str | None = None
+    """The site's own id of the application."""
     scheduled_for: datetime | None = None
     """When it is to be sent, if its user chose a time."""
 

@@ -1,11 +1,17 @@
-"""Applications of the demo: prepared, approved by people, submitted once."""
+"""Applications of the demo. In the present they are real: prepared for openings of the demo world and sent to it.
+
+The past is played: its employers are gone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import random
+from typing import Any
 from uuid import UUID
+
+import sqlalchemy as sa
 
 from interlock.ai.calls import Ended, Question, note
 from interlock.ai.prices import nanos
@@ -32,10 +38,15 @@ from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.claims.worker_claim import hold_job
 from interlock.apps.jobs.demo.postings import title
 from interlock.apps.jobs.demo.view import ApplicationView
+from interlock.apps.jobs.finder.posting import Question as Asked
+from interlock.apps.jobs.tables import applied, posting
 from interlock.demo import MARA, Pace, Part, Scene
 from interlock.demo.names import company_name, slug
-from interlock.engine import Engine, Instance
+from interlock.demo.past import PastClock
+from interlock.engine import Engine, EngineError, Instance
+from interlock.engine.application import Unit
 from interlock.machine import SYSTEM, USER, Actor, Go, Message, Outcome
+from interlock.people import OPERATORS
 from interlock.store import SECOND
 from interlock.worker import Task
 
@@ -46,6 +57,37 @@ BY_RULE = Actor(SYSTEM, "rules")
 
 
 def begin(engine: Engine, rng: random.Random, fate: str) -> UUID:
+    """In the present, apply for a match of the finder; in the past, for what there was then."""
+    return _from_the_past(engine, rng, fate) if isinstance(engine.clock, PastClock) else _real(engine, rng)
+
+
+def _real(engine: Engine, rng: random.Random) -> UUID:
+    """Queue the best match that nobody has applied for, as a person does. Nothing is queued where there is none."""
+    from interlock.apps.jobs.autoapply import enqueueing
+
+    def queue(unit: Unit) -> UUID:
+        done = sa.select(applied.c.posting_id).where(applied.c.posting_id.is_not(None))
+        query = (
+            sa.select(posting.c.id)
+            .where(posting.c.workspace == OPERATORS, posting.c.outcome == "matched", posting.c.state == "open")
+            .where(posting.c.id.not_in(done))
+            .order_by(posting.c.score.desc(), posting.c.id)
+            .limit(20)
+        )
+        for found in unit.conn.execute(query).scalars().all():
+            try:
+                with unit.savepoint() as inner:
+                    queued = enqueueing.enqueue_by_person(inner, OPERATORS, found, MARA)
+                    assert queued.application is not None
+                    return queued.application.id
+            except EngineError:
+                continue  # its company has been applied to, or the day's limit is reached
+        return UUID(int=0)
+
+    return engine.write(queue, name="create")
+
+
+def _from_the_past(engine: Engine, rng: random.Random, fate: str) -> UUID:
     company, name = company_name(rng), title(rng)
     number = rng.randrange(10**7)
     place = {"down": "jobs.down.example", "gone": "gone.example"}.get(fate, f"{slug(company)}.example")
@@ -131,8 +173,8 @@ def submit(task: Task[Application], rng: random.Random) -> Outcome:
         return {"confirmation_url": f"{data.job_url}/received/{rng.randrange(10**6)}"}
 
     asked = {"board": data.board, "job": data.job_id, "packet": data.packet_hash}
-    posting = {"title": data.title, "company": data.company, "url": data.job_url}
-    with hold_job(task, data.board, data.job_id, posting=posting) as claim:
+    known = {"title": data.title, "company": data.company, "url": data.job_url}
+    with hold_job(task, data.board, data.job_id, posting=known) as claim:
         task.save({"run_id": claim.run_id})
         claim.submitted({"cover_letter": f"packet {data.packet_hash}"})
         answer = task.once("submit_application", asked, send, takes=LIMITS)
@@ -146,6 +188,10 @@ def submit(task: Task[Application], rng: random.Random) -> Outcome:
 
 
 def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
+    """Its user approves it, answers what is asked, rejects it or decides later."""
+    if instance.data.get("posting_id"):
+        _react_to_real(engine, instance, rng)
+        return
     user = Actor(USER, instance.data["user_id"])
     if instance.state == PAUSED:
         engine.fire(instance.id, "withdraw", actor=user, reason="it took too long")
@@ -158,6 +204,39 @@ def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
         decision = rng.choices(("approve", "reject", "later"), (14, 4, 1))[0]
         answer = {"approved_packet": instance.data["packet_hash"]} if decision == "approve" else {}
         engine.reviews.decide(found[REQUIRES_REVIEW].id, decision, actor=user, answer=answer)
+
+
+def _react_to_real(engine: Engine, instance: Instance, rng: random.Random) -> None:
+    from interlock.apps.jobs.autoapply import deciding
+
+    place, it, data = instance.workspace, instance.id, instance.data
+
+    def act(unit: Unit) -> None:
+        if instance.state == PAUSED:
+            deciding.withdraw(unit, place, it, MARA, reason="it took too long")
+        elif data.get("review_reason") == "verify_submission":
+            deciding.verify(unit, place, it, True, MARA, reason="the confirmation came by mail")
+        elif data.get("review_reason") == "submit_by_hand":
+            deciding.reject(unit, place, it, MARA, reason="an account is wanted for it")
+        elif data.get("open_questions"):
+            asked = deciding.questions_of(unit, unit.lock(it))
+            given = [deciding.Given(one.question.key, _said(one.question)) for one in asked if one.answer.needs_user]
+            deciding.answer(unit, place, it, given, MARA)
+        elif rng.random() < 0.8:
+            deciding.approve(unit, place, it, str(data.get("packet_hash")), MARA)
+        else:
+            deciding.reject(unit, place, it, MARA, reason="not for me")
+
+    engine.write(act, name="fire")
+
+
+def _said(question: Asked) -> Any:
+    """What a person of the demo answers."""
+    if question.options:
+        return question.options[0]
+    if question.type in ("bool", "consent"):
+        return True
+    return {"number": 4, "date": "2026-09-01"}.get(question.type, "I would like to tell you more in person.")
 
 
 APPLICATIONS = Part(

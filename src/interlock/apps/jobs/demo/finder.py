@@ -50,9 +50,9 @@ def start(engine: Engine) -> None:
     else:
         return  # its port belongs to somebody else now; what is stored stays
     settings = intake.settings_in(engine.setting("jobs"))
-    if host not in settings.private_hosts:
-        hosts = [*settings.private_hosts, host]
-        engine.core.settings["jobs"] = settings.model_copy(update={"private_hosts": hosts})
+    hosts = list(dict.fromkeys([*settings.private_hosts, host]))
+    applying = settings.autoapply.model_copy(update={"demo_host": host})
+    engine.core.settings["jobs"] = settings.model_copy(update={"private_hosts": hosts, "autoapply": applying})
 
 
 def opening(engine: Engine, rng: random.Random) -> None:

@@ -1,0 +1,243 @@
+"""What the clock starts: rules decide about matches, what was missed is swept up, claims are kept, people are nudged.
+
+Workers prepare, submit and retry as soon as something is due. The sweeps only find what was missed, such as work whose
+worker was poisoned, or a retry whose moment passed while nothing ran.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.apps.jobs.autoapply import by_hand, enqueueing
+from interlock.apps.jobs.autoapply.following import addresses
+from interlock.apps.jobs.autoapply.machine import FAILED, QUEUED, REQUIRES_REVIEW, WITHDRAWN, application
+from interlock.apps.jobs.autoapply.models import WithdrawReason
+from interlock.apps.jobs.autoapply.records import applications, decisions, logs, rules, seekers
+from interlock.apps.jobs.autoapply.records.rules import RuleRow
+from interlock.apps.jobs.autoapply.rules import Check, Decision
+from interlock.apps.jobs.finder.records import postings
+from interlock.apps.jobs.tables import applied as T
+from interlock.apps.jobs.tables import apply_log as L
+from interlock.engine import Engine, Instance
+from interlock.engine.application import (
+    SYSTEM_ACTOR,
+    Unit,
+    change,
+    error_summary,
+    find,
+    fire,
+    hasten,
+    instances,
+    must_raise,
+    send,
+)
+from interlock.machine import SYSTEM, Actor, Message
+from interlock.store import Micros, span
+
+log = logging.getLogger("interlock.autoapply")
+AT_ONCE = 50
+"""Postings that a rule decides about in one round."""
+STALE = timedelta(hours=48)
+"""How long an application waits for its user before they are nudged, and between two nudges."""
+MISSED = timedelta(minutes=1)
+"""How long after its moment a retry counts as missed."""
+REST = timedelta(days=1)
+"""How long a posting rests that cannot be judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What a round of the matcher did."""
+
+    judged: int = 0
+    queued: int = 0
+
+    def __add__(self, other: Matched) -> Matched:
+        return Matched(self.judged + other.judged, self.queued + other.queued)
+
+
+def match_rules(engine: Engine) -> bool:
+    """Let the rules of all workspaces decide about matches. True if there are more."""
+    found = [match_workspace(engine, one) for one in engine.read(rules.workspaces)]
+    return any(one.judged >= AT_ONCE for one in found)
+
+
+def match_workspace(engine: Engine, workspace: str, *, rule_id: UUID | None = None) -> Matched:
+    """Let the rules of a workspace decide about the best matches that they have not decided about."""
+    done = Matched()
+    if engine.read(lambda conn: seekers.stopped(conn, workspace)) is not None:
+        return done
+    for rule in engine.read(lambda conn: rules.of(conn, workspace)):
+        if rule.paused or rule_id not in (None, rule.id):
+            continue
+        now = engine.clock.now()
+        waiting = engine.read(partial(_undecided, rule=rule, now=now))
+        for posting_id in waiting:
+            done += _decide(engine, rule, posting_id)
+    return done
+
+
+def _undecided(conn: sa.Connection, rule: RuleRow, now: Micros) -> list[UUID]:
+    return decisions.undecided(conn, rule, now, AT_ONCE)
+
+
+def _decide(engine: Engine, rule: RuleRow, posting_id: UUID) -> Matched:
+    try:
+        queued = engine.write(
+            lambda unit: enqueueing.enqueue_by_rule(unit, rule.workspace, rule.id, posting_id), name="enqueue"
+        )
+    except BaseException as error:
+        if must_raise(error):
+            raise
+        said = error_summary(error)
+        log.error("rule %s cannot decide about posting %s: %s", rule.id, posting_id, said)
+        engine.write(partial(_set_aside, rule=rule, posting_id=posting_id, said=said), name="enqueue")
+        return Matched(1)
+    return Matched(1, int(queued is not None and queued.application is not None))
+
+
+def _set_aside(unit: Unit, rule: RuleRow, posting_id: UUID, said: str) -> None:
+    """Note that a posting cannot be judged, so that it delays no other."""
+    row = postings.find(unit.conn, rule.workspace, posting_id)
+    if row is not None:
+        check = Check("unreadable", "block", said[:500])
+        decisions.put(unit, rule, row, Decision(row.posting_key, (check,), True), again_at=unit.now + span(REST))
+
+
+# -- sweeps
+
+
+def sweep_queue(engine: Engine) -> bool:
+    """Find queued applications that nobody works on although they are due, and records that lag behind."""
+    engine.write(_sweep_queue, name="sweep_queue")
+    return False
+
+
+def _sweep_queue(unit: Unit) -> int:
+    """Wake queued applications, and bring records up to date. Returns how many were found."""
+    return sum(_wake(unit, one.id) for one in _of_states(unit, (QUEUED,))) + _mend_records(unit)
+
+
+def _wake(unit: Unit, instance_id: UUID) -> int:
+    found = unit.lock(instance_id)
+    return int(found.state == QUEUED and hasten(unit, found))
+
+
+def _mend_records(unit: Unit) -> int:
+    """Records whose instance moved without them, as after a restored table."""
+    mended = 0
+    rows = unit.conn.execute(
+        sa.select(T.c.instance_id, T.c.status)
+        .where(T.c.instance_id.is_not(None), T.c.status.not_in(("submitted", WITHDRAWN)))
+        .limit(1000)
+    ).all()
+    for row in rows:
+        found = find(unit.conn, row.instance_id, machine=application.name)
+        if found is not None and found.state != row.status:
+            applications.update(unit, found.id, status=found.state, status_at=found.entered_at)
+            mended += 1
+    return mended
+
+
+def sweep_retries(engine: Engine) -> bool:
+    """Queue failed applications whose retry was missed; withdraw those that have none left."""
+    engine.write(retry_failed, name="sweep_retries")
+    return False
+
+
+def retry_failed(unit: Unit, workspace: str | None = None) -> dict[str, int]:
+    """The same in this transaction; how many were queued, withdrawn, and wait for their moment."""
+    found = {"queued": 0, "withdrawn": 0, "waiting": 0}
+    for one in _of_states(unit, (FAILED,), workspace):
+        it = unit.lock(one.id)
+        if it.state != FAILED or it.paused_at is not None:
+            continue
+        if it.finished_at is not None or it.due_event is None:
+            fire(unit, it.id, "withdraw", SYSTEM_ACTOR, reason="no retry is left")
+            change(unit, it, {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}, SYSTEM_ACTOR)
+            applications.update(unit, it.id, withdraw_reason=WithdrawReason.RETRIES_EXHAUSTED.value)
+            found["withdrawn"] += 1
+        elif it.due_at is not None and it.due_at + span(MISSED) <= unit.now:
+            fire(unit, it.id, it.due_event, SYSTEM_ACTOR, reason="its retry was missed")
+            found["queued"] += 1
+        else:
+            found["waiting"] += 1
+    return found
+
+
+def _of_states(unit: Unit, states: tuple[str, ...], workspace: str | None = None) -> list[Instance]:
+    return instances(unit.conn, application.name, states=states, workspace=workspace, limit=1000)
+
+
+# -- claims and people
+
+
+def keep_claims(engine: Engine) -> bool:
+    """Renew the claims of applications that people are sending by hand, until they have answered."""
+
+    def job(unit: Unit) -> None:
+        rows = unit.conn.execute(
+            sa.select(T.c.instance_id).where(
+                T.c.status == REQUIRES_REVIEW, T.c.review_reason == "submit_by_hand", T.c.sent_at.is_not(None)
+            )
+        )
+        for row in rows.all():
+            found = find(unit.conn, row.instance_id, machine=application.name)
+            held = by_hand.held_run(unit, found) if found is not None and by_hand.is_by_hand(found) else None
+            if held is not None:
+                by_hand.keep_claim(unit, held)
+
+    engine.write(job, name="keep_claims")
+    return False
+
+
+def nudge(engine: Engine) -> bool:
+    """Remind people by mail of applications that have waited for them for two days, once in two days."""
+
+    def job(unit: Unit) -> None:
+        nudged = sa.exists().where(
+            L.c.instance_id == T.c.instance_id, L.c.event == "nudge", L.c.at > unit.now - span(STALE)
+        )
+        rows = unit.conn.execute(
+            sa.select(T)
+            .where(T.c.status == REQUIRES_REVIEW, T.c.status_at <= unit.now - span(STALE), ~nudged)
+            .order_by(T.c.id)
+            .limit(200)
+        ).all()
+        for row in rows:
+            _nudge(unit, applications.ApplicationRow(**row._mapping))
+
+    engine.write(job, name="nudge")
+    return False
+
+
+def _nudge(unit: Unit, row: applications.ApplicationRow) -> None:
+    found = find(unit.conn, row.instance_id, machine=application.name) if row.instance_id else None
+    if found is None:
+        return
+    actor = Actor(SYSTEM, "nudge")
+    days = (unit.now - row.status_at) // span(timedelta(days=1))
+    logs.write(
+        unit,
+        row.workspace,
+        "nudge",
+        str(actor),
+        status=row.status,
+        instance_id=row.instance_id,
+        rule_id=row.rule_id,
+        user_id=row.user_id,
+        trace_id=row.trace_id,
+        reason=f"it has waited for {days} days: {row.review_reason}",
+    )
+    text = (
+        f"The application for {row.title or 'a posting'} at {row.company or 'an unknown company'} has waited for you "
+        f"for {days} days. Approve it, reject it, or decide later."
+    )
+    for address in addresses(unit, row.workspace):
+        send(unit, unit.lock(found.id), (Message("mail", address, "An application waits for you", {"text": text}),))

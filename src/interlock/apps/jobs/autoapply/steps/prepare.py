@@ -1,0 +1,159 @@
+"""Preparing: the form is read and answered, resume and letter are written, checked and kept as one packet.
+
+The form comes first, so that questions which may reject the application are known before work is spent on documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock import ai
+from interlock.apps.jobs.autoapply import packets
+from interlock.apps.jobs.autoapply.answers.bank import SavedAnswer
+from interlock.apps.jobs.autoapply.documents.model_writer import letter_with_model
+from interlock.apps.jobs.autoapply.documents.preparing import prepare as make_documents
+from interlock.apps.jobs.autoapply.documents.values import Letter, Line, Piece
+from interlock.apps.jobs.autoapply.errors import GenerationTimeout, InvalidJobUrl, JobClosed, ModelQuotaExceeded
+from interlock.apps.jobs.autoapply.machine import PREPARING, READY_TO_SUBMIT, application
+from interlock.apps.jobs.autoapply.models import Application
+from interlock.apps.jobs.autoapply.packets import KINDS, Form, StoredPacket
+from interlock.apps.jobs.autoapply.records import answers, applications
+from interlock.apps.jobs.autoapply.records import artifacts as files
+from interlock.apps.jobs.autoapply.submission import adapter_for
+from interlock.apps.jobs.finder.intake import settings_in
+from interlock.apps.jobs.finder.matching import match_posting
+from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.records import postings, profiles
+from interlock.apps.jobs.finder.records.postings import PostingRow
+from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.settings import JobsSettings
+from interlock.engine import Claim, artifacts
+from interlock.engine.application import Unit, require_claim
+from interlock.machine import WORKER, Actor, Go, LimitReached, Outcome, WorkError
+from interlock.worker import Task
+
+
+class NotPrepared(WorkError):
+    """What a packet is made from is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a packet is made from."""
+
+    row: PostingRow
+    seeker: Seeker
+    profile_digest: str
+    bank: tuple[SavedAnswer, ...]
+    stored: StoredPacket | None
+
+
+@application.work(PREPARING, timeout=timedelta(minutes=15))
+def prepare(task: Task[Application]) -> Outcome:
+    """Make the packet, or use the one that was made from the same profile, posting and answers."""
+    data, settings = task.data, settings_in(task.setting("jobs"))
+    given = task.read(material, task.workspace, task.id, data.posting_id, data.packet_hash)
+    if given.row.state == postings.CLOSED:
+        raise JobClosed(f"{given.row.title or 'the posting'} is closed: {given.row.closed_reason or 'not listed'}")
+    context = packets.context_of(given.row.posting, task.now(), task.id)
+    if given.stored is not None and data.packet_inputs == packets.inputs_of(
+        given.row, given.profile_digest, given.stored.form.questions, given.bank, context
+    ):
+        return Go(READY_TO_SUBMIT, reason="neither profile nor posting nor answers changed: the packet is used again")
+    read, posting = ReadPosting(given.row.posting), given.row.posting
+    adapter = adapter_for(posting, settings)
+    form = packets.fill(packets.read_form(adapter, posting), read, given.seeker.profile, given.bank, context)
+    task.save({"knockouts": len(form.knockouts), "open_questions": len(form.open_questions), "adapter": adapter.name})
+    letter = _letter(task, read, given.seeker, settings)
+    documents = make_documents(read, given.seeker, match_posting(read, given.seeker), letter=letter)
+    form = packets.with_letter(form, documents.letter.text, context)
+    claims = packets.claims_of(documents, given.seeker, read)
+    packet = packets.packet_from(given.row, given.profile_digest, documents, form)
+    kept = packets.artifacts_of(packet, documents, form, claims)
+    hashes = task.write(_keep, packet.packet_hash, kept, packets.used_answers(form, given.bank, context))
+    known = {
+        "resume": hashes["resume.pdf"],
+        "cover_letter": hashes["letter.pdf"],
+        "packet_hash": packet.packet_hash,
+        "packet_inputs": packets.inputs_of(given.row, given.profile_digest, form.questions, given.bank, context),
+        "doubts": _doubts(form, claims),
+        "open_questions": len(form.open_questions),
+        "knockouts": len(form.knockouts),
+        "adapter": adapter.name,
+    }
+    return Go(READY_TO_SUBMIT, data=known)
+
+
+def material(
+    conn: sa.Connection, workspace: str, instance_id: UUID, posting_id: str | None, packet_hash: str | None
+) -> Material:
+    """Read what a packet is made from, in one read."""
+    row = postings.find(conn, workspace, UUID(posting_id)) if posting_id else None
+    if row is None:
+        raise InvalidJobUrl(f"posting {posting_id} does not exist any more; add it again")
+    found = profiles.seeker(conn, workspace)
+    if found is None:
+        raise NotPrepared("there is no profile; `interlock jobs init` writes one, or PUT /api/jobs/profile")
+    stored = packets.stored_packet(conn, instance_id, packet_hash, files=False) if packet_hash else None
+    return Material(row, found[0], found[1], answers.bank(conn, workspace), stored)
+
+
+def _letter(task: Task[Application], posting: ReadPosting, seeker: Seeker, settings: JobsSettings) -> Letter | None:
+    """The model's letter where one is configured; None for the letter by rules."""
+    if not ai.configured(task):
+        return None
+    try:
+        letter = letter_with_model(task, posting, seeker)
+    except ai.BudgetSpent as error:
+        raise LimitReached(str(error), until=error.until) from error
+    except ai.ModelQuota as error:
+        raise ModelQuotaExceeded(str(error), retry_after=error.retry_after) from error
+    except (ai.ModelTimeout, ai.ModelUnavailable) as error:
+        raise GenerationTimeout(str(error), retry_after=error.retry_after) from error
+    except ai.ModelError:
+        return None  # another call would end the same, and the rules write a letter
+    if letter.method == "model" and settings.autoapply.model_line:
+        line = Line((Piece(settings.autoapply.model_line),))
+        return replace(letter, paragraphs=(*letter.paragraphs, line))
+    return letter
+
+
+def _doubts(form: Form, claims: dict[str, Any]) -> list[str]:
+    """Why a person has to look at the packet, whatever the rule says."""
+    found = [
+        f"the {name} says what the profile does not: {', '.join(dict.fromkeys(one.words[:60] for one in part[:5]))}"
+        for name, part in claims.items()
+    ]
+    return found + [f"may reject you: {one.reason}"[:300] for one in form.knockouts[:5]]
+
+
+def _keep(
+    unit: Unit, claim: Claim, packet_hash: str, kept: list[tuple[str, str, bytes]], used: list[SavedAnswer]
+) -> dict[str, str]:
+    """Store everything of a packet in one transaction; the hash of each."""
+    instance = require_claim(unit, claim)
+    hashes = {}
+    for name, media_type, content in kept:
+        actor = Actor(WORKER, str(claim.worker))
+        hashes[name] = artifacts.keep(
+            unit, claim.id, name, content, media_type=media_type, actor=actor, step=claim.step
+        )
+        files.note(
+            unit,
+            instance.workspace,
+            instance.id,
+            packet_hash,
+            kind=KINDS.get(name, "file"),
+            name=name,
+            media_type=media_type,
+            hash=hashes[name],
+            size=len(content),
+        )
+    answers.count_uses(unit, instance.workspace, used)
+    applications.update(unit, instance.id, packet_hash=packet_hash)
+    return hashes

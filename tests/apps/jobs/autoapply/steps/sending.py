@@ -1,0 +1,70 @@
+"""A desk: an office whose matches are openings of the demo world, from the match to the application that arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from interlock.apps.jobs import registry
+from interlock.apps.jobs.settings import JobsSettings
+from interlock.apps.jobs.world import World
+from interlock.engine import OpenReview
+from interlock.machine import Actor
+from interlock.store import Store
+from interlock.testing import Trial
+from tests.apps.jobs.autoapply.office import ANN, Office
+from tests.apps.jobs.finder.seekers import NOW
+
+AUTHORISED = "Are you legally authorised to work in the United States?"
+PERSON: dict[str, Any] = {
+    "identity": {"name": "Mika Sand", "email": "mika@sand.example", "phone": "+1 503 555 0100"},
+    "work_authorisation": ["US"],
+}
+
+
+class Desk(Office):
+    """An office, and the world that it applies in."""
+
+    def __init__(self, trial: Trial, world: World) -> None:
+        super().__init__(trial)
+        self.world = world
+
+    def opening(self, key: str = "booking-backend", company: str = "tidewater", **said: Any) -> UUID:
+        """A match with the address of an opening; by default all of them are at different companies."""
+        return self.finder.settled(f"{self.world.url}/{company}/jobs/{key}", **{"company": f"Co {key}", **said})
+
+    def apply(self, posting: UUID | None = None, **options: Any) -> UUID:
+        """Choose a posting, and let everything that is ready happen."""
+        made = self.choose(posting or self.opening(), **options)
+        self.trial.run_until_idle()
+        return made
+
+    def reviews(self, it: UUID) -> dict[str, OpenReview]:
+        return {one.name: one for one in self.engine.reviews.waiting(instance_id=it)}
+
+    def decide(self, it: UUID, name: str, decision: str, *, by: Actor = ANN, **answer: Any) -> None:
+        self.engine.reviews.decide(self.reviews(it)[name].id, decision, actor=by, answer=answer)
+        self.trial.run_until_idle()
+
+    def approve(self, it: UUID) -> None:
+        self.decide(it, "requires_review", "approve", approved_packet=self.trial.data(it)["packet_hash"])
+
+    @property
+    def arrived(self) -> list[dict[str, Any]]:
+        return self.world.received.list()
+
+
+@contextmanager
+def open_desk(store: Store, world: World, **settings: Any) -> Iterator[Desk]:
+    given = JobsSettings(
+        private_hosts=[world.host],
+        rate=0,
+        timeout=5,
+        **{"autoapply": {"demo_host": world.host, "submit_timeout": 5}, **settings},
+    )
+    with Trial(registry, store=store, start=NOW, settings={"jobs": given}) as trial:
+        made = Desk(trial, world)
+        made.profile(**PERSON)
+        yield made
