@@ -4,8 +4,8 @@ Everything here works inside a transaction: a follower is given its `Unit`, an e
 else from `engine.write(job)`. Functions that only look take a connection, `unit.conn` or that of `engine.read(job)`.
 With these names an application never reads the engine's tables itself, so that those may change.
 
-Beside them applications use the names of `interlock.engine`, and the functions of `artifacts`, `leases`, `questions`,
-`reviews`, `schedules` and `secrets`. Everything else in the engine is its own.
+Beside them applications use the names of `interlock.engine`, and the functions of `artifacts`, `deadletters`, `leases`,
+`questions`, `reviews`, `schedules` and `secrets`. Everything else in the engine is its own.
 """
 
 from __future__ import annotations

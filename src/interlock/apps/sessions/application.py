@@ -19,6 +19,7 @@ application = Application(
     duties=[
         Duty("sandbox_pool", timedelta(seconds=1), "interlock.apps.sessions.loans.duties:fill_pool"),
         Duty("sandbox_returns", timedelta(seconds=5), "interlock.apps.sessions.loans.duties:return_sandboxes"),
+        Duty("sandbox_drift", timedelta(seconds=30), "interlock.apps.sessions.loans.reconciling:reconcile"),
         Duty("sandbox_renewals", timedelta(minutes=1), "interlock.apps.sessions.loans.duties:renew_borrows"),
         Duty("sandbox_operations", timedelta(seconds=1), "interlock.apps.sessions.allocator.duties:carry_on"),
         Duty("sandbox_expiry", timedelta(seconds=30), "interlock.apps.sessions.allocator.duties:expire"),
@@ -30,6 +31,7 @@ application = Application(
         "interlock.apps.sessions.api:routers",
         "interlock.apps.sessions.allocator.api:router",
         "interlock.apps.sessions.allocator.admin_api:router",
+        "interlock.apps.sessions.loans.api:router",
     ],
     programs={"allocator": "interlock.apps.sessions.allocator.program:allocator"},
     tables="interlock.apps.sessions.tables:metadata",
@@ -39,6 +41,8 @@ application = Application(
         Personal("session_prompt", ["user_id", "text", "data", "answer"]),
         Personal("session_message", ["data"]),
     ],
+    alerts="interlock.apps.sessions.loans.measures:alerts",
+    metrics="interlock.apps.sessions.loans.measures:metrics",
     demo="interlock.apps.sessions.demo:parts",
 )
 registry = Registry([application])

@@ -69,6 +69,10 @@ class AllocatorSettings(Table):
         None, description="The token of the allocator: sent to `url`, and required by `interlock allocator`."
     )
     pool: str = Field("local", pattern=r"^[a-z0-9_-]{1,50}$", description="The pool that sessions borrow from.")
+    shared: bool = Field(
+        False,
+        description="Whether others borrow from `url` too; then what no loan here holds is no drift.",
+    )
     lend_for: float = Field(
         24.0, gt=0, le=8760, description="Hours after which a sandbox that nobody renewed is put into quarantine."
     )

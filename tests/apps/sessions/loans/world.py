@@ -103,6 +103,9 @@ class SessionWorld(Trial):
     def counts(self) -> pool.Counts:
         return self.engine.read(lambda conn: pool.counts(conn, "local"))
 
+    def items(self) -> list[pool.Item]:
+        return self.engine.read(lambda conn: pool.items(conn, "local"))
+
     def lent(self, loan_id: UUID) -> bool:
         return self.engine.read(lambda conn: sandbox_of(conn, loan_id)) is not None
 

@@ -196,7 +196,7 @@ def _refusal(answer: Reply) -> AllocatorAway | AllocatorRefused:
     if answer.status == 503:
         return AllocatorAway(said)
     kinds: dict[int, type[AllocatorRefused]] = {404: NotBorrowed, 409: KeyUsed}
-    if answer.status == 403 and "token" in said.lower():
+    if answer.status == 403 and (answer.text("err") == "Forbidden" or "borrow token" in said.lower()):
         return WrongToken(said)
     return kinds.get(answer.status, AllocatorRefused)(f"the allocator answered {answer.status}: {said}")
 

@@ -15,8 +15,9 @@ from interlock.apps.sessions.allocator.lender import NotBorrowed
 from interlock.apps.sessions.allocator.lenders import lender_of
 from interlock.apps.sessions.allocator.transactions import OfEngine
 from interlock.apps.sessions.loans.holding import sandbox_of
+from interlock.apps.sessions.loans.keys import loan_in
 from interlock.apps.sessions.loans.wanting import has_done
-from interlock.apps.sessions.machine import BORROWING, HELD, loan, session
+from interlock.apps.sessions.machine import BORROWING, HELD, RETURNING, loan, session
 from interlock.apps.sessions.sandbox.local import KIND
 from interlock.apps.sessions.settings import SessionSettings, settings_in
 from interlock.apps.sessions.tables import sandbox_loan
@@ -87,6 +88,13 @@ def _give_back(unit: Unit, loan_id: UUID, keep_for: timedelta) -> None:
     if found.state != HELD or (its is not None and not has_done(its, unit.now, keep_for)):
         return
     fire(unit, loan_id, "give_back", SYSTEM_ACTOR, reason=f"its session is {its.state}" if its is not None else "")
+
+
+def wake_returns(unit: Unit, operation_id: str) -> int:
+    """Let the loans that follow an operation ask about it now; how many there are."""
+    with_item = sa.select(sandbox_loan.c.loan_id).where(sandbox_loan.c.ended_at.is_(None))
+    found = instances(unit.conn, loan.name, states=(RETURNING,), among=with_item, newest_first=True, limit=AT_ONCE)
+    return sum(hasten(unit, unit.lock(one.id)) for one in found if one.data.get("operation_id") == operation_id)
 
 
 # -- the time limit of borrows
@@ -183,9 +191,9 @@ def wake_waiting(engine: Engine, settings: SessionSettings) -> None:
     if not free:
         return
     for key in engine.read(partial(line.first_in_line, name=name, now=engine.clock.now(), limit=free)):
-        kind, _, loan_id = key.partition(":")
-        if kind == "loan":
-            engine.write(partial(_hasten, loan_id=UUID(loan_id)), name="wake_loan")
+        loan_id = loan_in(key)
+        if loan_id is not None:
+            engine.write(partial(_hasten, loan_id=loan_id), name="wake_loan")
 
 
 def _hasten(unit: Unit, loan_id: UUID) -> None:

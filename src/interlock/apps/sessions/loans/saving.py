@@ -10,7 +10,9 @@ from interlock.apps.sessions.allocator.lender import Lent
 from interlock.apps.sessions.machine import session
 from interlock.apps.sessions.models import Loan
 from interlock.apps.sessions.workplace import workplace
+from interlock.engine import Engine
 from interlock.engine.application import find
+from interlock.machine import InterlockError
 from interlock.store import failpoints
 from interlock.worker import Task
 
@@ -36,6 +38,25 @@ def save_work(task: Task[Loan], lent: Lent) -> str:
     failpoints.reach("return:emptied")
     left = f"; {len(made.left_out)} nested repositories or unreadable files were left out" if made.left_out else ""
     return f"the work is in commit {made.head[:12]}{left}" if made.changed else f"nothing new to commit{left}"
+
+
+def commit_by_hand(engine: Engine, session_id: str, lent: Lent) -> str:
+    """Commit what is in a local sandbox that a person gives up; what came of it, as a sentence."""
+    if not isinstance(lent.item, dict):
+        return ""
+    try:
+        pool = workplace(engine.setting).sandboxes
+        slot = pool.slot(lent.item)
+        if slot is None or pool.holder(slot) != session_id:
+            return ""
+        made = pool.commit(
+            slot,
+            f"{engine.read(lambda conn: _title(conn, UUID(session_id)))}\n\nSession {session_id}",
+            session=session_id,
+        )
+    except (InterlockError, OSError) as error:
+        return f"the work in the sandbox could not be put on the branch: {error}"
+    return f"the work is in commit {made.head[:12]}"
 
 
 def _title(conn: sa.Connection, session_id: UUID) -> str:

@@ -25,6 +25,7 @@ from interlock.apps.sessions.allocator.lenders import lender_of
 from interlock.apps.sessions.allocator.line import LOOK_AGAIN
 from interlock.apps.sessions.allocator.transactions import OfTask
 from interlock.apps.sessions.loans.holding import sandbox_of
+from interlock.apps.sessions.loans.keys import key_of
 from interlock.apps.sessions.loans.saving import save_work
 from interlock.apps.sessions.loans.wanting import wants_sandbox
 from interlock.apps.sessions.machine import BORROWING, HELD, RETURNED, RETURNING, loan
@@ -46,11 +47,6 @@ RETURNED_BEFORE = Return("", SUCCEEDED, "it was returned before")
 
 class OtherAllocator(WorkError):
     """The sandbox was borrowed from an allocator that the configuration no longer names."""
-
-
-def key_of(loan_id: UUID) -> str:
-    """The idempotency key of the loan's borrow."""
-    return f"loan:{loan_id}"
 
 
 @loan.work(BORROWING)
@@ -116,13 +112,17 @@ def keep_lent(unit: Unit, claim: Claim, allocator: str, found: Lent) -> None:
 @loan.work(RETURNING)
 def give_back(task: Task[Loan]) -> Outcome:
     """Save the work, start the return, and follow its operation to the end."""
-    lent = task.read(sandbox_of, task.id)
+    lender, lent = _lender(task), task.read(sandbox_of, task.id)
+    if lent is None and not task.data.lent and _in_doubt(task, key_of(task.id)):
+        lent = lender.find(key_of(task.id))  # a person retried a borrow of which nobody knows how it ended
+        if lent is not None:
+            _kept(task, lender, lent)
+            task.save({"lent": True, "allocator": lender.name}, reason="the allocator had lent a sandbox")
     if lent is None:
-        return Go(RETURNED, reason="there was nothing to give back")
+        return Go(RETURNED, data={"lent": bool(task.data.lent)}, reason="there was nothing to give back")
     if not task.data.saved:
         reason = save_work(task, lent)
         task.save({"saved": True}, reason=reason)
-    lender = _lender(task)
     if task.data.allocator and task.data.allocator != lender.name:
         raise OtherAllocator(
             f"the sandbox was borrowed from {task.data.allocator}, and [sessions.allocator] names {lender.name} now; "
