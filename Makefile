@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 PEERS := $(VENV)/peers
+CLAUDE := $(VENV)/claude
 CLIENTS := $(VENV)/clients/ready
 
-.PHONY: setup run test quick browser check bench screenshots soak clean
+.PHONY: setup run test test-claude quick browser check bench screenshots soak clean
 
 setup: $(READY)
 
@@ -22,9 +23,9 @@ run: setup  ## The whole service in one process, with a demo; Ctrl-C stops it.
 	$(BIN)/interlock up
 
 # The tests start a hundred processes: each would compile the whole product again where Python may not keep what it compiled.
-test quick soak: export PYTHONDONTWRITEBYTECODE :=
+test test-claude quick soak: export PYTHONDONTWRITEBYTECODE :=
 # Closing a database in a file waits for the disk, and thousands of tests close one: their files are in memory where that has room.
-test quick soak: export TMPDIR := $(or $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 2000000 { print $$6 }'),$(TMPDIR))
+test test-claude quick soak: export TMPDIR := $(or $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 2000000 { print $$6 }'),$(TMPDIR))
 
 test: setup browser $(CLIENTS)  ## The tests, on SQLite and on a real PostgreSQL that comes in a wheel.
 	$(BIN)/python -m pytest -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
@@ -38,6 +39,16 @@ $(CLIENTS): $(READY)
 
 quick: setup  ## A first answer: SQLite only, no browser, no kills, nothing marked slow.
 	$(BIN)/python -m pytest --quick -n $$($(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal
+
+test-claude: setup $(CLAUDE)/ready  ## The life of a session with the true Claude Code, against a fake of its API.
+	INTERLOCK_CLAUDE=$$(ls $(CURDIR)/$(CLAUDE)/lib/python*/site-packages/claude_agent_sdk/_bundled/claude) \
+		$(BIN)/python -m pytest tests/apps/sessions/agents/test_claude.py -n 2
+
+# In an environment of its own: the package has 162 MB, and nothing else here needs it.
+$(CLAUDE)/ready: pyproject.toml
+	$(PYTHON) -m venv $(CLAUDE)
+	$(CLAUDE)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt 'claude-agent-sdk>=0.2.182,<0.3'
+	@touch $@
 
 browser:  ## Chromium for the tests of pages, from the system's packages where that can be; else those are skipped.
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \

@@ -63,6 +63,8 @@ class Ending:
 def outcome_of(run: AgentRun, transcript: Transcript, ending: Ending) -> AgentOutcome:
     """The outcome of a run that is over."""
     result, reason, sentence = _verdict(run, transcript, ending)
+    if sentence[-1] not in ".!?…":  # it ends with what the agent said
+        sentence += "."
     cost, total = transcript.costs(run.spent_before_usd)
     denials = transcript.denials()
     found = transcript.result or {}

@@ -53,6 +53,11 @@ def recovered(task: Task[Session], prompt: Prompt) -> Ending | None:
     if prompt.cancel_at is not None and outcome.result is Result.UNKNOWN:
         sentence = f"It was cancelled by {prompt.cancel_by}; its worker was lost meanwhile."
         outcome = replace(outcome, result=Result.CANCELLED, reason="cancelled", sentence=sentence)
+    elif prompt.cancel_at is None and outcome.result is Result.CANCELLED:
+        sentence = (
+            "The worker was lost and the agent was ended before it was done: check the branch, then prompt again."
+        )
+        outcome = replace(outcome, result=Result.UNKNOWN, reason="lost", sentence=sentence)
     return work.ending_of(task, prompt, outcome, _held_sandbox(task))
 
 
