@@ -50,7 +50,8 @@ class FakeApi:
     released: threading.Event = field(default_factory=threading.Event)
 
     def events(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        usage = {"input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
+        cached = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+        usage = {"input_tokens": 100, **cached, "output_tokens": 1}
         blocks = self.answer(body["messages"])
         stop = "tool_use" if any(one["type"] == "tool_use" for one in blocks) else "end_turn"
         message = {
