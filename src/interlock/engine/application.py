@@ -34,6 +34,7 @@ from interlock.engine.keys import lock_by_keys
 from interlock.engine.last_resort import set_aside
 from interlock.engine.lineage import RefusedSpawn, refused_spawns, spawn
 from interlock.engine.moves import send
+from interlock.engine.retention.erasing import erase
 from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
 from interlock.machine import Actor, Machine, Message, Patch, Review
 from interlock.store import Micros
@@ -52,6 +53,7 @@ __all__ = [
     "count_uses",
     "create",
     "effects_of",
+    "erase",
     "error_summary",
     "find",
     "find_by_key",

@@ -68,7 +68,7 @@ if all(find_spec(name) for name in NEEDED):
             *application.routers,
             "interlock.apps.jobs.finder.api:router",
             "interlock.apps.jobs.finder.pages:routers",
-            "interlock.apps.jobs.autoapply.board.api:router",
+            "interlock.apps.jobs.autoapply.board.routes:router",
         ],
         pages=[PageLink("Jobs", "/ui/jobs")],
         duties=[

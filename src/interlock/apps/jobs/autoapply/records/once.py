@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply.records import applications
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
+from interlock.apps.jobs.autoapply.records.imported import imported_before
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import APPLIED, QUEUED, job
 from interlock.apps.jobs.finder.dedupe import openings
@@ -81,6 +82,8 @@ def applied_before(unit: Unit, seen: Sightings, *, but: UUID | None = None) -> s
     for one in applications.of_openings(unit.conn, place, seen.ids, seen.url_keys):
         if (but is None or one.instance_id != but) and was_sent(one):
             return f"applied for it already: application {one.id} ({one.status})"
+    if (imported := imported_before(unit.conn, place, (o.group_key for o in seen.rows))) is not None:
+        return imported
     found = next(_jobs(unit, seen, but, APPLIED), None)
     return f"applied for it already: run {found.data.get('run_id')} reported job {found.key}" if found else None
 
