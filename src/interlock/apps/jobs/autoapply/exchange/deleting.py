@@ -57,26 +57,28 @@ def _instances(conn: sa.Connection, workspace: str, after: UUID | None) -> list[
 
 
 def _erase(engine: Engine, ident: UUID, actor: Actor, reason: str, report: Deleted) -> None:
-    def do(unit: Unit) -> tuple[int, int]:
+    def withdraw(unit: Unit) -> int:
+        found = find(unit.conn, ident, machine=application.name)
+        if found is None or found.erased or found.finished_at is not None:
+            return 0
+        try:
+            fire(unit, ident, "withdraw", actor, reason=reason)
+        except InterlockError:
+            force(unit, ident, WITHDRAWN, actor, reason)
+        return 1
+
+    def empty(unit: Unit) -> int:
         found = find(unit.conn, ident, machine=application.name)
         if found is None or found.erased:
-            return 0, 0
-        ended = found.finished_at is not None
-        if not ended:
-            try:
-                fire(unit, ident, "withdraw", actor, reason=reason)
-            except InterlockError:
-                force(unit, ident, WITHDRAWN, actor, reason)
+            return 0
         erase(unit, ident, actor, reason)
-        return int(not ended), 1
+        return 1
 
     try:
-        withdrawn, erased = engine.write(do, name="delete_all")
+        report.withdrawn += engine.write(withdraw, name="delete_all")
+        report.erased += engine.write(empty, name="delete_all")
     except NotFinished as error:
         report.left.append(f"{ident}: {error}")
-        return
-    report.withdrawn += withdrawn
-    report.erased += erased
 
 
 def _clear(unit: Unit, workspace: str, forget_openings: bool, report: Deleted) -> None:
