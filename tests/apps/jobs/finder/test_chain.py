@@ -108,6 +108,19 @@ def test_a_companys_address_leads_to_saved_matches_that_agents_can_claim(trial: 
         assert found.priority == 0
 
 
+def test_the_address_alone_is_enough(trial: Trial, world: World) -> None:
+    give_profile(trial)
+    one = world.described()["companies"][0]
+    add_company(trial, {**one, "name": ""})
+    run(trial)
+    row = trial.engine.read(lambda conn: companies.named(conn, HERE, one["name"]))
+    assert row is not None, "its pages say what it is called"
+    assert (row.name, row.facts["name"]) == (one["name"], one["name"])
+    [board] = all_sources(trial)
+    assert (board.name, board.status, board.confidence) == ("Tidewater Freight Greenhouse", "active", "high")
+    assert len(rows(trial, "matched")) == 3
+
+
 @pytest.mark.soak("postgresql")
 def test_every_kind_of_source_is_read_whole(trial: Trial, world: World) -> None:
     wanted = {}

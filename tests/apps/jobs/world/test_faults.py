@@ -159,7 +159,19 @@ def test_a_wrong_fault_is_refused(http: httpx2.Client, world: World, body: dict[
 
 def test_the_faults_are_listed_with_what_they_do(http: httpx2.Client, world: World) -> None:
     assert http.get(f"{world.url}/_faults").json() == {"faults": [], "kinds": FAULTS}
-    for words in ("cut off", "HTML instead of JSON", "ids that change", "Answer-Lost", "clamp at 2000", 429):
+    for words in (
+        "404",
+        429,
+        "429 + Retry-After",
+        "slow",
+        "cut off",
+        "HTML instead of JSON",
+        "total only on the first page",
+        "clamp at 2,000",
+        "ids that change",
+        "Answer-Lost",
+        "answer lost after the POST was accepted",
+    ):
         switch(http, world, words, "/nowhere", count=1, retry_after=2)
 
 

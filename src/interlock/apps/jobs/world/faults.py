@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
@@ -11,13 +12,16 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 ALIASES = {
     "404": "not_found",
     "429": "too_many_requests",
+    "429_retry_after": "too_many_requests",
     "500": "server_error",
     "cut": "cut_off",
     "html_instead_of_json": "html",
     "lost": "lost_answer",
     "answer_lost": "lost_answer",
+    "answer_lost_after_the_post_was_accepted": "lost_answer",
     "total_only_on_the_first_page": "total_once",
     "clamp_at_2000": "clamp",
+    "clamp_at_2_000": "clamp",
     "ids_that_change": "changing_ids",
 }
 """Other words for a fault."""
@@ -41,7 +45,7 @@ MOST = 100
 
 
 def _known(name: str) -> str:
-    plain = "_".join(name.lower().replace("-", " ").replace("_", " ").split())
+    plain = "_".join(re.findall(r"[a-z0-9]+", name.lower()))
     found = ALIASES.get(plain, plain)
     if found not in FAULTS:
         raise ValueError(f"{name!r} is no fault; there are {', '.join(FAULTS)}")

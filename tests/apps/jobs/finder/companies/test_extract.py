@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from interlock.apps.jobs.finder.companies import Extracted, extract
+from interlock.apps.jobs.finder.companies import Extracted, extract, own_name
 
 from .websites import BRAMBLE, LIGHTHOUSE, NORDWIND, PAGES
 
@@ -148,3 +148,23 @@ def test_the_words_of_a_trade_name_an_industry_where_nothing_else_does() -> None
     assert found.said("industry") == "insurance"
     assert found.industry
     assert found.industry.rule == "words of the trade"
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ('<meta property="og:site_name" content="Blue Harbour"><title>Home</title>', "Blue Harbour"),
+        ("<title>Containers that arrive | Blue Harbour GmbH</title>", "Blue Harbour GmbH"),
+        ("<title>Blue Harbour: containers that arrive</title>", "Blue Harbour"),
+        ("<title>We move containers</title>", None),
+        ('<meta property="og:site_name" content=""><title></title>', None),
+    ],
+)
+def test_a_company_of_which_only_the_address_is_known_is_called_as_its_pages_say(page: str, name: str | None) -> None:
+    assert own_name({"https://blue-harbour.example/": page}, "https://blue-harbour.example") == name
+
+
+def test_the_name_of_the_organisation_goes_first_unless_there_are_several() -> None:
+    assert own_name(PAGES, LIGHTHOUSE) == "Lighthouse Freight, Inc."
+    other = '<script type="application/ld+json">{"@type": "Organization", "name": "Gloom Agency"}</script>'
+    assert own_name({**PAGES, f"{LIGHTHOUSE}/": other}, LIGHTHOUSE) is None

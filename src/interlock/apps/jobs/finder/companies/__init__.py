@@ -18,7 +18,7 @@ from interlock.apps.jobs.finder.companies.completeness import (
     insufficient,
     skip_analysis,
 )
-from interlock.apps.jobs.finder.companies.extract import extract
+from interlock.apps.jobs.finder.companies.extract import extract, own_name
 from interlock.apps.jobs.finder.companies.pages import linked_pages, page_addresses, website_of
 from interlock.apps.jobs.finder.companies.tier import Points, priority_of, size_category, tier_of
 from interlock.apps.jobs.finder.companies.values import Extracted, Fact
@@ -35,6 +35,7 @@ __all__ = [
     "extract",
     "insufficient",
     "linked_pages",
+    "own_name",
     "page_addresses",
     "priority_of",
     "record_of",

@@ -72,6 +72,9 @@ class CompanyPage:
 
     url: str
     description: str | None = None
+    site_name: str | None = None
+    """What the page calls its website."""
+    title: str | None = None
     organisations: tuple[Mapping[str, Any], ...] = ()
     blocks: tuple[Block, ...] = ()
     links: tuple[Link, ...] = field(default=(), repr=False)
@@ -105,6 +108,8 @@ def read_page(url: str, html: str) -> CompanyPage:
     return CompanyPage(
         url,
         _description(tree),
+        _meta(tree, 'meta[property="og:site_name" i]', 'meta[name="application-name" i]'),
+        line(tree.css_first("title").text()[:1000]) if tree.css_first("title") else None,
         tuple(objects_of(tree, ORGANISATIONS)),
         tuple(_blocks(markup)),
         tuple(_links(tree, url)),
@@ -120,6 +125,12 @@ def _description(tree: LexborHTMLParser) -> str | None:
         if said:
             found.append(said)
     return max(found, key=len) if found else None
+
+
+def _meta(tree: LexborHTMLParser, *selectors: str) -> str | None:
+    nodes = (tree.css_first(one) for one in selectors)
+    said = (line(node.attributes.get("content")) for node in nodes if node is not None)
+    return next((one for one in said if one), None)
 
 
 @lru_cache(maxsize=1)

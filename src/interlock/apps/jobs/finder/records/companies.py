@@ -139,6 +139,14 @@ def update(unit: Unit, company_id: UUID, **values: Any) -> None:
     unit.conn.execute(sa.update(C).where(C.c.id == company_id).values(updated_at=unit.now, **values))
 
 
+def rename(unit: Unit, workspace: str, company_id: UUID, name: str) -> None:
+    """Call a company by the name that its pages have, unless another one has that name."""
+    key, row = company_key(name), find(unit.conn, workspace, company_id)
+    if key is None or row is None or company_key(row.name) == key or named(unit.conn, workspace, name) is not None:
+        return
+    unit.conn.execute(sa.update(C).where(C.c.id == company_id).values(name=name, company_key=key, updated_at=unit.now))
+
+
 def page(
     conn: sa.Connection,
     workspace: str,

@@ -16,6 +16,7 @@ from interlock.apps.jobs.finder.companies import (
     Extracted,
     analyze,
     linked_pages,
+    own_name,
     page_addresses,
     record_of,
     skip_analysis,
@@ -31,7 +32,7 @@ from interlock.apps.jobs.finder.sources.answer import Answer, Request
 from interlock.apps.jobs.finder.sources.detection import detect
 from interlock.apps.jobs.finder.sources.documents import Unreadable, load
 from interlock.apps.jobs.finder.steps.visit import NoRetryHelps, Visit, visiting
-from interlock.apps.jobs.finder.urls import url_key
+from interlock.apps.jobs.finder.urls import registered_domain, url_key
 from interlock.engine import Claim
 from interlock.engine.application import Unit, require_claim
 from interlock.machine import Ask, Go, Outcome, Spawn, WorkError
@@ -117,9 +118,13 @@ async def _pages(visit: Visit, urls: Any, *, required: bool = True) -> dict[str,
 @company.work(PROCESSING, stage=CompanyStage.EXTRACT)
 def extract_facts(task: Task[Company]) -> Outcome:
     """Read out what the pages say of the company: by a model where one is configured, else by rules."""
-    data = task.data
-    found = extract_with_model(task, _kept(task), data.company_name, data.website or data.url)
-    return Go(NEXT, data={"stage": CompanyStage.ANALYZE, "extracted": found.model_dump(mode="json")})
+    data, pages = task.data, _kept(task)
+    website, name = data.website or data.url, data.company_name
+    if name == registered_domain(website):  # nobody has said its name
+        name = own_name(pages, website) or name
+    found = extract_with_model(task, pages, name, website)
+    known = {"extracted": found.model_dump(mode="json"), "company_name": found.name}
+    return Go(NEXT, data={"stage": CompanyStage.ANALYZE, **known})
 
 
 @company.work(PROCESSING, stage=CompanyStage.ANALYZE)
@@ -233,6 +238,7 @@ def _fresh(conn: sa.Connection, workspace: str, company_id: UUID, now: Any) -> s
 def _save(unit: Unit, claim: Claim, status: str, extracted: Extracted, analysis: Analysis) -> None:
     item = require_claim(unit, claim)
     board = analysis.boards[0] if analysis.boards else None
+    companies.rename(unit, item.workspace, UUID(item.data["company_id"]), extracted.name)
     companies.update(
         unit,
         UUID(item.data["company_id"]),

@@ -187,9 +187,14 @@ def earned(data: Source, parsed: Parsed) -> Confidence:
         return Confidence.MEDIUM if first is Confidence.HIGH else first
     named = parsed.company or next((one.company_name_raw for one in parsed.postings if one.company_name_raw), None)
     wanted, said = company_key(data.company_name), company_key(named)
-    if wanted and said and wanted != said and not (wanted.startswith(said) or said.startswith(wanted)):
+    if wanted and said and not _same_name(wanted, said):
         return Confidence.MEDIUM
     return Confidence.HIGH
+
+
+def _same_name(one: str, other: str) -> bool:
+    """Whether two keys are of one company: "blueharbour", as a domain has it, or the first words of the longer name."""
+    return one.replace(" ", "") == other.replace(" ", "") or one.startswith(f"{other} ") or other.startswith(f"{one} ")
 
 
 def named_by(board: Address) -> str:
