@@ -105,11 +105,12 @@ def read_page(url: str, html: str) -> CompanyPage:
         lines = (line(one, MOST_BLOCK) for one in plain(markup)[:MOST_TEXT].split("\n", MOST_BLOCKS)[:MOST_BLOCKS])
         return CompanyPage(url, blocks=tuple(Block(0, "p", one) for one in lines if one), parsed=False)
     tree = LexborHTMLParser(markup)
+    title = tree.css_first("title")
     return CompanyPage(
         url,
         _description(tree),
         _meta(tree, 'meta[property="og:site_name" i]', 'meta[name="application-name" i]'),
-        line(tree.css_first("title").text()[:1000]) if tree.css_first("title") else None,
+        line(title.text()[:1000]) if title is not None else None,
         tuple(objects_of(tree, ORGANISATIONS)),
         tuple(_blocks(markup)),
         tuple(_links(tree, url)),

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.finder import intake
 from interlock.apps.jobs.finder.companies.completeness import FRESH
-from interlock.apps.jobs.finder.fetching import raw, shared_rate
 from interlock.apps.jobs.finder.filtering import filter_posting
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.machine import listing
@@ -218,24 +217,3 @@ def _rescore(unit: Unit, workspace: str, posting_id: UUID, digest: str, values: 
         values = {name: value for name, value in values.items() if name not in ("outcome", "reason")}
     postings.update(unit, posting_id, profile_digest=digest, scored_at=unit.now, **values)
     return True
-
-
-def remove_old(engine: Engine) -> bool:
-    """Remove postings that have been closed for long, and raw answers that no posting was read from lately."""
-    settings = settings_in(engine.setting("jobs"))
-    closed, answers = length(settings.keep_closed), length(settings.keep_answers)
-
-    def job(unit: Unit) -> int:
-        removed = 0
-        if closed is not None:
-            old = sa.and_(
-                P.c.state == postings.CLOSED, P.c.last_seen <= unit.now - span(closed), P.c.decision.is_(None)
-            )
-            ids = sa.select(P.c.id).where(old, P.c.matched_at.is_(None)).limit(AT_ONCE)
-            removed += unit.conn.execute(sa.delete(P).where(P.c.id.in_(ids))).rowcount
-        if answers is not None:
-            removed += raw.remove_unused(unit.conn, unit.now - span(answers), AT_ONCE)
-            shared_rate.remove_free(unit.conn, unit.now)
-        return removed
-
-    return engine.write(job, name="remove_old") >= AT_ONCE
