@@ -16,6 +16,7 @@ from tests.apps.sessions.loans.world import SessionWorld
 @pytest.fixture
 def world(store: Store, tmp_path: Path) -> Iterator[SessionWorld]:
     with SessionWorld(store, tmp_path) as made:
+        made.look_after()
         yield made
         assert broken_laws(made.engine) == []
         assert made.engine.read(pool.miscounted) == []

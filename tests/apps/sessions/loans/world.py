@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from interlock.apps.sessions.workplace import workplace
 from interlock.engine import Instance
 from interlock.machine import USER, Actor, Again, Go, Outcome
 from interlock.store import Store
-from interlock.testing import Trial
+from interlock.testing import START, Trial
 from interlock.worker import Task
 
 ANN = Actor(USER, "ann")
@@ -28,7 +29,9 @@ DECLARED = (steps, followers)
 
 
 def make_repository(folder: Path) -> Path:
-    """A small repository with one file on `main`."""
+    """A small repository with one file on `main`; the one that is there already."""
+    if folder.exists():
+        return folder
     folder.mkdir(parents=True)
     (folder / "README").write_text("shop\n")
     for words in (
@@ -43,13 +46,19 @@ def make_repository(folder: Path) -> Path:
 class SessionWorld(Trial):
     """Sessions, real loans, the allocator of this installation, and worktrees below a folder."""
 
-    def __init__(self, store: Store, folder: Path, settings: SessionSettings | None = None, size: int = 2) -> None:
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        settings: SessionSettings | None = None,
+        size: int = 2,
+        start: datetime = START,
+    ) -> None:
         self.agent: Callable[[Path], None] = lambda tree: None
         self.worked: list[tuple[UUID, str]] = []
         given = settings or SessionSettings(pool_size=size, repos={REPO: str(make_repository(folder / "source"))})
         machines = [session.with_handlers({"pending": self.work, "in_progress": self.work}), loan]
-        super().__init__(machines, store=store, settings={"sessions": given, "data": folder / "data"})
-        self.look_after()
+        super().__init__(machines, store=store, settings={"sessions": given, "data": folder / "data"}, start=start)
 
     @property
     def settings(self) -> SessionSettings:

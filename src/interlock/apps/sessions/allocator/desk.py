@@ -149,7 +149,8 @@ class Answers(APIRoute):
             except InterlockError as error:
                 made = refused(error)
             except HTTPException as error:
-                made = refusal(error.status_code, TITLES.get(error.status_code, "Error"), str(error.detail))
+                status = 400 if error.status_code == 422 else error.status_code
+                made = refusal(status, TITLES.get(status, "Error"), str(error.detail))
             made.headers[HEADER] = "1"
             return made
 
