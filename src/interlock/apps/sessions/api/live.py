@@ -67,7 +67,7 @@ class Position:
     number: int = 0
     seq: int = 0
     history: int | None = None
-    known: dict[UUID, Micros] = field(default_factory=dict)
+    known: dict[UUID, tuple[object, ...]] = field(default_factory=dict)
     since: Micros = 0
 
 
@@ -141,15 +141,23 @@ def _begin(conn: sa.Connection, chosen: Chosen) -> Position:
 def look(conn: sa.Connection, session_id: UUID, who: Principal, position: Position) -> list[ServerSentEvent]:
     """What is new since the position, which moves on."""
     instance, entry = seen(conn, session_id, who)
-    events = []
-    if instance.seq != position.history:
-        position.history = instance.seq
-        events.append(_event("session", session_out(conn, instance, entry).model_dump_json()))
+    events = _lines(conn, session_id, position)
+    if len(events) >= AT_ONCE:
+        return events
     for prompt in prompts.changed_since(conn, session_id, position.since):
-        if position.known.get(prompt.id) != prompt.updated_at:
-            position.known[prompt.id] = prompt.updated_at
+        mark = prompt.updated_at, prompt.inbox_status, prompt.cancel_at
+        if position.known.get(prompt.id) != mark:
+            position.known[prompt.id] = mark
             events.append(_event("prompt", PromptOut.of(prompt).model_dump_json()))
         position.since = max(position.since, prompt.updated_at)
+    if instance.seq != position.history:  # after the lines, so that who waits for its end has them all
+        position.history = instance.seq
+        events.append(_event("session", session_out(conn, instance, entry).model_dump_json()))
+    return events
+
+
+def _lines(conn: sa.Connection, session_id: UUID, position: Position) -> list[ServerSentEvent]:
+    events: list[ServerSentEvent] = []
     for prompt in prompts.of_session(conn, session_id, after=max(position.number - 1, 0)):
         after = position.seq if prompt.number == position.number else 0
         for message in messages.of_prompt(conn, prompt.id, after=after, limit=AT_ONCE):

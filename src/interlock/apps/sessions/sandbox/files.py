@@ -81,9 +81,12 @@ class TreeFiles:
         with self.folder(above) as folder:
             # A FIFO would wait for a writer, for ever.
             number = self._opened(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, folder)
-            with os.fdopen(number, "rb") as file:
+            try:
                 self._check(os.fstat(number), path)
-                content = file.read(MAX_READ + 1)
+                with os.fdopen(number, "rb", closefd=False) as file:
+                    content = file.read(MAX_READ + 1)
+            finally:
+                os.close(number)
         if len(content) > MAX_READ:
             raise ToolRefused(f"{path!r} is larger than {MAX_READ // 1024**2} MB: use the shell to look at parts of it")
         return content
