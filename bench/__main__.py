@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import applications, documentation, growth, postings, quiet, reading, reports
+from bench import applications, documentation, growth, postings, quiet, reading, reports, sessions
 from bench.peers import compare
 
 Figures = dict[str, Any]
@@ -80,6 +80,11 @@ PARTS = {
         lambda figures, _: applications.report(figures),
         applications.markdown,
     ),
+    "sessions": Part(
+        lambda folder, given: sessions.measure(folder, given.runs, given.sessions),
+        lambda figures, _: sessions.report(figures),
+        sessions.markdown,
+    ),
 }
 
 
@@ -100,6 +105,7 @@ def main() -> None:
     options.add_argument("--board", type=Path, help="a recorded list of Greenhouse; else the demo world's large board")
     options.add_argument("--postings", type=int, default=100_000, help="postings over which memory is watched")
     options.add_argument("--applications", type=int, default=200, help="applications that are prepared in a run")
+    options.add_argument("--sessions", type=int, default=200, help="agent sessions that run at once")
     options.add_argument("--json", type=Path, help="write the figures to this file, beside those of other parts in it")
     options.add_argument("--plot", type=Path, help="write plots to this folder")
     options.add_argument("--docs", type=Path, help="write tables into this page, between its marks")

@@ -83,7 +83,7 @@ def test_a_stream_is_for_those_who_may_read_the_session(sessions: Sessions) -> N
     made = sessions.start("One")
     with served(sessions) as url:
         with following(sessions, url, f"/sessions/{made['id']}/events", "viewer") as events:
-            assert next(events)[0] == "session"
+            assert next(events)[0] == "prompt"
         with (
             pytest.raises(HTTPError, match="404"),
             following(sessions, url, f"/sessions/{made['id']}/events", "north-owner"),
