@@ -59,6 +59,30 @@ def test_a_program_of_an_installed_application_is_listed_without_importing_it(
     assert command("open-kiosk", cwd=home).out == "open at 9\n"
 
 
+GROUP = '''
+import typer
+
+start = typer.Typer(help="Open the kiosk.\\n\\nNobody reads this line in a list.", rich_markup_mode=None)
+
+@start.command()
+def door() -> None:
+    """Open its door."""
+    typer.echo("the door is open")
+
+@start.command()
+def window() -> None:
+    """Open its window."""
+    typer.echo("the window is open")
+'''
+
+
+def test_a_program_may_be_a_group_of_commands(tmp_path: Path) -> None:
+    home = kiosk(tmp_path, "kiosk_g", program=GROUP)
+    assert command("open-kiosk", "window", cwd=home).out == "the window is open\n"
+    assert LISTED in [line.split() for line in command("--help", cwd=home).out.splitlines()]
+    assert "Open its door." in command("open-kiosk", "--help", cwd=home).out
+
+
 def test_a_program_with_the_name_of_a_command_is_refused(tmp_path: Path) -> None:
     home = kiosk(tmp_path, "kiosk_c", "doctor")
     said = "the application 'kiosk' has a program 'doctor', but that is a command of interlock; rename the program"

@@ -1,6 +1,6 @@
-"""Programs of the applications: `interlock NAME` runs a function that an application brings under a name of its own.
+"""Programs of the applications: `interlock NAME` runs what an application brings under a name of its own.
 
-A program is imported when it is called. The list of commands reads its name and its line from the source.
+It is a function, or a Typer app whose commands are `interlock NAME COMMAND`. A program is imported when it is called. The list of commands reads its name and its line from the source.
 """
 
 from __future__ import annotations
@@ -45,14 +45,23 @@ def _literal(call: ast.Call) -> dict[str, str]:
     return {}
 
 
-def line(function: str) -> str:
-    """The first line of a function's docstring, read without importing it."""
-    module, _, name = function.partition(":")
+def line(program: str) -> str:
+    """The first line of a function's docstring, or of a Typer app's `help`, read without importing it."""
+    module, _, name = program.partition(":")
     file = _file(module)
     tree = _tree(file) if file is not None else None
     for node in tree.body if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return (ast.get_docstring(node) or "").partition("\n")[0]
+        if isinstance(node, ast.Assign) and [getattr(one, "id", "") for one in node.targets] == [name]:
+            return _help(node.value)
+    return ""
+
+
+def _help(made: ast.expr) -> str:
+    for keyword in made.keywords if isinstance(made, ast.Call) else ():
+        if keyword.arg == "help" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
+            return keyword.value.value.partition("\n")[0]
     return ""
 
 
@@ -79,17 +88,21 @@ def _tree(file: Path) -> ast.Module | None:
 
 
 def command(application: Application, name: str) -> Any:
-    """The command that runs a program."""
+    """The command, or the group of commands, that runs a program."""
     from interlock.machine import InterlockError, attribute
 
-    function = attribute(application.programs[name], "a function", "function")
-    if not callable(function):
+    found = attribute(application.programs[name], "a function", "function")
+    if isinstance(found, typer.Typer):
+        group = typer.main.get_group(found)
+        group.name = name
+        return group
+    if not callable(found):
         raise InterlockError(
             f"the program {name!r} of the application {application.name!r}: {application.programs[name]!r} is a "
-            f"{type(function).__name__}, not a function"
+            f"{type(found).__name__}, not a function or a Typer app"
         )
     alone = typer.Typer(rich_markup_mode=None)
-    alone.command(name)(function)
+    alone.command(name)(found)
     return typer.main.get_group(alone).commands[name]
 
 

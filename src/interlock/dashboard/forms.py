@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import uuid4
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
+from starlette.datastructures import UploadFile
 
 from interlock.dashboard.site import LogIn, Visitor, forget_frames, redirect
 from interlock.engine.unit import Unit
@@ -18,6 +20,8 @@ from interlock.http.writing import Writer
 from interlock.people import NotAllowed, NotAuthenticated
 
 BIGGEST = 200_000
+MOST_FILES, BIGGEST_TEXT = 20, 1_000_000
+"""Files of a form that takes files, and the bytes of each of its other fields."""
 
 
 class Done(BaseModel):
@@ -27,11 +31,26 @@ class Done(BaseModel):
     to: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PostedFile:
+    """A file of a form."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
 class Form:
     """A posted form: its fields, its reader, and its execution."""
 
-    def __init__(self, v: Visitor, fields: Mapping[str, str], many: Mapping[str, list[str]]) -> None:
-        self.v, self.fields, self.many = v, fields, many
+    def __init__(
+        self,
+        v: Visitor,
+        fields: Mapping[str, str],
+        many: Mapping[str, list[str]],
+        files: Sequence[PostedFile] = (),
+    ) -> None:
+        self.v, self.fields, self.many, self.files = v, fields, many, files
 
     def __getitem__(self, name: str) -> str:
         try:
@@ -68,6 +87,16 @@ class Form:
 @authenticates
 async def posted(request: Request) -> Form:
     """Parse a form. Raises unless it comes from a logged-in reader of our own page."""
+    return await _parsed(request, files=0, longest=BIGGEST)
+
+
+@authenticates
+async def posted_with_files(request: Request) -> Form:
+    """Parse a form with files. The router says how much its path accepts: `Router.takes`."""
+    return await _parsed(request, files=MOST_FILES, longest=BIGGEST_TEXT)
+
+
+async def _parsed(request: Request, *, files: int, longest: int) -> Form:
     from interlock.dashboard.site import visitor
 
     try:
@@ -80,7 +109,7 @@ async def posted(request: Request) -> Form:
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise NotAllowed("forms from other sites are refused")
     await request.body()  # cached, so that a repeated request can be compared
-    data = await request.form(max_files=0, max_fields=500, max_part_size=BIGGEST)
+    data = await request.form(max_files=files, max_fields=500, max_part_size=longest)
     texts = [(name, value) for name, value in data.multi_items() if isinstance(value, str)]
     if not service.people.check_csrf(secret, str(data.get("csrf", ""))):
         raise NotAllowed("this form belongs to another session: reload the page and send it again")
@@ -88,8 +117,16 @@ async def posted(request: Request) -> Form:
     many: dict[str, list[str]] = {}
     for name, value in texts:
         many.setdefault(name, []).append(value)
-    return Form(await visitor(request), dict(texts), many)
+    sent = [one for _, one in data.multi_items() if isinstance(one, UploadFile)]
+    kept = [PostedFile(one.filename or "file", one.content_type or "", await one.read()) for one in sent]
+    # A browser sends an empty file without a name for a field that was left empty.
+    kept = [one for one in kept if one.content or one.name != "file"]
+    if any("\x00" in one for one in (*dict(texts), *(value for _, value in texts))):
+        raise BadRequest("a form field contains NUL; leave it out")
+    return Form(await visitor(request), dict(texts), many, kept)
 
 
 Posted = Annotated[Form, Depends(posted)]
 """The parameter of an endpoint that takes a form."""
+PostedWithFiles = Annotated[Form, Depends(posted_with_files)]
+"""The parameter of an endpoint that takes a form with files, sent as `multipart/form-data`."""

@@ -34,6 +34,8 @@ export function morph (old, next) {
 let running = false
 let again = false
 let tag = ''
+// The script of an application has learnt of a change that is not in the history.
+document.addEventListener('interlock:changed', () => refresh())
 async function refresh () {
   if (running) { again = true; return }
   running = true
@@ -51,6 +53,7 @@ function take (page) {
     if (fresh) morph(region, fresh)
   }
   showLive()
+  document.dispatchEvent(new Event('interlock:shown'))
 }
 
 let source
@@ -88,7 +91,8 @@ document.addEventListener('submit', async event => {
   const sure = event.submitter?.dataset.sure ?? form.dataset.sure
   if (sure && !confirm(sure)) { event.preventDefault(); return }
   event.preventDefault()
-  const body = new URLSearchParams(new FormData(form, event.submitter))
+  const data = new FormData(form, event.submitter)
+  const body = form.enctype === 'multipart/form-data' ? data : new URLSearchParams(data)
   for (const button of form.querySelectorAll('button')) button.disabled = true
   // The attribute, because a field named `action` would shadow the property.
   const reply = await fetch(form.getAttribute('action'), { method: 'POST', body }).catch(() => undefined)
@@ -104,6 +108,7 @@ document.addEventListener('submit', async event => {
   }
   const said = page.getElementById('said')
   if (said) say(said.textContent, true)
+  document.dispatchEvent(new Event('interlock:shown'))
   source?.close(); listen()
 })
 function say (text, good = false) {
