@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,10 +45,16 @@ class RunningService:
 
 
 @contextmanager
-def run_service(path: Path, machines: list[Machine] | Registry, *, work: bool = True) -> Iterator[RunningService]:
-    """With an owner, the reviewers mara and ivo, and the viewer guest."""
+def run_service(
+    path: Path, machines: list[Machine] | Registry, *, work: bool = True, sections: Mapping[str, Any] | None = None
+) -> Iterator[RunningService]:
+    """With an owner, the reviewers mara and ivo, the viewer guest and the member otto.
+
+    `sections` are the settings of applications.
+    """
     settings = Settings()
     with open_store(f"sqlite:///{path}", durability="normal") as store, Engine(store, machines) as engine:
+        engine.core.settings |= sections or {}
         service = Service(engine, settings)
         people = service.people = People(engine, hasher=QUICK)
         service.callers._people = people

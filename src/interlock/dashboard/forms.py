@@ -110,20 +110,22 @@ async def _parsed(request: Request, *, files: int, longest: int) -> Form:
         raise NotAllowed("forms from other sites are refused")
     await request.body()  # cached, so that a repeated request can be compared
     data = await request.form(max_files=files, max_fields=500, max_part_size=longest)
-    texts = [(name, value) for name, value in data.multi_items() if isinstance(value, str)]
-    if not service.people.check_csrf(secret, str(data.get("csrf", ""))):
-        raise NotAllowed("this form belongs to another session: reload the page and send it again")
+    try:
+        texts = [(name, value) for name, value in data.multi_items() if isinstance(value, str)]
+        if not service.people.check_csrf(secret, str(data.get("csrf", ""))):
+            raise NotAllowed("this form belongs to another session: reload the page and send it again")
+        if any("\x00" in name or "\x00" in value for name, value in texts):
+            raise BadRequest("a form field contains NUL; leave it out")
+        sent = [one for _, one in data.multi_items() if isinstance(one, UploadFile)]
+        kept = [PostedFile(one.filename or "", one.content_type or "", await one.read()) for one in sent]
+    finally:
+        await data.close()
     request.state.form_checked = True
     many: dict[str, list[str]] = {}
     for name, value in texts:
         many.setdefault(name, []).append(value)
-    sent = [one for _, one in data.multi_items() if isinstance(one, UploadFile)]
-    kept = [PostedFile(one.filename or "file", one.content_type or "", await one.read()) for one in sent]
     # A browser sends an empty file without a name for a field that was left empty.
-    kept = [one for one in kept if one.content or one.name != "file"]
-    if any("\x00" in one for one in (*dict(texts), *(value for _, value in texts))):
-        raise BadRequest("a form field contains NUL; leave it out")
-    return Form(await visitor(request), dict(texts), many, kept)
+    return Form(await visitor(request), dict(texts), many, [one for one in kept if one.name or one.content])
 
 
 Posted = Annotated[Form, Depends(posted)]

@@ -5,7 +5,7 @@ from datetime import timedelta
 from interlock.apps.sessions.allocator.scopes import SANDBOXES, SANDBOXES_ADMIN
 from interlock.apps.sessions.machine import loan, session
 from interlock.apps.sessions.settings import SessionSettings
-from interlock.machine import Application, Duty, Personal, Registry
+from interlock.machine import Application, Duty, PageLink, Personal, Registry
 
 application = Application(
     "sessions",
@@ -29,11 +29,14 @@ application = Application(
     scopes=[SANDBOXES, SANDBOXES_ADMIN],
     routers=[
         "interlock.apps.sessions.api:routers",
+        "interlock.apps.sessions.pages:routers",
         "interlock.apps.sessions.allocator.api:router",
         "interlock.apps.sessions.allocator.admin_api:router",
         "interlock.apps.sessions.loans.api:router",
     ],
     programs={"allocator": "interlock.apps.sessions.allocator.program:allocator"},
+    pages=[PageLink("Sessions", "/ui/sessions")],
+    views="interlock.apps.sessions.pages.views:views",
     tables="interlock.apps.sessions.tables:metadata",
     migrations="interlock.apps.sessions.migrations",
     personal=[

@@ -46,6 +46,8 @@ class Session(BaseModel):
     """Which agent of the configuration works; empty for the default one."""
     result: Result | None = None
     error: str | None = None
+    published: str | None = None
+    """What came of the last push or merge of its branch."""
 
 
 class ToolAnswer(BaseModel):

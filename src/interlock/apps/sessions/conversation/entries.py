@@ -179,7 +179,7 @@ def _call(reading: _Reading, message: Message, block: Mapping[str, Any], nested:
         message,
         TOOL,
         title=tool_name(text(block.get("name"))),
-        line=_in_one_line(given),
+        line=in_one_line(given),
         fields=fields,
         status=RUNNING,
         nested=nested,
@@ -191,7 +191,7 @@ def tool_name(name: str) -> str:
     return one_line(name.removeprefix("mcp__sandbox__"), 80) or "a tool"
 
 
-def _in_one_line(given: Mapping[str, Any]) -> str:
+def in_one_line(given: Mapping[str, Any]) -> str:
     for name in PREFERRED:
         if isinstance(given.get(name), str) and given[name].strip():
             return one_line(given[name])

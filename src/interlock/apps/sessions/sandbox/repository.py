@@ -179,10 +179,15 @@ class Repository:
 
     # -- to the source
 
+    def require(self, how: str) -> None:
+        """Raise NotConfigured unless the configuration allows to `push` or `merge`."""
+        if not (self.config.push if how == "push" else self.config.merge):
+            takes = "branches" if how == "push" else "merges"
+            raise NotConfigured(f'{self.name} takes no {takes}: set {how} = true in [sessions.repos."{self.name}"]')
+
     def push(self, branch: str) -> str:
         """Push the session's branch to the source, never by force; its commit."""
-        if not self.config.push:
-            raise NotConfigured(f'{self.name} takes no branches: set push = true in [sessions.repos."{self.name}"]')
+        self.require("push")
         self.check_branch(branch)
         head = self.commit_of(branch)
         if head is None:
@@ -193,8 +198,7 @@ class Repository:
 
     def merge(self, branch: str, target: str, message: str) -> str:
         """Merge the session's branch into its target at the source, and return the new commit."""
-        if not self.config.merge:
-            raise NotConfigured(f'{self.name} takes no merges: set merge = true in [sessions.repos."{self.name}"]')
+        self.require("merge")
         self.fetch()
         _, head = self._range(branch, target)
         onto = self.target_commit(target)

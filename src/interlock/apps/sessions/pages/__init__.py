@@ -1,0 +1,18 @@
+"""Pages of sessions: the list, a session as a conversation, what its branch changes, and who holds which sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter
+
+from interlock.apps.sessions.pages import acting, approving, changes, conversation, listing, starting
+from interlock.dashboard.site import bring
+
+bring("sessions", "interlock.apps.sessions.pages")
+
+routers: Sequence[APIRouter] = tuple(
+    one.router for one in (listing, starting, conversation, changes, approving, acting)
+)
+
+__all__ = ["routers"]

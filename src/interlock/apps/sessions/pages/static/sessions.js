@@ -1,0 +1,66 @@
+// A session's page follows its agent, and the text fields grow. The pages also work without this script.
+
+const page = document.querySelector('[data-session]')
+let source
+let pinned = true
+
+function nearEnd () { return innerHeight + scrollY > document.documentElement.scrollHeight - 240 }
+addEventListener('scroll', () => { pinned = nearEnd() }, { passive: true })
+
+// The agent's lines are not in the history, so they have a stream of their own. What it sends is only taken as a hint.
+let told = 0
+function hint () {
+  if (told) return
+  told = setTimeout(() => { told = 0; document.dispatchEvent(new Event('interlock:changed')) }, 120)
+}
+let wait = 1000
+function follow () {
+  if (!page || document.hidden || source) return
+  source = new EventSource(`/sessions/${page.dataset.session}/events`)
+  source.onopen = () => { wait = 1000 }
+  for (const name of ['session', 'prompt', 'message']) source.addEventListener(name, hint)
+  source.onerror = () => {
+    if (source?.readyState !== EventSource.CLOSED) return
+    source = undefined
+    setTimeout(follow, wait); wait = Math.min(wait * 2, 30000)
+  }
+}
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) { source?.close(); source = undefined } else follow()
+})
+addEventListener('pagehide', () => source?.close())
+follow()
+
+document.addEventListener('interlock:shown', () => {
+  if (page && pinned && document.querySelector('.turn .live-dot, .approval')) scrollTo({ top: document.documentElement.scrollHeight })
+  grow()
+})
+if (page && !location.hash && document.querySelector('.turn .live-dot, .approval')) scrollTo({ top: document.documentElement.scrollHeight })
+
+// -- time left for an answer
+
+const shown = new WeakMap()
+setInterval(() => {
+  for (const one of document.querySelectorAll('[data-left]')) {
+    const known = shown.get(one)
+    const until = known?.left === one.dataset.left ? known.until : Date.now() + 1000 * Number(one.dataset.left)
+    shown.set(one, { left: one.dataset.left, until })
+    const left = Math.max(0, Math.round((until - Date.now()) / 1000))
+    one.textContent = left >= 60 ? `in ${Math.floor(left / 60)} min ${left % 60} s` : `in ${left} s`
+  }
+}, 1000)
+
+// -- writing
+
+function grow () {
+  for (const field of document.querySelectorAll('[data-grow]')) {
+    if (!field.value) continue
+    field.rows = Math.min(20, Math.max(3, field.value.split('\n').length + 1))
+  }
+}
+document.addEventListener('input', event => { if (event.target.matches?.('[data-grow]')) grow() })
+document.addEventListener('keydown', event => {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || !event.target.matches?.('[data-send]')) return
+  event.preventDefault()
+  event.target.form.requestSubmit()
+})
