@@ -1,6 +1,7 @@
 """Programs of the applications: `interlock NAME` runs what an application brings under a name of its own.
 
-It is a function, or a Typer app whose commands are `interlock NAME COMMAND`. A program is imported when it is called. The list of commands reads its name and its line from the source.
+It is a function, or a Typer app whose commands are `interlock NAME COMMAND`. A program is imported when it is called.
+The list of commands reads its name and its line from the source.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from interlock.apps.sessions.api.access import MACHINE, seen
 from interlock.apps.sessions.api.answers import Spelled
 from interlock.apps.sessions.api.bodies import MergeBody
 from interlock.apps.sessions.models import Session
+from interlock.apps.sessions.repositories.publishing import MERGE, PUSH, publish
 from interlock.apps.sessions.sandbox.repository import MergeConflict, NotConfigured, Repository, UnknownBranch
 from interlock.apps.sessions.workplace import UnknownRepository, workplace
 from interlock.engine import NotFound
@@ -55,18 +56,26 @@ class BranchDone(Spelled):
     commit: str
 
 
-async def _with_repository(
-    service: Service, who: Principal, id: UUID, permission: str, do: Callable[[Repository, Session], T]
-) -> T:
+async def _with_repository(service: Service, who: Principal, id: UUID, do: Callable[[Repository, Session], T]) -> T:
     instance, _ = await service.read(lambda conn: seen(conn, id, who))
-    require(who, permission, instance.workspace, f"session {id}", machine=MACHINE)
     data = Session.model_validate(instance.data)
     try:
         return await service.call(lambda: do(workplace(service.engine.setting).repository(data.repo), data))
     except (UnknownBranch, UnknownRepository) as error:
         raise NotFound(f"session {id} has no branch to show yet: {error}") from None
+
+
+async def _published(service: Service, who: Principal, id: UUID, how: str, message: str = "") -> BranchDone:
+    instance, _ = await service.read(lambda conn: seen(conn, id, who))
+    require(who, "fire", instance.workspace, f"session {id}", machine=MACHINE)
+    actor = who.actor_in(instance.workspace)
+    try:
+        said, commit = await service.call(publish, service.engine, id, how, actor, message)
+    except (UnknownBranch, UnknownRepository) as error:
+        raise NotFound(f"session {id} has no branch to show yet: {error}") from None
     except (MergeConflict, NotConfigured) as error:
         raise BadRequest(str(error), status=409, kind="not-merged") from None
+    return BranchDone(message=said, commit=commit)
 
 
 @router.get("/{id}/diff", summary="What the session has changed", response_model=DiffOut)
@@ -84,7 +93,7 @@ async def get_diff(service: TheService, who: Caller, id: UUID) -> Response:
             cut=found.cut,
         )
 
-    found = await _with_repository(service, who, id, "read", do)
+    found = await _with_repository(service, who, id, do)
     return await service.answer(lambda: found)
 
 
@@ -98,7 +107,7 @@ async def get_patch(service: TheService, who: Caller, id: UUID) -> Response:
     def do(repository: Repository, data: Session) -> bytes:
         return repository.patch(data.branch, data.target_branch)
 
-    found = await _with_repository(service, who, id, "read", do)
+    found = await _with_repository(service, who, id, do)
     headers = {"Content-Disposition": f'attachment; filename="session-{id}.patch"'}
     return Response(found, media_type="text/x-patch; charset=utf-8", headers=headers)
 
@@ -106,20 +115,10 @@ async def get_patch(service: TheService, who: Caller, id: UUID) -> Response:
 @router.post("/{id}/push", summary="Push the branch", response_model=BranchDone)
 async def push_branch(write: Write, id: UUID) -> Any:
     """To the repository that it came from, never by force. 409 where the configuration does not allow it."""
-
-    def do(repository: Repository, data: Session) -> BranchDone:
-        return BranchDone(message=f"Pushed {data.branch}", commit=repository.push(data.branch))
-
-    return await _with_repository(write.service, write.who, id, "fire", do)
+    return await _published(write.service, write.who, id, PUSH)
 
 
 @router.post("/{id}/merge", summary="Merge the branch into its target", response_model=BranchDone)
 async def merge_branch(write: Write, id: UUID, body: MergeBody | None = None) -> Any:
     """409 where the configuration does not allow it, or where it cannot be merged by itself."""
-
-    def do(repository: Repository, data: Session) -> BranchDone:
-        said = (body.message if body is not None else "") or f"Merge {data.branch}: {data.title}"
-        made = repository.merge(data.branch, data.target_branch, said)
-        return BranchDone(message=f"Merged {data.branch} into {data.target_branch}", commit=made)
-
-    return await _with_repository(write.service, write.who, id, "fire", do)
+    return await _published(write.service, write.who, id, MERGE, body.message if body is not None else "")
