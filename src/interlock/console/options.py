@@ -81,7 +81,7 @@ def opened(database: str, apps: list[str] | None, config: Path | None = None) ->
         registry = with_demo(store, registry_of(apps))
         settings = audit_settings(database, config, apps)
         engine = Engine(store, registry, migrate_schema=False, register=False, audit_keys=signing.find(settings))
-        engine.core.settings |= settings.sections
+        engine.core.settings |= {"data": settings.data, **settings.sections}
         yield engine
 
 

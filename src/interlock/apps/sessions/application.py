@@ -34,7 +34,10 @@ application = Application(
         "interlock.apps.sessions.allocator.admin_api:router",
         "interlock.apps.sessions.loans.api:router",
     ],
-    programs={"allocator": "interlock.apps.sessions.allocator.program:allocator"},
+    programs={
+        "allocator": "interlock.apps.sessions.allocator.program:allocator",
+        "session": "interlock.apps.sessions.commands:session",
+    },
     pages=[PageLink("Sessions", "/ui/sessions")],
     views="interlock.apps.sessions.pages.views:views",
     tables="interlock.apps.sessions.tables:metadata",

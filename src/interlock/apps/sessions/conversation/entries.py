@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -38,7 +38,7 @@ class Entry:
     """One thing that happened."""
 
     key: str
-    """The same for the same thing at each reading."""
+    """The same for the same thing at each reader."""
     message_id: UUID
     seq: int
     at: Micros
@@ -58,36 +58,54 @@ class Entry:
     """Whether a helper of the agent did it."""
 
 
-@dataclass(slots=True)
-class _Reading:
-    found: list[Entry] = field(default_factory=list)
-    calls: dict[str, int] = field(default_factory=dict)
+class Reader:
+    """Reads the lines of one prompt, in order."""
+
+    def __init__(self) -> None:
+        self.found: list[Entry] = []
+        self.changed: list[int] = []
+        """Which entries the last line added or completed."""
+        self._calls: dict[str, int] = {}
+        self._same: dict[int, int] = {}
+
+    def read(self, message: Message, line: str) -> list[Entry]:
+        """Read a message with its text; the entries that it added or completed."""
+        self.changed = []
+        data = messages.parsed(line)
+        if data is None:
+            _unparsed(self, message, line)
+        else:
+            _parsed(self, message, data)
+        return [self.found[at] for at in self.changed]
 
     def add(self, message: Message, kind: str, **more: Any) -> None:
-        key = f"{message.seq}-{len(self.found)}"
+        # The key depends on the message alone, so that a page that shows more lines keeps what was opened.
+        n = self._same[message.seq] = self._same.get(message.seq, 0) + 1
+        self.changed.append(len(self.found))
+        key = f"{message.id.hex[-12:]}-{n}"
         self.found.append(Entry(key, message.id, message.seq, message.created_at, kind, **more))
+
+    def begin_call(self, call: str) -> None:
+        """The next entry is the call of a tool with this id."""
+        if call:
+            self._calls[call] = len(self.found)
+
+    def call(self, call: str) -> Entry | None:
+        at = self._calls.get(call)
+        return self.found[at] if at is not None else None
+
+    def complete(self, call: str, **more: Any) -> None:
+        at = self._calls[call]
+        self.found[at] = replace(self.found[at], **more)
+        self.changed.append(at)
 
 
 def entries(lines: Iterable[tuple[Message, str]]) -> list[Entry]:
     """What the lines of one prompt say, in order. Each message comes with its text."""
-    reading = _Reading()
+    reader = Reader()
     for message, line in lines:
-        data = messages.parsed(line)
-        if data is None:
-            _unparsed(reading, message, line)
-        else:
-            _parsed(reading, message, data)
-    return _keyed(reading.found)
-
-
-def _keyed(found: Sequence[Entry]) -> list[Entry]:
-    """Keys that depend on the message alone, so that a page that shows more lines keeps what was opened."""
-    seen: dict[int, int] = {}
-    keyed = []
-    for one in found:
-        n = seen[one.seq] = seen.get(one.seq, 0) + 1
-        keyed.append(replace(one, key=f"{one.message_id.hex[-12:]}-{n}"))
-    return keyed
+        reader.read(message, line)
+    return reader.found
 
 
 def with_text(conn: sa.Connection, found: Sequence[Message]) -> list[tuple[Message, str]]:
@@ -106,41 +124,41 @@ def with_text(conn: sa.Connection, found: Sequence[Message]) -> list[tuple[Messa
 # -- lines
 
 
-def _unparsed(reading: _Reading, message: Message, line: str) -> None:
+def _unparsed(reader: Reader, message: Message, line: str) -> None:
     if message.kind in SILENT:
         return
     if message.cut:
         body = replace(shown(line, 600, 12), size=message.size, cut=True)
-        reading.add(message, UNKNOWN, title=f"{one_line(message.kind, 60)}, a long line", body=body)
+        reader.add(message, UNKNOWN, title=f"{one_line(message.kind, 60)}, a long line", body=body)
     elif line.strip():
-        reading.add(message, UNKNOWN, title="printed", body=shown(line))
+        reader.add(message, UNKNOWN, title="printed", body=shown(line))
 
 
-def _parsed(reading: _Reading, message: Message, data: Mapping[str, Any]) -> None:
+def _parsed(reader: Reader, message: Message, data: Mapping[str, Any]) -> None:
     kind, subtype = text(data.get("type")), text(data.get("subtype"))
     content = data.get("message")
     match kind:
         case "assistant" | "user" if isinstance(content, dict):
-            _content(reading, message, data, content, by_agent=kind == "assistant")
+            _content(reader, message, data, content, by_agent=kind == "assistant")
         case "system":
-            _system(reading, message, data, subtype)
+            _system(reader, message, data, subtype)
         case "result":
-            _result(reading, message, data)
+            _result(reader, message, data)
         case "control_request":
-            _request(reading, message, data)
+            _request(reader, message, data)
         case _ if kind in SILENT:
             return
         case _:
-            _unknown(reading, message, data, message.kind or kind)
+            _unknown(reader, message, data, message.kind or kind)
 
 
-def _unknown(reading: _Reading, message: Message, data: Any, kind: str) -> None:
+def _unknown(reader: Reader, message: Message, data: Any, kind: str) -> None:
     body = shown(json.dumps(data, indent=1, ensure_ascii=False, default=str), 2000, 40)
-    reading.add(message, UNKNOWN, title=one_line(kind, 60) or "a line", body=body)
+    reader.add(message, UNKNOWN, title=one_line(kind, 60) or "a line", body=body)
 
 
 def _content(
-    reading: _Reading, message: Message, data: Mapping[str, Any], content: Mapping[str, Any], *, by_agent: bool
+    reader: Reader, message: Message, data: Mapping[str, Any], content: Mapping[str, Any], *, by_agent: bool
 ) -> None:
     nested = isinstance(data.get("parent_tool_use_id"), str)
     blocks = content.get("content")
@@ -151,31 +169,29 @@ def _content(
             case "text" if text(block.get("text")).strip():
                 title = "" if by_agent else "Told to the agent"
                 kind = WORDS if by_agent else NOTE
-                reading.add(message, kind, title=title, body=shown(text(block["text"]), 12_000, 200), nested=nested)
+                reader.add(message, kind, title=title, body=shown(text(block["text"]), 12_000, 200), nested=nested)
             case "text":
                 continue
             case "thinking":
                 body = shown(text(block.get("thinking")))
                 if body:
-                    reading.add(message, THOUGHT, title="Thinking", body=body, nested=nested)
+                    reader.add(message, THOUGHT, title="Thinking", body=body, nested=nested)
             case "redacted_thinking":
-                reading.add(message, NOTE, title="Thinking that the model does not show", nested=nested)
+                reader.add(message, NOTE, title="Thinking that the model does not show", nested=nested)
             case "tool_use":
-                _call(reading, message, block, nested)
+                _call(reader, message, block, nested)
             case "tool_result":
-                _answer(reading, message, block)
+                _answer(reader, message, block)
             case _:
-                _unknown(reading, message, block, text(block.get("type")))
+                _unknown(reader, message, block, text(block.get("type")))
 
 
-def _call(reading: _Reading, message: Message, block: Mapping[str, Any], nested: bool) -> None:
+def _call(reader: Reader, message: Message, block: Mapping[str, Any], nested: bool) -> None:
     given = block.get("input")
     given = given if isinstance(given, dict) else {}
-    called = text(block.get("id"))
-    if called:
-        reading.calls[called] = len(reading.found)
+    reader.begin_call(text(block.get("id")))
     fields = [(one_line(str(name), 60), shown(_spelled(value))) for name, value in list(given.items())[:MOST_FIELDS]]
-    reading.add(
+    reader.add(
         message,
         TOOL,
         title=tool_name(text(block.get("name"))),
@@ -202,19 +218,19 @@ def _spelled(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=1, ensure_ascii=False, default=str)
 
 
-def _answer(reading: _Reading, message: Message, block: Mapping[str, Any]) -> None:
+def _answer(reader: Reader, message: Message, block: Mapping[str, Any]) -> None:
     said = "\n".join(_parts(block.get("content")))
     status = DONE
     if block.get("is_error") is True:
         status = DENIED if any(word in said[:300].lower() for word in DENIALS) else FAILED
-    at = reading.calls.get(text(block.get("tool_use_id")))
-    if at is None:
-        reading.add(message, TOOL, title="Answer of an earlier call", status=status, answer=shown(said))
+    named = text(block.get("tool_use_id"))
+    call = reader.call(named)
+    if call is None:
+        reader.add(message, TOOL, title="Answer of an earlier call", status=status, answer=shown(said))
         return
-    call = reading.found[at]
     if call.status == DENIED:
         status = DENIED
-    reading.found[at] = replace(call, status=status, answer=shown(said), answer_id=message.id)
+    reader.complete(named, status=status, answer=shown(said), answer_id=message.id)
 
 
 def _parts(content: Any) -> Iterator[str]:
@@ -227,7 +243,7 @@ def _parts(content: Any) -> Iterator[str]:
             yield f"[{one_line(text(one.get('type')), 40) or 'something'}, not shown here]"
 
 
-def _system(reading: _Reading, message: Message, data: Mapping[str, Any], subtype: str) -> None:
+def _system(reader: Reader, message: Message, data: Mapping[str, Any], subtype: str) -> None:
     match subtype:
         case "init":
             servers = [
@@ -240,37 +256,35 @@ def _system(reading: _Reading, message: Message, data: Mapping[str, Any], subtyp
                 f"{len(tools)} tools" if isinstance(tools, list) else "",
                 f"sandbox: {', '.join(servers)}" if servers else "",
             ]
-            reading.add(message, NOTE, title="The agent started", line=" · ".join(filter(None, parts)))
+            reader.add(message, NOTE, title="The agent started", line=" · ".join(filter(None, parts)))
         case "api_retry":
             status, attempt, most = data.get("error_status"), data.get("attempt"), data.get("max_retries")
             why = one_line(text(data.get("error")), 80)
             times = f"attempt {number(attempt) or 0:g} of {number(most) or 0:g}"
             line = f"{why or 'no reason given'}{f' (status {status})' if isinstance(status, int) else ''}, {times}"
-            reading.add(message, TROUBLE, title="The model's API failed and is asked again", line=line)
+            reader.add(message, TROUBLE, title="The model's API failed and is asked again", line=line)
         case "permission_denied":
-            at = reading.calls.get(text(data.get("tool_use_id")))
-            if at is not None:
-                reading.found[at] = replace(reading.found[at], status=DENIED)
+            call = text(data.get("tool_use_id"))
+            if reader.call(call) is not None:
+                reader.complete(call, status=DENIED)
             else:
                 named = tool_name(text(data.get("tool_name")))
-                reading.add(
-                    message, TROUBLE, title=f"{named} was not allowed", line=one_line(text(data.get("message")))
-                )
+                reader.add(message, TROUBLE, title=f"{named} was not allowed", line=one_line(text(data.get("message"))))
         case "status":
             return
         case _:
-            _unknown(reading, message, data, f"system/{subtype}" if subtype else "system")
+            _unknown(reader, message, data, f"system/{subtype}" if subtype else "system")
 
 
-def _request(reading: _Reading, message: Message, data: Mapping[str, Any]) -> None:
+def _request(reader: Reader, message: Message, data: Mapping[str, Any]) -> None:
     request = data.get("request")
     if isinstance(request, dict) and request.get("subtype") == "can_use_tool":
-        reading.add(message, NOTE, title=f"Asked whether it may use {tool_name(text(request.get('tool_name')))}")
+        reader.add(message, NOTE, title=f"Asked whether it may use {tool_name(text(request.get('tool_name')))}")
     else:
-        _unknown(reading, message, data, "control_request")
+        _unknown(reader, message, data, "control_request")
 
 
-def _result(reading: _Reading, message: Message, data: Mapping[str, Any]) -> None:
+def _result(reader: Reader, message: Message, data: Mapping[str, Any]) -> None:
     turns, took = number(data.get("num_turns")), number(data.get("duration_ms"))
     parts = [
         one_line(text(data.get("subtype")), 60).replace("_", " "),
@@ -280,7 +294,7 @@ def _result(reading: _Reading, message: Message, data: Mapping[str, Any]) -> Non
     errors = data.get("errors")
     said = "; ".join(text(one) for one in errors) if isinstance(errors, list) else ""
     bad = data.get("is_error") is True
-    reading.add(
+    reader.add(
         message,
         TROUBLE if bad else NOTE,
         title="The agent reported its result",
