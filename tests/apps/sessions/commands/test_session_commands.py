@@ -74,7 +74,7 @@ def test_a_session_is_started_watched_and_asked_for_more(here: Here) -> None:
     lines = watched.out.splitlines()
     assert lines[0] == f"> 1. {ASKED}"
     assert "> 2. And coffee" in lines
-    for line in ("I write down what is to be done.", "… write_file  notes/write-about-tea.md"):
+    for line in ("I write down what is to be done.", "… write_file  notes/and-coffee.md"):
         assert line in lines
     assert sum(line.startswith("done: The agent finished") for line in lines) == 2
     assert lines[-1].startswith("done: ")
