@@ -55,10 +55,13 @@ def _asked(resume: Path | None, no_input: bool) -> str:
     from interlock.machine import InterlockError
 
     if not no_input and not sys.stdin.isatty():
-        raise InterlockError(
-            "there is no terminal to ask on; give --resume FILE --no-input to write what a resume says, "
-            "or --sample to write the sample profile, and change the file by hand"
-        )
+        if resume is None:
+            raise InterlockError(
+                "there is no terminal to ask on; give --resume FILE to write what a resume says, "
+                "or --sample to write the sample profile, and change the file by hand"
+            )
+        typer.echo("there is no terminal to ask on: what the resume says is written as it is")
+        no_input = True
     if no_input and resume is None:
         raise InterlockError("--no-input needs --resume FILE; without a resume, --sample writes a profile to change")
     profile: dict[str, Any] = {}

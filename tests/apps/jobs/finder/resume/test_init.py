@@ -42,12 +42,12 @@ def test_a_resume_becomes_a_profile_without_questions(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o077 == 0
     with pytest.raises(InterlockError, match="is there already"):
         run(str(file), "--resume", str(resume), "--no-input")
-    run(str(file), "--resume", str(resume), "--no-input", "--force")
-    assert file.read_text() == text
+    run(str(file), "--resume", str(resume), "--force")
+    assert file.read_text() == text, "where there is no terminal, nothing is asked"
 
 
 def test_without_a_terminal_it_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(InterlockError, match="no terminal to ask on; give --resume FILE --no-input"):
+    with pytest.raises(InterlockError, match="no terminal to ask on; give --resume FILE to write"):
         run(str(tmp_path / "profile.yaml"))
     with pytest.raises(InterlockError, match="--no-input needs --resume"):
         run(str(tmp_path / "profile.yaml"), "--no-input")
