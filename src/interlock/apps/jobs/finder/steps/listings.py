@@ -16,7 +16,6 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job
-from interlock.apps.jobs.finder.dedupe import openings, posting_key
 from interlock.apps.jobs.finder.enriching import as_given, enriched
 from interlock.apps.jobs.finder.filtering import filter_posting
 from interlock.apps.jobs.finder.intake import job_data
@@ -24,12 +23,13 @@ from interlock.apps.jobs.finder.machine import FILTERED, PENDING, PROCESSING, SK
 from interlock.apps.jobs.finder.models import Listing, ListingStage
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.records import companies, postings, profiles, sources
+from interlock.apps.jobs.finder.records import companies, postings, profiles
 from interlock.apps.jobs.finder.records.postings import PostingRow
+from interlock.apps.jobs.finder.steps.duplicates import claim_name as claim_name
+from interlock.apps.jobs.finder.steps.duplicates import duplicate_of, take_over
 from interlock.apps.jobs.finder.steps.matching_by_model import match
 from interlock.apps.jobs.finder.steps.scraping import Closed, Scraped, scrape
 from interlock.apps.jobs.finder.steps.visit import NoRetryHelps, Visit, visiting
-from interlock.apps.jobs.finder.urls import registered_domain
 from interlock.engine import Claim, Instance
 from interlock.engine.application import Unit, change, create, find, find_by_key, require_claim, spawn
 from interlock.machine import WORKER, Actor, Again, Go, Outcome, Spawn
@@ -73,7 +73,7 @@ async def scrape_posting(visit: Visit) -> Outcome:
 def filter_listing(task: Task[Listing]) -> Outcome:
     """Apply the stop list, the hard rejections and the strikes. Without a profile it waits for one."""
     row = task.read(_row, task.workspace, task.data.posting_id)
-    duplicate = task.read(_duplicate, row)
+    duplicate = task.read(duplicate_of, row)
     if duplicate is not None and not task.data.override:
         task.write(_skipped, row.id, duplicate[0], None, duplicate[1])
         return Go(SKIPPED, data={"message": duplicate[0]}, reason=duplicate[0])
@@ -144,24 +144,6 @@ def _stopped(conn: sa.Connection, row: PostingRow, now: Any) -> tuple[dict[str, 
         return None
     result = filter_posting(ReadPosting(row.posting), seeker[0], now)
     return (result.json(), seeker[1]) if result.hard_rejections else None
-
-
-def _duplicate(conn: sa.Connection, row: PostingRow) -> tuple[str, UUID] | None:
-    """Why the posting need not be looked at, and the one that was: the same opening is shown once."""
-    if row.outcome == postings.MATCHED and row.matched_at and row.scored_at and row.matched_at >= row.scored_at:
-        return "it is saved as a match already", row.id
-    posting = row.posting
-    lists = sources.page(conn, row.workspace, company=row.company_id, limit=100) if row.company_id else []
-    own = frozenset(one.id for one in lists)
-    for one in postings.matches_of(conn, row.workspace, row.company_key):
-        if one.id == row.id:
-            continue
-        employers = [seen.posting_key for seen in (row, one) if seen.source_id in own]
-        for opening in openings([posting, one.posting], employers=employers):
-            if len(opening.sightings) > 1:
-                link = opening.links[0]
-                return f"it is the same opening as {one.url or one.id}: {link.evidence}", one.opening_id or one.id
-    return None
 
 
 # -- writing
@@ -302,7 +284,7 @@ def _save(unit: Unit, claim: Claim, posting_id: UUID, result: dict[str, Any]) ->
         raise NoRetryHelps(f"posting {posting_id} does not exist any more")
     # Two sightings of one opening that are saved at the same moment: the second one sees the first.
     lock_number(unit.conn, _number(f"{item.workspace}|{row.company_key or row.id}"))
-    duplicate = None if item.data.get("override") else _duplicate(unit.conn, row)
+    duplicate = None if item.data.get("override") else duplicate_of(unit.conn, row)
     if duplicate is not None and duplicate[1] != row.id:
         postings.update(
             unit, posting_id, outcome=postings.SKIPPED, reason=duplicate[0], opening_id=duplicate[1], **_scored(result)
@@ -317,6 +299,8 @@ def _save(unit: Unit, claim: Claim, posting_id: UUID, result: dict[str, Any]) ->
         scored_at=unit.now,
         **_scored(result),
     )
+    if not item.data.get("override"):
+        take_over(unit, row)
     if row.decision != "dismissed":
         _offer(unit, item, row, result)
     return None, str(posting_id)
@@ -353,14 +337,6 @@ def _offer(unit: Unit, item: Instance, row: PostingRow, result: Mapping[str, Any
         labels={"board": board},
         by_application=True,
     )
-
-
-def claim_name(posting: Posting) -> tuple[str, str]:
-    """The name of a posting for claims: board and number, the same whoever asks."""
-    if posting.external_id is not None and posting.board:
-        return f"{posting.ats}-{posting.board}".replace(":", "-"), posting.external_id
-    key = posting.url_key or posting_key(posting) or posting.url or ""
-    return registered_domain(posting.url) or posting.ats, sha256(key.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _number(text: str) -> int:

@@ -12,7 +12,7 @@ from interlock.apps.jobs.finder.fetching import raw, shared_rate
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.records import lists, postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
-from interlock.apps.jobs.finder.steps.listings import claim_name
+from interlock.apps.jobs.finder.steps.duplicates import claim_name
 from interlock.apps.jobs.tables import applied as A
 from interlock.apps.jobs.tables import posting as P
 from interlock.config.settings import length
