@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from interlock.apps.sessions.allocator import lending
 from interlock.apps.sessions.allocator.transactions import OfEngine
 from interlock.apps.sessions.loans import measures
+from interlock.apps.sessions.loans.pool_view import pool_view
 from interlock.apps.sessions.loans.reconciling import drifts, reconcile
 from interlock.apps.sessions.tables import sandbox_loan, sandbox_pool
 from tests.apps.sessions.loans.test_traps import configure
@@ -85,6 +86,19 @@ def test_what_is_only_under_way_is_not_shown(held: SessionWorld) -> None:
     held.engine.write(lambda unit: unit.conn.execute(sa.delete(sandbox_loan)))
     reconcile(held.engine)
     assert held.engine.read(lambda conn: drifts(conn, held.clock.now())) == []
+
+
+def test_the_pool_is_shown_with_who_holds_what_and_without_secrets(held: SessionWorld) -> None:
+    view = held.engine.read(lambda conn: pool_view(conn, held.settings, held.clock.now()))
+    (counts,) = view.counts
+    assert (counts.free, counts.borrowed, counts.total, view.waiting, view.drifts) == (1, 1, 2, 0, ())
+    (lent,) = [one for one in view.sandboxes if one.state == "borrowed"]
+    (session_id, item_id) = held.worked[0]
+    assert (lent.session_id, lent.item_id, lent.borrower) == (session_id, item_id, f"session {session_id}")
+    assert {one.name for one in view.sandboxes} == {"local-1", "local-2"}
+    token = held.secrets_of(held.loans(session_id)[0].id)[1]
+    assert str(token) not in repr(view)
+    assert "mcpServers" not in repr(view)
 
 
 def test_the_counts_are_metrics(held: SessionWorld) -> None:

@@ -100,7 +100,7 @@ def test_a2_a_worker_that_dies_after_the_borrow_leaks_nothing(
     world: SessionWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     it = world.begin()
-    died = []
+    died: list[str] = []
 
     def die(point: str) -> None:
         if point == "borrow:lent" and not died:
@@ -134,7 +134,7 @@ def test_a5_a_return_whose_answer_was_lost_counts_as_returned(
 ) -> None:
     it = world.begin()
     world.run_until_idle()
-    lost = []
+    lost: list[str] = []
 
     def lose(point: str) -> None:
         if point == "return:sent" and not lost:

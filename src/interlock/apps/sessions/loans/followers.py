@@ -20,9 +20,9 @@ from interlock.engine.application import SYSTEM_ACTOR, Unit, fire, hasten, insta
 from interlock.machine import Actor, Edge
 
 
-@loan.entering(HELD)
+@loan.entering(HELD, STUCK)
 def _wake_session(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
-    """The sandbox is there: the session need not wait for its next look."""
+    """The sandbox is there, or will not come: the session need not wait for its next look."""
     if found.parent is not None:
         hasten(unit, unit.lock(found.parent))
 
