@@ -80,6 +80,7 @@ if all(find_spec(name) for name in NEEDED):
             Duty("scores", timedelta(seconds=10), "interlock.apps.jobs.finder.steps.duties:score_again"),
             Duty("digest", timedelta(minutes=10), "interlock.apps.jobs.finder.steps.digest:send_digest"),
             Duty("postings", timedelta(hours=1), "interlock.apps.jobs.finder.steps.retention:remove_old"),
+            Duty("mail", timedelta(seconds=30), "interlock.apps.jobs.autoapply.mail.duty:read_mailbox"),
             Duty("rules", timedelta(seconds=10), "interlock.apps.jobs.autoapply.steps.duties:match_rules"),
             Duty("queue", timedelta(minutes=5), "interlock.apps.jobs.autoapply.steps.duties:sweep_queue"),
             Duty("retries", timedelta(minutes=30), "interlock.apps.jobs.autoapply.steps.duties:sweep_retries"),

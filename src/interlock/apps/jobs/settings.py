@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
 from interlock.config import Table
 from interlock.config.settings import Age
@@ -62,6 +62,32 @@ class EmployerKey(Table):
         return value
 
 
+class MailSettings(Table):
+    """A mailbox in which answers of employers are looked for. It is only read."""
+
+    mailbox: Path | None = Field(None, description="A mailbox file (mbox), or a folder of `.eml` files.")
+    imap_host: str | None = Field(None, pattern=r"^[A-Za-z0-9.-]{1,253}$", description="An IMAP server, in its place.")
+    imap_port: int = Field(993, ge=1, le=65535, description="Its port, with TLS from the first byte.")
+    imap_user: str = Field("", max_length=300, description="The user.")
+    imap_password: SecretStr | None = Field(None, description="The password, best one for this program alone.")
+    imap_folder: str = Field("INBOX", pattern=r"^[ -~]{1,200}$", description="The mail folder.")
+    imap_ca: Path | None = Field(None, description="Certificates (PEM) to trust instead of the system's.")
+    every: float = Field(15.0, ge=1, le=10_080, description="Minutes between two readings.")
+    since_days: int = Field(60, ge=1, le=3650, description="IMAP: how many days back mails are read at first.")
+    workspace: str = Field("default", max_length=200, description="The workspace whose applications it is about.")
+
+    @model_validator(mode="after")
+    def _one(self) -> MailSettings:
+        if (self.mailbox is None) == (self.imap_host is None):
+            raise ValueError("must have either mailbox or imap_host")
+        return self
+
+    @property
+    def name(self) -> str:
+        """What the mailbox is remembered by."""
+        return str(self.mailbox) if self.mailbox else f"{self.imap_user}@{self.imap_host}/{self.imap_folder}"
+
+
 class AutoApplySettings(Table):
     """How applications are sent."""
 
@@ -77,6 +103,7 @@ class AutoApplySettings(Table):
     )
     submit_timeout: float = Field(60.0, gt=0, le=600, description="Seconds that sending one application may take.")
     keys: dict[str, EmployerKey] = Field(default_factory=dict, description="Keys of employers, by name.")
+    mail: MailSettings | None = Field(None, description="A mailbox in which answers of employers are looked for.")
     demo_host: Host | None = Field(
         None,
         description="The demo world's host, also one of `private_hosts`: its forms are filled in and sent by program.",
