@@ -8,6 +8,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from interlock.apps.jobs.autoapply.enqueueing import enqueue_by_person
+from interlock.apps.jobs.autoapply.records import rules
+from interlock.apps.jobs.autoapply.rules import check_rule
 from interlock.engine import outbox
 from interlock.engine.schedules import ScheduleSpec
 from interlock.machine import OWNER, Actor
@@ -157,6 +160,26 @@ def alert(api: Api) -> str:
     return f"/api/alerts/{uuid4()}/acknowledge"
 
 
+def applied(rest: str = "") -> Place:
+    """An application that is queued."""
+
+    def place(api: Api) -> str:
+        finder = Finder(api.engine)
+        finder.profile()
+        name = uuid4().hex
+        made = finder.settled(f"https://{name}.example/1", company=f"Kind {name}")
+        queued = api.engine.write(lambda unit: enqueue_by_person(unit, "default", made, BY))
+        assert queued.application is not None
+        return f"/api/auto-apply/applications/{queued.application.id}{rest}"
+
+    return place
+
+
+def apply_rule(api: Api) -> str:
+    rule = check_rule({"name": "all", "paused": True})
+    return f"/api/auto-apply/rules/{api.engine.write(lambda unit: rules.create(unit, 'default', rule, 'o')).id}"
+
+
 WRITE = {"viewer": 403, "agent": 403, "north": 404}
 READ = {"viewer": 200, "agent": 200, "owner": 200}
 OPERATORS = {"viewer": 200, "agent": 200, "owner": 200, "north": 403}
@@ -170,6 +193,12 @@ JOB = {"board": "ramp", "job_id": "1"}
 ADDED = {"viewer": 403, "member": 201, "agent": 200, "owner": 200, "north": 403, "north_owner": 201, "north_agent": 200}
 DONE = {"viewer": 403, "member": 200, "agent": 200, "owner": 200, "north": 404}
 STARTED = {**DONE, "member": 201, "agent": 201, "owner": 201}
+APPLY_RULE = {"rule": {"name": "all", "paused": True}}
+NO_PACKET = {"viewer": 404, "agent": 404, "owner": 404, "north": 404}
+GONE = {"viewer": 404, "member": 404, "agent": 404, "owner": 404, "north": 404}
+ADDED_RULE = {**ADDED, "agent": 201, "owner": 201, "north_agent": 201}
+SWEPT = {**ADDED, "member": 200, "north_owner": 200}
+FORGET = {**GONE, "viewer": 403, "north": 403, "north_owner": 404, "north_agent": 404}
 KIND = {"name": "Kind Boats", "website": "https://kind.example"}
 TABLE = [
     row("GET /api/jobs/profile", profile, **READ, north=404),
@@ -204,6 +233,47 @@ TABLE = [
     row("POST /api/jobs/sources/{id}/disable", board("/disable"), {}, **DONE),
     row("GET /api/jobs/why", "/api/jobs/why?q=boats", **READ, north=200),
     row("GET /api/jobs/refusals", "/api/jobs/refusals", **READ, north=200),
+    row("GET /api/auto-apply/applications", "/api/auto-apply/applications", **READ, north=200),
+    row("GET /api/auto-apply/applications/{id}", applied(), **READ, north=404),
+    row("GET /api/auto-apply/applications/{id}/packet", applied("/packet"), **NO_PACKET),
+    row("GET /api/auto-apply/applications/{id}/artifacts/{name}", applied("/artifacts/resume.pdf"), **NO_PACKET),
+    row(
+        "POST /api/auto-apply/applications/{id}/answers",
+        applied("/answers"),
+        {"answers": [{"key": "a", "value": "b"}]},
+        **{**WRITE, "agent": 409},
+        member=409,
+        owner=409,
+    ),
+    row("GET /api/auto-apply/answers", "/api/auto-apply/answers", **READ, north=200),
+    row("DELETE /api/auto-apply/answers/{id}", f"/api/auto-apply/answers/{uuid4()}", **FORGET),
+    row("GET /api/auto-apply/rules", "/api/auto-apply/rules", **READ, north=200),
+    row("POST /api/auto-apply/rules", "/api/auto-apply/rules", APPLY_RULE, **ADDED_RULE),
+    row("POST /api/auto-apply/rules/preview", "/api/auto-apply/rules/preview", APPLY_RULE, **READ, north=200),
+    row("GET /api/auto-apply/rules/{id}", apply_rule, **READ, north=404),
+    row("PUT /api/auto-apply/rules/{id}", apply_rule, APPLY_RULE, **DONE),
+    row("PATCH /api/auto-apply/rules/{id}", apply_rule, APPLY_RULE, **DONE),
+    row("DELETE /api/auto-apply/rules/{id}", apply_rule, **DONE),
+    row("GET /api/auto-apply/decisions", "/api/auto-apply/decisions", **READ, north=200),
+    row("GET /api/auto-apply/logs", "/api/auto-apply/logs", **READ, north=200),
+    row("GET /api/auto-apply/metrics", "/api/auto-apply/metrics", **READ, north=200),
+    *(
+        row(f"POST /api/auto-apply/{name}", f"/api/auto-apply/{name}", {}, **SWEPT)
+        for name in ("enqueue", "process-queue", "retry-handler")
+    ),
+    *(
+        row(f"POST /api/auto-apply/{name}", f"/api/auto-apply/{name}", {"application_id": str(uuid4()), **more}, **GONE)
+        for name, more in (
+            ("prepare-application", {}),
+            ("submit", {"arrived": True}),
+            ("open-form", {}),
+            ("reject", {}),
+            ("later", {}),
+            ("pause", {}),
+            ("resume", {}),
+            ("withdraw", {}),
+        )
+    ),
     row("GET /api/crawler/jobs", "/api/crawler/jobs", viewer=200, agent=200, owner=200, north=200),
     row(
         "POST /api/crawler/jobs",

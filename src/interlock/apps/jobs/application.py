@@ -68,9 +68,12 @@ if all(find_spec(name) for name in NEEDED):
             *application.routers,
             "interlock.apps.jobs.finder.api:router",
             "interlock.apps.jobs.finder.pages:routers",
+            "interlock.apps.jobs.autoapply.api:routers",
             "interlock.apps.jobs.autoapply.board.routes:router",
         ],
         pages=[PageLink("Jobs", "/ui/jobs")],
+        metrics="interlock.apps.jobs.autoapply.records.numbers:metrics",
+        alerts="interlock.apps.jobs.autoapply.records.numbers:ALERTS",
         duties=[
             *application.duties,
             Duty("crawls", timedelta(seconds=5), "interlock.apps.jobs.finder.steps.duties:start_crawls"),

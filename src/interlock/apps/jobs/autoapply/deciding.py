@@ -30,6 +30,7 @@ from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.engine import Instance, InvalidData, NotFound, Refused, reviews
 from interlock.engine.application import Unit, find, fire
 from interlock.machine import Actor, LimitReached, WorkError
+from interlock.machine.transitions import PEOPLE
 from interlock.store import moment
 
 UNDER_WAY = (QUEUED, PREPARING, READY_TO_SUBMIT, FAILED)
@@ -42,6 +43,12 @@ def existing(unit: Unit, workspace: str, application_id: UUID) -> Instance:
     if find(unit.conn, application_id, machine=application.name, workspace=workspace) is None:
         raise NotFound(f"there is no application {application_id}")
     return unit.lock(application_id)
+
+
+def _require_person(actor: Actor) -> None:
+    """What only the user can do, or say about themselves, no agent's token does."""
+    if actor.kind not in PEOPLE:
+        raise NotPossible("only a person may do this; an agent's token may not")
 
 
 # -- the packet
@@ -91,6 +98,7 @@ def verify(
 
 def open_form(unit: Unit, workspace: str, application_id: UUID, actor: Actor) -> Instance:
     """Take the claim before the person fills in the form. Refused where somebody has applied, or a limit is reached."""
+    _require_person(actor)
     found = existing(unit, workspace, application_id)
     if not by_hand.is_by_hand(found):
         raise NotPossible(f"application {application_id} is {found.state}; nothing of it is to be sent by hand")
@@ -172,6 +180,7 @@ def resume_rule(unit: Unit, workspace: str, rule_id: UUID, actor: Actor, *, reas
 
 def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> Changed:
     """Stop everything: nothing is queued by rules, and everything that is under way is paused."""
+    _require_person(actor)
     once.lock_seeker(unit, workspace)
     seekers.stop(unit, workspace, actor.name)
     found = applications.with_status(unit.conn, workspace, UNDER_WAY)
@@ -180,11 +189,13 @@ def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> 
 
 def resume_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> Changed:
     """Start everything again that `pause_all` stopped."""
+    _require_person(actor)
     seekers.start(unit, workspace)
     return _resume_each(unit, workspace, BY_ALL, actor, reason)
 
 
 def _set_rule(unit: Unit, workspace: str, rule_id: UUID, paused: bool, actor: Actor) -> None:
+    _require_person(actor)
     once.lock_seeker(unit, workspace)
     found = rules.find(unit.conn, workspace, rule_id)
     if found is None:
@@ -243,6 +254,7 @@ def answer(unit: Unit, workspace: str, application_id: UUID, given: Sequence[Giv
 
     An application that waits for its user goes back through the queue; one that is paused stays paused.
     """
+    _require_person(actor)
     found = existing(unit, workspace, application_id)
     asked = {one.question.key: one for one in questions_of(unit, found)}
     row = _posting(unit, found)

@@ -97,12 +97,12 @@ def _decide(engine: Engine, rule: RuleRow, posting_id: UUID) -> Matched:
             raise
         said = error_summary(error)
         log.error("rule %s cannot decide about posting %s: %s", rule.id, posting_id, said)
-        engine.write(partial(_set_aside, rule=rule, posting_id=posting_id, said=said), name="enqueue")
+        engine.write(partial(set_aside, rule=rule, posting_id=posting_id, said=said), name="enqueue")
         return Matched(1)
     return Matched(1, int(queued is not None and queued.application is not None))
 
 
-def _set_aside(unit: Unit, rule: RuleRow, posting_id: UUID, said: str) -> None:
+def set_aside(unit: Unit, rule: RuleRow, posting_id: UUID, said: str) -> None:
     """Note that a posting cannot be judged, so that it delays no other."""
     row = postings.find(unit.conn, rule.workspace, posting_id)
     if row is not None:
@@ -121,7 +121,12 @@ def sweep_queue(engine: Engine) -> bool:
 
 def _sweep_queue(unit: Unit) -> int:
     """Wake queued applications, and bring records up to date. Returns how many were found."""
-    return sum(_wake(unit, one.id) for one in _of_states(unit, (QUEUED,))) + _mend_records(unit)
+    return wake_queued(unit) + _mend_records(unit)
+
+
+def wake_queued(unit: Unit, workspace: str | None = None) -> int:
+    """Wake queued applications that wait for a later moment without a reason; how many."""
+    return sum(_wake(unit, one.id) for one in _of_states(unit, (QUEUED,), workspace))
 
 
 def _wake(unit: Unit, instance_id: UUID) -> int:

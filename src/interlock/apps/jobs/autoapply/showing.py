@@ -1,0 +1,89 @@
+"""What is shown of an application: its record, its files, and its packet as it will be sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from interlock.apps.jobs.autoapply import packets
+from interlock.apps.jobs.autoapply.documents.packet import is_current
+from interlock.apps.jobs.autoapply.machine import application
+from interlock.apps.jobs.autoapply.records import applications, artifacts
+from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
+from interlock.apps.jobs.autoapply.records.artifacts import ArtifactRow
+from interlock.apps.jobs.autoapply.submission import adapter_for
+from interlock.apps.jobs.finder.records import postings, profiles
+from interlock.apps.jobs.settings import JobsSettings
+from interlock.engine import Instance, NotFound
+from interlock.engine.application import find
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """An application with its instance and files."""
+
+    row: ApplicationRow
+    item: Instance | None
+    files: list[ArtifactRow]
+    outdated: bool
+    """Whether profile or posting changed since the packet was made."""
+
+
+def whole(conn: sa.Connection, workspace: str, application_id: UUID) -> Whole:
+    row = applications.find(conn, workspace, application_id)
+    if row is None:
+        raise NotFound(f"there is no application {application_id}")
+    item = find(conn, row.instance_id, machine=application.name) if row.instance_id is not None else None
+    files = artifacts.of(conn, row.instance_id) if row.instance_id is not None else []
+    newest = {one.name: one for one in files}
+    return Whole(row, item, list(newest.values()), _is_outdated(conn, row, item))
+
+
+def _is_outdated(conn: sa.Connection, row: ApplicationRow, item: Instance | None) -> bool:
+    if item is None or item.erased or not row.is_open or row.packet_hash is None or row.posting_id is None:
+        return False
+    stored = packets.stored_packet(conn, item.id, row.packet_hash, files=False)
+    posting = postings.find(conn, row.workspace, row.posting_id)
+    digest = profiles.digest_of(conn, row.workspace)
+    if stored is None or posting is None or digest is None:
+        return False
+    return not is_current(stored.packet, digest, posting.content_hash)
+
+
+def packet(conn: sa.Connection, workspace: str, application_id: UUID, settings: JobsSettings) -> dict[str, Any]:
+    """The packet as it will be sent, and as a person fills it in by hand."""
+    found = whole(conn, workspace, application_id)
+    digest = found.row.packet_hash
+    stored = packets.stored_packet(conn, application_id, digest) if digest and found.item is not None else None
+    if stored is None:
+        raise NotFound(f"application {application_id} has no packet yet")
+    row = postings.find(conn, workspace, found.row.posting_id) if found.row.posting_id else None
+    return {
+        "packet_hash": digest,
+        "resume_text": stored.packet.resume_text,
+        "letter_text": stored.packet.letter_text,
+        "letter_by": stored.letter_by,
+        "letter_note": stored.letter_note,
+        "files": dict(stored.packet.files),
+        "answers": [one.model_dump(mode="json") for one in stored.form.answered],
+        "knockouts": [one._asdict() for one in stored.form.knockouts],
+        "claim_check": stored.claim_check,
+        "differences": stored.differences,
+        "hand_over": _hand_over(row, stored, settings) if row is not None else None,
+    }
+
+
+def _hand_over(row: postings.PostingRow, stored: packets.StoredPacket, settings: JobsSettings) -> dict[str, Any]:
+    """The form's fields in their order, each with the text to copy or the file to upload."""
+    given = adapter_for(row.posting, settings).hand_over(stored.filled(row.posting))
+    return {
+        "url": given.url,
+        "note": given.note,
+        "items": [
+            {"key": one.question.key, "label": one.question.label, "value": one.value, "file": one.file}
+            for one in given.items
+        ],
+    }
