@@ -229,7 +229,7 @@ def places(path: str, there: Erased) -> list[str]:
     if path == "/ui/instances/{id}":
         return [f"/ui/instances/{one}?tab={tab}&verify=true" for one, tab in product(there.instances, TABS)]
     if "{id}" in path:
-        return [path.format(id=one, seq=1) for one in there.instances]
+        return [path.format(id=one, seq=1, name="resume.pdf") for one in there.instances]
     for name in ("name", "machine"):
         if f"{{{name}}}" in path:
             return [path.format(**{name: machine}) for machine in sorted(set(there.instances.values()))]

@@ -129,7 +129,8 @@ class Application:
     commands: str | None = None
     """A Typer app: the commands `interlock NAME …`. What they share is in `interlock.console`."""
     programs: Mapping[str, str] = field(default_factory=dict)
-    """Commands of their own, `interlock NAME`: name → a function for Typer, as `package.module:function`."""
+    """Commands of their own, `interlock NAME`: name → a function for Typer, as `package.module:function`, or a Typer
+    app, whose commands are then `interlock NAME …`."""
     demo: str | None = None
     """A function that returns its parts of the demo, as `interlock.demo.Part`."""
     alerts: str | None = None

@@ -47,7 +47,10 @@ application = Application(
     views="interlock.apps.jobs.views:views",
     routers=["interlock.apps.jobs.claims.api:router"],
     commands="interlock.apps.jobs.commands:app",
-    programs={"demo-world": "interlock.apps.jobs.world.command:demo_world"},
+    programs={
+        "demo-world": "interlock.apps.jobs.world.command:demo_world",
+        "apply": "interlock.apps.jobs.commands.apply:app",
+    },
     demo="interlock.apps.jobs.demo:parts",
 )
 if all(find_spec(name) for name in NEEDED):

@@ -1,0 +1,51 @@
+"""`interlock apply`: what waits, and what is decided, on a database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from uuid import UUID
+
+from interlock.store import open_store
+from tests.support.commands import Done, command
+
+from .office import open_office
+
+
+def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_url: str) -> None:
+    def run(*arguments: str) -> Done:
+        return command("apply", *arguments, "--database", sqlite_url, cwd=tmp_path)
+
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_office(store) as office:
+        (tmp_path / "rule.yaml").write_text("name: all\nmax_applications_per_week: 20\n")
+        done = run("rules", "rule.yaml", "--json")
+        [rule] = json.loads(done.out)["rules"]
+        assert rule["rule"]["max_applications_per_week"] == 20
+        (tmp_path / "wrong.yaml").write_text("name: all\ntitels: []\n")
+        wrong = run("rules", "wrong.yaml")
+        assert (wrong.code, "did you mean titles?" in wrong.err) == (1, True)
+        it, other = office.choose(office.match()), office.choose(office.match(1))
+        office.trial.run_until_idle()
+        shown = json.loads(run("status", str(it), "--json").out)
+        assert shown["status"] == "requires_review"
+        assert [one["to_status"] for one in shown["log"]][:3] == ["queued", "preparing", "ready_to_submit"]
+        assert str(it) in run("status").out
+        refused = run("approve", str(it), "0" * 64)
+        assert (refused.code, "look at it again" in refused.err) == (1, True)
+        assert run("reject", str(it), "--reason", "too far").code == 0
+        assert (office.trial.state(it), office.row(it).withdraw_reason) == ("withdrawn", "rejected_in_review")
+        assert run("pause", str(other), "--reason", "holidays").code == 0
+        assert office.trial.state(other) == "paused"
+        assert run("resume", str(other)).code == 0
+        assert run("pause", "--all").code == 0
+        assert office.trial.state(other) == "paused"
+        assert run("resume", "--all").code == 0
+        assert run("withdraw", str(other)).code == 0
+        assert office.row(other).withdraw_reason == "user"
+        assert run("pause", "--rule", rule["id"]).code == 0
+        assert run("rules", "--delete", rule["id"]).code == 0
+        assert json.loads(run("rules", "--json").out) == {"rules": []}
+        assert run("export", "all.json").code == 0
+        assert json.loads((tmp_path / "all.json").read_text())
+        assert run("export", "all.txt").code == 1
+        assert run("withdraw", str(UUID(int=1))).code == 1
