@@ -25,7 +25,11 @@ ONLY_SHOWN = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'se
 # A sandbox would prevent Chromium's PDF viewer from opening, so PDF files have none.
 SANDBOXED = f"{ONLY_SHOWN}; sandbox"
 TAGS = nh3.ALLOWED_TAGS - {"img", "area", "map"}
-ATTRIBUTES = {"*": {"dir", "lang", "title"}, "td": {"colspan", "rowspan"}, "th": {"colspan", "rowspan", "scope"}}
+ATTRIBUTES = {
+    "*": {"class", "dir", "lang", "title"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,9 @@ def needs_content(artifact: Artifact) -> bool:
     return how(artifact) in {"text", "json", "html"}
 
 
-def show(artifact: Artifact, content: bytes | None) -> Shown:
-    """Prepare an artifact. `content` is only needed for text."""
+def show(artifact: Artifact, content: bytes | None, style: tuple[str, str] = ("", "")) -> Shown:
+    """Prepare an artifact. `content` is only needed for text; `style` is the address of a style sheet of ours for HTML,
+    and the class around it."""
     way = how(artifact)
     if content is None or not needs_content(artifact):
         return Shown(artifact, way)
@@ -70,7 +75,11 @@ def show(artifact: Artifact, content: bytes | None) -> Shown:
             return Shown(artifact, "json", value=json.loads(text))
         except ValueError:
             way = "text"
-    return Shown(artifact, way, clean(text) if way == "html" else secrets.hide(text))
+    if way != "html":
+        return Shown(artifact, way, secrets.hide(text))
+    sheet, around = style
+    page = f'<link rel="stylesheet" href="{sheet}"><div class="{around}">{clean(text)}</div>' if sheet else clean(text)
+    return Shown(artifact, way, page)
 
 
 def clean(html: str) -> str:

@@ -84,6 +84,10 @@ class View:
         """The URL of the application's own page for this review; empty if it has none."""
         return ""
 
+    def preview_style(self, artifact: str) -> tuple[str, str]:
+        """For the preview of an HTML artifact of this name: a style sheet (`name/file.css`) and the class around it."""
+        return "", ""
+
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
         """Links to the application's own pages about an instance, as (label, URL)."""
         return ()
@@ -160,6 +164,9 @@ class SafeView(View):
 
     def review_page(self, review: OpenReview, instance: Instance) -> str:
         return str(self._try(instance, "review_page", review, instance))
+
+    def preview_style(self, artifact: str) -> tuple[str, str]:
+        return self.own.preview_style(artifact)
 
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
         return list(self._try(instance, "links", instance))

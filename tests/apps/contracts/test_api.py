@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.request import Request, urlopen
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.store.tables import outbox
-from tests.support.contracts import CLEAR, DOUBTFUL, ENERGY, Contracts, served
+from tests.support.contracts import CLEAR, DOUBTFUL, ENERGY, OPENING, Contracts, served
 from tests.support.files import pdf, word
 
 FIELD = {"value", "normalised", "quote", "page", "start", "end", "boxes", "confidence", "signals"}
@@ -190,8 +191,9 @@ def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(
     both: Contracts, content: bytes, code: str
 ) -> None:
     with both.working():
-        refused = both.upload(content)
-        again = both.upload(content)
+        name = "a.docx" if content.startswith(b"PK") else "a.pdf"
+        refused = both.upload(content, name)
+        again = both.upload(content, name)
     for answer in (refused, again):
         error = error_of(answer)
         assert (answer.status_code, error["code"], error["retryable"]) == (422, code, False)
@@ -200,6 +202,9 @@ def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(
     assert (data["state"], data["rejectReason"], data["failedAtStep"]) == ("rejected", "not_retryable", "parsing_pdf")
     assert data["lastError"]["code"] == code
     assert both.path(data["workflowId"])[-2:] == ["failed", "rejected"]
+
+
+PROSE = base64.b64encode("\n".join(OPENING).encode()).decode()
 
 
 @pytest.mark.parametrize(
@@ -211,9 +216,9 @@ def test_what_cannot_be_read_is_rejected_and_says_that_no_retry_helps(
         ({"pdfBase64": "aGk=", "colour": "red"}, "colour: Extra inputs are not permitted"),
         ({"pdfBase64": "aGk=", "drive": "perhaps"}, "drive: Input should be a valid boolean"),
         ({"pdfBase64": "aGk=", "vertical": "poems"}, "there is no vertical 'poems'; there are commercial, energy"),
-        ({"pdfBase64": "aGk=", "compareWith": "a poem"}, "'a poem' is not a workflow's id"),
-        ({"pdfBase64": "aGk=", "compareWith": str(UUID(int=7))}, "there is no workflow"),
-        ({"pdfBase64": "aGk=", "compareWith": "template:../x"}, "there is no file '../x' among the templates"),
+        ({"pdfBase64": PROSE, "compareWith": "a poem"}, "'a poem' is not a workflow's id"),
+        ({"pdfBase64": PROSE, "compareWith": str(UUID(int=7))}, "there is no workflow"),
+        ({"pdfBase64": PROSE, "compareWith": "template:../x"}, "there is no file '../x' among the templates"),
     ],
     ids=["not base64", "empty", "no file", "extra", "drive", "vertical", "no id", "unknown", "outside"],
 )

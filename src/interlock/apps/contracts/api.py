@@ -186,7 +186,8 @@ async def ingest(request: Request, service: TheService, write: Write, wait: Wait
     for permission in ("read", "create"):
         in_workspace(write.who, workspace)
         need(write.who, permission, workspace, contract.name)
-    file = await service.call(intake.inspect, content, body.filename, body.vertical, settings)
+    named = "filename" in body.model_fields_set  # the name that it has otherwise promises nothing
+    file = await service.call(lambda: intake.inspect(content, body.filename, body.vertical, settings, named=named))
 
     def take(unit: Unit) -> Done:
         if body.compareWith:
@@ -237,31 +238,36 @@ async def reprocess(service: TheService, write: Write, id: Id) -> Response:
     """Creates a new workflow for the same file, linked to the old one. The pages are not read again."""
 
     def again(unit: Unit) -> Done:
-        old = locked(unit, id, write.who, "create")
-        if old.state not in {REJECTED, TIMED_OUT}:
-            raise WrongState(f"workflow {id} is {old.state}; only a rejected or timed-out one can be reprocessed")
-        must_have_data(old)
-        same = ("filename", "vertical", "drive", "media_type", "size", "pdf", "text", "pages", "compare_with")
-        data = {name: old.data[name] for name in same} | {"origin": str(id)}
-        actor = write.who.actor_in(old.workspace)
-        made = create(
-            unit,
-            contract,
-            data,
-            actor,
-            key=old.key,
-            workspace=old.workspace,
-            labels={"vertical": data["vertical"]},
-            parent=old,
-            take_key_from=old if old.unique_key else None,
-            by_application=True,
-        )
-        artifacts.link_all(unit, id, made.id)
-        close_dead_letters(unit, old, actor, "retried")
-        return Done(id=made.id)
+        return Done(id=process_again(unit, id, write.who).id)
 
     made = await write_once(write, again, "create")
     return await show_workflow(service, write.who, made.id, 201)
+
+
+def process_again(unit: Unit, id: UUID, who: Principal) -> Instance:
+    """A new workflow for the same file, linked to the old one."""
+    old = locked(unit, id, who, "create")
+    if old.state not in {REJECTED, TIMED_OUT}:
+        raise WrongState(f"workflow {id} is {old.state}; only a rejected or timed-out one can be reprocessed")
+    must_have_data(old)
+    same = ("filename", "vertical", "drive", "media_type", "size", "pdf", "text", "pages", "compare_with")
+    data = {name: old.data[name] for name in same} | {"origin": str(id)}
+    actor = who.actor_in(old.workspace)
+    made = create(
+        unit,
+        contract,
+        data,
+        actor,
+        key=old.key,
+        workspace=old.workspace,
+        labels={"vertical": data["vertical"]},
+        parent=old,
+        take_key_from=old if old.unique_key else None,
+        by_application=True,
+    )
+    artifacts.link_all(unit, id, made.id)
+    close_dead_letters(unit, old, actor, "retried")
+    return made
 
 
 # -- review

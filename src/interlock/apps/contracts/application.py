@@ -8,9 +8,9 @@ from importlib.util import find_spec
 
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.settings import ContractSettings
-from interlock.machine import Application, Duty, Registry
+from interlock.machine import Application, Duty, PageLink, Personal, Registry
 
-NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz")
+NEEDED = ("pypdfium2", "docx", "yaml", "rapidfuzz", "xlsxwriter")
 """Modules of the extra `contracts`. Without them there is the life cycle, but no handlers."""
 
 application = Application(
@@ -19,15 +19,30 @@ application = Application(
     settings=ContractSettings,
     tables="interlock.apps.contracts.tables:metadata",
     migrations="interlock.apps.contracts.migrations",
+    personal=[
+        Personal("contract_record", ["filename", "parties"]),
+        Personal("contract_text", ["text", "folded"]),
+        Personal("contract_reminder", ["day"]),
+    ],
     commands="interlock.apps.contracts.commands:app",
 )
 if all(find_spec(name) for name in NEEDED):
     application = replace(
         application,
-        handlers=["interlock.apps.contracts.steps", "interlock.apps.contracts.review.decisions"],
-        duties=[Duty("calibration", timedelta(hours=1), "interlock.apps.contracts.review.blind_sample:calibrate")],
+        handlers=[
+            "interlock.apps.contracts.steps",
+            "interlock.apps.contracts.review.decisions",
+            "interlock.apps.contracts.register.followers",
+        ],
+        duties=[
+            Duty("calibration", timedelta(hours=1), "interlock.apps.contracts.review.blind_sample:calibrate"),
+            Duty("register", timedelta(hours=1), "interlock.apps.contracts.register.duties:fill"),
+            Duty("reminders", timedelta(hours=1), "interlock.apps.contracts.register.duties:remind"),
+        ],
+        pages=[PageLink("Contracts", "/ui/contracts")],
         views="interlock.apps.contracts.pages:views",
         routers=[
+            "interlock.apps.contracts.register.api:router",  # before those with an id in their address
             "interlock.apps.contracts.api:router",
             "interlock.apps.contracts.api:flows",
             "interlock.apps.contracts.pages:routers",

@@ -49,3 +49,40 @@ contract_calibration = sa.Table(
 
 # Keys that sign links, by purpose.
 signing_key = sa.Table("contract_signing_key", metadata, text("name", primary=True), text("key"), at("at"))
+
+# What lists, the calendar and reminders need of a contract. `notice` and `renewal` are periods, such as P90D.
+contract_record = sa.Table(
+    "contract_record",
+    metadata,
+    id_("instance_id", primary=True),
+    text("workspace"),
+    text("filename"),
+    text("parties"),
+    text("law"),
+    text("term"),
+    text("value"),
+    text("ends", null=True),
+    text("notice"),
+    text("renewal"),
+    text("basis"),
+    at("at"),
+)
+sa.Index("ix_contract_record_ends", contract_record.c.workspace, contract_record.c.ends)
+
+# The text for the search: with single spaces, and the same in small letters.
+contract_text = sa.Table("contract_text", metadata, id_("instance_id", primary=True), text("text"), text("folded"))
+
+# Reminders that were sent, so that each is sent once.
+contract_reminder = sa.Table(
+    "contract_reminder",
+    metadata,
+    id_("instance_id", primary=True),
+    text("kind", primary=True),
+    text("day", primary=True),
+    text("days_before", primary=True),
+    at("at"),
+)
+
+# Secret addresses of calendars, one for each person and workspace.
+contract_feed = sa.Table("contract_feed", metadata, id_(primary=True), text("workspace"), text("person"), at("at"))
+sa.Index("uq_contract_feed_person", contract_feed.c.workspace, contract_feed.c.person, unique=True)

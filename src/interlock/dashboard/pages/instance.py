@@ -17,8 +17,8 @@ from interlock.dashboard import diagram, evidence, formatting, schema, timeline
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.kinds import kind_of
 from interlock.dashboard.names import called
-from interlock.dashboard.site import Reader, Visitor, render
-from interlock.dashboard.views import view_for
+from interlock.dashboard.site import Reader, Visitor, render, static
+from interlock.dashboard.views import View, view_for
 from interlock.engine import (
     Instance,
     NotFound,
@@ -107,7 +107,7 @@ async def instance(
                 span = timeline.read(conn, it, before)
                 found["line"] = timeline.make(span, it, machine, why, v.now, _data_before(conn, id, span.first))
             case "artifacts":
-                found["artifacts"] = _previews(conn, id)
+                found["artifacts"] = _previews(conn, id, view_for(v.service.engine.registry, it))
             case "effects":
                 found["effects"] = [e for e in effects.of(conn, id) if e.kind != calls.KIND]
             case "ai":
@@ -308,12 +308,14 @@ def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relativ
     return line, len(found) <= MOST_RELATIVES
 
 
-def _previews(conn: sa.Connection, id: UUID) -> list[evidence.Shown]:
+def _previews(conn: sa.Connection, id: UUID, view: View) -> list[evidence.Shown]:
     """The newest first; the first few with their content."""
     found, shown = artifacts.of(conn, id)[::-1], []
     for number, one in enumerate(found[:100]):
         wanted = number < MOST_PREVIEWS and evidence.needs_content(one)
-        shown.append(evidence.show(one, artifacts.read(conn, id, one.hash) if wanted else None))
+        sheet, around = view.preview_style(one.name)
+        content = artifacts.read(conn, id, one.hash) if wanted else None
+        shown.append(evidence.show(one, content, (static(sheet) if sheet else "", around)))
     return shown
 
 

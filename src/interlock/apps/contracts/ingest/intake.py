@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from uuid import UUID
 
+from interlock.apps.contracts.ingest import refusal
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.models import Contract
 from interlock.apps.contracts.reading.file import media_type
@@ -40,10 +41,12 @@ class Taken:
     new: bool
 
 
-def inspect(content: bytes, filename: str, vertical: str, settings: ContractSettings) -> Intake:
-    """Refuse at once what no worker could read: an unknown vertical or an unsupported type of file."""
+def inspect(content: bytes, filename: str, vertical: str, settings: ContractSettings, *, named: bool = True) -> Intake:
+    """Refuse at once an unknown vertical, and a file that is no contract, by its name and with the reason."""
     vertical_of(vertical, settings)
-    return Intake(content, filename, vertical, media_type(content, filename), hashlib.sha256(content).hexdigest())
+    kind = media_type(content, filename)
+    refusal.check(content, filename if named else "", kind)
+    return Intake(content, filename, vertical, kind, hashlib.sha256(content).hexdigest())
 
 
 def take_in(

@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from interlock.apps.contracts.machine import contract
-from interlock.apps.contracts.pages import blind, comparison, document, resume, review, taking
+from interlock.apps.contracts.pages import (
+    blind,
+    calendar,
+    comparison,
+    document,
+    listing,
+    resume,
+    review,
+    taking,
+    upload,
+)
 from interlock.apps.contracts.pages.view import ContractView
 from interlock.dashboard.site import bring
 
@@ -16,6 +26,9 @@ bring("comparison", "interlock.apps.contracts.comparison", templates=None, stati
 
 views = {contract.name: ContractView()}
 routers: Sequence[APIRouter] = (
+    listing.router,
+    upload.router,
+    calendar.router,
     review.router,
     blind.router,
     taking.router,

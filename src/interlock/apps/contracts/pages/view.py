@@ -45,6 +45,9 @@ class ContractView(View):
             return f"/ui/contracts/{instance.id}/blind"
         return f"/ui/contracts/{instance.id}/review" if review.state == REVIEW_REQUIRED else ""
 
+    def preview_style(self, artifact: str) -> tuple[str, str]:
+        return ("comparison/comparison.css", "comparison") if artifact == "comparison.html" else ("", "")
+
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
         found = []
         if instance.data.get("fields"):

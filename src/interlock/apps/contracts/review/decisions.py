@@ -14,6 +14,7 @@ from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import REJECTED, REVIEW_REQUIRED, VALIDATED, contract
 from interlock.apps.contracts.models import FieldDecision
 from interlock.apps.contracts.reading import Document
+from interlock.apps.contracts.register import records
 from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.steps import DEFAULTS, short, vertical_of
 from interlock.engine import Instance, InvalidData, artifacts
@@ -66,6 +67,7 @@ def apply_decisions(unit: Unit, instance: Instance, edge: Edge, actor: Actor) ->
     )
     changed |= {"fields": digest, "values": short(vertical, read), "parties": naming.parties_of(read)}
     change(unit, instance, changed, actor)
+    records.keep(unit, instance, vertical, read)
     if edge.to == VALIDATED and not data["drive"]:  # the caller starts the next step
         instance.wake = instance.due_at = None
 

@@ -1,0 +1,64 @@
+"""The register over HTTP: the list of contracts with its search, as JSON, CSV or XLSX, and the calendar."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import Query
+from fastapi.responses import Response
+
+from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.register import calendar, export, lists
+from interlock.apps.contracts.workflow.answers import Envelope, Enveloped, envelope
+from interlock.apps.contracts.workflow.step_calls import settings_of
+from interlock.http.caller import Caller, TheService, require, workspace_of
+from interlock.http.direct import Router
+from interlock.people import Principal
+from interlock.store import moment
+
+FORMATS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/csv": {"schema": {"type": "string"}}, export.XLSX: {"schema": {"type": "string"}}}}
+}
+CALENDAR: dict[int | str, dict[str, Any]] = {200: {"content": {"text/calendar": {"schema": {"type": "string"}}}}}
+Workspace = Annotated[str | None, Query(max_length=200)]
+State = Annotated[Literal["", "review", "done", "working", "closed"], Query(description="Which contracts.")]
+router = Router(prefix="/workflows", tags=["contracts"], route_class=Enveloped)
+
+
+def _workspace(who: Principal, named: str | None) -> str:
+    workspace = workspace_of(who, named)
+    require(who, "read", workspace, "its contracts", machine=contract.name)
+    return workspace
+
+
+@router.get("", summary="List contracts", response_model=Envelope, responses=FORMATS)
+async def list_workflows(
+    service: TheService,
+    who: Caller,
+    q: Annotated[str, Query(max_length=200, description="Words in text, file name or parties; all must occur.")] = "",
+    state: State = "",
+    vertical: Annotated[str, Query(max_length=64)] = "",
+    after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = lists.PAGE,
+    format: Literal["json", "csv", "xlsx"] = "json",
+    workspace: Workspace = None,
+) -> Response:
+    """The newest first. CSV and XLSX have the whole list."""
+    place, wanted = _workspace(who, workspace), lists.Filter(q, state, vertical)
+    if format != "json":
+        return await export.answer(service, place, wanted, format)
+    rows, more = await service.read(lambda conn: lists.page(conn, place, wanted, after=after, limit=limit))
+    return envelope({"workflows": [row.plain() for row in rows], "next": str(more) if more else None})
+
+
+@router.get("/calendar.ics", summary="Ends and notice dates", response_class=Response, responses=CALENDAR)
+async def calendar_file(service: TheService, who: Caller, workspace: Workspace = None) -> Response:
+    """An iCalendar file. Calendar programs without a token use a secret address, made at `/ui/contracts/calendar`."""
+    place, today = _workspace(who, workspace), moment(service.engine.clock.now()).date()
+    found = await service.read(lambda conn: calendar.events(conn, place, today, since=today - calendar.PAST))
+    days = settings_of(service).remind_before
+    return Response(
+        calendar.as_ics(found, address=service.address, name="Contracts", remind_before=days),
+        media_type="text/calendar; charset=utf-8",
+    )
