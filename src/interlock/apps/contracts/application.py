@@ -43,6 +43,7 @@ if all(find_spec(name) for name in NEEDED):
         views="interlock.apps.contracts.pages:views",
         routers=[
             "interlock.apps.contracts.register.api:router",  # before those with an id in their address
+            "interlock.apps.contracts.register.api:feed",
             "interlock.apps.contracts.api:router",
             "interlock.apps.contracts.api:flows",
             "interlock.apps.contracts.pages:routers",

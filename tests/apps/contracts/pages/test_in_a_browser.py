@@ -69,6 +69,7 @@ async def taken(page: Page) -> None:
     await page.locator("#take button").click()
     await expect(page.locator("#approve")).to_be_attached()
     await ready(page)
+    await expect(page.locator("#stage[data-inked], #words")).to_be_visible()  # the page has its size
 
 
 async def test_a_reviewer_decides_with_keys_and_another_is_told(place: RunningService, browser: Browser) -> None:

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import timedelta
 from itertools import groupby
 from typing import Annotated, Any
-from uuid import UUID
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages.frame import ContractsFrame, frame_of, show
 from interlock.apps.contracts.register import calendar, feeds
+from interlock.apps.contracts.register.api import calendar_answer
 from interlock.apps.contracts.workflow.step_calls import settings_of
 from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader
 from interlock.engine.application import Unit
-from interlock.http.caller import PUBLIC, TheService, require
-from interlock.http.service import Service
+from interlock.http.caller import require
 from interlock.store import moment
 
 router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Query(max_length=200)]
 MONTHS = {"6": 183, "12": 366, "36": 1098, "all": 0}
-ICS = "text/calendar; charset=utf-8"
 
 
 @router.get("/ui/contracts/calendar")
@@ -61,7 +59,7 @@ async def page(
 
 @router.get("/ui/contracts/calendar.ics")
 async def download(v: Reader, workspace: Text = "") -> Response:
-    return await _answer(v.service, frame_of(v, workspace).workspace, download=True)
+    return await calendar_answer(v.service, frame_of(v, workspace).workspace, download=True)
 
 
 @router.post("/ui/contracts/calendar/feed")
@@ -80,22 +78,3 @@ async def feed(form: Posted) -> Response:
         return Done(said="There is a new address. An older one no longer works.")
 
     return await form.do(job, "write")
-
-
-@router.get("/contracts/calendar/{id}/{signature}.ics", openapi_extra=PUBLIC)
-async def subscribed(service: TheService, id: UUID, signature: Annotated[str, Path(max_length=100)]) -> Response:
-    """The calendar of a secret address. It needs nothing but the address."""
-    found = await service.read(lambda conn: feeds.opened(conn, id, signature))
-    return await _answer(service, found.workspace)
-
-
-async def _answer(service: Service, workspace: str, *, download: bool = False) -> Response:
-    today: date = moment(service.engine.clock.now()).date()
-    found = await service.read(lambda conn: calendar.events(conn, workspace, today, since=today - calendar.PAST))
-    text = calendar.as_ics(
-        found, address=service.address, name="Contracts", remind_before=settings_of(service).remind_before
-    )
-    headers = {"Cache-Control": "private, no-store"}
-    if download:
-        headers["Content-Disposition"] = 'attachment; filename="contracts.ics"'
-    return Response(text, media_type=ICS, headers=headers)

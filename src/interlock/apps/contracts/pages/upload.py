@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import sqlalchemy as sa
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from interlock.apps.contracts.fields.vertical import Vertical, load_verticals
@@ -20,18 +20,16 @@ from interlock.apps.contracts.reading.errors import NotReadable, ReadingError
 from interlock.apps.contracts.reading.file import media_type
 from interlock.apps.contracts.reading.limits import DEFAULT as LIMITS
 from interlock.apps.contracts.workflow.step_calls import settings_of
-from interlock.dashboard.forms import Form
-from interlock.dashboard.site import LogIn, Reader, Visitor, visitor
+from interlock.dashboard.forms import MOST_FILES, PostedWithFiles
+from interlock.dashboard.site import Reader, Visitor
 from interlock.engine.application import Unit
-from interlock.http.caller import COOKIE, authenticates, credentials, need, service_of
+from interlock.http.caller import need
 from interlock.http.direct import Router
 from interlock.http.heavy import TooBusy, TookTooLong
 from interlock.http.waiting_slots import counted_for
 from interlock.machine import InterlockError
-from interlock.people import NotAllowed, NotAuthenticated
 
 router = Router(include_in_schema=False)
-MOST_FILES = 20
 MOST_AT_ONCE = 2 * LIMITS.bytes
 """Bytes of one form. The page's script sends each file separately."""
 router.takes("/ui/contracts/upload", MOST_AT_ONCE)
@@ -50,48 +48,18 @@ class Sent:
     guessed: bool = False
 
 
-class Upload(Form):
-    """A posted form with files."""
-
-    def __init__(self, v: Visitor, fields: Mapping[str, str], files: list[tuple[str, bytes]]) -> None:
-        super().__init__(v, fields, {})
-        self.files = files
-
-
-@authenticates
-async def uploaded(request: Request) -> Upload:
-    """Parse a form with files. Raises unless it comes from a logged-in reader of our own page."""
-    try:
-        kind, secret = credentials(request)
-    except NotAuthenticated:
-        raise LogIn("/ui/contracts/upload") from None
-    service = service_of(request)
-    if kind != "session" or not request.cookies.get(COOKIE):
-        raise NotAllowed("forms need a login; use the API with a token")
-    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-        raise NotAllowed("forms from other sites are refused")
-    async with request.form(max_files=MOST_FILES, max_fields=20, max_part_size=10_000) as form:
-        texts = {name: value for name, value in form.multi_items() if isinstance(value, str)}
-        if not service.people.check_csrf(secret, texts.get("csrf", "")):
-            raise NotAllowed("this form belongs to another session: reload the page and send it again")
-        request.state.form_checked = True
-        parts = [one for name, one in form.multi_items() if name == "file" and not isinstance(one, str)]
-        files = [(one.filename or "", await one.read(LIMITS.bytes + 1)) for one in parts]
-    return Upload(await visitor(request), texts, [(name, content) for name, content in files if name or content])
-
-
 @router.get("/ui/contracts/upload")
 async def upload(v: Reader, workspace: Text = "") -> Response:
     return await _page(v, workspace, ())
 
 
 @router.post("/ui/contracts/upload")
-async def post(request: Request, form: Annotated[Upload, Depends(uploaded)]) -> Response:
+async def post(request: Request, form: PostedWithFiles) -> Response:
     """Take each file in, or say why not. A script gets the answers as JSON."""
     v = form.v
     frame = frame_of(v, form.get("workspace"))
     need(v.who, "create", frame.workspace, contract.name)
-    sent = [await _take(v, frame, name, content, form.get("vertical")) for name, content in form.files]
+    sent = [await _take(v, frame, one.name, one.content, form.get("vertical")) for one in form.files]
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"files": [asdict(one) for one in sent]})
     message = "" if sent else "No file was sent: choose at least one."

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from interlock.apps.contracts.machine import contract
-from interlock.apps.contracts.register import calendar, export, lists
+from interlock.apps.contracts.register import calendar, export, feeds, lists
 from interlock.apps.contracts.workflow.answers import Envelope, Enveloped, envelope
 from interlock.apps.contracts.workflow.step_calls import settings_of
-from interlock.http.caller import Caller, TheService, require, workspace_of
+from interlock.http.caller import PUBLIC, Caller, TheService, require, workspace_of
 from interlock.http.direct import Router
+from interlock.http.service import Service
 from interlock.people import Principal
 from interlock.store import moment
 
@@ -24,6 +25,7 @@ CALENDAR: dict[int | str, dict[str, Any]] = {200: {"content": {"text/calendar": 
 Workspace = Annotated[str | None, Query(max_length=200)]
 State = Annotated[Literal["", "review", "done", "working", "closed"], Query(description="Which contracts.")]
 router = Router(prefix="/workflows", tags=["contracts"], route_class=Enveloped)
+feed = Router(prefix="/contracts", tags=["contracts"])
 
 
 def _workspace(who: Principal, named: str | None) -> str:
@@ -55,10 +57,29 @@ async def list_workflows(
 @router.get("/calendar.ics", summary="Ends and notice dates", response_class=Response, responses=CALENDAR)
 async def calendar_file(service: TheService, who: Caller, workspace: Workspace = None) -> Response:
     """An iCalendar file. Calendar programs without a token use a secret address, made at `/ui/contracts/calendar`."""
-    place, today = _workspace(who, workspace), moment(service.engine.clock.now()).date()
-    found = await service.read(lambda conn: calendar.events(conn, place, today, since=today - calendar.PAST))
+    return await calendar_answer(service, _workspace(who, workspace))
+
+
+@feed.get(
+    "/calendar/{id}/{signature}.ics",
+    summary="Ends and notice dates, by a secret address",
+    response_class=Response,
+    responses=CALENDAR,
+    openapi_extra=PUBLIC,
+)
+async def subscribed(service: TheService, id: UUID, signature: Annotated[str, Path(max_length=100)]) -> Response:
+    """Needs nothing but the address, as long as the person who made it may read the workspace."""
+    found = await service.read(lambda conn: feeds.opened(conn, id, signature))
+    return await calendar_answer(service, found.workspace)
+
+
+async def calendar_answer(service: Service, workspace: str, *, download: bool = False) -> Response:
+    """The calendar of a workspace as an iCalendar file."""
+    today = moment(service.engine.clock.now()).date()
+    found = await service.read(lambda conn: calendar.events(conn, workspace, today, since=today - calendar.PAST))
     days = settings_of(service).remind_before
-    return Response(
-        calendar.as_ics(found, address=service.address, name="Contracts", remind_before=days),
-        media_type="text/calendar; charset=utf-8",
-    )
+    text = calendar.as_ics(found, address=service.address, name="Contracts", remind_before=days)
+    headers = {"Cache-Control": "private, no-store"}
+    if download:
+        headers["Content-Disposition"] = 'attachment; filename="contracts.ics"'
+    return Response(text, media_type="text/calendar; charset=utf-8", headers=headers)

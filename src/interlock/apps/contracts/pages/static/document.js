@@ -104,6 +104,7 @@ function seeInk () {
       if (seen[i] + seen[i + 1] + seen[i + 2] < 690) { if (x < left) left = x; if (x > right) right = x }
     }
   }
+  stage.dataset.inked = 'yes'
   ink = right > left ? [Math.max(0, left / width - 0.02), Math.min(1, (right + 1) / width + 0.02)] : [0.09, 0.91]
 }
 function layOut () {
