@@ -157,7 +157,7 @@ def test_every_request_needs_a_token_of_the_installations_workspace(api: Api, me
         answer = api.call(who, method, path, body)
         assert (answer.status_code, set(answer.json())) == (status, {"err", "msg"}), who
     logged_in = api.client.request(method, path, json=body, headers=api.logged_in("owner"))
-    assert logged_in.status_code == 401, "a login is not enough: a foreign page could make a browser send it"
+    assert logged_in.status_code == 403, "a login is not enough: a foreign page could make a browser send it"
     assert api.call(None, method, path, body, headers={"Authorization": "Bearer guess"}).status_code == 401
 
 

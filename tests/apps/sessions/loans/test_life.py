@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
-from tests.apps.sessions.loans.world import SessionWorld
+import pytest
+
+from tests.apps.sessions.loans.test_traps import configure
+from tests.apps.sessions.loans.world import ANN, SessionWorld
 
 
 def write_done(tree: Path) -> None:
@@ -22,3 +26,34 @@ def test_a_session_borrows_works_and_gives_back_with_its_work_on_the_branch(worl
     assert (world.counts().free, world.counts().total) == (2, 2)
     assert world.show(it, "done.txt") == "paged"
     assert world.secrets_of(its.id) == (None, None)
+
+
+def test_sandboxes_stay_those_of_their_folder_when_the_host_gets_another_name(
+    world: SessionWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that is started anew: what is held there is still given back."""
+    world.agent = write_done
+    it = world.begin()
+    world.run_until_idle()
+    monkeypatch.setattr(socket, "gethostname", lambda: "another-name")
+    world.go_on(20)
+    assert (world.state(it), world.show(it, "done.txt")) == ("needs_review_ip_returned", "paged")
+
+
+def test_a_session_that_is_archived_while_it_waits_in_line_borrows_nothing(world: SessionWorld) -> None:
+    busy = [world.begin() for _ in range(2)]
+    configure(world, return_after=3600.0)
+    world.run_until_idle()
+    late = world.begin()
+    world.go_on(10)
+    assert [one.state for one in world.loans(late)] == ["borrowing"]
+    world.engine.fire(late, "archive", actor=ANN, reason="not needed")
+    world.go_on(20)
+    assert [(one.state, one.data["lent"]) for one in world.loans(late)] == [("returned", False)]
+    assert (world.state(late), world.counts().borrowed, len(busy)) == ("archived", 2, 2)
+
+
+def test_those_who_wait_are_served_in_their_order(world: SessionWorld) -> None:
+    begun = [world.begin() for _ in range(6)]
+    world.go_on(120)
+    assert [session_id for session_id, _ in world.worked] == begun

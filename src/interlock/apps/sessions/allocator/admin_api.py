@@ -27,7 +27,7 @@ State = Literal["free", "borrowed", "in_return", "quarantined"]
 class SubmitBody(Body):
     """A new item."""
 
-    item: Any
+    item: Any = Field(examples=[{"mcp_json_string": "{}", "api_url": "http://sandbox-1"}])
     params: dict[str, Any] | None = None
     pool: str | None = Field(None, pattern=r"^[a-z0-9_-]{1,50}$")
 
@@ -35,7 +35,7 @@ class SubmitBody(Body):
 class ItemBody(Body):
     """An item, by its id or by what it is."""
 
-    item: Any = None
+    item: Any = Field(None, examples=[{"mcp_json_string": "{}", "api_url": "http://sandbox-1"}])
     item_id: UUID | None = None
     key: str | None = Field(None, max_length=200, description="Only if the borrow with this key still has it.")
 
@@ -44,7 +44,7 @@ class QuarantineBody(Body):
     """An item that is taken out of use."""
 
     item_id: UUID
-    reason: str = Field(min_length=1, max_length=1000)
+    reason: str = Field(min_length=1, max_length=1000, examples=["its disk is broken"])
 
 
 class ItemOut(BaseModel):

@@ -44,23 +44,23 @@ class Body(BaseModel):
 class BorrowBody(Body):
     """A borrow."""
 
-    wait: float = Field(0, ge=0, le=LONGEST_WAIT, allow_inf_nan=False)
-    params: dict[str, Any] | None = None
+    wait: float = Field(0, ge=0, le=LONGEST_WAIT, allow_inf_nan=False, examples=[30])
+    params: dict[str, Any] | None = Field(None, examples=[{"session": "a name"}])
     pool: str | None = Field(None, pattern=r"^[a-z0-9_-]{1,50}$")
 
 
 class ReturnBody(Body):
     """A return: the item as it was borrowed, and its token."""
 
-    item: Any
-    borrow_token: str = Field(min_length=1, max_length=200)
+    item: Any = Field(examples=[{"mcp_json_string": "{}", "api_url": "http://sandbox-1"}])
+    borrow_token: str = Field(min_length=1, max_length=200, examples=["what the borrow answered"])
     params: dict[str, Any] | None = None
 
 
 class TokenBody(Body):
     """A borrow, by its token."""
 
-    borrow_token: str = Field(min_length=1, max_length=200)
+    borrow_token: str = Field(min_length=1, max_length=200, examples=["what the borrow answered"])
 
 
 class LentOut(BaseModel):

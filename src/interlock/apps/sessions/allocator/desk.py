@@ -26,12 +26,12 @@ from interlock.apps.sessions.allocator.scopes import SANDBOXES, SANDBOXES_ADMIN
 from interlock.apps.sessions.allocator.transactions import OfEngine
 from interlock.apps.sessions.settings import AllocatorSettings, settings_in
 from interlock.engine.application import Unit
-from interlock.http.caller import authenticates, caller, credentials
+from interlock.http.caller import COOKIE, authenticates, caller, credentials
 from interlock.http.problems import TITLES, BadRequest
 from interlock.http.problems import of as problem_of
 from interlock.http.service import Service
 from interlock.machine import AGENT, Actor, InterlockError, Scope
-from interlock.people import OPERATORS, NotAuthenticated, Principal, require
+from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal, require
 
 T = TypeVar("T")
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
@@ -101,6 +101,8 @@ class Desk:
 @authenticates
 async def desk(request: Request) -> Desk:
     if request.headers.get("authorization") is None:
+        if COOKIE in request.cookies:
+            raise NotAllowed("a login is not enough for the allocator: send a token as Authorization: Bearer …")
         raise NotAuthenticated("the allocator needs a token: Authorization: Bearer …")
     _, secret = credentials(request)
     service: Service = request.app.state.service

@@ -107,7 +107,10 @@ class NoteBody(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     note: str = Field(
-        "", max_length=2000, validation_alias=AliasChoices("note", "notes", "resolution_notes", "resolutionNotes")
+        "",
+        max_length=2000,
+        validation_alias=AliasChoices("note", "notes", "resolution_notes", "resolutionNotes"),
+        examples=["the cleaner runs again"],
     )
 
 
@@ -116,7 +119,7 @@ class WebhookBody(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    operation_id: str = Field(min_length=1, max_length=200)
+    operation_id: str = Field(min_length=1, max_length=200, examples=["01994d4a-7c00-7000-8000-000000000000"])
 
 
 class WokenOut(BaseModel):

@@ -23,7 +23,9 @@ from interlock.store import Micros
 from interlock.worker import Task
 
 LOOK_AGAIN = timedelta(seconds=5)
-"""How often a session looks for its sandbox; it is also woken when the sandbox is there."""
+"""How often a session looks whether its earlier work is on the branch."""
+LOOK_LATER = timedelta(seconds=30)
+"""How often it looks for its sandbox. It is woken when the sandbox is there, or will not come."""
 MOST_LOANS = 1000
 
 
@@ -87,7 +89,7 @@ def hold(task: Task[Session]) -> Holding:
         made = task.spawn(Spawn(loan.name, {"session_id": str(task.id)}))
         if made is None:
             raise NoSandbox(f"session {task.id} may start no further loan; see its refused children")
-        return Holding(made, wait=LOOK_AGAIN, why="waits for a sandbox")
+        return Holding(made, wait=LOOK_LATER, why="waits for a sandbox")
     if current.state == STUCK:
         raise NoSandbox(
             f"loan {current.id} of the session is stuck: whether a sandbox was lent is not known; settle it in "
@@ -95,7 +97,7 @@ def hold(task: Task[Session]) -> Holding:
         )
     lent = task.read(sandbox_of, current.id) if current.state == HELD else None
     if lent is None:
-        return Holding(current.id, wait=LOOK_AGAIN, why="waits for a sandbox")
+        return Holding(current.id, wait=LOOK_LATER, why="waits for a sandbox")
     return Holding(current.id, lent)
 
 

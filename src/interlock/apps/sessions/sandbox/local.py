@@ -11,10 +11,12 @@ import fcntl
 import json
 import os
 import re
+import secrets
 import shutil
 import socket
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -59,6 +61,18 @@ class LocalSandboxes:
         self.root = root.absolute()
         self.config = config or SandboxConfig()
 
+    def host(self) -> str:
+        """What tells this folder from those of other hosts. It stays with it: a container's host name changes."""
+        path = self.root / "host"
+        if not path.exists():
+            private.folder(self.root)
+            with tempfile.NamedTemporaryFile("w", dir=self.root, prefix="host-", encoding="utf-8") as made:
+                made.write(f"{socket.gethostname()}-{secrets.token_hex(4)}")
+                made.flush()
+                with suppress(FileExistsError):  # another process was first
+                    os.link(made.name, path)
+        return path.read_text("utf-8").strip()
+
     # -- items of the pool
 
     def item(self, name: str) -> dict[str, Any]:
@@ -70,7 +84,7 @@ class LocalSandboxes:
         return {
             "kind": KIND,
             "name": name,
-            "host": socket.gethostname(),
+            "host": self.host(),
             "mcp_json_string": json.dumps({"mcpServers": {SERVER: command}}),
             "api_url": (self.root / name).as_uri(),
         }
@@ -86,8 +100,10 @@ class LocalSandboxes:
         name = item.get("name")
         if not isinstance(name, str) or not _ID.fullmatch(name):
             raise SandboxMissing(f"the local sandbox has no valid name: {str(name)[:100]!r}")
-        if item.get("host") not in (None, socket.gethostname()):
-            raise SandboxMissing(f"the sandbox {name} is on {str(item['host'])[:100]}, not on this host")
+        if item.get("host") not in (None, self.host()):
+            raise SandboxMissing(
+                f"the sandbox {name} is in the folder of {str(item['host'])[:100]}, and this is {self.host()}"
+            )
         return Slot(self.root / name)
 
     # -- the life of a sandbox
