@@ -161,10 +161,10 @@ def _to_page(folder: Path) -> Figures:
 
 
 def _at_once(folder: Path, count: int) -> Figures:
-    """Many sessions at the same time with the scripted agent: time, and memory of the worker and of the agents."""
+    """Many sessions with the scripted agent, all at work until the last has come so far as to ask a person."""
     place = Place(folder, pool_size=count)
-    made = [place.start("demo", "Write it down\n\ndemo: slow 8") for _ in range(count)]
-    before, worker, agents, most = _memory(os.getpid()), 0, 0, 0
+    made = [place.start("demo", "Remove what nobody reads") for _ in range(count)]
+    before, worker, agents, most, answered = _memory(os.getpid()), 0, 0, 0, False
     begun = time.perf_counter()
     with place.working(count):
         left = {session_id for session_id, _ in made}
@@ -173,6 +173,10 @@ def _at_once(folder: Path, count: int) -> Figures:
             worker = max(worker, _memory(os.getpid()))
             below = _below(os.getpid())
             agents, most = max(agents, sum(map(_memory, below))), max(most, len(below) // 2)
+            asked = place.engine.reviews.waiting(limit=count)
+            for one in asked if len(asked) == count or answered else ():
+                answered = True
+                place.engine.reviews.decide(one.id, "deny", actor=ANN)
             left = {one for one in left if place.engine.get(one).data["result"] is None}
         took = time.perf_counter() - begun
     results = [place.engine.get(one).data["result"] for one, _ in made]
@@ -236,7 +240,8 @@ def markdown(figures: Figures) -> str:
         f"lines of {lines['bytes']} bytes, printed into a file with one fsync": f"{lines['file']:,.0f} /s",
         "the same lines, each read, parsed and stored as a message": f"{lines['stored']:,.0f} /s",
         "from the print of a line to the page: median, p95": f"{page['median_ms']:.0f} ms, {page['p95_ms']:.0f} ms",
-        f"{many['sessions']} sessions started together, all ended after": f"{many['seconds']:.0f} s",
+        f"{many['sessions']} sessions started together: most agents at one moment": f"{many['at_once']}",
+        "all of them ended after": f"{many['seconds']:.0f} s",
         "memory of their worker; of all agents": f"{many['worker_mb']:.0f} MB; {many['agents_mb']:.0f} MB",
     }
     spelled = [f"| {name} | {value} |" for name, value in rows.items()]

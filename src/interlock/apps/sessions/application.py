@@ -24,6 +24,7 @@ application = Application(
         Duty("sandbox_operations", timedelta(seconds=1), "interlock.apps.sessions.allocator.duties:carry_on"),
         Duty("sandbox_expiry", timedelta(seconds=30), "interlock.apps.sessions.allocator.duties:expire"),
         Duty("sandbox_cleaning", timedelta(hours=1), "interlock.apps.sessions.allocator.duties:clean_up"),
+        Duty("session_files", timedelta(minutes=10), "interlock.apps.sessions.steps.tidying:tidy"),
     ],
     settings=SessionSettings,
     scopes=[SANDBOXES, SANDBOXES_ADMIN],

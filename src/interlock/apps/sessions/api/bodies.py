@@ -60,7 +60,11 @@ class AttachmentBody(Body):
 class PromptPart(Body):
     """What the agent is asked to do: a text, a list of messages, or any JSON."""
 
-    content: Any = Field(None, description="The text. `prompt`, `text`, `message`, `messages` and `data` are accepted.")
+    content: Any = Field(
+        None,
+        examples=["Write down the opening hours"],
+        description="The text. `prompt`, `text`, `message`, `messages` and `data` are accepted.",
+    )
     prompt: Any = None
     text: Any = None
     message: Any = None
@@ -115,7 +119,7 @@ class ForkBody(PromptPart):
 class SessionPatch(Body):
     """Changes of a session."""
 
-    title: Short | None = None
+    title: Short | None = Field(None, examples=["Opening hours"])
     target_branch: Short | None = Field(None, validation_alias=named("target_branch", "targetBranch"))
     ui_status: Short | None = Field(None, validation_alias=named("ui_status", "uiStatus", "status"))
     force: bool = Field(False, description="Set a status that the machine does not allow; for owners, with a reason.")
@@ -125,13 +129,13 @@ class SessionPatch(Body):
 class ReasonBody(Body):
     """Why."""
 
-    reason: Reason = ""
+    reason: Reason = Field("", examples=["it is merged"])
 
 
 class MergeBody(Body):
     """A merge of the session's branch."""
 
-    message: Annotated[str, Field(max_length=5000)] = ""
+    message: Annotated[str, Field(max_length=5000, examples=["Opening hours"])] = ""
 
 
 def text_of(data: Any, depth: int = 0) -> str:
