@@ -85,18 +85,22 @@ listen()
 
 // -- forms: the same POST without a page load. A missing answer is reported; the form is never resent automatically
 
+const sending = new WeakSet()
 document.addEventListener('submit', async event => {
   const form = event.target
+  if (sending.has(form)) { event.preventDefault(); return }  // Enter pressed twice is one form
   if (form.method !== 'post' || form.hasAttribute('data-plain') || event.defaultPrevented) return
   const sure = event.submitter?.dataset.sure ?? form.dataset.sure
   if (sure && !confirm(sure)) { event.preventDefault(); return }
   event.preventDefault()
   const data = new FormData(form, event.submitter)
   const body = form.enctype === 'multipart/form-data' ? data : new URLSearchParams(data)
+  sending.add(form)
   for (const button of form.querySelectorAll('button')) button.disabled = true
   // The attribute, because a field named `action` would shadow the property.
   const reply = await fetch(form.getAttribute('action'), { method: 'POST', body }).catch(() => undefined)
   for (const button of form.querySelectorAll('button')) button.disabled = false
+  sending.delete(form)
   if (!reply) { say('No answer from the server. Check the page before you try again.'); refresh(); return }
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
   if (!reply.ok) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }

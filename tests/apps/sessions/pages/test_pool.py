@@ -43,7 +43,7 @@ def test_the_counts_add_up_and_each_sandbox_says_who_has_it(pages: Pages) -> Non
     assert shown == {"free": 3, "borrowed": 1, "being returned": 0, "quarantined": 0, "together": 4}
     assert f'href="{ROOT}/{made}">Write about tea</a>' in text
     assert "Loans and allocator agree." in text
-    assert "lent until" in text
+    assert "to be renewed" in text
     token = pages.sessions.engine.read(lambda conn: conn.exec_driver_sql("SELECT token FROM sandbox_loan").scalar_one())
     assert token not in text
 

@@ -23,7 +23,8 @@ class SessionView(View):
         return one_line(str(instance.shown_data.get("title") or ""), 80) or f"session {str(instance.id)[-8:]}"
 
     def summary(self, review: OpenReview, instance: Instance) -> str:
-        return one_line(review.title, 200)
+        tool = tool_name(str(review.evidence.get("tool", "")))
+        return one_line(review.title.replace(str(review.evidence.get("tool") or tool), tool, 1), 200)
 
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
         return [("Open conversation", f"{ROOT}/{instance.id}")]

@@ -4,7 +4,10 @@ const page = document.querySelector('[data-session]')
 let source
 let pinned = true
 
-function nearEnd () { return innerHeight + scrollY > document.documentElement.scrollHeight - 240 }
+// The conversation ends above its side column on a phone, so what counts is its own end, not that of the page.
+const end = () => document.getElementById('composer') ?? document.getElementById('end')
+const nearEnd = () => { const at = end()?.getBoundingClientRect(); return !at || at.top < innerHeight + 120 }
+const toEnd = () => (document.querySelector('.approval') ?? end())?.scrollIntoView({ block: 'end' })
 addEventListener('scroll', () => { pinned = nearEnd() }, { passive: true })
 
 // The agent's lines are not in the history, so they have a stream of their own. What it sends is only taken as a hint.
@@ -32,10 +35,10 @@ addEventListener('pagehide', () => source?.close())
 follow()
 
 document.addEventListener('interlock:shown', () => {
-  if (page && pinned && document.querySelector('.turn .live-dot, .approval')) scrollTo({ top: document.documentElement.scrollHeight })
+  if (page && pinned && document.querySelector('.turn .live-dot, .approval')) toEnd()
   grow()
 })
-if (page && !location.hash && document.querySelector('.turn .live-dot, .approval')) scrollTo({ top: document.documentElement.scrollHeight })
+if (page && !location.hash && document.querySelector('.turn .live-dot, .approval')) toEnd()
 
 // -- time left for an answer
 
