@@ -55,6 +55,16 @@ def test_what_was_read_out_of_an_old_text_goes_with_it() -> None:
     assert as_given(posting()) == posting()
 
 
+def test_pay_that_a_source_states_in_words_is_read_and_read_again() -> None:
+    quiet = {"description_text": "You write services in Python. " * 20}
+    for source in ("board", "text"):
+        said = posting(**quiet, salary=Salary(source=source, quote="$100k-$120k"))
+        first = enriched(ReadPosting(said))
+        assert (first.annual_min, first.annual_max, first.salary.quote) == (100_000, 120_000, "$100k-$120k")
+        again = enriched(ReadPosting(as_given(first)))
+        assert again.salary == first.salary, "also when the posting is filtered a second time"
+
+
 def test_what_the_source_says_itself_stays() -> None:
     said = posting(workplace=Workplace.ONSITE, salary=Salary(min=90_000, currency="EUR", period="year", source="board"))
     found = enriched(ReadPosting(said))

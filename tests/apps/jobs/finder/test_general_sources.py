@@ -356,3 +356,11 @@ def test_a_page_that_scripts_write_is_rendered(method: str, rendered: bool) -> N
     config = {"url": "https://acme.example/jobs", "method": method, "selectors": {"job_list": "li", "title": "a"}}
     assert adapter_of("html", config).rendered is rendered
     assert not adapter_of("greenhouse").rendered
+
+
+def test_scripts_and_styles_in_a_card_are_no_words_of_it() -> None:
+    title = "Cook<script>alert(1)</script><style>h3{color:red}</style>"
+    page = f'<div class="job-card"><h3 class="job-title">{title}</h3><a href="/jobs/1">Apply</a></div>'
+    config = {"url": "https://x.example/", "selectors": {"job_list": ".job-card", "title": ".job-title", "link": "a"}}
+    [found] = adapter_of("html", config).parse(Answer(page.encode(), url="https://x.example/"), None, NOW).postings
+    assert found.title == "Cook"

@@ -27,6 +27,8 @@ def as_given(posting: Posting) -> Posting:
     empty = Posting(ats=posting.ats, extraction=posting.extraction)
     kept = {name: one for name, one in posting.evidence.items() if name not in posting.derived}
     bare = {name: getattr(empty, name) for name in posting.derived if name in Posting.model_fields}
+    if "salary" in bare and posting.salary.source == "board":
+        bare["salary"] = Salary(source="board", quote=posting.salary.quote)  # its words are the source's own
     return with_missing(posting.model_copy(update={**bare, "evidence": kept, "derived": ()}))
 
 

@@ -279,12 +279,15 @@ def _host(url: str) -> str | None:
 
 
 def _source(posting: Posting) -> Source:
+    pay = posting.salary
+    # Words of pay that stand apart from the text: those that the source calls so, and those without numbers so far.
+    stated = pay.source == "board" or (pay.min is None and pay.max is None)
     return Source(
         title=posting.title or "",
         text=posting.description_text or posting.description_html or "",
         company=posting.company_name_raw or "",
         locations=[one.raw for one in posting.locations],
-        salary=posting.salary.quote or "" if posting.salary.source == "board" else "",
+        salary=(pay.quote or "") if stated else "",
     )
 
 

@@ -23,6 +23,8 @@ from interlock.apps.jobs.finder.sources.vocabulary import employment_type, workp
 from interlock.apps.jobs.finder.urls import web_url
 
 MOST_CARDS = 2000
+SILENT = "script, style, template, noscript"
+"""Elements whose words are no words of a card."""
 FIELDS = (
     "title",
     "company",
@@ -123,6 +125,9 @@ class Html(Adapter):
         cards = self._cards(tree)
         if not cards and not page.note.get("page"):
             return None
+        for card in cards:
+            for node in card.css(SILENT):
+                node.decompose()
         rows = [self._row(card) for card in cards]
         before = page.note.get("before", 0)
         request = self._next(tree, page, len(rows), before)
