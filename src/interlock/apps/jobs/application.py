@@ -84,6 +84,7 @@ if all(find_spec(name) for name in NEEDED):
             Duty("profile", timedelta(seconds=10), "interlock.apps.jobs.finder.steps.duties:read_profile_file"),
             Duty("waiting", timedelta(seconds=30), "interlock.apps.jobs.finder.steps.duties:start_waiting"),
             Duty("scores", timedelta(seconds=10), "interlock.apps.jobs.finder.steps.duties:score_again"),
+            Duty("tiers", timedelta(minutes=1), "interlock.apps.jobs.finder.steps.tiers:tier_again"),
             Duty("digest", timedelta(minutes=10), "interlock.apps.jobs.finder.steps.digest:send_digest"),
             Duty("postings", timedelta(hours=1), "interlock.apps.jobs.finder.steps.retention:remove_old"),
             Duty("mail", timedelta(seconds=30), "interlock.apps.jobs.autoapply.mail.duty:read_mailbox"),

@@ -121,6 +121,30 @@ def test_the_address_alone_is_enough(trial: Trial, world: World) -> None:
     assert len(rows(trial, "matched")) == 3
 
 
+def test_a_profile_that_comes_later_or_changes_gives_known_companies_their_tier(trial: Trial, world: World) -> None:
+    def row() -> Any:
+        return trial.engine.read(lambda conn: companies.named(conn, HERE, one["name"]))
+
+    one = world.described()["companies"][0]
+    add_company(trial, one)
+    run(trial)
+    assert (row().tier, row().priority) == (None, 2)
+    give_profile(trial)
+    run(trial)
+    found = row()
+    assert (found.tier, found.priority, found.facts["tier"]) == ("S", 0, "S")
+    assert sum(point["points"] for point in found.facts["points"]) == found.priority_score == 150
+    assert found.facts["about"]
+    elsewhere = parse_profile(sample().replace("city: Portland, region: OR", "city: Boise, region: ID"))
+    trial.engine.write(lambda unit: intake.set_profile(unit, HERE, elsewhere, ME))
+    run(trial)
+    assert (row().tier, row().priority_score) == ("A", 100)
+    stamp = row().updated_at
+    trial.advance(hours=1)
+    trial.look_after()
+    assert row().updated_at == stamp, "and that was it"
+
+
 @pytest.mark.soak("postgresql")
 def test_every_kind_of_source_is_read_whole(trial: Trial, world: World) -> None:
     wanted = {}

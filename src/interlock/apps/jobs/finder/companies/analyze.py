@@ -45,6 +45,8 @@ class Analysis(BaseModel):
     """The priority of the company's items: 0 for S, 1 for A, 2 for B or unknown, 3 for C and D."""
     points: tuple[Points, ...] = ()
     """The parts of `priority_score`."""
+    profile: str | None = None
+    """The digest of the profile that the tier is for."""
 
 
 def record_of(extracted: Extracted, analysis: Analysis) -> dict[str, Any]:

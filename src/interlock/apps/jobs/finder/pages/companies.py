@@ -34,7 +34,7 @@ STATUSES = {
 FACTS = ("about", "mission", "culture", "industry", "founded", "headquarters_location", "size")
 """Facts that are shown first, in this order."""
 HIDDEN = frozenset(
-    {"name", "website", "points", "boards", "evidence", "tier", "priorityScore", "analysis_status", "note"}
+    {"name", "website", "points", "boards", "evidence", "tier", "priorityScore", "analysis_status", "note", "profile"}
 )
 Text = Annotated[str, Query(max_length=200)]
 

@@ -134,6 +134,7 @@ def analyze_company(task: Task[Company]) -> Outcome:
     extracted = Extracted.model_validate(task.data.extracted)
     seeker = task.read(profiles.seeker, task.workspace)
     found = analyze(extracted, _kept(task), seeker[0] if seeker else None, settings.private_hosts)
+    found = found.model_copy(update={"profile": seeker[1] if seeker else None})
     if found.skip_reason and not found.boards:
         task.write(_save, companies.INSUFFICIENT, extracted, found)
         return Go(SKIPPED, data={"message": found.skip_reason}, reason=found.skip_reason)
@@ -258,6 +259,7 @@ def _facts(extracted: Extracted, analysis: Analysis) -> dict[str, Any]:
     return {
         **record_of(extracted, analysis),
         "points": [one.model_dump(mode="json") for one in analysis.points],
+        "profile": analysis.profile,
         "boards": [one.model_dump(mode="json") for one in analysis.boards],
         "evidence": {
             name: fact
