@@ -22,22 +22,24 @@ AT_ONCE = 20
 
 def tier_again(engine: Engine) -> bool:
     """Work out the tiers that are for an older profile. One whose pages are gone keeps its tier."""
-    for workspace in engine.read(profiles.workspaces):
-        found = engine.read(lambda conn, place=workspace: _tiered_before(conn, place))
-        if found is None:
-            continue
-        rows, seeker, digest = found
-        results = [(row.id, _facts(engine.read(lambda conn, row=row: _read(conn, row)), row, seeker)) for row in rows]
+    return any(_tier_again(engine, workspace) for workspace in engine.read(profiles.workspaces))
 
-        def job(unit: Unit, results: Any = results, digest: str = digest) -> None:
-            for company_id, values in results:
-                facts = {**values.pop("facts"), "profile": digest}
-                companies.update(unit, company_id, facts=facts, **values)
 
-        engine.write(job, name="tier_again")
-        if len(rows) == AT_ONCE:
-            return True
-    return False
+def _tier_again(engine: Engine, workspace: str) -> bool:
+    found = engine.read(lambda conn: _tiered_before(conn, workspace))
+    if found is None:
+        return False
+    rows, seeker, digest = found
+    read = engine.read(lambda conn: [_read(conn, row) for row in rows])
+    results = [(row.id, _facts(known, row, seeker)) for known, row in zip(read, rows, strict=True)]
+
+    def job(unit: Unit) -> None:
+        for company_id, values in results:
+            facts = {**values["facts"], "profile": digest}
+            companies.update(unit, company_id, **{**values, "facts": facts})
+
+    engine.write(job, name="tier_again")
+    return len(rows) == AT_ONCE
 
 
 def _tiered_before(conn: sa.Connection, workspace: str) -> tuple[list[CompanyRow], Seeker, str] | None:
