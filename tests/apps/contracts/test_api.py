@@ -59,7 +59,7 @@ def test_the_worker_goes_all_the_way_by_itself(both: Contracts) -> None:
 def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(contracts: Contracts) -> None:
     it = contracts.taken(CLEAR)
     body = contracts.look(it)
-    assert (body["finalConfidence"], body["calibrationVersion"]) == (96, "commercial-2")
+    assert (body["finalConfidence"] >= 90, body["calibrationVersion"]) == (True, "commercial-3")
     law = body["fields"]["governing_law"]
     assert set(law) >= FIELD
     assert (law["value"], law["normalised"], law["page"]) == ("New York", "New York", 2)
@@ -79,7 +79,7 @@ def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: Contracts) -
     both.taken(CLEAR, filename="sure.pdf")
     assert both.engine.read(lambda conn: conn.execute(query).all()) == []
     it = both.in_review(filename="unsure.pdf")
-    title = "unsure.pdf · Nordwind Tools, Inc. and Harbor Retail LLC waits for a review"
+    title = "unsure.pdf · Nordwind Tools, Inc., Harbor Retail LLC and 1 more waits for a review"
     values = both.engine.read(lambda conn: [tuple(row) for row in conn.execute(query)])
     assert values == [("mail", "ann@example.org", title, it)]
 

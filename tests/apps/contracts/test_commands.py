@@ -168,14 +168,21 @@ def test_an_evaluation_prints_every_field_and_every_threshold(labelled: Path) ->
     done = contracts(labelled, "evaluate", "--pdfs", ".", "--labels", "labels.csv")
     assert done.code == 0, done.err
     lines = {line.split()[0]: line.split() for line in done.out.splitlines() if line}
-    assert lines["governing_law"][:7] == ["governing_law", "*", "2", "2", "1", "1.000", "0.500"]
-    assert lines["agreement_date"][5:7] == ["1.000", "1.000"]
+    assert lines["governing_law"][:8] == ["governing_law", "*", "2", "2", "1", "0", "1.000", "0.500"]
+    assert lines["agreement_date"][6:8] == ["1.000", "1.000"]
     header = next(line for line in done.out.splitlines() if line.startswith("field"))
-    assert [word for word in ("coverage", "accuracy", "calibration error", "Brier") if word not in header] == []
+    assert [word for word in ("held back", "coverage", "accuracy", "stated", "by chance") if word not in header] == []
     assert lines["80"][:2] == ["80", "%"]
     assert "calibration commercial-" in done.out
-    assert "2 documents, none of them in the calibration table" in done.out
+    assert "2 documents, none of them in the calibration" in done.out
     assert "left out: gone.pdf" in done.err
+
+
+def test_an_evaluation_cross_validates_and_shows_what_each_reader_brings(labelled: Path) -> None:
+    done = contracts(labelled, "evaluate", "--pdfs", ".", "--labels", "labels.csv", "--folds", "2", "--readers")
+    assert done.code == 0, done.err
+    assert "the other 1 of 2 parts" in done.out
+    assert any(line.split()[:2] == ["parties", "party_alias"] for line in done.out.splitlines())
 
 
 def test_an_evaluation_as_json_of_only_so_many(labelled: Path) -> None:

@@ -16,16 +16,18 @@ from interlock.apps.contracts.fields.calibration import (
     Label,
     Row,
     Table,
-    brier,
-    calibration_error,
-    chance_error,
     features,
+    fold_of,
     parse_table,
     refit,
     shipped_table,
 )
+from interlock.apps.contracts.fields.calibration_errors import brier, calibration_error, chance_error, interval
 from interlock.apps.contracts.fields.confidence import Assessment, assess, grade
 from interlock.apps.contracts.fields.errors import BadCalibration
+from interlock.apps.contracts.fields.extraction import extract
+from interlock.apps.contracts.fields.profile import frequencies, profile
+from interlock.apps.contracts.fields.promise import Score
 from interlock.apps.contracts.fields.signals import Signals
 from tests.apps.contracts.fields.texts import COMMERCIAL, CONTRACT, ENERGY, document
 
@@ -38,13 +40,17 @@ FULL = {
     "valid": "yes",
     "source": "text",
     "competing": "none",
+    "by": "a,b",
 }
 
 
+READ = extract(document(CONTRACT), COMMERCIAL).fields
+
+
 def sure(n: int = 400, documents: int = 400, **right: int) -> Calibration:
-    """A table that has seen `n` values of each required field, with so many right."""
+    """A table that has seen `n` values of each required field, as `CONTRACT` has them, with so many right."""
     rows = [
-        Row(field=name, signals={**FULL, "agreement": agreement}, n=n, right=right.get(name, n))
+        Row(field=name, signals={**features(READ[name].signals), "agreement": agreement}, n=n, right=right.get(name, n))
         for name in ("parties", "agreement_date", "governing_law")
         for agreement in ("agree", "single")
     ]
@@ -56,14 +62,68 @@ def judged(text: str = CONTRACT, calibration: Calibration | None = None, **optio
     return assess(document(text, **pages), COMMERCIAL, today=TODAY, calibration=calibration or sure(), **options)
 
 
-def test_it_is_the_product_over_the_required_fields() -> None:
+def test_it_is_what_is_promised_for_the_required_fields_together() -> None:
     calibration = sure(parties=360, agreement_date=380, governing_law=400)
     result = judged(calibration=calibration)
-    expected = 1.0
-    for name in ("parties", "agreement_date", "governing_law"):
-        expected *= calibration.estimate(name, result.extraction.fields[name].signals).p
-    assert result.final_confidence == round(100 * expected) == 86
+    estimates = [calibration.estimate(f.name, result.extraction.fields[f.name].signals) for f in COMMERCIAL.required]
+    product = estimates[0].p * estimates[1].p * estimates[2].p
+    assert product - 0.05 < result.final_confidence / 100 < product, "a little less than the product: it is cautious"
+    assert result.interval[0] < result.final_confidence < result.interval[1]
     assert not result.needs_review
+
+
+def test_few_known_documents_lower_the_promise() -> None:
+    many, few = judged(calibration=sure(n=400)), judged(calibration=sure(n=6))
+    assert few.final_confidence < many.final_confidence - 5
+    assert few.interval[1] - few.interval[0] > 2 * (many.interval[1] - many.interval[0])
+
+
+def test_documents_that_were_wrong_as_a_whole_lower_the_promise_though_their_fields_are_right_apart() -> None:
+    together = [Score(together=4.0, right=number % 2 == 0) for number in range(60)]
+    table = sure().table.model_copy(update={"scores": tuple(together), "weights": {}, "promise": None})
+    assert judged(calibration=Calibration(table)).final_confidence < 79
+    kept = table.model_copy(update={"scores": tuple(Score(together=4.0, right=True) for _ in range(60))})
+    assert judged(calibration=Calibration(kept)).final_confidence > 90
+
+
+def test_a_required_value_that_is_likelier_wrong_is_no_answer_but_a_suggestion() -> None:
+    result = judged(calibration=sure(governing_law=100))
+    assert "governing_law" not in result.extraction.fields
+    assert result.suggestions["governing_law"].normalised == "New York"
+    assert result.needs_review
+    assert any("too unlikely" in reason for reason in result.reasons)
+    described = result.json()["fields"]["governing_law"]
+    assert described["value"] is described["confidence"] is described["page"] is None
+    assert described["alternatives"][0]["value"] == "New York"
+    assert described["suggestion"]["normalised"] == "New York"
+
+
+def test_another_field_is_stated_only_if_twenty_known_values_and_their_interval_allow_it() -> None:
+    def audited(n: int, right: int) -> bool:
+        more = Row(field="audit_rights", n=n, right=right)
+        table = sure().table.model_copy(update={"rows": (*sure().table.rows, more), "weights": {}, "promise": None})
+        return "audit_rights" in judged(calibration=Calibration(table)).extraction.fields
+
+    assert audited(60, 54)
+    assert not audited(15, 15), "fewer than twenty"
+    assert not audited(60, 30), "as often wrong as right"
+
+
+def test_without_a_calibration_every_value_is_stated_for_the_person_who_sees_them_all() -> None:
+    few = sure(documents=10, governing_law=100)
+    assert "governing_law" in judged(calibration=few).extraction.fields
+
+
+def test_a_document_unlike_those_of_the_calibration_goes_to_a_person() -> None:
+    letters = [
+        f"Dear Ms {name}, we thank you for the kind words on the {name} garden party. " * 30 for name in "abcdefgh"
+    ]
+    strange = sure().table.model_copy(update={"profile": profile([frequencies(one) for one in letters * 4])})
+    result = judged(calibration=Calibration(strange))
+    assert result.final_confidence <= 79
+    assert "unlike the 32" in " ".join(result.reasons)
+    usual = sure().table.model_copy(update={"profile": profile([frequencies(CONTRACT + "x " * n) for n in range(30)])})
+    assert not judged(calibration=Calibration(usual)).needs_review
 
 
 @pytest.mark.parametrize(
@@ -81,7 +141,12 @@ def test_a_required_field_that_is_missing_or_invalid_goes_to_a_person(text: str,
 
 
 def test_a_broken_rule_of_another_field_goes_to_a_person_whatever_the_number() -> None:
-    result = judged(CONTRACT.replace("continue for three (3) years", "expire on May 1, 1999"))
+    text = CONTRACT.replace("continue for three (3) years", "expire on May 1, 1999")
+    signals = features(extract(document(text), COMMERCIAL).fields["expiration_date"].signals)
+    table = sure().table
+    ends = Row(field="expiration_date", signals=signals, n=400, right=400)
+    surely = table.model_copy(update={"rows": (*table.rows, ends), "weights": {}})
+    result = judged(text, calibration=Calibration(surely))
     assert result.final_confidence >= 80
     assert result.needs_review
 
@@ -134,21 +199,55 @@ def test_grades(number: int, name: str) -> None:
     assert grade(number) == name
 
 
-def test_the_estimate_is_the_count_with_four_of_the_base() -> None:
-    calibration = Calibration(
-        Table(vertical="v", version="1", documents=60, rows=(Row(field="f", signals=FULL, n=20, right=19),))
+def one_field(n: int, right: int) -> Calibration:
+    return Calibration(
+        Table(vertical="v", version="1", documents=60, rows=(Row(field="f", signals=FULL, n=n, right=right),))
     )
-    everything = (19 + 4 * 0.5) / 24
-    base = (19 + 4 * everything) / 24
-    assert calibration.estimate("f", AGREE).p == pytest.approx((19 + 4 * base) / 24)
 
 
-def test_fewer_signals_are_asked_for_below_ten_values() -> None:
-    rows = (Row(field="f", signals=FULL, n=9, right=0), Row(field="f", signals={"agreement": "agree"}, n=91, right=91))
-    estimate = Calibration(Table(vertical="v", version="1", documents=60, rows=rows)).estimate("f", AGREE)
-    assert estimate.level == ("agreement",)
-    assert estimate.n == 100
-    assert estimate.p == pytest.approx(0.91, abs=0.01)
+def test_the_estimate_is_what_was_counted_where_much_was_counted() -> None:
+    estimate = one_field(400, 300).estimate("f", AGREE)
+    assert estimate.p == pytest.approx(0.75, abs=0.04)
+    assert estimate.n == 400
+    assert 0.65 < estimate.low < estimate.p < estimate.high < 0.80
+
+
+def test_few_values_move_the_estimate_by_little_and_leave_it_wide() -> None:
+    few, nothing = one_field(3, 0).estimate("f", AGREE), one_field(0, 0).estimate("f", AGREE)
+    assert 0.2 < few.p < nothing.p
+    assert few.high - few.low > 0.3
+
+
+@given(st.integers(1, 60), st.data())
+def test_more_right_values_never_lower_the_estimate(n: int, data: st.DataObject) -> None:
+    right = data.draw(st.integers(0, n - 1))
+    assert one_field(n, right).estimate("f", AGREE).p <= one_field(n, right + 1).estimate("f", AGREE).p + 1e-3
+
+
+@given(st.lists(st.tuples(st.sampled_from(["agree", "single", "weak", "split"]), st.booleans()), max_size=40))
+def test_a_signal_never_says_the_opposite_of_what_it_means(seen: list[tuple[str, bool]]) -> None:
+    rows = tuple(Row(field="f", signals={**FULL, "agreement": how}, n=1, right=float(right)) for how, right in seen)
+    calibration = Calibration(Table(vertical="v", version="1", documents=60, rows=rows))
+    by = {
+        how: calibration.estimate("f", replace(AGREE, agreement=how)).likely.mean
+        for how in ("agree", "single", "weak", "split")
+    }
+    assert by["agree"] >= by["single"] >= max(by["weak"], by["split"])
+
+
+def test_a_model_that_agrees_raises_the_odds_and_one_that_differs_lowers_them() -> None:
+    calibration = Calibration(shipped_table("commercial"))
+    alone = calibration.estimate("parties", AGREE)
+    same = calibration.estimate("parties", replace(AGREE, extractors=("a", "b", "model")))
+    other = calibration.estimate("parties", replace(AGREE, agreement="split", disputed=True))
+    assert other.p < alone.p < same.p
+
+
+def test_what_only_a_model_read_is_at_most_even_until_reviews_have_judged_ten() -> None:
+    only = replace(AGREE, agreement="model", extractors=("model",))
+    rows = tuple(Row(field="f", signals={"agreement": "model"}, n=n, right=n) for n in (9, 60))
+    few, many = (Calibration(Table(vertical="v", version="1", documents=60, rows=(row,))) for row in rows)
+    assert few.estimate("f", only).p <= 0.5 < many.estimate("f", only).p
 
 
 def test_a_value_without_its_quote_in_the_text_has_no_probability() -> None:
@@ -173,12 +272,12 @@ def test_the_shipped_table_trusts_agreement_more_than_one_rule_and_that_more_tha
 
 def test_the_shipped_table_says_where_its_counts_come_from() -> None:
     table = shipped_table("commercial")
-    assert {row.source for row in table.rows} == {"prior", "guess", "measured", "all clauses together"}
-    assert (table.documents, table.written, table.priors) == (35, 0, 501)
-    prior = [row for row in table.rows if row.source == "prior" and row.field == "governing_law"]
-    assert sum(row.n for row in prior) == 402
-    assert table.note
+    assert {row.source for row in table.rows} == {"measured"}
+    assert (table.documents, table.written, table.priors) == (206, 0, 0)
+    assert "CUAD" in table.note
     assert table.measured
+    assert len(table.scores) > 100
+    assert table.profile.documents == 206
 
 
 LABELS = st.lists(
@@ -212,12 +311,12 @@ def test_reviews_move_the_estimate() -> None:
     assert Calibration(later).estimate("governing_law", AGREE).p < 0.6
 
 
-def test_a_document_can_be_left_out() -> None:
-    rows = (Row(field="f", n=1, right=1, document="a"), Row(field="f", n=1, right=0, document="b"))
-    table = Table(vertical="v", version="1", documents=2, rows=rows)
+def test_a_documents_part_can_be_left_out() -> None:
+    rows = (Row(field="f", n=1, right=1, fold=fold_of("a")), Row(field="f", n=1, right=0, fold=fold_of("b")))
+    table = Table(vertical="v", version="1", documents=2, rows=rows, known_documents=("a", "b")).learned()
     assert table.knows("a")
-    assert not table.without("a").knows("a")
-    assert [row.document for row in table.without("a").rows] == ["b"]
+    assert [row.fold for row in table.without("a").rows] == [fold_of("b")]
+    assert not table.without("a").weights, "they are learned again"
 
 
 MORE_RIGHT_THAN_SEEN = '{"vertical": "v", "version": "1", "documents": 1, "rows": [{"field": "f", "n": 1, "right": 2}]}'
@@ -253,26 +352,30 @@ def test_the_error_that_chance_alone_gives_falls_with_the_number_of_values() -> 
 
 
 def test_what_a_signal_says_over_all_fields_counts_where_its_own_field_has_too_few() -> None:
-    rows = (
-        Row(field="f", signals=FULL, n=100, right=100),
-        Row(field="*", signals={"agreement": "split"}, n=96, right=0),
+    rows = tuple(
+        Row(field=f"f{number}", signals={**FULL, "agreement": how}, n=50, right=right)
+        for number in range(5)
+        for how, right in (("single", 45), ("split", 5))
     )
+    table = Table(vertical="v", version="1", documents=60, rows=(*rows, Row(field="g", signals=FULL, n=100, right=95)))
     split = replace(AGREE, agreement="split", competing=1)
-    table = Table(vertical="v", version="1", documents=60, rows=rows)
-    assert Calibration(table).estimate("f", AGREE).p > 0.99
-    assert Calibration(table).estimate("f", split).p == pytest.approx(0.04, abs=0.001)
-    alone = table.model_copy(update={"rows": rows[:1]})
-    assert Calibration(alone).estimate("f", split).p == Calibration(alone).base("f"), "nothing is known of it"
+    alone = table.model_copy(update={"rows": table.rows[-1:]})
+    guessed, learned = (Calibration(one).estimate("g", split).p for one in (alone, table))
+    assert learned < guessed - 0.15, "where nothing is known of it, it is a guess"
 
 
-def test_counts_of_others_say_nothing_of_a_signal_in_another_field() -> None:
-    rows = (
-        Row(field="f", signals=FULL, n=100, right=100),
-        Row(field="g", signals={"agreement": "weak"}, n=96, right=0, source="prior"),
-    )
-    table = Calibration(Table(vertical="v", version="1", documents=60, rows=rows))
-    assert table.estimate("f", replace(AGREE, agreement="weak")).p == table.base("f")
+def test_the_interval_of_a_share_narrows_with_what_was_counted() -> None:
+    assert interval(0, 0) == (0.0, 1.0)
+    low, high = interval(9, 10)
+    assert low < 0.9 < high
+    assert interval(900, 1000)[0] > low
     assert brier([(1.0, False), (0.0, False)]) == pytest.approx(0.5)
+
+
+def test_in_a_cross_validation_values_that_nothing_tells_apart_are_in_one_bin() -> None:
+    pairs = [(0.8, False)] * 20 + [(0.7, True)] * 20
+    assert calibration_error(pairs) == pytest.approx(0.55), "sorted by what their own answers left out"
+    assert calibration_error(pairs, [0.75] * 40) == pytest.approx(0.25)
 
 
 def test_signals_are_said_in_words() -> None:

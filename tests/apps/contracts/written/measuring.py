@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import date
 from pathlib import Path
 
 import yaml  # type: ignore[import-untyped]
 
-from interlock.apps.contracts.fields.calibration import Calibration, Table, shipped_table
-from interlock.apps.contracts.fields.confidence import assess
-from interlock.apps.contracts.fields.evaluate import JudgedDocument, Report, judge, summed
+from interlock.apps.contracts.fields.calibration import Table, shipped_table
+from interlock.apps.contracts.fields.evaluate import Read, read_one, states
+from interlock.apps.contracts.fields.judging import JudgedDocument
+from interlock.apps.contracts.fields.measures import Report, summed
 from interlock.apps.contracts.fields.vertical import Vertical, shipped
 from interlock.apps.contracts.reading.document import Document, Page
 from tests.apps.contracts.written.commercial import Written
 
-LATER = date(2100, 1, 1)
 ANSWERS = {
     "parties": "Parties",
     "agreement": "Agreement Date",
@@ -38,17 +37,20 @@ def document(text: str) -> Document:
     return Document("text/plain", tuple(Page(number, page) for number, page in enumerate(text.split("\f"), 1)))
 
 
-def judged(vertical: Vertical, written: list[Written], table: Table) -> list[JudgedDocument]:
-    """Each contract against its answers, by the table without it where the table has it."""
+def read_written(vertical: Vertical, written: list[Written]) -> list[Read]:
+    """Each contract by the rules; those of one form share a hash, so that they are left out together."""
     columns = {column for one in written for column in one.answers}
     found = []
     for one in written:
         digest = hashlib.sha256((one.form or one.text).encode()).hexdigest()[:16]
-        read = document(one.text)
-        own = Calibration(table.without(digest) if table.knows(digest) else table)
         row = {f"{column}-Answer": one.answers.get(column, "") for column in columns}
-        found.append(judge(vertical, assess(read, vertical, today=LATER, calibration=own), row, read, one.name, digest))
+        found.append(read_one(vertical, document(one.text), row, one.name, digest))
     return found
+
+
+def judged(vertical: Vertical, written: list[Written], table: Table) -> list[JudgedDocument]:
+    """Each contract against its answers, by the calibration without its form where that has it."""
+    return states(vertical, read_written(vertical, written), table)
 
 
 def measured(vertical: str, written: list[Written], table: Table | None = None) -> Report:

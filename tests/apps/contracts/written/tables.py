@@ -1,7 +1,7 @@
-"""Makes the shipped calibration tables: `python -m tests.apps.contracts.written.tables FOLDER` with CUAD's PDFs in it.
+"""Makes the shipped calibrations: `python -m tests.apps.contracts.written.tables FOLDER…` with folders of CUAD's PDFs.
 
-The commercial one from the prior counts and the labelled contracts of the folder, the energy one from contracts that
-were written for it. Each says what was measured with it, each document judged by the table without it.
+The commercial one from the labelled contracts of the folders, the energy one from contracts that were written for it.
+Each says what was measured with it, each document judged by a calibration that has not seen it.
 """
 
 from __future__ import annotations
@@ -13,20 +13,30 @@ from typing import Any
 
 from interlock.apps.contracts import fields
 from interlock.apps.contracts.fields.calibration import Table
-from interlock.apps.contracts.fields.evaluate import Report, evaluate, summed
-from interlock.apps.contracts.fields.fitting import Priors, fit
+from interlock.apps.contracts.fields.evaluate import (
+    Read,
+    by_name,
+    name_letters,
+    priors_of,
+    read_labels,
+    read_one,
+    states,
+)
+from interlock.apps.contracts.fields.fitting import fit
+from interlock.apps.contracts.fields.measures import Report, summed
 from interlock.apps.contracts.fields.vertical import shipped
 from tests.apps.contracts.written.commercial import commercial
 from tests.apps.contracts.written.energy import energy
-from tests.apps.contracts.written.measuring import apart, judged
+from tests.apps.contracts.written.measuring import apart, judged, read_written
 
 DATA = Path(fields.__file__).parent / "calibration_data"
 ENERGY = 300
 WRITTEN = 200
+FOLDS = 10
 
 
 def summary_of(report: Report, how: str) -> dict[str, Any]:
-    kept = ("known", "answered", "right", "coverage", "accuracy", "ece", "chance", "brier")
+    kept = ("known", "answered", "right", "withheld", "coverage", "accuracy", "stated", "ece", "chance", "brier")
     return {
         "how": how,
         "documents": len(report.documents),
@@ -37,49 +47,61 @@ def summary_of(report: Report, how: str) -> dict[str, Any]:
     }
 
 
-def _priors(vertical: str) -> Priors:
-    return Priors.model_validate_json((DATA / f"{vertical}-priors.json").read_text("utf-8"))
+def _read(folders: list[Path]) -> list[Read]:
+    import hashlib
+
+    from interlock.apps.contracts.reading import read
+
+    vertical = shipped()["commercial"]
+    found = []
+    for folder in folders:
+        paths = by_name(folder)
+        for row in read_labels(folder / "labels.csv", vertical):
+            path = paths[name_letters(row["Filename"])]
+            data = path.read_bytes()
+            digest = hashlib.sha256(data).hexdigest()[:16]
+            found.append(read_one(vertical, read(data, path.name), row, path.name, digest))
+    return found
 
 
-def of_commercial(folder: Path) -> Table:
+def of_commercial(folders: list[Path]) -> Table:
     vertical, empty = shipped()["commercial"], Table(vertical="commercial", version="none", documents=0)
-    first = evaluate(folder, folder / "labels.csv", table=empty)
-    made = fit(vertical, first.documents, _priors("commercial"), version="commercial-2")
-    again = evaluate(folder, folder / "labels.csv", table=made)
+    read = _read(folders)
+    across = summed(vertical, "", states(vertical, read, empty, folds=FOLDS))
+    made = fit(vertical, [one.judged for one in read], priors_of("commercial"), version="commercial-3")
+    note = "Contracts of CUAD v1 (The Atticus Project, CC BY 4.0): counts of signals, no texts."
     measured = {
-        "labelled": summary_of(again, "contracts of CUAD; each judged by the table without its fifth of them"),
-        "apart": summary_of(
-            summed(vertical, made.version, judged(vertical, apart(), made)), "written apart from the rules"
+        "labelled": summary_of(
+            across, f"contracts of CUAD; each judged by a calibration of the other {FOLDS - 1} tenths"
         ),
+        "apart": summary_of(summed(vertical, "", judged(vertical, apart(), made)), "written apart from the rules"),
         "written": summary_of(
-            summed(vertical, made.version, judged(vertical, commercial(WRITTEN), made)),
-            "put together from many wordings",
+            summed(vertical, "", judged(vertical, commercial(WRITTEN), made)), "put together from many wordings"
         ),
     }
-    return made.model_copy(update={"measured": measured})
+    return made.model_copy(update={"measured": measured, "note": note})
 
 
 def of_energy() -> Table:
     vertical, empty = shipped()["energy"], Table(vertical="energy", version="none", documents=0)
-    contracts = energy(ENERGY)
-    made = fit(vertical, judged(vertical, contracts, empty), _priors("energy"), version="energy-1", written=True)
-    again = summed(vertical, made.version, judged(vertical, contracts, made))
-    return made.model_copy(
-        update={
-            "measured": {
-                "written": summary_of(again, "written for measuring; each judged by the table without its form")
-            }
-        }
-    )
+    read = read_written(vertical, energy(ENERGY))
+    across = summed(vertical, "", states(vertical, read, empty, folds=FOLDS, written=True))
+    made = fit(vertical, [one.judged for one in read], priors_of("energy"), version="energy-2", written=True)
+    how = "written for measuring; each judged by a calibration without its form"
+    return made.model_copy(update={"measured": {"written": summary_of(across, how)}})
 
 
 def _text(table: Table) -> str:
     """JSON with one row of counts a line, so that two versions can be compared."""
-    dumped = table.model_dump(mode="json", exclude={"rows"})
-    rows = ",\n".join(f"  {json.dumps(row.model_dump(mode='json', exclude_none=True))}" for row in table.rows)
-    return json.dumps(dumped, indent=1)[:-2] + f',\n "rows": [\n{rows}\n ]\n}}\n'
+    dumped = table.model_dump(mode="json", exclude={"rows", "weights"})
+    rows = ",\n".join(
+        f"  {json.dumps(row.model_dump(mode='json', exclude_none=True, exclude_defaults=True))}" for row in table.rows
+    )
+    weights = ",\n".join(f"  {json.dumps(name)}: {one.model_dump_json()}" for name, one in table.weights.items())
+    head = json.dumps(dumped, separators=(",", ":"))[:-1]
+    return f'{head},\n "weights": {{\n{weights}\n }},\n "rows": [\n{rows}\n ]\n}}\n'
 
 
 if __name__ == "__main__":
-    for table in (of_commercial(Path(sys.argv[1])), of_energy()):
+    for table in (of_commercial([Path(one) for one in sys.argv[1:]]), of_energy()):
         (DATA / f"{table.vertical}.json").write_text(_text(table), "utf-8")

@@ -13,23 +13,43 @@ from interlock.console.options import Config
 from interlock.console.printing import Json, as_json, bars, clean, short, table
 
 if TYPE_CHECKING:
-    from interlock.apps.contracts.fields.evaluate import Report
+    from interlock.apps.contracts.fields.measures import Report
     from interlock.apps.contracts.fields.vertical import Vertical
 
 
 def evaluate(
     pdfs: Annotated[Path, typer.Option("--pdfs", help="The folder with the PDFs.", show_default=False)],
     labels: Annotated[Path, typer.Option("--labels", help="The known answers, a CSV like CUAD's.", show_default=False)],
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds",
+            min=2,
+            max=50,
+            help="Cross-validate: judge each part of the files by a calibration made from the other parts.",
+            show_default=False,
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="At most so many files.", show_default=False)
     ] = None,
     vertical: Annotated[str, typer.Option("--vertical", help="The kind of contract.")] = "commercial",
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--model-answers",
+            help="What a model answered: JSON, file name → its answers, each with field, value, quote and page.",
+            show_default=False,
+        ),
+    ] = None,
+    readers: Annotated[bool, typer.Option("--readers", help="Show what each rule brings to each field.")] = False,
     in_json: Json = False,
     config: Config = None,
 ) -> None:
     """Measure the extraction on contracts with known answers: fields, calibration, what would be approved."""
     settings = contract_settings(config)
     from interlock.apps.contracts.fields.evaluate import evaluate as measure
+    from interlock.apps.contracts.fields.recorded import recorded
     from interlock.apps.contracts.steps import vertical_of
     from interlock.machine import InterlockError
 
@@ -40,16 +60,23 @@ def evaluate(
         bar = progress.add_task("reading", total=None)
 
         def said(number: int, of: int, name: str) -> None:
-            progress.update(bar, completed=number, total=of, description=short(name or "done"))
+            progress.update(bar, completed=number, total=of, description=short(name or "judging"))
 
         kind = vertical_of(vertical, settings.section("contracts"))
-        report = measure(pdfs, _limited(labels, limit, pdfs, stack, kind), said, vertical=kind)
+        report = measure(
+            pdfs,
+            _limited(labels, limit, pdfs, stack, kind),
+            said,
+            vertical=kind,
+            folds=folds,
+            second=recorded(answers) if answers is not None else None,
+        )
     if not report.documents:
         raise InterlockError(f"none of the files that {labels} names is in {pdfs}")
     if in_json:
         as_json(report.json())
     else:
-        _print_report(report)
+        _print_report(report, readers)
 
 
 def _limited(labels: Path, limit: int | None, pdfs: Path, stack: ExitStack, kind: Vertical) -> Path:
@@ -73,22 +100,23 @@ def _limited(labels: Path, limit: int | None, pdfs: Path, stack: ExitStack, kind
     return path
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: Report, readers: bool) -> None:
     typer.echo(f"{report.vertical}, calibration {report.calibration_version}: {report.note}")
-    typer.echo(f"values that stand in the text where they are said to: {100 * report.grounded:.1f} %\n")
+    typer.echo(f"answers that stand in the text where they are said to: {100 * report.grounded:.1f} %\n")
     table(
-        ("field", "known", "answered", "right", "coverage", "accuracy", "calibration error", "by chance", "Brier"),
+        ("field", "known", "answered", "right", "held back", "coverage", "accuracy", "stated", "error", "by chance"),
         [
             (
                 f"{row.field}{' *' if row.required else ''}",
                 str(row.known),
                 str(row.answered),
                 str(row.right),
+                str(row.withheld),
                 f"{row.coverage:.3f}",
-                f"{row.accuracy:.3f}",
-                f"{row.calibration_error:.3f}",
-                f"{row.chance:.3f}",
-                f"{row.brier:.3f}",
+                f"{row.accuracy:.3f} ({row.accuracy_low:.2f} to {row.accuracy_high:.2f})" if row.answered else "",
+                f"{row.stated:.3f}" if row.answered else "",
+                f"{row.calibration_error:.3f}" if row.answered else "",
+                f"{row.chance:.3f}" if row.answered else "",
             )
             for row in report.fields
         ],
@@ -96,10 +124,15 @@ def _print_report(report: Report) -> None:
     typer.echo("* required: a document is right when all of these are")
     both = report.together
     typer.echo(
-        f"calibration error over the values of all fields {both['all']:.3f} (by chance {both['all_chance']:.3f}), "
-        f"of the required ones {both['required']:.3f} ({both['required_chance']:.3f}); "
-        "in bins of at least twenty values: a field with fewer than forty is one bin\n"
+        f"error: of the calibration, in bins of at least twenty answers; over all fields {both['all']:.3f} (by chance "
+        f"{both['all_chance']:.3f}), over the required ones {both['required']:.3f} ({both['required_chance']:.3f})\n"
     )
+    if readers:
+        table(
+            ("field", "reader", "said", "right", "alone right"),
+            [(row.field, row.reader, str(row.said), str(row.right), str(row.alone)) for row in report.readers],
+        )
+        typer.echo("alone right: no other reader of the field had it\n")
     table(
         ("threshold", "approved", "right", "precision", "coverage", "stated"),
         [
@@ -107,14 +140,14 @@ def _print_report(report: Report) -> None:
                 f"{row.threshold} %",
                 str(row.approved),
                 str(row.right),
-                f"{row.precision:.3f}" if row.approved else "",
+                f"{row.precision:.3f} ({row.precision_low:.2f} to {row.precision_high:.2f})" if row.approved else "",
                 f"{row.coverage:.3f}",
                 f"{row.stated:.3f}" if row.approved else "",
             )
             for row in report.thresholds
         ],
     )
-    typer.echo("approved: documents without a review; stated: the confidence that the score gives them")
+    typer.echo("approved: documents without a review; stated: the confidence that the score gives them; brackets: 90 %")
     for line in report.skipped[:10]:
         typer.echo(f"left out: {clean(line)}", err=True)
     if len(report.skipped) > 10:

@@ -1,51 +1,37 @@
-"""Counts how often values with the same signals were right, and derives probabilities from them.
+"""The calibration: known answers with the signals that values had, and what was learned from them.
 
-A table is data with a version. Each row says for one field how many values with these signals were seen and how many of
-them were right, and where the count comes from (`prior`, `measured`, `review`). A row may leave signals out: it then
-counts only for questions that do not ask for them.
-
-`p = (right + 4 * base) / (n + 4)` for the most detailed set of signals with at least ten values, where `base` is how
-often the field is right at all (with four values of how often all fields are). Below ten values, fewer signals are
-asked for. A signal that speaks against a value and is not asked for then counts by what it says over all fields
-together; it can only lower the probability.
+A table is data with a version. A row says for one field how many values with these signals were seen, how many of them
+were right, and where the count comes from (`prior`, `measured`, `written`, `review`). From the rows come the weights of
+the signals (`likelihood`), from whole documents the promise (`promise`), and what documents of this kind look like
+(`profile`). The weights are stored with the rows, because fitting takes seconds and every contract needs them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from itertools import groupby
-from math import pi, sqrt
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from interlock.apps.contracts.fields import likelihood
 from interlock.apps.contracts.fields.errors import BadCalibration
-from interlock.apps.contracts.fields.signals import Signals
+from interlock.apps.contracts.fields.extract.candidate import MODEL
+from interlock.apps.contracts.fields.likelihood import Example, Weights
+from interlock.apps.contracts.fields.profile import Profile
+from interlock.apps.contracts.fields.promise import Likely, Promise, Score, learn
+from interlock.apps.contracts.fields.signals import MODEL_ONLY, Signals
 
-PSEUDO = 4.0
-LEAST = 10
 ENOUGH = 50
 FOLDS = 5
-IN_A_BIN, BINS = 20, 10
 ANY = "*"
 """The field of rows that say something of a signal, whatever the field."""
-PRIOR = "prior"
-"""The source of rows that others counted with rules of their own; what those say of a signal holds for their field."""
 UNKNOWN = 0.5
-"""The base of a field that nothing is known about."""
-AGAINST = {"agreement": ("weak", "split", "model"), "derivation": ("no",), "valid": ("no",), "source": ("poor",)}
-"""Signals that speak against a value."""
-LEVELS: tuple[tuple[str, ...], ...] = (
-    ("agreement", "form", "derivation", "valid", "source", "competing"),
-    ("agreement", "form", "derivation", "valid"),
-    ("agreement", "form"),
-    ("agreement",),
-    (),
-)
+"""What a value is worth that only a model read, at most, until reviewers have judged ten such values of the field."""
+JUDGED = 10
 
 
 def features(signals: Signals) -> dict[str, str]:
@@ -58,6 +44,9 @@ def features(signals: Signals) -> dict[str, str]:
         "competing": "none" if signals.competing == 0 else "some",
         "form": signals.form,
         "grounding": signals.grounding,
+        "by": ",".join(name for name in signals.extractors if name != MODEL),
+        "marks": "|".join(signals.marks),
+        "model": "different" if signals.disputed else ("same" if MODEL in signals.extractors else "none"),
     }
 
 
@@ -71,8 +60,8 @@ class Row(BaseModel):
     n: float = Field(ge=0)
     right: float = Field(ge=0)
     source: str = "review"
-    document: str | None = None
-    """The hash of the only document that the counts come from, so that it can be left out when that one is judged."""
+    fold: int | None = None
+    """The part of the known documents that the counts come from, so that it can be left out for one of them."""
 
     @model_validator(mode="after")
     def _not_more(self) -> Row:
@@ -82,7 +71,7 @@ class Row(BaseModel):
 
 
 class Table(BaseModel):
-    """A calibration table."""
+    """A calibration."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -95,7 +84,15 @@ class Table(BaseModel):
     """Documents that were made up for measuring; their answers are known because they were written from them."""
     priors: int = Field(0, ge=0)
     """Documents behind the prior counts, which others measured with rules of their own."""
+    known_documents: tuple[str, ...] = ()
+    """The hashes of the documents that rows with a fold come from."""
     rows: tuple[Row, ...] = ()
+    scores: tuple[Score, ...] = ()
+    """Whole documents: what their fields' probabilities came to without them, and whether all were right."""
+    weights: dict[str, Weights] = {}
+    """What was learned from the rows: by field, and over all fields as `*`. Empty where it must be learned first."""
+    promise: Promise | None = None
+    profile: Profile = Profile()
     measured: dict[str, Any] = {}
     """What was measured with this table: ECE, Brier, precision and coverage."""
 
@@ -109,96 +106,121 @@ class Table(BaseModel):
         return self.documents + self.written + self.priors
 
     def without(self, document: str) -> Table:
-        """The table without this document and the fifth of all documents that it is in.
+        """The table without the fifth of all documents that this one is in.
 
         To leave out one alone would make a right answer look less likely than a wrong one beside it.
         """
-        mine = _fold(document)
-        kept = tuple(row for row in self.rows if row.document is None or _fold(row.document) != mine)
-        return self.model_copy(update={"rows": kept})
+        mine = fold_of(document)
+        return self.model_copy(
+            update={
+                "rows": tuple(row for row in self.rows if row.fold != mine),
+                "scores": tuple(score for score in self.scores if score.fold != mine),
+                "weights": {},
+                "promise": None,
+            }
+        )
 
     def knows(self, document: str) -> bool:
-        return any(row.document == document for row in self.rows)
+        return document in self.known_documents
+
+    def learned(self) -> Table:
+        """The table with its weights and its promise, learned from its rows and scores."""
+        pooled, fields = likelihood.fit(examples(self.rows))
+        return self.model_copy(update={"weights": {ANY: pooled, **fields}, "promise": learn(self.scores)})
 
 
-def _fold(document: str) -> int:
-    return int(document, 16) % FOLDS
+def fold_of(document: str, folds: int = FOLDS) -> int:
+    """The part that a document is in, by its hash."""
+    return int(document, 16) % folds
+
+
+def examples(rows: Iterable[Row]) -> dict[str, list[Example]]:
+    """The rows as the likelihood takes them: by field, those with the same signals together."""
+    counts: dict[str, dict[tuple[str, ...], list[float]]] = {}
+    for row in rows:
+        count = counts.setdefault(row.field, {}).setdefault(likelihood.indicators(row.signals), [0.0, 0.0])
+        count[0] += row.n
+        count[1] += row.right
+    return {
+        field: [Example(key, n, right) for key, (n, right) in sorted(by_signals.items())]
+        for field, by_signals in sorted(counts.items())
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A probability, and the counts behind it."""
+    """The probability that a value is right, its interval (nine in ten), and the known values of its field."""
 
     p: float
+    low: float
+    high: float
     n: float
-    level: tuple[str, ...]
+    likely: Likely
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One decision of a reviewer, or one known answer: whether a value with these signals was right."""
+    """One known answer: whether a value with these signals was right."""
 
     field: str
     signals: Mapping[str, str]
     right: bool
 
 
-@dataclass(slots=True)
 class Calibration:
-    """A table, indexed for lookups."""
+    """A table with its weights, ready for estimates."""
 
-    table: Table
-    _counts: dict[tuple[str, tuple[str, ...], tuple[str, ...]], tuple[float, float]] = field(default_factory=dict)
-    _together: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
-    """By one signal, over all fields."""
-    _everything: tuple[float, float] = (0.0, 0.0)
+    __slots__ = ("_judged_models", "table")
 
-    def __post_init__(self) -> None:
-        for row in self.table.rows:
-            for level in LEVELS:
-                if all(key in row.signals for key in level):
-                    key = (row.field, level, tuple(row.signals[name] for name in level))
-                    n, right = self._counts.get(key, (0.0, 0.0))
-                    self._counts[key] = (n + row.n, right + row.right)
-            for signal in row.signals.items() if row.source != PRIOR else ():
-                n, right = self._together.get(signal, (0.0, 0.0))
-                self._together[signal] = (n + row.n, right + row.right)
-            if row.field != ANY:
-                self._everything = (self._everything[0] + row.n, self._everything[1] + row.right)
+    def __init__(self, table: Table) -> None:
+        self.table = table if table.weights else table.learned()
+        self._judged_models: dict[str, float] = {}
+        for row in table.rows:
+            if row.signals.get("agreement") == MODEL_ONLY:
+                self._judged_models[row.field] = self._judged_models.get(row.field, 0.0) + row.n
 
     @property
     def version(self) -> str:
         return self.table.version
 
     def base(self, name: str) -> float:
-        """How often the field is right, whatever the signals."""
-        everything = _shrunk(*self._everything, UNKNOWN)
-        return _shrunk(*self._counts.get((name, (), ()), (0.0, 0.0)), everything)
+        """How likely a value of the field is right, if one rule found it and nothing else is known."""
+        weights = self.table.weights.get(name) or self.table.weights[ANY]
+        return likelihood.probability(*weights.log_odds([likelihood.BASE]))
 
     def estimate(self, name: str, signals: Signals) -> Estimate:
         """The probability that a value with these signals is right. A value without a quote in the text has none."""
+        weights = self.table.weights.get(name) or self.table.weights[ANY]
+        n = weights.n if name in self.table.weights else 0.0
         if signals.grounding == "none":
-            return Estimate(0.0, 0.0, ("grounding",))
-        levels = features(signals)
-        base = self.base(name)
-        for level in LEVELS:
-            n, right = self._counts.get((name, level, tuple(levels[key] for key in level)), (0.0, 0.0))
-            if n >= LEAST or not level:
-                against = [key for key in levels if key not in level and levels[key] in AGAINST.get(key, ())]
-                lower = [_shrunk(*self._together.get((key, levels[key]), (0.0, 0.0)), base) for key in against]
-                # Nothing is known of such values where there are no counts: they are no better than the field is,
-                # and what only a model said no better than a guess until reviewers have judged such values.
-                if levels["agreement"] == "model" and "agreement" not in level:
-                    lower.append(UNKNOWN)
-                return Estimate(min([_shrunk(n, right, base), *lower, *([base] if against else [])]), n, level)
-        raise AssertionError("the last level asks for no signal")
+            return Estimate(0.0, 0.0, 0.0, n, Likely(mean=-9.0, deviation=0.0))
+        mean, deviation = weights.log_odds(likelihood.indicators(features(signals)))
+        if signals.agreement == MODEL_ONLY and self._judged_models.get(name, 0.0) < JUDGED:
+            mean = min(mean, 0.0)
+        low, high = likelihood.between(mean, deviation)
+        p = likelihood.probability(mean, deviation)
+        return Estimate(p, low, high, n, Likely(mean=mean, deviation=deviation))
+
+    def likely(self, name: str, signals: Mapping[str, str]) -> Likely:
+        """The log odds that a value with these signals, as `features` has them, is right."""
+        weights = self.table.weights.get(name) or self.table.weights[ANY]
+        mean, deviation = weights.log_odds(likelihood.indicators(signals))
+        return Likely(mean=mean, deviation=deviation)
+
+    def promise(self, fields: Iterable[Likely]) -> tuple[float, float, float]:
+        """The probability that all these fields are right, stated with caution, and the interval around it."""
+        return (self.table.promise or Promise()).of(list(fields))
 
 
-def _shrunk(n: float, right: float, towards: float) -> float:
-    return (right + PSEUDO * towards) / (n + PSEUDO)
-
-
-def refit(table: Table, labels: Iterable[Label], *, version: str, documents: int, source: str = "review") -> Table:
+def refit(
+    table: Table,
+    labels: Iterable[Label],
+    *,
+    version: str,
+    documents: int,
+    source: str = "review",
+    scores: Iterable[Score] = (),
+) -> Table:
     """The table with these labels counted in. `documents` is how many documents they come from."""
     counts: dict[tuple[str, tuple[tuple[str, str], ...]], list[int]] = {}
     for label in labels:
@@ -217,7 +239,16 @@ def refit(table: Table, labels: Iterable[Label], *, version: str, documents: int
         Row(field=name, signals=dict(signals), n=n, right=right, source=source)
         for (name, signals), (n, right) in sorted(counts.items())
     ]
-    return table.model_copy(update={"rows": tuple(rows), "version": version, "documents": table.documents + documents})
+    return table.model_copy(
+        update={
+            "rows": tuple(rows),
+            "scores": (*table.scores, *scores),
+            "version": version,
+            "documents": table.documents + documents,
+            "weights": {},
+            "promise": None,
+        }
+    )
 
 
 def parse_table(text: str, source: str) -> Table:
@@ -239,44 +270,5 @@ def shipped_table(vertical: str) -> Table:
 
 @lru_cache(maxsize=8)
 def shipped_calibration(vertical: str) -> Calibration:
-    """The same, indexed; built once, because it is the same for every contract."""
+    """The same, ready for estimates; built once, because it is the same for every contract."""
     return Calibration(shipped_table(vertical))
-
-
-def calibration_error(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The expected calibration error: the distance between stated probabilities and actual results.
-
-    The values are sorted by their probability and cut into bins of at least twenty, ten bins at most, equal
-    probabilities in one; of each the mean probability is compared with the share that is right, and the distances are
-    weighed by the values in the bin. With fewer than twenty in a bin the distance is mostly chance.
-    """
-    total = 0.0
-    for inside in _bins(pairs):
-        total += abs(sum(p for p, _ in inside) - sum(right for _, right in inside))
-    return total / len(pairs) if pairs else 0.0
-
-
-def chance_error(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The calibration error that chance alone would give on average if every probability were exact."""
-    total = sum(sqrt(2 / pi * sum(p * (1 - p) for p, _ in inside)) for inside in _bins(pairs))
-    return total / len(pairs) if pairs else 0.0
-
-
-def _bins(pairs: Sequence[tuple[float, bool]]) -> list[list[tuple[float, bool]]]:
-    count = max(1, min(BINS, len(pairs) // IN_A_BIN))
-    wanted = len(pairs) / count
-    bins: list[list[tuple[float, bool]]] = []
-    for _, same in groupby(sorted(pairs), key=lambda pair: round(pair[0], 4)):
-        values = list(same)
-        if not bins or len(bins[-1]) >= wanted - 0.5:
-            bins.append([])
-        bins[-1] += values
-    if len(bins) > 1 and len(bins[-1]) < IN_A_BIN:
-        last = bins.pop()
-        bins[-1] += last
-    return bins
-
-
-def brier(pairs: Sequence[tuple[float, bool]]) -> float:
-    """The mean squared distance between stated probabilities and actual results."""
-    return sum((p - right) ** 2 for p, right in pairs) / len(pairs) if pairs else 0.0

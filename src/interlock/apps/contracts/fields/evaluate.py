@@ -1,203 +1,54 @@
 """Measures the rules and the confidence on contracts whose answers are known.
 
-The labels are a CSV in CUAD's form: a row a file, for each label `X` a column `X-Answer`. A file that the calibration
-table was made with is judged by the table without it (five-fold), so that no score has seen its own answer.
+The labels are a CSV in CUAD's form: a row a file, for each label `X` a column `X-Answer`. No score has seen its own
+answer: with `folds`, each document is judged by a calibration that is made from the other parts of these documents;
+without, by the given one, and a document that it was made with by that calibration without the document's fifth.
 
-Coverage is the share of the contracts with a known answer for which there is a value. Accuracy is the share of the
-values that are right; a value where the labels have none counts as wrong. `matching` says what right means.
+Coverage is the share of the contracts with a known answer for which there is one. Accuracy is the share of the answers
+that are right; an answer where the labels have none counts as wrong. `matching` says what right means.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as with_default
 from datetime import date
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-from interlock.apps.contracts.fields.calibration import (
-    Calibration,
-    Label,
-    Table,
-    brier,
-    calibration_error,
-    chance_error,
-    features,
-    shipped_table,
-)
-from interlock.apps.contracts.fields.confidence import Assessment, assess
+from interlock.apps.contracts.fields.calibration import Calibration, Label, Table, fold_of, shipped_table
+from interlock.apps.contracts.fields.confidence import score
 from interlock.apps.contracts.fields.errors import BadLabels
-from interlock.apps.contracts.fields.matching import known_answer, matches
+from interlock.apps.contracts.fields.extract.candidate import Candidate
+from interlock.apps.contracts.fields.extraction import extract
+from interlock.apps.contracts.fields.fitting import Priors, fit
+from interlock.apps.contracts.fields.judging import JudgedDocument, answer_column, judge_reading, scored
+from interlock.apps.contracts.fields.measures import Report, summed
+from interlock.apps.contracts.fields.providers import shipped_providers
+from interlock.apps.contracts.fields.result import Extraction
+from interlock.apps.contracts.fields.validate import Problem, apply, validate, values_of
 from interlock.apps.contracts.fields.vertical import Vertical, shipped
 from interlock.apps.contracts.reading.document import Document
 
-THRESHOLDS = (50, 60, 70, 75, 80, 85, 90, 95)
 Progress = Callable[[int, int, str], None]
 Reader = Callable[[bytes, str], Document]
+SecondReader = Callable[[str, Document, Vertical], Mapping[str, Sequence[Candidate]]]
+"""What a model says about a file, by its name: candidates by field."""
+LATER = date(2100, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One field of one document against its known answer."""
+class Read:
+    """A document that was read and judged, before anything is stated of it."""
 
-    field: str
-    answered: bool
-    known: bool
-    right: bool
-    grounded: bool
-    confidence: float
-    value: Any = None
-    answer: Any = None
-    signals: Mapping[str, str] = with_default(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedDocument:
-    """One document: its fields, its final confidence, and whether all required fields are right."""
-
-    name: str
-    digest: str
-    fields: tuple[Judged, ...]
-    final_confidence: int
-    needs_review: bool
-    right: bool
-    pages: int
-    seen: bool
-    """The calibration table was made with this document; it was left out of it here."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldRow:
-    """The measures of one field over all documents."""
-
-    field: str
-    required: bool
-    documents: int
-    known: int
-    answered: int
-    right: int
-    spurious: int
-    """Values where the labels have none."""
-    coverage: float
-    accuracy: float
-    accuracy_known: float
-    """Accuracy over the documents with a known answer only."""
-    grounded: float
-    calibration_error: float
-    chance: float
-    """The calibration error by chance alone, if the probabilities were exact."""
-    brier: float
-
-
-@dataclass(frozen=True, slots=True)
-class ThresholdRow:
-    """What a threshold would approve without a person, and how much of it is right."""
-
-    threshold: int
-    approved: int
-    right: int
-    coverage: float
-    precision: float
-    stated: float
-    """The mean final confidence of what is approved, as a share."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The measures of an evaluation."""
-
-    vertical: str
-    calibration_version: str
-    documents: tuple[JudgedDocument, ...]
-    skipped: tuple[str, ...]
-    fields: tuple[FieldRow, ...]
-    thresholds: tuple[ThresholdRow, ...]
-    grounded: float
-
-    @property
-    def note(self) -> str:
-        seen = sum(document.seen for document in self.documents)
-        return (
-            f"{len(self.documents)} documents, {seen} of them in the calibration table and judged by it without them"
-            if seen
-            else f"{len(self.documents)} documents, none of them in the calibration table"
-        )
-
-    @property
-    def together(self) -> dict[str, float]:
-        """The calibration error over the values of all fields, and over those of the required ones."""
-        required = {row.field for row in self.fields if row.required}
-        every = [judged for document in self.documents for judged in document.fields if judged.answered]
-        found: dict[str, float] = {}
-        for name, mine in (("all", every), ("required", [one for one in every if one.field in required])):
-            pairs = [(one.confidence, one.right) for one in mine]
-            found |= {name: round(calibration_error(pairs), 3), f"{name}_chance": round(chance_error(pairs), 3)}
-        return found
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row a field, ready for a table."""
-        return [
-            {
-                "field": row.field,
-                "required": row.required,
-                "known": row.known,
-                "answered": row.answered,
-                "right": row.right,
-                "spurious": row.spurious,
-                "coverage": round(row.coverage, 3),
-                "accuracy": round(row.accuracy, 3),
-                "accuracy_known": round(row.accuracy_known, 3),
-                "grounded": round(row.grounded, 4),
-                "ece": round(row.calibration_error, 3),
-                "chance": round(row.chance, 3),
-                "brier": round(row.brier, 3),
-            }
-            for row in self.fields
-        ]
-
-    def json(self) -> dict[str, Any]:
-        """The whole report as JSON."""
-        return {
-            "vertical": self.vertical,
-            "calibration_version": self.calibration_version,
-            "note": self.note,
-            "grounded": round(self.grounded, 5),
-            "fields": self.rows(),
-            "together": self.together,
-            "thresholds": [
-                {
-                    "threshold": row.threshold,
-                    "approved": row.approved,
-                    "right": row.right,
-                    "coverage": round(row.coverage, 3),
-                    "precision": round(row.precision, 3),
-                    "stated": round(row.stated, 3),
-                }
-                for row in self.thresholds
-            ],
-            "documents": [
-                {
-                    "name": document.name,
-                    "final_confidence": document.final_confidence,
-                    "needs_review": document.needs_review,
-                    "right": document.right,
-                    "fields": {
-                        judged.field: {
-                            "answered": judged.answered,
-                            "right": judged.right,
-                            "confidence": judged.confidence,
-                        }
-                        for judged in document.fields
-                    },
-                }
-                for document in self.documents
-            ],
-            "skipped": list(self.skipped),
-        }
+    document: Document
+    extraction: Extraction
+    problems: tuple[Problem, ...]
+    judged: JudgedDocument
 
 
 def evaluate(
@@ -207,8 +58,10 @@ def evaluate(
     *,
     vertical: Vertical | None = None,
     table: Table | None = None,
-    today: date | None = None,
+    folds: int | None = None,
+    today: date = LATER,
     reader: Reader | None = None,
+    second: SecondReader | None = None,
 ) -> Report:
     """Reads every labelled PDF of a folder, and compares what is found with the labels."""
     vertical = vertical or shipped()["commercial"]
@@ -216,7 +69,7 @@ def evaluate(
     reader = reader or _reader
     rows = read_labels(labels, vertical)
     found = by_name(pdfs)
-    judged: list[JudgedDocument] = []
+    read: list[Read] = []
     skipped: list[str] = []
     for index, row in enumerate(rows):
         name = row["Filename"]
@@ -229,122 +82,64 @@ def evaluate(
         data = path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()[:16]
         document = reader(data, path.name)
-        own = Calibration(table.without(digest) if table.knows(digest) else table)
-        assessment = assess(document, vertical, today=today or date(2100, 1, 1), calibration=own)
-        judged.append(judge(vertical, assessment, row, document, path.name, digest, table.knows(digest)))
+        more = second(path.name, document, vertical) if second is not None else None
+        read.append(read_one(vertical, document, row, path.name, digest, more=more, today=today))
     if progress is not None:
         progress(len(rows), len(rows), "")
-    return summed(vertical, table.version, judged, skipped)
+    version = f"made in {folds} parts" if folds else table.version
+    return summed(vertical, version, states(vertical, read, table, folds=folds), skipped, folds)
 
 
-def judge(
+def read_one(
     vertical: Vertical,
-    assessment: Assessment,
-    row: Mapping[str, str],
     document: Document,
+    row: Mapping[str, str],
     name: str,
     digest: str,
-    seen: bool = False,
-) -> JudgedDocument:
-    """One document's fields against one row of labels."""
-    fields = []
-    for definition in vertical.fields:
-        column = answer_column(definition.column, row) if definition.column else None
-        if column is None:
-            continue
-        read = assessment.extraction.fields.get(definition.name)
-        answer = known_answer(definition.type, row[column] or "")
-        right = read is not None and matches(definition.type, read.normalised, answer)
-        grounded = read is not None and document.page(read.page).text[read.start : read.end] == read.quote != ""
-        fields.append(
-            Judged(
-                definition.name,
-                read is not None,
-                answer is not None,
-                right,
-                grounded,
-                (read.confidence or 0.0) if read else 0.0,
-                read.normalised if read else None,
-                answer,
-                features(read.signals) if read else {},
-            )
-        )
-    required = {definition.name for definition in vertical.required}
-    all_right = all(judged.right for judged in fields if judged.field in required)
-    return JudgedDocument(
-        name,
-        digest,
-        tuple(fields),
-        assessment.final_confidence,
-        assessment.needs_review,
-        all_right,
-        len(document.pages),
-        seen,
-    )
+    *,
+    more: Mapping[str, Sequence[Candidate]] | None = None,
+    today: date = LATER,
+) -> Read:
+    """One document by the rules, and by a second reader's candidates."""
+    providers = shipped_providers(vertical.providers) if vertical.providers is not None else None
+    extraction = extract(document, vertical, providers=providers, more=more)
+    problems = validate(vertical, values_of(extraction), today=today, providers=providers)
+    extraction = apply(extraction, problems)
+    judged = judge_reading(vertical, extraction, row, document, name, digest)
+    return Read(document, extraction, tuple(problems), judged)
 
 
-def summed(
-    vertical: Vertical, version: str, documents: Sequence[JudgedDocument], skipped: Iterable[str] = ()
-) -> Report:
-    """The measures over judged documents."""
-    rows = []
-    everything = [judged for document in documents for judged in document.fields if judged.answered]
-    for definition in vertical.fields:
-        mine = [judged for document in documents for judged in document.fields if judged.field == definition.name]
-        if not mine:
-            continue
-        answered = [judged for judged in mine if judged.answered]
-        known = [judged for judged in mine if judged.known]
-        both = [judged for judged in answered if judged.known]
-        right = sum(judged.right for judged in answered)
-        pairs = [(judged.confidence, judged.right) for judged in answered]
-        rows.append(
-            FieldRow(
-                field=definition.name,
-                required=definition.required,
-                documents=len(mine),
-                known=len(known),
-                answered=len(answered),
-                right=right,
-                spurious=len(answered) - len(both),
-                coverage=_share(len(both), len(known)),
-                accuracy=_share(right, len(answered)),
-                accuracy_known=_share(right, len(both)),
-                grounded=_share(sum(judged.grounded for judged in answered), len(answered)),
-                calibration_error=calibration_error(pairs),
-                chance=chance_error(pairs),
-                brier=brier(pairs),
-            )
-        )
-    thresholds = []
-    for threshold in THRESHOLDS:
-        # The hard rules hold at every threshold; only the number is compared with another one.
-        approved = [
-            document
-            for document in documents
-            if document.final_confidence >= threshold
-            and (not document.needs_review or document.final_confidence < vertical.threshold)
-        ]
-        right = sum(document.right for document in approved)
-        thresholds.append(
-            ThresholdRow(
-                threshold,
-                len(approved),
-                right,
-                _share(len(approved), len(documents)),
-                _share(right, len(approved)),
-                _share(sum(document.final_confidence for document in approved) / 100, len(approved)),
-            )
-        )
-    return Report(
-        vertical.name,
-        version,
-        tuple(documents),
-        tuple(skipped),
-        tuple(rows),
-        tuple(thresholds),
-        _share(sum(judged.grounded for judged in everything), len(everything)),
-    )
+def states(
+    vertical: Vertical, read: Sequence[Read], table: Table, *, folds: int | None = None, written: bool = False
+) -> list[JudgedDocument]:
+    """What is stated of each document, by a calibration that has not seen it."""
+    made: dict[int, Calibration] = {}
+    priors = priors_of(vertical.name)
+    every = fit(vertical, [one.judged for one in read], priors, version="all", written=written) if folds else None
+    common = Calibration(every) if every is not None else None
+    stated = []
+    for one in read:
+        digest = one.judged.digest
+        seen = not folds and table.knows(digest)
+        part = fold_of(digest, folds) if folds else (fold_of(digest) if seen else -1)
+        if part not in made:
+            if folds:
+                others = [other.judged for other in read if fold_of(other.judged.digest, folds) != part]
+                learned = fit(vertical, others, priors, version=f"part {part}", written=written)
+            else:
+                learned = table.without(digest) if seen else table
+            made[part] = Calibration(learned)
+        assessment = score(one.document, vertical, one.extraction, list(one.problems), made[part])
+        signals = {name: found.signals for name, found in one.extraction.fields.items()}
+        order = {name: common.estimate(name, mine).p for name, mine in signals.items()} if common is not None else None
+        stated.append(scored(vertical, one.judged, assessment, seen=seen, order=order))
+    return stated
+
+
+def priors_of(vertical: str) -> Priors:
+    """The counts from elsewhere that a vertical's calibration starts from; none where there are none."""
+    entry = files("interlock.apps.contracts.fields").joinpath("calibration_data", f"{vertical}-priors.json")
+    return Priors.model_validate(json.loads(entry.read_text("utf-8"))) if entry.is_file() else Priors()
 
 
 def labels_of(documents: Iterable[JudgedDocument]) -> list[tuple[str, Label]]:
@@ -353,7 +148,7 @@ def labels_of(documents: Iterable[JudgedDocument]) -> list[tuple[str, Label]]:
         (document.digest, Label(judged.field, judged.signals, judged.right))
         for document in documents
         for judged in document.fields
-        if judged.answered
+        if judged.read
     ]
 
 
@@ -372,11 +167,6 @@ def read_labels(path: Path, vertical: Vertical) -> list[dict[str, str]]:
     return rows
 
 
-def answer_column(column: str, row: Mapping[str, str]) -> str | None:
-    """The column with the answers for a label; one of CUAD's headers has a space too much."""
-    return next((name for name in (f"{column}-Answer", f"{column}- Answer", f"{column} Answer") if name in row), None)
-
-
 def name_letters(name: str) -> str:
     """A file's name by its letters only: labels and disks differ in `&`, `'` and spaces."""
     stem = re.sub(r"\.pdf$", "", name.strip(), flags=re.IGNORECASE)
@@ -386,10 +176,6 @@ def name_letters(name: str) -> str:
 def by_name(folder: Path) -> dict[str, Path]:
     """The PDFs of a folder and the folders in it, by `name_letters`."""
     return {name_letters(path.name): path for path in sorted(folder.rglob("*")) if path.suffix.lower() == ".pdf"}
-
-
-def _share(part: float, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 def _reader(data: bytes, name: str) -> Document:

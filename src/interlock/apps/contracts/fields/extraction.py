@@ -12,7 +12,7 @@ from interlock.apps.contracts.fields.matching import same_reading
 from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.providers import Providers, shipped_providers
 from interlock.apps.contracts.fields.result import Extraction, Found
-from interlock.apps.contracts.fields.signals import MODEL_ONLY, observe
+from interlock.apps.contracts.fields.signals import MODEL_ONLY, SPLIT, WEAK, observe
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.reading.document import Document, Span
 
@@ -31,20 +31,24 @@ def extract(
     memo: dict[str, Any] = {}
     known: dict[str, Any] = {}
     fields: dict[str, Found] = {}
+    readings: dict[str, dict[str, Any]] = {}
     for definition in vertical.fields:
         options = {"field": definition, "locale": vertical.locale, "providers": providers}
         candidates = [
             found for name in definition.extractors for found in RULES[name](RuleContext(flat, options, known, memo))
         ]
         candidates += list((more or {}).get(definition.name, ()))
+        readings[definition.name] = {one.extractor: one.normalised for one in reversed(candidates)}
         found = _chosen(document, vertical, definition, candidates)
         if found is not None:
             fields[definition.name] = found
             # No rule goes on from what only a model said: it would stand there as the rule's own finding.
             if found.signals.agreement != MODEL_ONLY:
                 known[definition.name] = found.normalised
+            if found.signals.agreement in (SPLIT, WEAK):
+                memo.setdefault("doubtful", set()).add(definition.name)
     signs = sum(1 for sign in vertical.signs if sign.lower() in flat.lower)
-    return Extraction(vertical.name, fields, signs, signs >= vertical.signs_needed)
+    return Extraction(vertical.name, fields, signs, signs >= vertical.signs_needed, readings)
 
 
 def _chosen(
@@ -68,6 +72,7 @@ def _chosen(
         derived=derived,
         heard=heard,
         disputed=heard is not None and not same_reading(definition.type, taken.normalised, heard.normalised),
+        marks=tuple(dict.fromkeys(m for c in candidates if c.key == taken.key and not c.by_model for m in c.marks)),
     )
     return Found(
         definition.name,
@@ -79,6 +84,7 @@ def _chosen(
         taken.span.end,
         signals,
         alternatives=choice.others,
+        basis=taken.basis,
     )
 
 

@@ -1,36 +1,43 @@
-"""Makes a calibration table from prior counts and an evaluation.
+"""Makes a calibration from prior counts and judged documents.
 
-Each measured value is a row of its own with the hash of its document, so that an evaluation can leave the document
-out. Contracts that were chosen for having many clauses make rules look better than they are elsewhere: where the share
-of all contracts that have an answer is known, right and wrong answers are weighed to it.
+Counts are kept by fold, so that an evaluation can leave a document's fold out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from interlock.apps.contracts.fields.calibration import Row, Table
-from interlock.apps.contracts.fields.evaluate import JudgedDocument
+from interlock.apps.contracts.fields import likelihood
+from interlock.apps.contracts.fields.calibration import FOLDS, Row, Table, examples, fold_of
+from interlock.apps.contracts.fields.judging import JudgedDocument
+from interlock.apps.contracts.fields.profile import profile
+from interlock.apps.contracts.fields.promise import Likely, Score, together
 from interlock.apps.contracts.fields.vertical import Vertical
 
-_POOLED = 12.0
-"""What all clauses and durations together say counts as so many values for each of them."""
+_USUAL = {
+    "derivation": "yes",
+    "valid": "yes",
+    "source": "text",
+    "competing": "none",
+    "form": "usual",
+    "grounding": "exact",
+    "model": "none",
+    "marks": "",
+    "by": "",
+}
 
 
 class Priors(BaseModel):
-    """Counts from elsewhere, and the shares of contracts that have an answer."""
+    """Counts from elsewhere that a calibration starts from."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    note: str
-    documents: int
-    rows: tuple[Row, ...]
-    shares_note: str = ""
-    shares: dict[str, float] = {}
-    clause: float = 1.0
+    note: str = ""
+    documents: int = 0
+    rows: tuple[Row, ...] = ()
     weight: float = 1.0
     """What one measured value counts: less than one where the documents were made up, for real ones are not so tidy."""
 
@@ -45,60 +52,56 @@ def fit(
     written: bool = False,
 ) -> Table:
     """The table of prior counts and measured documents together; `written` where they were made up for it."""
-    weights = _weights(vertical, documents, priors)
-    rows = list(priors.rows)
-    source = "written" if written else "measured"
-    counts: dict[tuple[str, tuple[tuple[str, str], ...], str], tuple[float, float]] = {}
-    for document in documents:
-        for judged in document.fields:
-            if not judged.answered:
-                continue
-            weight = priors.weight * weights[judged.field][0 if judged.known else 1]
-            key = (judged.field, tuple(judged.signals.items()), document.digest)
-            n, right = counts.get(key, (0.0, 0.0))
-            counts[key] = (n + weight, right + weight if judged.right else right)
-    rows += [
-        Row(field=name, signals=dict(signals), n=round(n, 3), right=round(right, 3), source=source, document=digest)
-        for (name, signals, digest), (n, right) in counts.items()
-    ]
-    clauses = {field.name for field in vertical.fields if field.type in ("clause", "duration")}
-    n = sum(row.n for row in rows if row.field in clauses)
-    right = sum(row.right for row in rows if row.field in clauses)
-    if n:
-        rows += [
-            Row(
-                field=name,
-                signals={},
-                n=_POOLED,
-                right=round(_POOLED * right / n, 3),
-                source="all clauses together",
-            )
-            for name in sorted(clauses)
-        ]
-    return Table(
+    rows = [*priors.rows, *_rows(documents, priors.weight, "written" if written else "measured")]
+    table = Table(
         vertical=vertical.name,
         version=version,
-        note=f"{priors.note} {priors.shares_note}".strip(),
+        note=priors.note,
         documents=0 if written else len(documents),
         written=len(documents) if written else 0,
         priors=priors.documents,
+        known_documents=tuple(sorted({document.digest for document in documents})),
         rows=tuple(rows),
+        scores=tuple(_scores(vertical, documents, rows)) if not written else (),
+        profile=profile([] if written else [document.words for document in documents]),
         measured=measured or {},
     )
+    return table.learned()
 
 
-def _weights(vertical: Vertical, documents: Sequence[JudgedDocument], priors: Priors) -> dict[str, tuple[float, float]]:
-    """For each field what a contract with an answer and one without count."""
-    weights: dict[str, tuple[float, float]] = {}
-    for field in vertical.fields:
-        mine = [judged for document in documents for judged in document.fields if judged.field == field.name]
-        known = sum(judged.known for judged in mine)
-        if not mine or known in (0, len(mine)):
-            weights[field.name] = (1.0, 1.0)
+def _rows(documents: Iterable[JudgedDocument], weight: float, source: str) -> list[Row]:
+    counts: dict[tuple[str, tuple[tuple[str, str], ...], int], tuple[float, float]] = {}
+    for document in documents:
+        for judged in document.fields:
+            if not judged.read:
+                continue
+            signals = tuple((name, value) for name, value in judged.signals.items() if _USUAL.get(name) != value)
+            key = (judged.field, signals, fold_of(document.digest))
+            n, right = counts.get(key, (0.0, 0.0))
+            counts[key] = (n + weight, right + weight if judged.right else right)
+    return [
+        Row(field=name, signals=dict(signals), n=round(n, 3), right=round(right, 3), source=source, fold=fold)
+        for (name, signals, fold), (n, right) in sorted(counts.items())
+    ]
+
+
+def _scores(vertical: Vertical, documents: Sequence[JudgedDocument], rows: Sequence[Row]) -> list[Score]:
+    """Each document that has all required fields, by weights that were learned without its fold."""
+    required = [field.name for field in vertical.required]
+    scores = []
+    for fold in range(FOLDS):
+        mine = [document for document in documents if fold_of(document.digest) == fold]
+        if not mine:
             continue
-        share = known / len(mine)
-        wanted = priors.shares.get(field.name)
-        if wanted is None:
-            wanted = share * (priors.clause if field.type in ("clause", "duration") else 1.0)
-        weights[field.name] = (wanted / share, (1 - wanted) / (1 - share))
-    return weights
+        pooled, fields = likelihood.fit(examples(row for row in rows if row.fold != fold))
+        for document in mine:
+            read = {judged.field: judged for judged in document.fields if judged.read}
+            if any(name not in read for name in required):
+                continue
+            found = [
+                (fields.get(name) or pooled).log_odds(likelihood.indicators(read[name].signals)) for name in required
+            ]
+            mean, _ = together([Likely(mean=mean, deviation=deviation) for mean, deviation in found])
+            right = all(read[name].right for name in required)
+            scores.append(Score(together=round(mean, 4), right=right, fold=fold))
+    return scores

@@ -7,7 +7,8 @@
   legal form, case and punctuation, or nearly so (95 of 100). A short name or another name that the answer gives for a
   party stands for it. A role ("Agent") that the answer has instead of a name counts as a party to be found. An answer
   that is a found name with words cut off counts, for labels are at times cut short; a found name with words cut off
-  does not.
+  does not. What an answer says of parties that it has named is no further party: `X and Y (each a "Party")`, `X and
+  Y (together the "Sellers")`, `each Party that provides services ("Provider")`, and the same name a second time.
 - durations: the same length (`P12M` is `P1Y`).
 - document name: equal without case and punctuation, or one within the other, or nearly so (90 of 100).
 - clauses: `Yes` is right for `Yes`. What is not found is not answered.
@@ -28,7 +29,20 @@ from interlock.apps.contracts.fields.normalise.names import name_key
 from interlock.apps.contracts.fields.normalise.numbers import days_of, parse_duration
 
 _SAME_NAME = 95
+_SAME_SHORT = 80
 _SAME_TITLE = 90
+_GROUP = re.compile(r"(?:the |a |each )?part(?:y|ies)", re.IGNORECASE)
+"""A word for all parties is no name of one."""
+_NO_NAME = re.compile(
+    r"\b(?:collectively|individually|together|hereinafter|referred to)\b|^\W*(?:each|every|any|all|both|either|such)\b",
+    re.IGNORECASE,
+)
+_BRACKET = re.compile(
+    r"\(+(?=[^()]*(?:[\"\u201c\u201d]|\b(?:collectively|individually|together|each)\b|$)).*$"
+    r"|\((?=[^()]*\)\s*$).*$|(?<=[\w.])\s*,?\s*\u201c.*$",
+    re.DOTALL,
+)
+"""Where a party's name ends and its short names begin: a bracket with a quoted word, or the last one."""
 
 
 def known_answer(kind: str, answer: str) -> Any:
@@ -81,23 +95,41 @@ def same_reading(kind: str, value: Any, other: Any) -> bool:
 def _parties(answer: str) -> list[list[str]]:
     """Each party as the list of names that stand for it: `X Inc. ("X"); Y LLC ("Y")`."""
     found: list[list[str]] = []
-    for part in _parts(answer):
-        name = re.sub(r"\(+.*$", "", part, flags=re.DOTALL)
-        name = re.sub(r"^\s*and\s+", "", name)
-        aliases = re.findall(r"[\"\u201c]([^\"\u201d]{1,80})[\"\u201d]", part)
-        if not name_key(name) or re.search(r"\b(?:collectively|individually|together)\b", name, re.IGNORECASE):
+    written: set[str] = set()
+    for part in _parts(_without_outer(answer)):
+        name = re.sub(r"^\s*and\s+", "", _BRACKET.sub("", part, count=1))
+        quoted = re.findall(r"[\"\u201c\u201d]([^\"\u201c\u201d]{1,80})[\"\u201c\u201d]", part[len(name) :])
+        plain = re.findall(r"\(([A-Z][\w.& -]{1,40})\)\s*$", part)
+        aliases = [one for one in (*quoted, *plain) if not _GROUP.fullmatch(one.strip(" ."))]
+        if not name_key(name) or _NO_NAME.search(name) or _all_named_before(name, found):
             continue
-        if re.search(r"\bpart(?:y|ies)\b", " ".join(aliases), re.IGNORECASE) and not re.search(
-            r"[a-z]", name_key(name)
-        ):
+        if quoted and not aliases and not _letters(name_head(name) or ""):
             continue
-        short = {key for party in found for key in party[1:]}
-        if all(name_key(word) in short for word in re.split(r",|\band\b", name) if name_key(word)):
-            continue  # "Consultant and Company (collectively the "Parties")" are those named before
+        letters = _letters(name)
+        if letters in written:
+            continue  # the same party again, with an address or another of its short names
+        written.add(letters)
         keys = [name_key(name_head(name) or name), *(name_key(alias) for alias in aliases)]
-        if not any(keys[0] == party[0] and aliases == [] for party in found):
-            found.append([key for key in keys if key])
+        found.append([key for key in keys if key])
     return found
+
+
+def _without_outer(answer: str) -> str:
+    """The answer without a pair of brackets around all of it."""
+    answer = answer.strip()
+    if not answer.startswith("("):
+        return answer
+    return answer[1:-1] if answer.count("(") == answer.count(")") and answer.endswith(")") else answer[1:]
+
+
+def _all_named_before(name: str, found: list[list[str]]) -> bool:
+    """`Consultant and Company` after those two: not a third party, but both of them (mostly "each a Party")."""
+    known = [key for party in found for key in party]
+    pieces = [name_key(piece) for piece in re.split(r",|;|&|\b(?:and|with)\b", name)]
+    pieces = [piece for piece in pieces if piece]
+    if len(pieces) < 2:
+        return False
+    return all(any(piece == key or fuzz.ratio(piece, key) >= _SAME_SHORT for key in known) for piece in pieces)
 
 
 def _parts(answer: str) -> list[str]:

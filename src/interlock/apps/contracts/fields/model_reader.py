@@ -1,6 +1,7 @@
 """A model as an additional reader: its answers count only if their quotes are in the document.
 
-They never approve anything. A value that only a model read, or read differently, goes to a person (`confidence`).
+They never approve anything by themselves. A value that only a model read, or read differently, goes to a person; one
+that it reads like the rules is likelier (`confidence`).
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def candidates(task: Task[Any], document: Document, vertical: Vertical) -> dict[
         given = _given(document, vertical, asked)
         said = [answer.output for answer in ai.samples(task, EXTRACT, given, count)]
         for definition in asked:
-            found[definition.name] = _agreed(document, vertical, definition, said)
+            found[definition.name] = agreed(document, vertical, definition, said)
     return found
 
 
@@ -70,10 +71,10 @@ def _given(document: Document, vertical: Vertical, asked: Sequence[FieldDefiniti
     return {"kind": vertical.label, "fields": fields, "document": "\n".join(pages)[:MOST_TEXT]}
 
 
-def _agreed(
+def agreed(
     document: Document, vertical: Vertical, definition: FieldDefinition, said: Sequence[Answers]
 ) -> list[Candidate]:
-    """One candidate for each value, the one that most samples say first."""
+    """One candidate for each value that a model's samples have, the one that most of them say first."""
     heard: list[Candidate] = []
     for answers in said:
         for one in [one for one in answers.answers if one.field == definition.name][:MOST_TRIES]:

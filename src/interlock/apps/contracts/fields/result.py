@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from dataclasses import field as with_default
 from typing import Any
 
 from interlock.apps.contracts.fields.extract.candidate import Candidate
 from interlock.apps.contracts.fields.signals import Signals
+from interlock.apps.contracts.reading.document import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,11 @@ class Found:
     signals: Signals
     confidence: float | None = None
     """The estimated probability that the value is right; `None` before it was scored."""
+    interval: tuple[float, float] | None = None
+    """Between what the probability is thought to be, nine times in ten."""
     alternatives: tuple[Candidate, ...] = ()
+    basis: str = ""
+    """What the value was computed from, where it is not in the quote: `3 years from 2003-05-06 (effective date)`."""
     doubts: tuple[str, ...] = ()
     """Why a person must look at this field, whatever its confidence."""
 
@@ -38,22 +44,45 @@ class Found:
             "start": self.start,
             "end": self.end,
             "confidence": self.confidence,
+            "interval": None if self.interval is None else list(self.interval),
             "signals": self.signals.json(),
-            "words": self.signals.words(),
+            "words": self.words(),
+            "basis": self.basis,
             "doubts": list(self.doubts),
             "alternatives": [
-                {
-                    "value": other.value,
-                    "normalised": other.normalised,
-                    "quote": other.quote,
-                    "page": other.span.page,
-                    "start": other.span.start,
-                    "end": other.span.end,
-                    "extractor": other.extractor,
-                }
-                for other in self.alternatives
+                _offered(one.value, one.normalised, one.quote, one.span, one.extractor) for one in self.alternatives
             ],
         }
+
+    def suggested(self) -> dict[str, Any]:
+        """The field as the API gives it where its value is too unlikely to be an answer: the first alternative."""
+        mine = _offered(
+            self.value, self.normalised, self.quote, Span(self.page, self.start, self.end), self.signals.extractors[0]
+        )
+        shown = self.json()
+        empty = dict.fromkeys(("value", "normalised", "quote", "page", "start", "end", "confidence", "interval"))
+        return {
+            **shown,
+            **empty,
+            "alternatives": [mine, *shown["alternatives"]],
+            "suggestion": {"normalised": self.normalised, "confidence": self.confidence},
+        }
+
+    def words(self) -> str:
+        """The signals as a reviewer reads them, and what the value was computed from."""
+        return "; ".join(filter(None, (f"computed: {self.basis}" if self.basis else "", self.signals.words())))
+
+
+def _offered(value: str, normalised: Any, quote: str, span: Span, extractor: str) -> dict[str, Any]:
+    return {
+        "value": value,
+        "normalised": normalised,
+        "quote": quote,
+        "page": span.page,
+        "start": span.start,
+        "end": span.end,
+        "extractor": extractor,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +95,8 @@ class Extraction:
     """How many of the vertical's signs the text has."""
     fits: bool
     """False where the text does not look like this kind of contract."""
+    readings: Mapping[str, Mapping[str, Any]] = with_default(default_factory=dict)
+    """What each rule and the model said by itself, by field; only for measuring."""
 
     def with_fields(self, fields: Mapping[str, Found]) -> Extraction:
         return replace(self, fields=dict(fields))

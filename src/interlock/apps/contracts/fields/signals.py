@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate
@@ -38,9 +39,11 @@ class Signals:
     """`usual`, or `unusual` for a value whose surroundings are not those that such values mostly have."""
     disputed: bool = False
     """A model read a different value than the rules."""
+    marks: tuple[str, ...] = ()
+    """What else the rules observed, in their own words: "all signed", "counted from the effective date"."""
 
     def json(self) -> dict[str, Any]:
-        return {**asdict(self), "extractors": list(self.extractors)}
+        return {**asdict(self), "extractors": list(self.extractors), "marks": list(self.marks)}
 
     def words(self) -> str:
         """The signals as a reviewer reads them."""
@@ -78,6 +81,17 @@ class Signals:
         return "; ".join(parts)
 
 
+def stored_signals(record: Mapping[str, Any]) -> Signals:
+    """Signals as `Signals.json` wrote them, in this release or an earlier one."""
+    known = {one.name for one in dataclass_fields(Signals)}
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in record.items() if name in known
+    }
+    if set(values["extractors"]) == {MODEL}:  # an earlier release counted a model as a rule
+        values["agreement"] = MODEL_ONLY
+    return Signals(**values)
+
+
 def observe(
     document: Document,
     kind: str,
@@ -91,6 +105,7 @@ def observe(
     derived: bool | None = None,
     heard: Candidate | None = None,
     disputed: bool = False,
+    marks: Sequence[str] = (),
 ) -> Signals:
     """The signals of a picked candidate, with those that say the same and those that do not.
 
@@ -118,4 +133,5 @@ def observe(
         competing=len(against),
         form="usual" if any(c.usual for c in supporters or [picked]) else "unusual",
         disputed=disputed,
+        marks=tuple(marks),
     )

@@ -81,6 +81,9 @@ class FieldDefinition(_Data):
     years_ahead: int | None = None
     """For dates: not more than so many years from today."""
     choices: tuple[str, ...] = ()
+    least: float = Field(default=0.5, ge=0, le=1)
+    """A value that is less likely right than this is no answer: it is offered to the reviewer, and not stated. Of a
+    field that is not required the lower end of the probability's interval counts."""
     column: str | None = None
     """The column of an evaluation's labels, where it has one."""
 

@@ -13,9 +13,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.contracts import reading
-from interlock.apps.contracts.fields.extract.candidate import MODEL, Candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate
 from interlock.apps.contracts.fields.result import Extraction, Found
-from interlock.apps.contracts.fields.signals import MODEL_ONLY, Signals
+from interlock.apps.contracts.fields.signals import stored_signals
 from interlock.apps.contracts.reading import Box, Document, Reader, Span
 from interlock.apps.contracts.reading.errors import ParseTimeout, ReaderDied
 from interlock.apps.contracts.reading.pdf import Progress
@@ -121,9 +121,6 @@ def _found(name: str, one: Mapping[str, Any]) -> Found:
         Candidate(o["extractor"], o["value"], o["normalised"], o["quote"], Span(o["page"], o["start"], o["end"]))
         for o in one["alternatives"]
     )
-    signals = {**one["signals"], "extractors": tuple(one["signals"]["extractors"])}
-    if set(signals["extractors"]) == {MODEL}:  # an older release counted a model as a rule
-        signals["agreement"] = MODEL_ONLY
     return Found(
         name,
         one["value"],
@@ -132,9 +129,10 @@ def _found(name: str, one: Mapping[str, Any]) -> Found:
         one["page"],
         one["start"],
         one["end"],
-        Signals(**signals),
+        stored_signals(one["signals"]),
         one["confidence"],
-        others,
+        alternatives=others,
+        basis=one.get("basis", ""),
     )
 
 

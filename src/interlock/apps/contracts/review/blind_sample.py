@@ -7,6 +7,7 @@ review.
 from __future__ import annotations
 
 import hashlib
+import logging
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -24,6 +25,7 @@ from interlock.engine import Engine, reviews
 from interlock.engine.application import Unit
 from interlock.machine import Actor, Ask, Review
 
+log = logging.getLogger(__name__)
 NAME = "blind_sample"
 DONE, UNREADABLE = "done", "unreadable"
 MOST = 10_000
@@ -101,6 +103,9 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
 
 
 def calibrate(engine: Engine) -> bool:
-    """The duty: learn from new answers, and recompute the calibrations."""
-    learn(engine)
+    """The duty: learn from new answers, say if the promise is broken, and learn the calibrations again."""
+    from interlock.apps.contracts.review import kept_promises  # it names this module's samples
+
+    if learn(engine) and (now := engine.read(kept_promises.kept)).gap > 0:
+        log.warning("contracts approved without a person are right less often than their score says: %s", now)
     return calibration_store.recount(engine)

@@ -104,7 +104,7 @@ def _decide(
     if implied:
         human["implied"] = True  # by approving the whole contract
     if one.action == "accept":
-        if not machine:
+        if machine.get("value") in (None, "", []):
             raise InvalidData(f"{definition.label}: there is no value to accept; correct it or mark it absent")
     elif one.action == "correct":
         human |= _value(definition, vertical, one.value)
@@ -169,7 +169,8 @@ def _learn(
         right = decision.action == "accept"
         if decision.action == "correct":
             meant = normalise(definition.type, _text(decision.value), vertical.locale)
-            right = meant == machine.get("normalised")
+            suggested = machine.get("suggestion") or machine  # what was read, and too unlikely to be stated
+            right = meant == suggested.get("normalised")
         calibration_store.learn(unit, instance.id, vertical.name, definition.name, machine["signals"], right, actor)
 
 

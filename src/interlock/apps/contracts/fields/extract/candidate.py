@@ -33,6 +33,10 @@ class Candidate:
     a legal form."""
     at: int = 0
     """Where in the flat text the value stands."""
+    basis: str = ""
+    """What the value was computed from, where it is not written: `3 years from 2003-05-06 (effective date)`."""
+    marks: tuple[str, ...] = ()
+    """What else was observed about it that tells how likely it is right, in the rule's own words."""
 
     @property
     def by_model(self) -> bool:
@@ -70,10 +74,12 @@ def candidate(
     score: float = 1.0,
     strong: bool = True,
     usual: bool = True,
+    marks: tuple[str, ...] = (),
+    basis: str = "",
 ) -> Candidate | None:
     """A candidate whose quote is the stored text of `quoted`, cut to the page that holds `core`."""
     span = flat.place(*quoted, core=core)
     if span is None or span.end <= span.start:
         return None
     at = core[0] if core is not None else quoted[0]
-    return Candidate(extractor, value, normalised, flat.quote(span), span, score, strong, usual, at)
+    return Candidate(extractor, value, normalised, flat.quote(span), span, score, strong, usual, at, basis, marks)

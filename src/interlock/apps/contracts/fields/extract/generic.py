@@ -99,15 +99,27 @@ def clause(context: RuleContext) -> list[Candidate]:
         if definition.near and not any(flat.lower.find(word, start, end) >= 0 for word in definition.near):
             continue
         stop = min(end, start + 1_500)
-        hits = [match for match in (p.search(flat.text, start, stop) for p in patterns) if match]
+        searched = [(number, p.search(flat.text, start, stop)) for number, p in enumerate(patterns, 1)]
+        hits = [match for _, match in searched if match]
         if not hits or any(p.search(flat.text, start, stop) for p in unless):
             continue
         first = min(hit.start() for hit in hits)
-        made = candidate(flat, "clause", "Yes", "yes", (start, stop), (first, hits[0].end()), score=float(len(hits)))
+        made = candidate(
+            flat,
+            "clause",
+            "Yes",
+            "yes",
+            (start, stop),
+            (first, hits[0].end()),
+            score=float(len(hits)),
+            marks=tuple(f"pattern {number}" for number, match in searched if match),
+        )
         if made:
             found.append(made)
         if len(found) >= 8:
             break
+    if len(found) > 1:
+        found[0] = replace(found[0], marks=(*found[0].marks, "in several sentences"))
     return _sorted(found)
 
 

@@ -42,10 +42,11 @@ _RECITALS = re.compile(
     r"PREAMBLE|Preamble|INTRODUCTION|NOW,? THEREFORE|Now,? Therefore|NOW THIS|"
     r"(?:hereby )?agrees? as follows|AGREE AS FOLLOWS|"
     r"hereby agree|HEREBY AGREE|do agree|mutually agree|agree to (?:the following|all|be bound)|agree that|"
-    r"(?:ARTICLE|Article|SECTION|Section) (?:1|I|ONE|One)\b|1\. ?[A-Z]|I\. [A-Z]|"
+    r"(?:ARTICLE|Article|SECTION|Section) (?:1|I|ONE|One)\b|1\.0? ?[A-Z]|I\. [A-Z]|"
     r"A\. [A-Z][a-z]+ (?:is|has|and)|TABLE OF CONTENTS|"
     r"(?:is|are) (?:engaged|in the business)|DEFINITIONS|desires? to|wish(?:es)? to)"
 )
+_LEADS_ON = re.compile(r"\b(?:and|AND|between|BETWEEN|among)\W{0,4}$")
 _LOOK = 40_000
 """A cover page and a table of contents come first; the opening is within this many characters."""
 _LONGEST = 3_500
@@ -74,20 +75,31 @@ def opening(context: RuleContext) -> Opening | None:
 def _find(flat: Flat) -> Opening | None:
     text = flat.text
     found: list[tuple[float, Opening]] = []
-    for between in islice(_BETWEEN.finditer(text, 0, min(len(text), _LOOK)), _TRIED):
+    places = [
+        *islice(_BETWEEN.finditer(text, 0, min(len(text), _LOOK)), _TRIED),
+        *islice(_BY.finditer(text, 0, 8_000), 9),
+    ]
+    for between in places:
         start = _start(text, between.start())
         end = _end(text, between.end())
         if end - between.end() < 8:
             continue
-        before, after = text[start : between.start()], text[between.end() : end]
-        score = 2.0 if re.search(r"\b(?:THIS|This)\b", before) else 0.0
+        by = between.group().lower().endswith("by ")
+        before, after = text[start : between.end() if by else between.start()], text[between.end() : end]
+        if by and _names_score(after) < 1:
+            continue
+        score = 2.0 if re.search(r"\b(?:THIS|This)\b|\([Tt]his \"", before) else 0.0
         score += 1.5 if _MADE.search(before) else 0.0
         score += 1.0 if _KIND.search(before) else 0.0
         score += 0.5 if "by and" in between.group().lower() else 0.0
+        score -= 0.4 if by else 0.0
         score += 1.5 if "arties" in between.group().lower() else 0.0
         score -= 1.0 if between.group().isupper() and "THIS" not in before else 0.0
         score -= 2.0 if _NOT_NAMES.match(after) else 0.0
         score += _names_score(after)
+        again = _BETWEEN.search(after, 0, 400)
+        if again is not None and _names_score(after[again.end() : again.end() + 300]) >= 1:
+            score -= 0.8  # a title above the opening
         score -= between.start() / 6_000
         found.append((score, Opening(start, between.end(), end, score >= 3.0)))
     found.extend(_without_between(flat))
@@ -157,5 +169,9 @@ def _start(text: str, before: int) -> int:
 
 
 def _end(text: str, after: int) -> int:
-    recitals = _RECITALS.search(text, after, min(after + _LONGEST, len(text)))
-    return recitals.start() if recitals else min(after + 1_800, len(text))
+    for recitals in _RECITALS.finditer(text, after, min(after + _LONGEST, len(text))):
+        numbered = recitals.group()[0] in "1IA"
+        if numbered and (recitals.start() - after < 4 or _LEADS_ON.search(text, after, recitals.start())):
+            continue  # "BETWEEN 1. Foo Inc. AND 2. Bar Ltd": the parties are numbered
+        return recitals.start()
+    return min(after + 1_800, len(text))

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 
-from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
+from interlock.apps.contracts.fields.extract.candidate import Candidate, Extractor, RuleContext, candidate
 from interlock.apps.contracts.fields.extract.opening import opening
+from interlock.apps.contracts.fields.extract.party_evidence import FORM, signing, supported
 from interlock.apps.contracts.fields.extract.party_names import (
     ALIAS,
     alias_kind,
@@ -19,10 +20,33 @@ from interlock.apps.contracts.fields.extract.party_names import (
     name_head,
     strip_connectors,
 )
-from interlock.apps.contracts.fields.flat import Flat
+from interlock.apps.contracts.fields.normalise.law import jurisdiction_at
 from interlock.apps.contracts.fields.normalise.names import LEGAL_SUFFIX, name_key
 
 Named = tuple[str, int, int]
+_LABELS_WITHIN = 9_000
+_LABEL = re.compile(
+    r"(?:\b(?:Party [A-D12]|PARTY [A-D12]|(?:(?:Name of|NAME OF) )?(?:the )?(?:Licens(?:or|ee)|"
+    r"LICENS(?:OR|EE)|Supplier|SUPPLIER|Buyer|BUYER|"
+    r"Seller|SELLER|Customer|CUSTOMER|Distributor|DISTRIBUTOR|Shipper|SHIPPER|Transporter|TRANSPORTER|Provider|PROVIDER|Company|COMPANY|"
+    r"Contractor|CONTRACTOR|Reseller|RESELLER|Sponsor|SPONSOR|Manufacturer|MANUFACTURER|Franchis(?:or|ee)|FRANCHIS(?:OR|EE)))"
+    r"(?: [Nn]ame| NAME)?(?: ?\([^)]{0,30}\))?\s?[:;]? |\"[A-Z][\w&. ]{1,30}\" (?:means|shall mean|is) )(?=[A-Z\d])"
+)
+_SEPARATES = frozenset({"between", "among", "by", "with", "from", "to", "through"})
+_JOINS = frozenset({"of", "for", "the", "de", "la", "du", "von", "van", "in", "&", "AND", "OF", "FOR", "THE"})
+_NAME_WORD = re.compile(r"[(\"]?[A-Z\d\u00c0-\u00de]|[a-z]{1,2}-?[A-Z]|[a-z]+[A-Z]")
+_NO_PARTY_BEFORE = re.compile(
+    r"\b(?:subsidiary|subsidiaries|division|affiliate|unit|parent|successor|successors|assignee|shareholders?|partner|member|manager|"
+    r"trustee|agent|owned by|controlled by|managed by|formerly|f/?k/?a|a/?k/?a|d/?b/?a|known as|"
+    r"laws of|name of|business as|"
+    r"part of|series of|sponsored by|office of|care of|c/o|Attention:?|listed on|certificate of|represented by)\b"
+    r"[^.;()]{0,14}$",
+    re.IGNORECASE,
+)
+_KIND_OF_COMPANY = re.compile(
+    r"\W*(?:[Cc]orporation|[Cc]ompany|(?:[Gg]eneral |[Ll]imited )?[Pp]artnership|"
+    r"(?:[Ll]imited )?[Ll]iability [Cc]ompany|LLC|L\.L\.C|[Cc]orp|[Ll]imited)\.?"
+)
 _FULL_STOP = re.compile(r"(?:\)|\"|\b[a-z]{3,}|\d{5})\. (?=[A-Z])")
 
 
@@ -54,7 +78,7 @@ def party_alias(context: RuleContext) -> list[Candidate]:
         elif kind == "plain" and named is None:
             continue
         begin = alias.end()
-    return _made(flat, "party_alias", names, at.start, at.end)
+    return _made(context, "party_alias", _supported(context, names), at.start, at.end)
 
 
 def party_list(context: RuleContext) -> list[Candidate]:
@@ -78,7 +102,7 @@ def party_list(context: RuleContext) -> list[Candidate]:
         if link is None:
             break
         cursor = link
-    return _made(flat, "party_list", names, at.start, at.end)
+    return _made(context, "party_list", _supported(context, names), at.start, at.end)
 
 
 def party_cover(context: RuleContext) -> list[Candidate]:
@@ -112,28 +136,87 @@ def party_cover(context: RuleContext) -> list[Candidate]:
             break
         if len(names) > 6:
             break
-    return _made(flat, "party_cover", names, names[0][1] if names else 0, limit)
+    return _made(context, "party_cover", _supported(context, names), names[0][1] if names else 0, limit)
+
+
+def party_forms(context: RuleContext) -> list[Candidate]:
+    """The names in the opening that end in a legal form, each where a list of parties can have one."""
+    at = opening(context)
+    if at is None:
+        return []
+    text = context.flat.text
+    names: list[Named] = []
+    for form in FORM.finditer(text, at.names, at.end):
+        if names and form.end() <= names[-1][2] + 12 and not re.search(r";|\band\b", text[names[-1][2] : form.end()]):
+            continue  # "Co., Ltd."
+        found = _name_before(text, at.names, form)
+        if found is not None and not _repeats(found, names):
+            names.append(found)
+    return _made(context, "party_forms", _supported(context, names), at.start, at.end)
 
 
 def party_signature(context: RuleContext) -> list[Candidate]:
-    """Names of companies above "By:" lines near the end."""
-    flat = context.flat
-    lines = flat.lines()
+    """Names of companies among the signatures."""
     names: list[Named] = []
-    for index, line in enumerate(lines):
-        if not re.match(r"\W*(?:By|BY)\s?:", line.text):
+    for name, line in signing(context):
+        start = context.flat.flat_at(line.start)
+        found = _place(context.flat.text, name, max(start - 1, 0), start + 400)
+        if found and not _repeats(found, names):
+            names = [one for one in names if not name_key(one[0]).endswith(name_key(name))]
+            names.append(found)
+    return _made(
+        context, "party_signature", names[:20], names[0][1] if names else 0, len(context.flat.text), strong=False
+    )
+
+
+def party_label(context: RuleContext) -> list[Candidate]:
+    """Names behind a role: `Licensor: Foo Inc.`, `Party A: Foo Ltd.`, `"Foo" means Foo Limited`."""
+    text = context.flat.text[:_LABELS_WITHIN]
+    names: list[Named] = []
+    for label in _LABEL.finditer(text):
+        rest, cut = strip_connectors(text[label.end() : label.end() + 200])
+        name = name_head(rest) if rest else None
+        if name is None or not FORM.search(name):
             continue
-        for above in range(index - 1, max(index - 5, -1), -1):
-            for piece in re.split(r"\s{3,}|\t", lines[above].text):
-                match = LEGAL_SUFFIX.search(piece)
-                name = good_name(piece[: match.end()]) if match else None
-                if name is None or re.search(r"witness|agreement|parties|:", name, re.IGNORECASE):
-                    continue
-                start = flat.flat_at(lines[above].start)
-                found = _place(flat.text, name, max(start - 1, 0), start + 400)
-                if found and not _repeats(found, names):
-                    names.append(found)
-    return _made(flat, "party_signature", names[:6], names[0][1] if names else 0, len(flat.text), strong=False)
+        found = _place(text, name, label.end() + cut, label.end() + cut + len(name) + 10)
+        if found and not _repeats(found, names):
+            names.append(found)
+    if not 2 <= len(names) <= 4:
+        return []
+    return _made(context, "party_label", _supported(context, names), 0, len(text), strong=False)
+
+
+def _name_before(text: str, begin: int, form: re.Match[str]) -> Named | None:
+    """The name that a legal form closes: the capitalised words before it."""
+    first = form.start()
+    low = max(begin, first - 140)
+    for word in reversed(list(re.finditer(r"\S+", text[low:first]))):
+        written = word.group()
+        last = first == form.start()
+        if written[-1] in ';:)"' or (written[-1] == "," and not last) or written.strip('("').lower() in _SEPARATES:
+            break
+        if not last and FORM.fullmatch(written.strip(",.")):
+            break
+        if (
+            written == "and"
+            or re.search(r"\d.*\d\d", written)
+            or (not _NAME_WORD.match(written) and written not in _JOINS)
+        ):
+            break
+        first = low + word.start()
+        if written[0] in '("':
+            break
+    rest, _ = strip_connectors(text[first : form.end()])
+    rest = re.sub(r"^(?:of|for|the|de|in|AND|OF|THE|FOR|&) ", "", rest)
+    name = good_name(rest)
+    if name is None or len(name.split()) < 2:
+        return None
+    first = form.end() - len(rest)
+    place = jurisdiction_at(name, 0)
+    kind = place is not None and _KIND_OF_COMPANY.fullmatch(name, place.end)  # "Delaware Corporation"
+    if kind or _NO_PARTY_BEFORE.search(text[max(begin, first - 70) : first]):
+        return None
+    return _place(text, name, first, form.end() + 2)
 
 
 def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
@@ -144,7 +227,8 @@ def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
         starts += [
             m.end()
             for m in re.finditer(
-                r"[,;)]? (?:and|AND|&) (?:between |(?:\(?[ivx\d]{1,4}\) ?)?)(?=[A-Z\d\"a-z])|; |"
+                r"[,;)]? (?:and|AND|And|(?<=[.,)] )&) (?:between |(?:\(?[ivx\d]{1,4}\) ?)?)(?=[A-Z\d\"a-z])|; |"
+                r"\b(?:together with|and its \w+,|sell through) (?=[A-Z])|"
                 r"\. (?=[A-Z])|: (?=[A-Z])|\b(?:between|among|by) (?=[A-Z])",
                 segment,
             )
@@ -198,7 +282,8 @@ def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
 def _next_name(text: str, start: int, end: int) -> int | None:
     """Where the next name begins: behind "and", ";" or a bracket with its short name, before a capital letter."""
     pattern = re.compile(
-        r"(?:\)[,;]?|[,;])? (?:and|AND|&) (?=(?:\(?(?:[ivx]{1,4}|[a-h]|\d)\) )?[\"(]?[A-Z\d]|"
+        r"(?:\)[,;]?|[,;])? (?:and|AND|And|and its \w+,|(?<=[.,)] )&) (?=(?:\(?(?:[ivx]{1,4}|[a-h]|"
+        r"\d)\) )?[\"(]?[A-Z\d]|"
         r"[a-z]{1,2}-?[A-Z])|; (?=[A-Z(])|\)[,;] (?=[A-Z])|[;:,] \(?(?:[ivx]{1,4}|[a-h]|"
         r"\d)\) (?=[A-Z])"
     )
@@ -231,16 +316,39 @@ def _place(text: str, name: str, start: int, end: int) -> Named | None:
 
 
 def _repeats(named: Named, names: list[Named]) -> bool:
-    return any(name_key(named[0]) == name_key(other[0]) for other in names)
+    """A name again, or the last words of one."""
+    key = name_key(named[0])
+    return any(name_key(other[0]).endswith(key) for other in names)
 
 
-def _made(flat: Flat, extractor: str, names: list[Named], low: int, high: int, strong: bool = True) -> list[Candidate]:
-    if len(names) < 2 and not (names and extractor in ("party_alias",)):
+def names_of(context: RuleContext, reader: str) -> list[Named]:
+    """The names that a reader of this module found, each with its place."""
+    if reader not in context.memo:
+        READERS[reader](context)
+    found: list[Named] = context.memo.get(reader, [])
+    return found
+
+
+def _supported(context: RuleContext, names: list[Named]) -> list[Named]:
+    return [named for named in names if supported(context, *named)]
+
+
+def _made(
+    context: RuleContext, extractor: str, names: list[Named], low: int, high: int, strong: bool = True
+) -> list[Candidate]:
+    flat = context.flat
+    context.memo[extractor] = names
+    if len(names) < 2:
         return []
     keys = sorted({name_key(name) for name, _, _ in names})
     value = "; ".join(name for name, _, _ in names)
     bounds = (min(s for _, s, _ in names), max(e for _, _, e in names))
-    score = 1.0 if len(names) >= 2 else 0.3
     usual = len(names) == 2 and all(LEGAL_SUFFIX.search(name) for name, _, _ in names)
-    made = candidate(flat, extractor, value, keys, bounds, score=score, strong=strong and len(names) >= 2, usual=usual)
+    made = candidate(flat, extractor, value, keys, bounds, strong=strong, usual=usual)
     return [made] if made else []
+
+
+READERS: dict[str, Extractor] = {
+    reader.__name__: reader
+    for reader in (party_alias, party_list, party_forms, party_cover, party_signature, party_label)
+}

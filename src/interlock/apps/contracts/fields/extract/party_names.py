@@ -9,7 +9,7 @@ from interlock.apps.contracts.fields.normalise.names import SUFFIXES, tidy_name
 ALIAS = re.compile(
     r"\((?P<inside>[^()]{0,160}?\"[^\"()]{1,70}[\"'][^()]{0,160})\)"
     r"|\((?P<plain>(?:the |hereinafter |hereafter )?[A-Z][\w.&' -]{1,40})\)"
-    r"|,? ?\b(?P<named>(?:hereinafter|hereafter|herein)(?: (?:be |is |are |collectively |"
+    r"|,? ?\b(?P<named>(?:[Hh]ereinafter|[Hh]ereafter|[Hh]erein)(?: (?:be |is |are |collectively |"
     r"sometimes |individually |also |each |together |jointly ){0,3}"
     r"(?:referred to|called|known|designated|described|termed|the|as|defined)){0,3}[ ,]*(?:the )?"
     r"\"[^\"]{1,60}\")",
@@ -28,6 +28,12 @@ _OTHER_THING = re.compile(
     r"Signing Date)\"",
     re.IGNORECASE,
 )
+_PLAIN = re.compile(
+    r"Company|Corporation|Licens(?:or|ee)|Seller|Buyer|Purchaser|Supplier|Distributor|Reseller|Customer|Client|Vendor|"
+    r"Contractor|Consultant|Agent|Manager|Owner|Sponsor|Provider|Borrower|Lender|Landlord|Tenant|Franchis(?:or|ee)|"
+    r"Manufacturer|Developer|Publisher|Employer|Employee|Executive|Shipper|Transporter|[A-Z]{3,8}"
+)
+"""What a bracket without quotation marks may have: `(Shanghai)` is a piece of the name."""
 _ROLE_OF_PERSON = re.compile(r"^(?:Attention|Attn)", re.IGNORECASE)
 _WORDS = (
     "with|having|whose|located|organi[sz]ed|existing|incorporated|duly|acting|residing|"
@@ -53,10 +59,14 @@ _DESCRIPTION = re.compile(
     r"limited|inc\.?|society|agency|body|foundation|cooperative|co-operative|member|insurer|charity|s\.a\.|b\.v\.)\b)"
     rf"|,? (?:{_WORDS})\b|, (?:{_WORDS_UPPER})\b"
     r"|(?i:,? (?:of|at) \d|,? (?:d/?b/?a|a/?k/?a|f/?k/?a|f/?s/?o|c/o)\b|,? (?:d\.b\.a\.|a\.k\.a\.|f\.k\.a\.))"
-    r"|,? \d| ?[(;:\[]|\. [A-Z][a-z]+ [a-z]| - | \")",
+    rf"|,? \d| ?\((?![A-Z][\w.& ]{{1,25}}\) ?,? ?(?:{SUFFIXES})\b)| ?[;:\[]|\. [A-Z][a-z]+ [a-z]| - | \")",
 )
 _SUFFIX_END = re.compile(rf"(?<![\w&])(?:{SUFFIXES})(?![\w&])\.?")
 _COMMA_SUFFIX = re.compile(rf",? ?(?:{SUFFIXES})(?![\w&])\.?")
+_OF_A_PLACE = re.compile(
+    r"corporation|company|bank|trust|university|institute|foundation|association|authority|partnership", re.IGNORECASE
+)
+"""Legal forms that a place may follow in a name: `Bank of Ireland`."""
 _CONNECTOR = re.compile(
     r"^(?:[\s,;:.\-]|and\b|AND\b|And\b|or\b|by\b|BY\b|between\b|BETWEEN\b|among\b|"
     r"\(?(?:[ivx]{1,4}|[a-h]|[A-H]|\d{1,2})[).](?= )|"
@@ -106,7 +116,9 @@ def name_head(text: str) -> str | None:
         if rest and description and rest.end() > len(head):
             head = text[: rest.end()]
         else:
-            head = re.split(r",| and (?=[A-Z\d])| AND (?=[A-Z\d])", head, maxsplit=1)[0]
+            singular = re.match(r",? (?:a|an|the) ", text[len(head) :])
+            ands = "" if singular and head.count(" and ") == 1 else r"| and (?=[A-Z\d])| AND (?=[A-Z\d])"
+            head = re.split(rf",{ands}", head, maxsplit=1)[0]
     return good_name(head)
 
 
@@ -130,8 +142,8 @@ def _first_suffix(head: str) -> int | None:
             break
         end = match.end()
         # `Mutual Insurance Corporation of America`, `University of Texas`.
-        place = re.match(r" of (?:the )?[A-Z][\w.]+(?: [A-Z][\w.]+){0,3}", head[end:])
-        if place and not match.group().endswith("."):
+        place = re.match(r" of (?:the )?[A-Z][\w.]+(?: [A-Z][\w.]+){0,3}(?!\W{0,2}\d)", head[end:])
+        if place and _OF_A_PLACE.fullmatch(match.group()):
             end += place.end()
     return end
 
@@ -191,6 +203,8 @@ def alias_kind(match: re.Match[str]) -> str:
         return "group"
     if match["plain"]:
         short = match["plain"]
+        if not re.match(r"the |here", short) and not _PLAIN.fullmatch(short):
+            return "other"
         return (
             "plain"
             if re.fullmatch(r"(?:the |hereinafter |hereafter )?[A-Z][\w.&'-]{1,20}(?: [A-Z][\w.&'-]*){0,3}", short)

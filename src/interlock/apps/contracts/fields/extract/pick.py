@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from interlock.apps.contracts.fields.extract import dates, generic, law, parties, term, title
+from interlock.apps.contracts.fields.extract import (
+    dates,
+    effective,
+    generic,
+    law,
+    parties,
+    party_together,
+    renewal,
+    term,
+    title,
+)
 from interlock.apps.contracts.fields.extract.candidate import Candidate, Extractor
 
 RULES: Mapping[str, Extractor] = {
@@ -21,21 +31,24 @@ RULES: Mapping[str, Extractor] = {
         dates.date_signature,
         dates.date_repeated,
         dates.date_stated,
-        dates.effective_definition,
-        dates.effective_opening,
-        dates.effective_term,
-        dates.effective_same,
+        effective.effective_definition,
+        effective.effective_opening,
+        effective.effective_term,
+        effective.effective_same,
         parties.party_alias,
         parties.party_list,
+        parties.party_forms,
         parties.party_cover,
         parties.party_signature,
+        parties.party_label,
+        party_together.party_together,
         title.title_line,
         title.title_opening,
         term.end_date,
         term.end_after,
         term.end_never,
-        term.renewal,
-        term.renewal_notice,
+        renewal.renewal,
+        renewal.renewal_notice,
         generic.clause,
         generic.label,
         generic.pattern,
@@ -59,15 +72,18 @@ _TRUST = {
     "effective_same": 1.3,
     "party_alias": 1.5,
     "party_list": 1.2,
+    "party_forms": 1.0,
     "party_cover": 0.9,
     "party_signature": 0.4,
+    "party_label": 0.6,
+    "party_together": 9.0,
     "title_line": 1.2,
     "title_opening": 1.0,
     "end_date": 1.4,
     "end_after": 1.2,
     "end_never": 0.8,
 }
-DEPENDENT = frozenset({"law_mention", "date_stated", "effective_same"})
+DEPENDENT = frozenset({"law_mention", "date_stated", "effective_same", "party_together"})
 """Rules that read the same words as others: that they agree says nothing."""
 
 
@@ -95,7 +111,7 @@ def pick(candidates: Sequence[Candidate]) -> Choice | None:
         weights[found.key] = weights.get(found.key, 0.0) + trust
     chosen = max(weights, key=lambda key: weights[key])
     same = [c for c in voting if c.key == chosen]
-    taken = max(same, key=lambda c: (c.strong, _TRUST.get(c.extractor, 1.0)))
+    taken = max(same, key=lambda c: (c.extractor not in DEPENDENT, c.strong, _TRUST.get(c.extractor, 1.0)))
     supporters = tuple(c for c in same if c.extractor not in DEPENDENT or c is taken)
     # Second thoughts of a rule are kept as alternatives for the reviewer, but do not count as a rule that differs.
     alternatives: dict[str, Candidate] = {}

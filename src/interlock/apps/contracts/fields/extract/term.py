@@ -1,4 +1,4 @@
-"""How long a contract lasts: its end, its renewal, and the notice that stops a renewal.
+"""How long a contract lasts: its end.
 
 - `end_date`: a day is written: "shall expire on December 31, 2005".
 - `end_after`: a duration is written and the start is known: "continue for five (5) years".
@@ -41,7 +41,7 @@ _OTHER_PERIOD = re.compile(
     r"\bduring the (?:\w+ )?(?:term|period)|\bterm of (?:this|the) \w+ and (?:for|the)|"
     r"(?:after|following|upon) (?:the |any |such )?(?:\w+ ){0,2}(?:terminat|expir)|"
     r"\bfor each\b|\bwithin\b|\bevent this|\bif this|\bin the event\b|\bhaving a term|"
-    r"\bwarrant|\bconfidential|\bexisting\b|\brecords\b|\baudit",
+    r"\bwarrant|\bconfidential|\bexisting\b|\brecords\b|\baudit|\binsurance\b|\bpolicy\b|\bcoverage",
     re.IGNORECASE,
 )
 _END = re.compile(
@@ -60,6 +60,11 @@ _OF_SIGNING = re.compile(
     r"(?: of| from| after| following)? (?:the )?(?:date|execution|signing) (?:of (?:this|the) \w+|hereof|first)",
     re.IGNORECASE,
 )
+_EXTENDED = re.compile(
+    r"\bhereby (?:extended|amended|changed|renewed)\b[^.;]{0,80}\b(?:to|until|through)\b[^.;]{0,20}$", re.IGNORECASE
+)
+_YEAR_DEFINED = re.compile(r"\"[^\"]{0,30}(?:year|quarter|month)\" (?:means|shall mean)", re.IGNORECASE)
+_NO_LENGTH = re.compile(r"\b(?:period|term) of (?:\[|_{2}|\*{2})")
 _AGAIN = re.compile(
     r"\bautomatic(?:ally)? (?:be )?(?:renew|extend)|\b(?:renew|extend)(?:s|ed)? automatic", re.IGNORECASE
 )
@@ -68,9 +73,17 @@ _FROM_ELSE = re.compile(
     r"(?!(?i:the|date|effective|commencement|"
     r"execution|signing|day|anniversary|first|last|first day|initial|such|this|agreement|contract)\b)"
     r"(?:[A-Za-z]+ ){0,3}?(?:launch|opening|closing|deliver\w+|completion|acceptance|installation|"
-    r"distribution|approval|"
+    r"distribution|approval|publication|availability|"
     r"start|first sale|[A-Z][a-z]+ Date)\b"
 )
+_LONGER = re.compile(r"\b(?:longer|later|latest|longest|greater) of\b[^.;]{0,120}$", re.IGNORECASE)
+_EVENT_DATE = re.compile(
+    r"\b(?:effective|commence|begin)\w*\b[^.;]{0,40}\b(?:date|day|"
+    r"time)\b(?: \([^)]{0,40}\))? (?:that |on which |upon which |when )?the (?!part|last|agreement|contract)"
+    r"[^.;]{0,160}$",
+    re.IGNORECASE,
+)
+"""The term begins with an event whose day the contract does not have."""
 _FROM_THEN = re.compile(
     r"(?: period)?,? ?(?:to (?:commence|begin)|commencing|beginning|starting)\b[^.;\d]{0,40}?"
     r"(?=(?:\d|January|February|March|"
@@ -85,19 +98,16 @@ _NEVER = re.compile(
     r"\b(?:continue|remain|be|is|are|shall continue|effect|"
     r"force)\b[^.;]{0,70}\b(?:until (?:such time as )?(?:it is |they are |this agreement is |"
     r"either party |the agreement is )?"
-    r"(?:terminat|cancel|ended)|indefinite|in perpetuity|perpetual|as long as|unless (?:and until )?(?:sooner |"
+    r"(?:terminat|cancel|ended|(?:either|one|any) party (?:gives|delivers|provides))|indefinite|"
+    r"in perpetuity|perpetual|as long as|unless (?:and until )?(?:sooner |"
     r"earlier |otherwise )?terminat)"
     r"|\bperpetual (?:term|and|until)|\bterm of this agreement (?:is|shall be) (?:perpetual|"
     r"indefinite)|\b(?:has|have|having) no (?:fixed|definite|specified) (?:term|duration|end)"
     r"|\bof indefinite duration|\bfor an (?:indefinite|unlimited) (?:term|period)",
     re.IGNORECASE,
 )
-_RENEW = re.compile(
+RENEW = re.compile(
     r"\b(?:renew\w{0,4}|extend(?:ed|s)?|extension|successive|additional (?:term|period)s?)\b", re.IGNORECASE
-)
-_NOTICE_END = re.compile(
-    r"\b(?:not (?:to )?(?:renew|extend)|non-?renew\w*|terminat\w+|cancel\w*|notif\w+|notice|intention|elect\w*)\b",
-    re.IGNORECASE,
 )
 
 
@@ -108,9 +118,15 @@ def end_date(context: RuleContext) -> list[Candidate]:
     for start, end, weight in _term_sentences(context):
         for date in find_dates(flat.text, start, end):
             before = flat.text[start : date.start]
-            if not _END.search(before[-70:]) or _YEAR_ENDING.search(before[-40:]):
+            if not (_END.search(before[-70:]) or _EXTENDED.search(before)) or _YEAR_ENDING.search(before[-40:]):
                 continue
-            score = weight + 0.5 - (1.0 if _RENEW.search(before[-120:]) else 0.0) - (0.5 if not date.full else 0.0)
+            if _YEAR_DEFINED.search(before):
+                continue
+            extended = _EXTENDED.search(before)
+            again = RENEW.search(before[-120:]) and not extended
+            score = (
+                weight + 0.5 + (0.5 if extended else 0.0) - (1.0 if again else 0.0) - (0.5 if not date.full else 0.0)
+            )
             made = candidate(
                 flat,
                 "end_date",
@@ -119,6 +135,7 @@ def end_date(context: RuleContext) -> list[Candidate]:
                 (_last_date_before(flat.text, max(start, date.start - 250), date.start), date.end),
                 (date.start, date.end),
                 score=score,
+                marks=_term_marks(weight, flat.text[start:end]),
             )
             if made and score >= 1.0:
                 found.append(made)
@@ -141,8 +158,10 @@ def end_after(context: RuleContext) -> list[Candidate]:
             ):
                 continue
             if (
-                _RENEW.search(before[-150:])
+                RENEW.search(before[-150:])
                 or _AGAIN.search(before)
+                or _LONGER.search(before[-160:])
+                or _EVENT_DATE.search(before[-220:])
                 or re.match(
                     r"[^.;]{0,25}\b(?:notice|prior|before|(?:after|following) (?:the |any )?(?:terminat|expir))",
                     after,
@@ -161,12 +180,15 @@ def end_after(context: RuleContext) -> list[Candidate]:
             behind = _FROM_THEN.match(after)
             if behind and (then := find_dates(after, behind.end(), behind.end() + 40)) and then[0].full:
                 begin = then[0].value
+            source = "effective date" if context.known.get("effective_date") else "agreement date"
+            if begin != start_value:
+                source = "date in the sentence"
             counted = "anniversary" in text[first:last].lower() or bool(
                 re.search(r"\b(?:date|day) (?:that|which) is $", before[-20:], re.IGNORECASE)
             )
             signing = context.known.get("agreement_date")
             if counted and _OF_SIGNING.match(after) and isinstance(signing, str):
-                begin = signing
+                begin, source = signing, "agreement date"
             value = _after(begin, duration, whole_years=not counted)
             if value is None:
                 continue
@@ -179,7 +201,17 @@ def end_after(context: RuleContext) -> list[Candidate]:
                 )
                 else 0.0
             )
-            made = candidate(flat, "end_after", value, value, (start, end), (start + first, start + last), score=score)
+            made = candidate(
+                flat,
+                "end_after",
+                value,
+                value,
+                (start, end),
+                (start + first, start + last),
+                score=score,
+                marks=(f"counted from the {source}", *_doubtful(context, source), *_term_marks(weight, text)),
+                basis=f"{text[first:last]} from {begin} ({source})",
+            )
             if made and score >= 1.2:
                 found.append(made)
             break
@@ -196,6 +228,7 @@ def end_never(context: RuleContext) -> list[Candidate]:
         if (
             match is None
             or weight < 0.8
+            or _NO_LENGTH.search(text)
             or any(not duration.endswith("D") for duration, _, _ in find_durations(text))
             or re.search(r"\buntil the (?:\w+ )?date\b", text, re.IGNORECASE)
             or any(_END.search(text[: d.start][-70:]) for d in find_dates(text))
@@ -210,78 +243,10 @@ def end_never(context: RuleContext) -> list[Candidate]:
             (start, end),
             score=weight + (0.5 if surely else 0.0),
             strong=bool(surely) or weight >= 1.4,
+            marks=("says indefinite" if surely else "until it is terminated", *_term_marks(weight, text)),
         )
         if made:
             found.append(made)
-    return _sorted(found)
-
-
-def renewal(context: RuleContext) -> list[Candidate]:
-    """How long a renewal lasts: "shall automatically renew for successive one (1) year terms"."""
-    flat = context.flat
-    found = []
-    for start, end in _sentences_with(context, "renew", "extend", "extension", "successive"):
-        text = flat.text[start:end]
-        word = _RENEW.search(text)
-        if word is None or not re.search(r"\b(?:term|agreement|contract|license)\b|automatic", text, re.IGNORECASE):
-            continue
-        for duration, first, last in find_durations(text, word.start()):
-            after = text[last : last + 50]
-            if re.match(
-                r"[^.;]{0,25}\b(?:notice|prior|before|in advance|written)", after, re.IGNORECASE
-            ) or duration.endswith("D"):
-                continue
-            score = 1.0 + (
-                0.8 if re.search(r"automatic|successive|renew", text[word.start() : first], re.IGNORECASE) else 0.0
-            )
-            score += 0.4 if re.search(r"\bthis agreement|the term", text, re.IGNORECASE) else 0.0
-            score -= (first - word.start()) / 300
-            made = candidate(
-                flat, "renewal", text[first:last], duration, (start, end), (start + first, start + last), score=score
-            )
-            if made and score >= 1.3:
-                found.append(made)
-            break
-    return _sorted(found)
-
-
-def renewal_notice(context: RuleContext) -> list[Candidate]:
-    """How long before the end a party must say that it does not renew."""
-    flat = context.flat
-    found = []
-    for start, end in _sentences_with(context, "renew", "extend", "then-current", "then current", "expiration"):
-        text = flat.text[start:end]
-        if not _NOTICE_END.search(text) or not re.search(r"renew|extend|successive", text, re.IGNORECASE):
-            continue
-        for duration, first, last in find_durations(text):
-            around = text[max(first - 90, 0) : last + 90]
-            if not re.search(r"\b(?:prior|before|advance|preceding|notice)\b", around, re.IGNORECASE):
-                continue
-            if not re.search(
-                r"\b(?:end|expir|terminat|renew|anniversary|term|conclusion)\w*", text[last : last + 120], re.IGNORECASE
-            ):
-                continue
-            days = days_of(duration)
-            if days is None or days > 740:
-                continue
-            score = 1.0 + (0.6 if re.search(r"unless|not (?:to )?renew|non-?renew", text, re.IGNORECASE) else 0.0)
-            score += (
-                0.4
-                if re.search(r"at least|less than|fewer than", text[max(first - 30, 0) : first], re.IGNORECASE)
-                else 0.0
-            )
-            score += 0.2 if duration.endswith("D") else 0.0
-            made = candidate(
-                flat,
-                "renewal_notice",
-                text[first:last],
-                duration,
-                (start, end),
-                (start + first, start + last),
-                score=score,
-            )
-            if made and score >= 1.5:
-                found.append(made)
     return _sorted(found)
 
 
@@ -326,7 +291,7 @@ def _last_date_before(text: str, start: int, end: int) -> int:
     return others[-1].end if others else start
 
 
-def _sentences_with(context: RuleContext, *words: str) -> list[tuple[int, int]]:
+def sentences_with(context: RuleContext, *words: str) -> list[tuple[int, int]]:
     flat = context.flat
     return [
         (start, min(end, start + 1_500))
@@ -340,7 +305,7 @@ def _term_sentences(context: RuleContext) -> list[tuple[int, int, float]]:
     if "term_sentences" not in context.memo:
         flat = context.flat
         found = []
-        for start, end in _sentences_with(context, "term", "effect", "expire", "period", "continue", "duration"):
+        for start, end in sentences_with(context, "term", "effect", "expire", "period", "continue", "duration"):
             text = flat.text[start:end]
             own = _OWN_TERM.search(text)
             defines = _DEFINES.search(text)
@@ -352,6 +317,24 @@ def _term_sentences(context: RuleContext) -> list[tuple[int, int, float]]:
         context.memo["term_sentences"] = found
     cached: list[tuple[int, int, float]] = context.memo["term_sentences"]
     return cached
+
+
+def _doubtful(context: RuleContext, source: str) -> list[str]:
+    doubtful = source.replace(" ", "_") in context.memo.get("doubtful", ())
+    return ["counted from a doubtful date"] if doubtful else []
+
+
+def _term_marks(weight: float, sentence: str) -> tuple[str, ...]:
+    """What tells whether a sentence is the one about the term of the contract."""
+    return (
+        "surely the term" if weight >= 1.2 else ("likely the term" if weight >= 0.8 else "hardly the term"),
+        *(
+            ["earlier or later of two"]
+            if re.search(r"\b(?:earlier|later|longer|shorter) of\b", sentence, re.IGNORECASE)
+            else []
+        ),
+        *(["in a long sentence"] if len(sentence) > 600 else []),
+    )
 
 
 def _sorted(found: list[Candidate]) -> list[Candidate]:

@@ -129,13 +129,17 @@ _YEAR = (
     rf"'\d\d(?!\d)|{_YEAR_WORDS}|{_BLANK})"
 )
 
+_SAYS_DATE = re.compile(
+    r"(?:\b(?:dated?|datum|on|of|am|vom|ab|zum|bis|seit|den|until|from|to|and|und)|[-/:,])\W{0,4}$|^\W{0,4}$",
+    re.IGNORECASE,
+)
 _DIGIT = re.compile(r"\d")
 _YEAR_WORD = re.compile(r"\b(?:two thousand|nineteen)", re.IGNORECASE)
 _SHAPES = [
     # the 6th day of May, 2003; 6 May 2003; sixth (6th) day of May in the year 2003
     re.compile(
         rf"(?<![\w$]){_DAY}[.,]? {{0,2}}(?:calendar )?(?:day ?,? ?)?(?:of |in )?(?:the month of )?"
-        rf"(?:{_MONTH}|(?P<blankmonth>{_BLANK})),? {{0,2}}"
+        rf"(?:{_MONTH}|(?P<blankmonth>{_BLANK}))[.,]? {{0,2}}(?:day )?"
         rf"(?:of |in )?(?:the year )?(?:of our lord )?(?:A\.?D\.?,? )?{_YEAR}",
         re.IGNORECASE,
     ),
@@ -146,7 +150,9 @@ _SHAPES = [
     re.compile(r"(?<![\d/.-])(?P<y>(?:19|20)\d\d)-(?P<m>[01]?\d)-(?P<d>[0-3]?\d)(?![\d/-])"),
     re.compile(r"(?<![\d/.-])(?P<m>[01]?\d) ?/ ?(?P<d>[0-3]?\d) ?/ ?(?P<y>(?:19|20)\d\d|\d\d)(?![\d/])"),
     re.compile(r"(?<![\d/.-])(?P<m>[01]?\d)-(?P<d>[0-3]?\d)-(?P<y>(?:19|20)\d\d|\d\d)(?![\d/-])"),
-    re.compile(r"(?<![\d/.-])(?P<d>[0-3]?\d)\. ?(?P<m>[01]?\d)\. ?(?P<y>(?:19|20)\d\d|\d\d)(?![\d/-])"),
+    re.compile(r"(?<![\d/.-])(?P<d>[0-3]?\d)\. ?(?P<m>[01]?\d)\. ?(?P<y>(?:19|20)\d\d)(?![\d/-])"),
+    # 20.3.98, which in most places is the number of a section
+    re.compile(r"(?<![\d/.-])(?P<d>[0-3]?\d)\.(?P<m>[01]?\d)\.(?P<y>\d\d)(?![\d/-])(?P<short>)"),
     # May 2003
     re.compile(rf"\b{_MONTH},? {{0,2}}(?:of )?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE),
 ]
@@ -176,6 +182,8 @@ def find_dates(text: str, start: int = 0, end: int | None = None) -> list[DateFo
         more: list[tuple[int, int]] = []
         for match in shape.finditer(text, start, end):
             if _overlaps(taken, match.start(), match.end()):
+                continue
+            if "short" in shape.groupindex and not _SAYS_DATE.search(text, max(match.start() - 14, 0), match.start()):
                 continue
             value = _value(match)
             if value is not None:
