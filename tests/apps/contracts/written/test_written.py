@@ -32,7 +32,7 @@ def supplied() -> Report:
     [
         ("governing_law", 0.98, 0.95),
         ("parties", 0.93, 0.95),
-        ("agreement_date", 0.98, 0.98),
+        ("agreement_date", 0.98, 0.75),
         ("effective_date", 0.95, 0.55),
         ("expiration_date", 0.98, 0.85),
     ],
