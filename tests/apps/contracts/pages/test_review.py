@@ -257,7 +257,7 @@ def test_the_grades_are_those_of_the_machine() -> None:
 def test_it_is_called_by_its_file_and_its_parties_and_never_by_a_hash(paper: Paper) -> None:
     digest = paper.contracts.engine.get(paper.it).key
     assert digest is not None
-    title = "supply.pdf · Nordwind Tools, Inc. and Harbor Retail LLC"
+    title = "supply.pdf · Nordwind Tools, Inc., Harbor Retail LLC and 1 more"
     for path in (paper.path, "/ui/reviews", "/ui/instances", f"/ui/instances/{paper.it}"):
         text = paper.site.get(path, "owner").text
         named = text.partition('<nav class="tabs"')[0]  # the data of an instance has the hash of its file
