@@ -202,7 +202,7 @@ def test_a_form_without_its_token_is_refused(paper: Paper) -> None:
 def test_accepted_it_goes_on_with_who_said_so(paper: Paper) -> None:
     paper.decide("approve", do__parties="accept", notes="as on page 1")
     assert paper.page.url.path == "/ui/reviews"
-    assert "supply.pdf · Nordwind Tools, Inc. and Harbor Retail LLC" in paper.text
+    assert "supply.pdf · Nordwind Tools, Inc., Harbor Retail LLC and 1 more" in paper.text
     assert paper.contracts.state(paper.it) == "validated"
     human = paper.contracts.look(paper.it)["fields"]["parties"]["human"]
     assert (human["action"], human["by"]) == ("accept", "user:reviewer")
