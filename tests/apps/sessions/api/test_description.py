@@ -46,6 +46,7 @@ def operations(sessions: Sessions) -> dict[tuple[str, str], Any]:
     }
 
 
+@pytest.mark.soak
 def test_no_request_that_the_description_allows_meets_an_error_of_ours(one: Sessions) -> None:
     schema = schemathesis.openapi.from_asgi("/openapi.json", one.api.client.app)
     known = one.start("One")["id"]

@@ -55,7 +55,7 @@ BEGUN = [  # it was: what is known decides, and it is not run again
     ("finish:before", 4),
     ("finish:after", 4),
 ]
-DAILY = {("begin_agent:after", 1), ("store:after", 3), ("end:after", 1)}
+DAILY = {("store:after", 3), ("end:after", 1)}
 
 
 @dataclass
@@ -180,6 +180,7 @@ def test_a_killed_agent_or_supervisor_ends_the_prompt(sessions: Sessions, whom: 
     assert agents_of(sessions) == []
 
 
+@pytest.mark.soak("postgresql")
 def test_two_workers_never_run_one_prompt(both: Sessions) -> None:
     """Traps A11 and A13."""
     made = both.start("Write it down")
