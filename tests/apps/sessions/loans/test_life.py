@@ -54,6 +54,9 @@ def test_a_session_that_is_archived_while_it_waits_in_line_borrows_nothing(world
 
 
 def test_those_who_wait_are_served_in_their_order(world: SessionWorld) -> None:
-    begun = [world.begin() for _ in range(6)]
+    begun = []
+    for _ in range(6):
+        begun.append(world.begin())
+        world.advance(seconds=1)
     world.go_on(120)
     assert [session_id for session_id, _ in world.worked] == begun
