@@ -35,7 +35,7 @@ HEADERS: Mapping[Column, tuple[str, ...]] = {
     "source": ("source", "platform", "board", "found on", "quelle", "via", "site"),
     "notes": ("notes", "note", "comment", "comments", "notizen", "bemerkung", "kommentar"),
 }
-STATUSES: tuple[tuple[str, Stage, Ending | None], ...] = (
+_WORDS: tuple[tuple[str, Stage, Ending | None], ...] = (
     (r"not applied|wish ?list|saved|bookmark|draft|to ?do|to apply|interested|geplant|entwurf", Stage.CLOSED, None),
     (r"accept|hired|signed|angenommen|zusage", Stage.CLOSED, Ending.ACCEPTED),
     (r"withdr[ae]w|cancel|zuruckgezogen", Stage.CLOSED, Ending.WITHDRAWN),
@@ -52,6 +52,7 @@ STATUSES: tuple[tuple[str, Stage, Ending | None], ...] = (
         None,
     ),
 )
+STATUSES = tuple((re.compile(words), stage, ending) for words, stage, ending in _WORDS)
 """Words of a status → stage and ending; the first that is found counts. The first row names no application."""
 _NUMERIC = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})")
 
@@ -199,9 +200,7 @@ def _row(line: int, said: Mapping[Column, str], now: datetime, day_first: bool |
     stage, ending = Stage.SUBMITTED, None
     status = fold(said.get("status", ""))[:200]
     if status:
-        index, found = next(
-            ((at, one) for at, one in enumerate(STATUSES) if re.search(one[0], status)), (-1, STATUSES[-1])
-        )
+        index, found = next(((at, one) for at, one in enumerate(STATUSES) if one[0].search(status)), (-1, STATUSES[-1]))
         if index == 0:
             raise ValueError(f"{clean(said['status'], 60)!r} says that nothing was sent")
         if index < 0:

@@ -103,6 +103,9 @@ _CONFIRMATION = _any(
 _CONDITION = re.compile(
     r"\b(?:if|should|in case|once|when|whether|may|might|could|unless|eventually|falls|sollte|wenn|sofern)\b"
 )
+_WRAPPED = re.compile(r"(?<![.!?:\n])\n(?!\n)")
+"""A line that goes on in the next one."""
+_END = re.compile(r"(?<=[.!?])\s+|\n{2,}")
 _ABOUT = re.compile(r"\b(?:applicat\w+|applied|bewerbung\w*|candida\w+|position|role|stelle|kandidat\w*)\b")
 RULES: tuple[tuple[Kind, re.Pattern[str], bool], ...] = (
     (Kind.REJECTION, _REJECTION, False),
@@ -127,7 +130,7 @@ def found_in(mail: Mail) -> Found | None:
 
 
 def _sentences(text: str) -> list[str]:
-    parts = re.split(r"(?<=[.!?])\s+|\n{2,}", re.sub(r"(?<![.!?:\n])\n(?!\n)", " ", text))
+    parts = _END.split(_WRAPPED.sub(" ", text))
     return [said for one in parts if (said := " ".join(one.split()))][:MOST_SENTENCES]
 
 
