@@ -143,4 +143,5 @@ def test_the_calendar_opens_at_its_secret_address_alone(api: Api, it: UUID) -> N
     for wrong in ("x", "A" * 43):
         assert api.get(f"{CALENDAR}/{wrong}.ics", None).status_code == 404
     assert api.call("owner", "DELETE", CALENDAR).json() == {"made_at": None}
+    assert api.call("owner", "DELETE", CALENDAR).status_code == 404
     assert api.get(path, None).status_code == 404

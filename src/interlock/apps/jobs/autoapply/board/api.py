@@ -232,7 +232,8 @@ async def remove_feed(write: Write, workspace: Workspace = None) -> Response:
     place = writable_workspace(write.who, workspace)
 
     def remove(unit: Unit) -> FeedKnownOut:
-        calendar.remove_feed(unit, place)
+        if not calendar.remove_feed(unit, place):
+            raise NotFound("the calendar has no address")
         return FeedKnownOut(made_at=None)
 
     return await write(remove, name="remove_feed")
