@@ -121,6 +121,15 @@ def test_a_call_shows_what_became_of_it(pages: Pages) -> None:
     assert [f"t-{one}" in text for one in ("failed", "denied", "running")] == [True, True, True]
 
 
+def test_a_result_that_says_success_and_error_is_a_failure(pages: Pages) -> None:
+    """Claude Code calls an exhausted API a success."""
+    made = pages.start("Work")
+    pages.printed(made, {"type": "result", "subtype": "success", "is_error": True, "num_turns": 2})
+    text = pages.page(made)
+    assert "failed · 2 turns" in text
+    assert "success" not in text.partition("<main")[2]
+
+
 def test_a_long_answer_is_cut_and_all_of_it_is_one_link_away(pages: Pages) -> None:
     made = pages.start("Work")
     whole = "\n".join(f"line {n}" for n in range(20_000))

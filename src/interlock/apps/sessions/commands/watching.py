@@ -209,7 +209,10 @@ class _Live:
     """Lines that stay, and below them what happens now."""
 
     def __init__(self, live: Any, console: Any) -> None:
+        from rich.spinner import Spinner
+
         self._live, self._console = live, console
+        self._spinner = Spinner("dots", "")
 
     def line(self, kind: str, text: str) -> None:
         from rich.text import Text
@@ -217,10 +220,10 @@ class _Live:
         self._console.print(Text(f"> {text}" if kind == "asked" else text, style=STYLES.get(kind, "")))
 
     def status(self, text: str) -> None:
-        from rich.spinner import Spinner
         from rich.text import Text
 
-        self._live.update(Spinner("dots", Text(text, style="dim")))
+        self._spinner.update(text=Text(text, style="dim"))
+        self._live.update(self._spinner)
 
 
 @contextmanager

@@ -286,14 +286,14 @@ def _request(reader: Reader, message: Message, data: Mapping[str, Any]) -> None:
 
 def _result(reader: Reader, message: Message, data: Mapping[str, Any]) -> None:
     turns, took = number(data.get("num_turns")), number(data.get("duration_ms"))
+    bad, subtype = data.get("is_error") is True, text(data.get("subtype"))
     parts = [
-        one_line(text(data.get("subtype")), 60).replace("_", " "),
+        "failed" if bad and subtype == "success" else one_line(subtype, 60).replace("_", " "),
         f"{turns:g} turn{'' if turns == 1 else 's'}" if turns is not None else "",
         f"{took / 1000:.1f} s" if took is not None else "",
     ]
     errors = data.get("errors")
     said = "; ".join(text(one) for one in errors) if isinstance(errors, list) else ""
-    bad = data.get("is_error") is True
     reader.add(
         message,
         TROUBLE if bad else NOTE,
