@@ -14,6 +14,7 @@ from uuid import UUID
 import pytest
 
 from interlock.apps.sessions.conversation import prompts as stored
+from interlock.apps.sessions.sandbox.confinement import detect
 from interlock.apps.sessions.steps import work
 from tests.support.sessions import Sessions, git
 from tests.support.waiting import eventually
@@ -373,3 +374,35 @@ def test_a_branch_is_pushed_and_merged_where_the_repository_allows_it(sessions: 
     assert git("log", "-1", "--format=%H %s", "main", cwd=source) == f"{merged.json()['commit']} Hours"
     sessions.set(repos={"harbour/shop": str(source)})
     assert sessions.api.post(f"/sessions/{made['id']}/push", who="member").status_code == 409
+
+
+# -- any other program
+
+SCRIPT = """
+name=$1; prompt=$2
+echo '{"type":"thread.started","thread_id":"t-1"}'
+echo "$prompt" >> /workspace/asked.txt; echo "$name" >> "$HOME/seen"
+printf '{"type":"said","text":"%s, seen %s"}\\n' "$name" "$(wc -l < "$HOME/seen")"
+echo '{"type":"turn.completed","usage":{"input_tokens":7}}'
+"""
+LINES = {
+    "conversation": {"when": {"type": "thread.started"}, "field": "thread_id"},
+    "answer": {"when": {"type": "said"}, "field": "text"},
+    "done": {"when": {"type": "turn.completed"}},
+    "input_tokens": {"when": {"type": "turn.completed"}, "field": "usage.input_tokens"},
+}
+
+
+@pytest.mark.skipif(not detect().works, reason="this host cannot confine commands, so no such agent is started")
+def test_a_configured_program_works_inside_the_confinement_and_is_resumed_by_its_own_name(sessions: Sessions) -> None:
+    run = ["bash", "-c", SCRIPT, "agent"]
+    other = {"command": [*run, "first", "{prompt}"], "resume": [*run, "{conversation}", "{prompt}"], "lines": LINES}
+    sessions.set(agents={"other": other})
+    made = sessions.start("One {home}", agent="other")
+    sessions.prompt(made["id"], "Two")
+    sessions.go_on()
+    found = sessions.prompts(made["id"])
+    assert [one["answer"] for one in found] == ["first, seen 1", "t-1, seen 2"], found
+    assert [(one["inbox_status"], one["usage"]["input_tokens"]) for one in found] == [("done", 7)] * 2
+    diff = sessions.api.get(f"/sessions/{made['id']}/diff", "viewer").json()
+    assert "+One {home}\n+Two\n" in diff["diff"]
