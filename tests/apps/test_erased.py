@@ -54,6 +54,7 @@ OTHERS = {
     "/ui/bulk/{id}",
     "/ui/static/{digest}/{name:path}",
     "/login",
+    "/borrow",
 }
 """What has parts that vary, none of which names an instance or what belongs to one; and the way in."""
 
@@ -209,7 +210,7 @@ def places(path: str, there: Erased) -> list[str]:
     box = "?page=1&box=0,0,100,100"
     if path.startswith("/workflows/{id}/resume") and path != "/workflows/{id}/resume-link":
         rest = path.removeprefix("/workflows/{id}/resume").replace("{number}", "1")
-        more = "&page=1&box=0,0,100,100" if rest == "/text" else ""
+        more = {"/text": "&page=1&box=0,0,100,100", "/find": "&q=contract"}.get(rest, "")
         return [one.replace("/resume?", f"/resume{rest}?") + more for one in there.resume]
     if path.startswith("/api/reviews/{id}"):
         return [path.format(id=one) for one in there.reviews]
@@ -225,11 +226,12 @@ def places(path: str, there: Erased) -> list[str]:
         ]
     if path.startswith(("/workflows/{id}", "/ui/contracts/{id}")):
         mine = [one for one, machine in there.instances.items() if machine == "contract"]
-        return [path.format(id=one, number=1) + (box if path == "/ui/contracts/{id}/text" else "") for one in mine]
+        more = {"/ui/contracts/{id}/text": box, "/ui/contracts/{id}/find": "?q=contract"}.get(path, "")
+        return [path.format(id=one, number=1) + more for one in mine]
     if path == "/ui/instances/{id}":
         return [f"/ui/instances/{one}?tab={tab}&verify=true" for one, tab in product(there.instances, TABS)]
     if "{id}" in path:
-        return [path.format(id=one, seq=1, name="resume.pdf") for one in there.instances]
+        return [path.format(id=one, seq=1, date=one) for one in there.instances]
     for name in ("name", "machine"):
         if f"{{{name}}}" in path:
             return [path.format(**{name: machine}) for machine in sorted(set(there.instances.values()))]

@@ -18,8 +18,8 @@ from tests.support.site import Site
 
 ODD = ("a%00b", "%ED%A0%80", "x" * 3000, "'\"%5c%25%0d%0a")
 
-BODILESS = {"/api/logout"}
-"""Does not read what is sent to it."""
+BODILESS = {"POST /api/logout", "DELETE /api/auto-apply/calendar"}
+"""They do not read what is sent to them."""
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_no_odd_path_or_query_is_an_error_of_ours(site: Site) -> None:
                 bad.append(f"{operation.method} {address[:150]}: {answer.status_code}")
             if "%00" in address and not 400 <= answer.status_code < 500:
                 bad.append(f"{operation.method} {address[:150]}: {answer.status_code} for a NUL")
-    assert bad == []
+    assert bad == [], "\n".join(bad)
     assert asked > 500
 
 
@@ -190,11 +190,11 @@ def test_no_odd_body_is_an_error_of_ours(site: Site) -> None:
                     content=json.dumps(body).encode(),
                     headers={"Content-Type": "application/json"},
                 )
-                if not 400 <= answer.status_code < 500 and operation.path not in BODILESS:
+                if not 400 <= answer.status_code < 500 and f"{operation.method} {operation.path}" not in BODILESS:
                     bad.append(f"{operation.method} {operation.path} {str(body)[:60]!a}: {answer.status_code}")
         fields = dict.fromkeys(("name", "password", "reason", "note", "data", "event", "decision", "csrf"), "a\x00b")
         answer = browser.request(operation.method, operation.at(where), data=fields)
         if not 400 <= answer.status_code < 500:
             bad.append(f"{operation.method} {operation.path} as a form: {answer.status_code}")
-    assert bad == []
+    assert bad == [], "\n".join(bad)
     assert {name: n for name, n in counts(site.api).items() if n != before[name]} == {}

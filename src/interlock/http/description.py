@@ -37,6 +37,7 @@ GENERAL = {"api", "apps", "interlock", "http", "answers", "bodies", "models", "r
 """Parts of a module's name that tell models apart badly."""
 BYTES = "application/octet-stream"
 """Any file is also served as this type to a caller that accepts nothing else (`http/asgi.py`)."""
+SENDABLE = ("application/json", BYTES, "multipart/form-data", "application/x-www-form-urlencoded")
 TEXT = ("text/", "application/json", "application/problem+json", BYTES)
 
 
@@ -58,7 +59,7 @@ def described(app: FastAPI) -> dict[str, Any]:
             for method, operation in methods.items():
                 for response in operation.get("responses", {}).values():
                     _offer_bytes(response.get("content", {}))
-                _json_alone(operation.get("requestBody", {}))
+                _readable_body(operation.get("requestBody", {}))
                 if operation.get("security") == []:
                     continue  # declared as open by itself
                 if path not in OPEN:
@@ -106,10 +107,11 @@ def _offer_bytes(content: dict[str, Any]) -> None:
         content[BYTES] = {"schema": {"type": "string", "format": "binary"}}
 
 
-def _json_alone(body: dict[str, Any]) -> None:
-    """Describe a body as JSON where it is taken as JSON; other types, such as YAML, are named in words."""
+def _readable_body(body: dict[str, Any]) -> None:
+    """Describe a body in the types that clients can send: as JSON, a form or bytes. Others are named in words."""
     content = body.get("content", {})
-    if "application/json" in content and len(content) > 1:
-        others = [kind for kind in content if kind != "application/json"]
-        body["content"] = {"application/json": content["application/json"]}
-        body["description"] = f"{body.get('description', '')} Also taken as {', '.join(others)}.".strip()
+    named = [kind for kind in content if kind not in SENDABLE]
+    if named:
+        kept = {kind: one for kind, one in content.items() if kind in SENDABLE}
+        body["content"] = kept or {BYTES: {"schema": {"type": "string", "format": "binary"}}}
+        body["description"] = f"{body.get('description', '')} Also taken as {', '.join(named)}.".strip()

@@ -16,7 +16,7 @@ from interlock.apps.jobs.autoapply.board.stages import Ending, Stage
 from interlock.store import Micros, moment
 
 Line = Annotated[str, Field(max_length=300)]
-Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
+Name = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S", examples=["Ines Hart"])]
 
 
 class Body(BaseModel):
@@ -26,14 +26,14 @@ class Body(BaseModel):
 class MoveBody(Body):
     """Where an application is now."""
 
-    stage: Stage
+    stage: Stage = Field(examples=["interview"])
     ending: Ending | None = Field(None, description="How it ended; only with the stage `closed`.")
     reason: Annotated[str, Field(max_length=2000)] = ""
     expected: Stage | None = Field(None, description="The stage it is moved from; 409 if it is in another by now.")
 
 
 class NoteBody(Body):
-    text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
+    text: Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S", examples=["they answer in a week"])]
 
 
 class ContactBody(Body):
@@ -56,11 +56,11 @@ class DateBody(Body):
 
 
 class PutOffBody(Body):
-    at: AwareDatetime
+    at: AwareDatetime = Field(examples=["2026-03-01T09:00:00Z"])
 
 
 class FeedBody(Body):
-    workspace: Annotated[str | None, Field(max_length=200)] = None
+    workspace: Annotated[str | None, Field(max_length=200, examples=["default"])] = None
 
 
 def time(at: Micros | None) -> datetime | None:
