@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -231,7 +232,7 @@ def places(path: str, there: Erased) -> list[str]:
     if path == "/ui/instances/{id}":
         return [f"/ui/instances/{one}?tab={tab}&verify=true" for one, tab in product(there.instances, TABS)]
     if "{id}" in path:
-        return [path.format(id=one, seq=1, date=one) for one in there.instances]
+        return [_filled(path, one) for one in there.instances]
     for name in ("name", "machine"):
         if f"{{{name}}}" in path:
             return [path.format(**{name: machine}) for machine in sorted(set(there.instances.values()))]
@@ -250,6 +251,11 @@ def places(path: str, there: Erased) -> list[str]:
         runs = {json.loads(data)["job_id"] for data in _of(there, "run") if "job_id" in data}
         return [path, *(f"{path}?runs_for={quote(one)}" for one in sorted(runs))]
     return [path]
+
+
+def _filled(path: str, id: UUID) -> str:
+    """The address with this id for whatever it names, and 1 for the number of a line."""
+    return re.sub(r"\{(\w+)\}", lambda found: "1" if found[1] == "seq" else str(id), path)
 
 
 def _of(there: Erased, machine: str) -> list[str]:
