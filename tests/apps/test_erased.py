@@ -90,7 +90,7 @@ SAY_SO = {
     "/api/outbox/{id}",
 }
 """Where an erased instance, or what belongs to one, is shown by its data."""
-ENDED = ("/resume-link", "/resume", "/resume/pages/{number}", "/resume/text")
+ENDED = ("/resume-link", "/resume", "/resume/pages/{number}", "/resume/text", "/resume/find")
 ALSO = {f"/workflows/{{id}}{path}": (409,) for path in ENDED}
 """What has ended has no review to go on with, erased or not; its links are dead."""
 
@@ -238,6 +238,11 @@ def places(path: str, there: Erased) -> list[str]:
             return [path.format(**{name: machine}) for machine in sorted(set(there.instances.values()))]
     if "{kind}" in path:
         return [path.format(kind=kind) for kind in ("csv", "json")]
+    if path == "/ui/contracts/export":
+        return [f"{path}?format={kind}" for kind in ("csv", "xlsx")]
+    if path == "/ui/contracts/compare":
+        mine = [one for one, machine in there.instances.items() if machine == "contract"]
+        return [f"{path}?id={mine[0]}&id={mine[1]}"]
     if path == "/ui/bulk/new":
         chosen = "&".join(f"id={one}" for one in list(there.instances)[:50])
         return [f"{path}?action=pause&{chosen}"]

@@ -26,7 +26,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.longer]
 
 SOAK = bool(os.environ.get("INTERLOCK_SOAK"))
 EXAMPLES = 200 if SOAK else 6
-SECRET = {"/workflows/{id}/resume", "/api/auto-apply/calendar/{secret}.ics"}
+SECRET = {
+    "/workflows/{id}/resume",
+    "/api/auto-apply/calendar/{secret}.ics",
+    "/contracts/calendar/{id}/{signature}.ics",
+}
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID, uuid4
@@ -188,6 +189,10 @@ OPERATORS = {"viewer": 200, "agent": 200, "owner": 200, "north": 403}
 MANAGE = {"viewer": 403, "agent": 403, "north": 403}
 PEOPLE_READ = {"viewer": 200, "agent": 403, "owner": 200, "north": 200, "north_agent": 403}
 STEP = {"viewer": 403, "member": 202, "agent": 202, "north": 404}
+AGREEMENT = b64encode(
+    b"This Supply Agreement is made as of March 1, 2026 between Kind Boats GmbH and Sea Foods Ltd. The parties agree "
+    b"that Kind Boats GmbH delivers boats. It is governed by the laws of Bremen."
+).decode()
 NEW_RULE = {"metric": "dead_letters", "threshold": 5}
 NEW_SCHEDULE = {"machine": "order", "cron": "0 2 * * *"}
 BULK = {"action": "pause", "filter": {"machine": "order"}}
@@ -319,10 +324,12 @@ TABLE = [
         owner=404,
         north=404,
     ),
+    row("GET /workflows", "/workflows", **READ, north=200),
+    row("GET /workflows/calendar.ics", "/workflows/calendar.ics", **READ, north=200),
     row(
         "POST /workflows/ingest",
         "/workflows/ingest?wait=0",
-        {"pdfBase64": "QW4gYWdyZWVtZW50"},
+        {"pdfBase64": AGREEMENT},
         viewer=403,
         member=202,
         agent=202,

@@ -117,7 +117,7 @@ class ImportOut(BaseModel):
 class DeleteBody(Body):
     """What deletes everything."""
 
-    confirm: str = Field(description=f"`{CONFIRMED}`.")
+    confirm: str = Field(description=f"`{CONFIRMED}`.", examples=[CONFIRMED])
     reason: Annotated[str, Field(min_length=1, max_length=500)] = "the seeker's wish"
     forget_openings: bool = Field(
         False, description="Also forget which openings were applied for: they may be applied for again."
