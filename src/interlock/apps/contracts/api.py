@@ -17,7 +17,7 @@ from interlock.apps.contracts.reading.limits import DEFAULT as LIMITS
 from interlock.apps.contracts.review import evidence_places, links
 from interlock.apps.contracts.steps import comparable, vertical_of
 from interlock.apps.contracts.workflow import step_calls, windmill
-from interlock.apps.contracts.workflow.answers import Envelope, Enveloped, envelope, open_review
+from interlock.apps.contracts.workflow.answers import ANSWERS, Envelope, Enveloped, envelope, open_review
 from interlock.apps.contracts.workflow.bodies import CompareBody, IngestBody, ProviderBody, ReviewBody, uploaded
 from interlock.apps.contracts.workflow.step_calls import (
     Done,
@@ -41,20 +41,12 @@ from interlock.engine import (
 from interlock.engine.application import HistoryRow, Unit, close_dead_letters, create, fire, history
 from interlock.http.caller import PUBLIC, Caller, TheService, need, require_operator, workspace_of
 from interlock.http.direct import Router
-from interlock.http.problems import MEDIA_TYPE
 from interlock.http.waiting_slots import counted_for
 from interlock.http.writing import Write
 from interlock.machine import Actor
 from interlock.people import OPERATORS, Principal, in_workspace
 from interlock.store import moment
 
-ANSWERS: dict[int | str, dict[str, Any]] = {
-    "default": {  # an invalid address is refused earlier, with a problem document
-        "model": Envelope,
-        "description": "Refused",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-}
 LATER: dict[int | str, dict[str, Any]] = {202: {"model": Envelope, "description": "Still running; ask again"}}
 router = Router(prefix="/workflows", tags=["contracts"], route_class=Enveloped, responses=ANSWERS)
 router.takes("/ingest", 2 * LIMITS.bytes)  # base64 is a third more than the file

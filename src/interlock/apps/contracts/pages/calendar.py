@@ -67,7 +67,7 @@ async def feed(form: Posted) -> Response:
     """Make a secret address for this person, or remove it."""
     v = form.v
     workspace = frame_of(v, form.get("workspace")).workspace
-    require(v.who, "read", workspace, "its contracts", machine=contract.name)
+    require(v.who, "read", workspace, f"workspace {workspace!r}", machine=contract.name)
     remove = form.get("do") == "remove"
 
     def job(unit: Unit) -> Done:

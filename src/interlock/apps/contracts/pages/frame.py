@@ -58,7 +58,7 @@ def frame_of(v: Visitor, named: str) -> ContractsFrame:
     if not named and len(v.workspaces) > 1 and "default" not in v.workspaces:
         named = min(v.workspaces)
     workspace = named or workspace_of(v.who, None)
-    require(v.who, "read", workspace, "its contracts", machine=contract.name)
+    require(v.who, "read", workspace, f"workspace {workspace!r}", machine=contract.name)
     return ContractsFrame(v, workspace)
 
 

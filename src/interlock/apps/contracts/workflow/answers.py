@@ -75,6 +75,16 @@ def of_problem(refusal: problems.Refusal) -> Response:
     return made
 
 
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    "default": {  # an invalid address is refused earlier, with a problem document
+        "model": Envelope,
+        "description": "Refused",
+        "content": {problems.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+"""What every endpoint of workflows may answer besides its result."""
+
+
 class Enveloped(APIRoute):
     """A route whose errors also come in the envelope."""
 

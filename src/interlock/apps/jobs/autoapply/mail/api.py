@@ -79,7 +79,7 @@ class ProposalsOut(BaseModel):
 class AcceptBody(Body):
     """What a person agrees to."""
 
-    application: UUID | None = Field(None, description="Needed where the mail may be about several.")
+    application: UUID | None = Field(None, description="Needed where the mail may be about several.", examples=[None])
     stage: Stage | None = Field(None, description="Another stage than the mail leads to.")
 
 
