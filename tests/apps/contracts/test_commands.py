@@ -100,12 +100,16 @@ def test_it_is_compared_with_what_was_asked_for(folder: Path) -> None:
         (("first.pdf", "--vertical", "poems"), "there is no vertical 'poems'; there are commercial, energy"),
         (("first.pdf", "--compare-with", "that"), "'that' is not a workflow's id, `template` or `offers`"),
         (("photo.pdf",), "'photo.pdf' is an image; send a PDF, DOCX or text file"),
+        (("five.pdf",), "'five.pdf' is not a PDF: it is text (5 bytes); export it again and send that"),
+        (("people.csv",), "'people.csv' is a table (CSV), not a contract; send a PDF, DOCX or text file"),
     ],
 )
 def test_what_cannot_be_taken_in_is_one_line_and_nothing_is_begun(
     folder: Path, arguments: tuple[str, ...], error: str
 ) -> None:
     (folder / "photo.pdf").write_bytes(b"\x89PNG\r\n\x1a\nxxxx")
+    (folder / "five.pdf").write_bytes(b"hello")
+    (folder / "people.csv").write_bytes(b"a,b,c\n1,2,3\n")
     done = contracts(folder, "process", "blank.pdf", *arguments)
     assert (done.code, done.err) == (1, f"error: {error}\n")
     [only] = output_of(folder, "process", "second.pdf")

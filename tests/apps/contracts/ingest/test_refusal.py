@@ -64,9 +64,19 @@ def test_it_is_refused_by_name(content: bytes, name: str, reason: str) -> None:
         (pdf([OPENING]), "supply.pdf"),
         (pdf([OPENING]), "wrong-ending.csv"),
         (archive("word/document.xml"), "supply.docx"),
+        (archive("word/document.xml"), "really-word.pdf"),
         (b"One, two, three words and more of them here, in this long sentence.\n" * 9, "prose.txt"),
     ],
-    ids=["text", "no ending", "short German", "PDF", "PDF with another ending", "Word", "prose with commas"],
+    ids=[
+        "text",
+        "no ending",
+        "short German",
+        "PDF",
+        "PDF with another ending",
+        "Word",
+        "Word with another ending",
+        "prose with commas",
+    ],
 )
 def test_what_may_be_a_contract_is_accepted(content: bytes, name: str) -> None:
     check(content, name)
