@@ -26,7 +26,7 @@ from interlock.engine.application import Unit, effects_of, find, send
 from interlock.machine import SYSTEM, Actor, Edge, Message
 from interlock.machine.transitions import PEOPLE
 
-NO_ATTEMPT = frozenset({"LimitReached"})
+NO_ATTEMPT = frozenset({"LimitReached", "NotYet"})
 """Errors that say nothing against the application: its turn has not come."""
 
 

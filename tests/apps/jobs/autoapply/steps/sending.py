@@ -29,7 +29,7 @@ class Desk(Office):
 
     def __init__(self, trial: Trial, world: World) -> None:
         super().__init__(trial)
-        self.world = world
+        self.world, self.ann = world, ANN
 
     def opening(self, key: str = "booking-backend", company: str = "tidewater", **said: Any) -> UUID:
         """A match with the address of an opening; by default all of them are at different companies."""
