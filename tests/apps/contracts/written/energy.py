@@ -142,6 +142,7 @@ def _german(r: random.Random, name: str) -> Written:
         ],
     ]
     at = r.randrange(len(forms))
+    answers["Term"] = f"{term} months" if at < 4 else ""
     if at == 5:
         answers["Start Date"] = ""
     if at == 4:
@@ -210,5 +211,5 @@ def _english(r: random.Random, name: str) -> Written:
     ]
     at = r.randrange(len(forms))
     price, lines = forms[at]
-    answers["Working Price"] = price
+    answers |= {"Working Price": price, "Term": ("12 months", "24 months", "12 months")[at]}
     return Written(name, _wrapped("\n".join(lines), 100), answers, f"energy en {at}")

@@ -27,10 +27,11 @@ from interlock.apps.contracts.fields.measures import Report, summed
 from interlock.apps.contracts.fields.vertical import shipped
 from tests.apps.contracts.written.commercial import commercial
 from tests.apps.contracts.written.energy import energy
+from tests.apps.contracts.written.energy_letters import letters
 from tests.apps.contracts.written.measuring import apart, judged, read_written
 
 DATA = Path(fields.__file__).parent / "calibration_data"
-ENERGY = 300
+ENERGY, LETTERS = 300, 160
 WRITTEN = 200
 FOLDS = 10
 
@@ -84,9 +85,9 @@ def of_commercial(folders: list[Path]) -> Table:
 
 def of_energy() -> Table:
     vertical, empty = shipped()["energy"], Table(vertical="energy", version="none", documents=0)
-    read = read_written(vertical, energy(ENERGY))
+    read = read_written(vertical, [*energy(ENERGY), *letters(LETTERS)])
     across = summed(vertical, "", states(vertical, read, empty, folds=FOLDS, written=True))
-    made = fit(vertical, [one.judged for one in read], priors_of("energy"), version="energy-2", written=True)
+    made = fit(vertical, [one.judged for one in read], priors_of("energy"), version="energy-3", written=True)
     how = "written for measuring; each judged by a calibration without its form"
     return made.model_copy(update={"measured": {"written": summary_of(across, how)}})
 

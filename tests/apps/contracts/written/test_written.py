@@ -9,6 +9,7 @@ from interlock.apps.contracts.fields.calibration_errors import calibration_error
 from interlock.apps.contracts.fields.measures import Report
 from tests.apps.contracts.written.commercial import commercial
 from tests.apps.contracts.written.energy import energy
+from tests.apps.contracts.written.energy_letters import letters
 from tests.apps.contracts.written.measuring import apart, measured
 
 
@@ -25,6 +26,11 @@ def written_apart() -> Report:
 @pytest.fixture(scope="module")
 def supplied() -> Report:
     return measured("energy", energy(90))
+
+
+@pytest.fixture(scope="module")
+def sent() -> Report:
+    return measured("energy", letters(40))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +67,7 @@ def test_untidy_contracts_get_few_wrong_values(written_apart: Report, field: str
     assert row.accuracy >= accuracy
 
 
-@pytest.mark.parametrize("name", ["put_together", "written_apart", "supplied"])
+@pytest.mark.parametrize("name", ["put_together", "written_apart", "supplied", "sent"])
 def test_what_is_approved_is_right_at_least_as_often_as_the_score_says(
     name: str, request: pytest.FixtureRequest
 ) -> None:
@@ -93,6 +99,23 @@ def test_the_required_fields_are_as_sure_as_they_are_right(written_apart: Report
         if judged.answered and judged.field in required
     ]
     assert calibration_error(pairs) <= 0.1, "they are tidier than real ones, which it learned from"
+
+
+@pytest.mark.parametrize("field", ["provider", "start_date", "term"])
+def test_letters_of_suppliers_are_read_without_a_wrong_value(sent: Report, field: str) -> None:
+    row = next(row for row in sent.fields if row.field == field)
+    assert row.accuracy == 1
+    assert row.coverage >= 0.9
+
+
+def test_a_change_of_prices_and_two_rates_are_not_approved(sent: Report) -> None:
+    without = [
+        document
+        for document in sent.documents
+        if any(judged.field == "working_price" and not judged.known for judged in document.fields)
+    ]
+    assert len(without) == 10
+    assert all(document.needs_review for document in without)
 
 
 def test_two_prices_under_the_same_words_are_not_approved(supplied: Report) -> None:

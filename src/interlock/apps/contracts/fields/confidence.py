@@ -27,7 +27,7 @@ from interlock.apps.contracts.fields.extraction import extract
 from interlock.apps.contracts.fields.likelihood import logit
 from interlock.apps.contracts.fields.providers import Providers, shipped_providers
 from interlock.apps.contracts.fields.result import Extraction, Found
-from interlock.apps.contracts.fields.signals import LOW_QUALITY, MODEL_ONLY
+from interlock.apps.contracts.fields.signals import LOW_QUALITY, MODEL_ONLY, SPLIT
 from interlock.apps.contracts.fields.validate import Problem, apply, validate, values_of
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.reading.document import Document
@@ -124,6 +124,9 @@ def score(
         if read is not None and read.signals.grounding == "none":
             must = True
             reasons.append(f"{definition.label}: its quote is not in the document")
+        elif read is not None and read.signals.agreement == SPLIT and not read.signals.disputed:
+            must = doubted = True
+            reasons.append(f"{definition.label}: rules that are mostly right read different values")
         elif definition.name in suggestions:
             must = True
             reasons.append(f"{definition.label}: what was read is too unlikely to be an answer")
@@ -164,7 +167,8 @@ def _is_answer(definition: FieldDefinition, estimate: Estimate) -> bool:
     """Is a value likely enough to be stated? Nobody looks at a field that is not required, so its interval counts."""
     if definition.required:
         return estimate.p >= definition.least
-    return estimate.n >= FEWEST_KNOWN and estimate.low >= definition.least
+    # Of a field that nobody ever counted nothing is known; it is stated as what fields are in general.
+    return estimate.n == 0 or (estimate.n >= FEWEST_KNOWN and estimate.low >= definition.least)
 
 
 def _at_most(estimate: Estimate, p: float) -> Estimate:

@@ -30,12 +30,14 @@ _CURRENCIES = {
     "ct": "EUR/100",
     "cent": "EUR/100",
     "cents": "USD/100",
+    "p": "GBP/100",
+    "pence": "GBP/100",
 }
 _SIGN = r"(?:us ?\$|u\.s\. ?\$|c\$|\$|€|£|¥|usd|eur|gbp|chf|jpy|cad|rmb|cny)"
 _MONEY = re.compile(
     rf"(?P<before>{_SIGN}) ?(?P<first>{_NUMBER})(?P<scale1> ?(?:million|billion|thousand|mio\.?|mrd\.?)\b)?"
     rf"|(?P<second>{_NUMBER})(?P<scale2> (?:million|billion|thousand|mio\.?|mrd\.?))? ?"
-    rf"(?P<after>{_SIGN}|euros?\b|dollars?\b|pounds\b|cents?\b|ct\b)",
+    rf"(?P<after>{_SIGN}|euros?\b|dollars?\b|pounds\b|pence\b|(?<=\d)p\b|cents?\b|ct\b)",
     re.IGNORECASE,
 )
 _SCALES = {"thousand": 1000, "million": 10**6, "mio": 10**6, "billion": 10**9, "mrd": 10**9}
