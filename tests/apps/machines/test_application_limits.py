@@ -167,24 +167,24 @@ def test_what_reaches_one_limit_uses_none_of_the_others(office: Office) -> None:
 
 def test_the_last_free_place_is_taken_by_exactly_one_of_many(office: Office) -> None:
     office.use("user_day", 9)
-    for number in range(4):
+    for number in range(32):
         office.create("application", match(number))
-    for claim in office.claim(4):
+    for claim in office.claim(32):
         office.finish(claim, office.run(claim))
-    claims, barrier = office.claim(4), Barrier(4)
+    claims, barrier = office.claim(32), Barrier(32)
 
     def submit(claim: Claim) -> Outcome:
-        barrier.wait(30)
+        barrier.wait(60)
         return office.run(claim)
 
-    with ThreadPoolExecutor(4) as threads:
+    with ThreadPoolExecutor(32) as threads:
         outcomes = list(threads.map(submit, claims))
     refused = [o.error for o in outcomes if isinstance(o, Fail)]
-    assert (len(office.site.arrived), len(refused)) == (1, 3)
+    assert (len(office.site.arrived), len(refused)) == (1, 31)
     assert all(isinstance(error, LimitReached) and error.until == START + DAY for error in refused)
     for claim, outcome in zip(claims, outcomes, strict=True):
         office.finish(claim, outcome)
-    assert sorted(office.state(c.id) for c in claims) == ["paused", "paused", "paused", "submitted"]
+    assert sorted(office.state(c.id) for c in claims) == [*["paused"] * 31, "submitted"]
 
 
 def test_its_user_may_try_earlier_or_give_it_up(office: Office) -> None:

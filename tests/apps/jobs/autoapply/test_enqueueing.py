@@ -196,14 +196,14 @@ def test_a_model_s_score_far_from_the_rules_needs_a_person(office: Office) -> No
 
 def test_limits_hold_for_many_workers_that_queue_at_once(office: Office) -> None:
     rule = office.rule(max_applications_per_week=21)
-    postings = [office.match(number) for number in range(8)]
-    barrier = Barrier(8)
+    postings = [office.match(number) for number in range(32)]
+    barrier = Barrier(32)
 
     def take(posting: object) -> bool:
         barrier.wait(30)
         return office.take(rule, posting).application is not None  # type: ignore[arg-type]
 
-    with ThreadPoolExecutor(8) as threads:
+    with ThreadPoolExecutor(32) as threads:
         taken = list(threads.map(take, postings))
     assert sum(taken) == 3
     assert len(office.rows()) == 3
