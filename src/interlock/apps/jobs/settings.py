@@ -93,7 +93,8 @@ class AutoApplySettings(Table):
 
     planned: bool = Field(
         False,
-        description="Reserved for the planned states validating, scheduled and interview_requested. It has no effect yet.",
+        description="Reserved for the planned states validating, scheduled and interview_requested. "
+        "It has no effect yet.",
     )
     follow_up_days: int = Field(
         7, ge=0, le=365, description="Days after which you are to follow up on an application; 0 makes no follow-up."
