@@ -73,6 +73,7 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.jobs.finder.pages:routers",
             "interlock.apps.jobs.autoapply.api:routers",
             "interlock.apps.jobs.autoapply.board.routes:router",
+            "interlock.apps.jobs.autoapply.pages:routers",
         ],
         pages=[PageLink("Jobs", "/ui/jobs")],
         metrics="interlock.apps.jobs.autoapply.records.numbers:metrics",

@@ -36,6 +36,8 @@ TABS = (
     Tab("Today", ""),
     Tab("Matches", "/matches"),
     Tab("Why not", "/why-not"),
+    Tab("Applications", "/applications"),
+    Tab("Board", "/board"),
     Tab("Companies", "/companies"),
     Tab("Sources", "/sources"),
     Tab("Profile", "/profile"),
@@ -66,7 +68,7 @@ class JobsFrame:
     def tabs(self) -> list[tuple[Tab, str, bool]]:
         path = self.v.request.url.path
         at = path.removeprefix(ROOT)
-        section = {"/postings": "/matches", "/rules": "/why-not", "/refused": "/companies"}
+        section = {"/postings": "/matches", "/rules": "/why-not", "/refused": "/companies", "/apply-rules": "/applications"}
         for own, shown in section.items():
             if at.startswith(own):
                 at = shown
@@ -94,8 +96,10 @@ def _zone(name: str | None) -> ZoneInfo:
 Read = Callable[[sa.Connection, JobsFrame], Mapping[str, Any]]
 
 
-async def show(v: Visitor, template: str, workspace: str, read: Read, *, status: int = 200, **context: Any) -> Response:
-    """Render a page: `read` fetches its data in one transaction."""
+async def show(
+    v: Visitor, template: str, workspace: str, read: Read, *, folder: str = "jobs", status: int = 200, **context: Any
+) -> Response:
+    """Render a page: `read` fetches its data in one transaction. `folder` is the name that brought its template."""
     chosen = seen_workspace(v, workspace)
 
     def look(conn: sa.Connection) -> tuple[JobsFrame, Mapping[str, Any]]:
@@ -107,7 +111,7 @@ async def show(v: Visitor, template: str, workspace: str, read: Read, *, status:
 
     frame, found = await v.service.read(look)
     return await render(
-        v, f"jobs/{template}", status=status, jobs=frame, tier_points=tier_points, **{**context, **found}
+        v, f"{folder}/{template}", status=status, jobs=frame, tier_points=tier_points, **{**context, **found}
     )
 
 

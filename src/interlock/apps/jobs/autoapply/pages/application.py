@@ -1,0 +1,231 @@
+"""The page of one application: its state, its packet exactly as it will be sent, and what the person decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from interlock.apps.jobs.autoapply import by_hand, deciding, showing
+from interlock.apps.jobs.autoapply.answers import Scope
+from interlock.apps.jobs.autoapply.api.access import workspace_of_application
+from interlock.apps.jobs.autoapply.api.reading import download
+from interlock.apps.jobs.autoapply.machine import FAILED, PAUSED, REQUIRES_REVIEW, WITHDRAWN
+from interlock.apps.jobs.autoapply.models import FailureKind, ReviewReason
+from interlock.apps.jobs.autoapply.pages import wording
+from interlock.apps.jobs.autoapply.records import logs
+from interlock.apps.jobs.autoapply.showing import Whole
+from interlock.apps.jobs.finder.intake import settings_in
+from interlock.apps.jobs.finder.pages.frame import JobsFrame, show
+from interlock.apps.jobs.finder.pages.wording import web_address
+from interlock.dashboard.forms import Done, Form, Posted
+from interlock.dashboard.site import Reader, Visitor
+from interlock.engine import Instance, NotFound
+from interlock.engine.application import Unit
+from interlock.http.problems import BadRequest
+from interlock.machine import Actor
+
+router = APIRouter(include_in_schema=False)
+Workspace = Annotated[str, Query(max_length=200)]
+LOGGED = 20
+Do = Callable[[Unit, str, UUID, Actor, Form, str], Instance]
+SCOPES = {
+    Scope.EVERYWHERE.value: "everywhere",
+    Scope.COMPANY.value: "this company",
+    Scope.ONCE.value: "only here",
+}
+
+
+@router.get("/ui/jobs/applications/{id}")
+async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Response:
+    """`workspace` may be named, as in all addresses of these pages; the application has its own."""
+    settings = settings_in(v.service.engine.setting("jobs"))
+    place = await v.service.read(lambda conn: workspace_of_application(conn, id, v.who))
+
+    def read(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
+        found = showing.whole(conn, place, id)
+        return {
+            "found": found,
+            "row": found.row,
+            "data": _data(found),
+            "needed": wording.needed(found.row, _data(found)) if found.row.status == REQUIRES_REVIEW else "",
+            "may_do": may_do(found),
+            "packet": _packet(conn, place, found, settings),
+            "url": web_address(found.row.url),
+            "confirmation": web_address(_data(found).get("confirmation_url")),
+            "log": logs.page(conn, place, application=found.row.instance_id, limit=LOGGED)
+            if found.row.instance_id is not None
+            else [],
+        }
+
+    return await show(
+        v,
+        "application.html",
+        place,
+        read,
+        folder="apply",
+        kind_of_status=wording.kind_of,
+        said_value=wording.said,
+        scopes=SCOPES,
+        failures=[one.value for one in FailureKind],
+    )
+
+
+def _data(found: Whole) -> Mapping[str, Any]:
+    return found.item.data if found.item is not None and not found.item.erased else {}
+
+
+def may_do(found: Whole) -> set[str]:
+    """What a person can do with the application now."""
+    item = found.item
+    if item is None or item.erased or item.state == WITHDRAWN:
+        return set()
+    can = {"withdraw"}
+    if item.state in deciding.UNDER_WAY:
+        can.add("pause")
+    if item.state in (PAUSED, FAILED):
+        can.add("resume")
+    if item.state != REQUIRES_REVIEW:
+        return can
+    if item.data.get("review_reason") == ReviewReason.VERIFY_SUBMISSION:
+        return can | {"verify"}
+    can |= {"reject", "later", "answer"}
+    return can | ({"by_hand"} if by_hand.is_by_hand(item) else {"approve"})
+
+
+def _packet(conn: sa.Connection, place: str, found: Whole, settings: Any) -> dict[str, Any] | None:
+    """The packet with its texts in pieces; None while there is none."""
+    if found.item is None or found.item.erased or not found.row.packet_hash:
+        return None
+    try:
+        packet = showing.packet(conn, place, found.row.id, settings)
+    except NotFound:
+        return None
+    check = packet["claim_check"]
+    packet["texts"] = [
+        (name, wording.marked(packet[key] or "", check.get(part) or []))
+        for name, key, part in (("Resume", "resume_text", "resume"), ("Letter", "letter_text", "letter"))
+    ]
+    packet["claims"] = [(part, one) for part, some in check.items() for one in some]
+    packet["open"] = [one for one in packet["answers"] if one["answer"]["needs_user"]]
+    hand = packet["hand_over"]
+    packet["form_url"] = web_address(hand["url"]) if hand else None
+    return packet
+
+
+@router.get("/ui/jobs/applications/{id}/files/{name}")
+async def file(v: Reader, id: UUID, name: str) -> Response:
+    """The newest file of that name, always as a download: it is made of what strangers wrote."""
+    return await download(v.service, v.who, id, name)
+
+
+# -- what a person decides
+
+
+def _approve(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+    return deciding.approve(unit, place, id, form["packet_hash"], actor, reason=reason)
+
+
+def _open_form(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+    return deciding.open_form(unit, place, id, actor)
+
+
+def _submitted(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+    proof = form.get("proof").strip()
+    if len(proof) > 2000:
+        raise BadRequest(f"the proof has {len(proof):,} characters; 2,000 are kept. Send the address of the page")
+    return deciding.report(unit, place, id, "submitted", actor, proof=proof, reason=reason)
+
+
+def _not_sent(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+    kind = form["kind"]
+    if kind not in list(FailureKind):
+        raise BadRequest(f"{kind[:40]!r} is no kind of failure; there are {', '.join(FailureKind)}")
+    retry = form.get("retry") == "yes"
+    return deciding.report(unit, place, id, "failed", actor, kind=kind, retry=retry, reason=reason)
+
+
+def _plain(do: Callable[..., Instance]) -> Do:
+    def run(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+        return do(unit, place, id, actor, reason=reason)
+
+    return run
+
+
+def _verify(arrived: bool) -> Do:
+    def run(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+        return deciding.verify(unit, place, id, arrived, actor, reason=reason)
+
+    return run
+
+
+ACTIONS: dict[str, tuple[str, Do]] = {
+    "approve": ("Approved: exactly this packet is sent, once.", _approve),
+    "reject": ("Rejected: it is withdrawn.", _plain(deciding.reject)),
+    "later": ("Put aside until you resume it.", _plain(deciding.later)),
+    "pause": ("Paused.", _plain(deciding.pause)),
+    "resume": ("Resumed.", _plain(deciding.resume)),
+    "withdraw": ("Withdrawn.", _plain(deciding.withdraw)),
+    "prepare": ("It is prepared again.", _plain(deciding.prepare_again)),
+    "open_form": ("The job is yours until you say how it ended. Open the form and send it.", _open_form),
+    "submitted": ("Kept: you submitted it.", _submitted),
+    "failed": ("Kept: it failed.", _not_sent),
+    "arrived": ("Kept: it arrived.", _verify(True)),
+    "not_arrived": ("Kept: it did not arrive. It is tried again.", _verify(False)),
+}
+"""What a form may do → what is said then, and how."""
+
+
+@router.post("/ui/jobs/applications/{id}")
+async def act(form: Posted, id: UUID) -> Response:
+    wanted = form["do"]
+    if wanted not in ACTIONS:
+        raise BadRequest(f"{wanted[:40]!r} cannot be done with an application; there are {', '.join(ACTIONS)}")
+    words, do = ACTIONS[wanted]
+    place, actor = await _mine(form.v, id)
+    reason = " ".join(form.get("reason").split())[:300]
+
+    def job(unit: Unit) -> Done:
+        do(unit, place, id, actor, form, reason)
+        return Done(said=words)
+
+    return await form.do(job, "fire")
+
+
+@router.post("/ui/jobs/applications/{id}/answers")
+async def answer(form: Posted, id: UUID) -> Response:
+    """Answers to questions of the form. A question that is left empty stays open."""
+    place, actor = await _mine(form.v, id)
+    given = _given(form)
+    if not given:
+        raise BadRequest("no question is answered; answer at least one")
+
+    def job(unit: Unit) -> Done:
+        deciding.answer(unit, place, id, given, actor)
+        some = f"{len(given)} answer{'' if len(given) == 1 else 's'}"
+        return Done(said=f"Remembered: {some}. The packet is prepared again with them.")
+
+    return await form.do(job, "fire")
+
+
+def _given(form: Form) -> list[deciding.Given]:
+    """The form names its questions by numbers: a key may be anything."""
+    found = []
+    for number, key in enumerate(form.many.get("question", ())):
+        values = [one.strip() for one in form.many.get(f"value-{number}", ()) if one.strip()]
+        scope = form.get(f"scope-{number}", Scope.EVERYWHERE.value)
+        if scope not in SCOPES:
+            raise BadRequest(f"{scope[:40]!r} is no scope; there are {', '.join(SCOPES)}")
+        if values:
+            found.append(deciding.Given(key, tuple(values) if len(values) > 1 else values[0], Scope(scope)))
+    return found
+
+
+async def _mine(v: Visitor, id: UUID) -> tuple[str, Actor]:
+    """The application's workspace, if the reader may change it. It does not exist for readers elsewhere."""
+    place = await v.service.read(lambda conn: workspace_of_application(conn, id, v.who, write=True))
+    return place, v.who.actor_in(place)

@@ -1,0 +1,68 @@
+"""A site with auto-apply, and openings of the demo world to apply for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from interlock.apps.jobs import registry
+from interlock.apps.jobs.settings import JobsSettings
+from interlock.apps.jobs.world import World
+from interlock.store import open_store
+from interlock.testing import Trial, VirtualClock
+from tests.apps.jobs.autoapply.steps import sending
+from tests.apps.jobs.finder.seekers import NOW
+from tests.support.api import open_api
+from tests.support.site import Site
+
+LIST = "/ui/jobs/applications"
+
+
+class Desk(sending.Desk):
+    """A desk with its pages."""
+
+    def __init__(self, trial: Trial, world: World, site: Site) -> None:
+        super().__init__(trial, world)
+        self.site = site
+
+    def by_hand(self, number: int = 0, **said: Any) -> UUID:
+        """An application that only its person can send."""
+        return self.apply(self.match(number, **said))
+
+    def act(self, it: UUID, do: str, who: str = "owner", **fields: Any) -> Any:
+        """Press a button on the application's page."""
+        page = f"{LIST}/{it}"
+        answer = self.site.send(page, page, {"do": do, **fields}, who)
+        self.trial.run_until_idle()
+        return answer
+
+    def forged(self, path: str, who: str, **fields: Any) -> Any:
+        """A form that the page does not offer them, with their own token."""
+        csrf = self.site.form("/ui/logout", "/ui/logout", who)["csrf"]
+        return self.site.browser(who).post(path, data={"csrf": csrf, "key": f"k-{who}", **fields})
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with World(clock=VirtualClock()) as made:
+        yield made
+
+
+@pytest.fixture
+def desk(sqlite_url: str, world: World) -> Iterator[Desk]:
+    world.faults.clear()
+    world.received.clear()
+    given = JobsSettings(
+        private_hosts=[world.host], rate=0, timeout=5, autoapply={"demo_host": world.host, "submit_timeout": 5}
+    )
+    with (
+        open_store(sqlite_url, durability="normal", wakeup="poll") as store,
+        open_api(store, clock=VirtualClock(NOW), applications=[registry]) as api,
+        Trial(api.engine, settings={"jobs": given}) as trial,
+    ):
+        made = Desk(trial, world, Site(api))
+        made.profile(**sending.PERSON)
+        yield made
