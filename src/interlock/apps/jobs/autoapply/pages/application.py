@@ -52,7 +52,7 @@ async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Respons
             "found": found,
             "row": found.row,
             "data": _data(found),
-            "needed": wording.needed(found.row, _data(found)) if found.row.status == REQUIRES_REVIEW else "",
+            "needed": wording.needed(_data(found)) if found.row.status == REQUIRES_REVIEW else "",
             "may_do": may_do(found),
             "packet": _packet(conn, place, found, settings),
             "url": web_address(found.row.url),

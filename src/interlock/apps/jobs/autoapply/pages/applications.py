@@ -63,7 +63,7 @@ def _waiting(conn: sa.Connection, workspace: str) -> list[tuple[ApplicationRow, 
     for row in sorted(rows, key=lambda row: row.status_at)[:SHOWN]:
         item = find(conn, row.instance_id, machine=application.name) if row.instance_id is not None else None
         data = item.data if item is not None and not item.erased else {}
-        found.append((row, wording.needed(row, data)))
+        found.append((row, wording.needed(data)))
     return found
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from interlock.apps.jobs.autoapply.models import ReviewReason
-from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 
 KINDS = {
     "queued": "work",
@@ -35,14 +34,17 @@ def kind_of(status: str) -> str:
     return KINDS.get(status, "wait")
 
 
-def needed(row: ApplicationRow, data: Mapping[str, Any]) -> str:
-    """What the person has to do with an application that waits for them."""
-    asked = data.get("open_questions") or 0
-    if row.review_reason == ReviewReason.VERIFY_SUBMISSION:
+def needed(data: Mapping[str, Any]) -> str:
+    """What the person has to do with an application that waits for them, by the data of its instance.
+
+    The reason in its row is that of entering the review; the instance knows what was asked since.
+    """
+    asked, reason = data.get("open_questions") or 0, data.get("review_reason")
+    if reason == ReviewReason.VERIFY_SUBMISSION:
         return "Find out whether it arrived"
     if asked:
         return f"Answer {asked} question{'' if asked == 1 else 's'}"
-    if row.review_reason == ReviewReason.SUBMIT_BY_HAND:
+    if reason == ReviewReason.SUBMIT_BY_HAND:
         return "Say how it ended" if data.get("run_id") else "Send it yourself"
     return "Approve or reject its packet"
 

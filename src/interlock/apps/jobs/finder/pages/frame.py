@@ -68,7 +68,12 @@ class JobsFrame:
     def tabs(self) -> list[tuple[Tab, str, bool]]:
         path = self.v.request.url.path
         at = path.removeprefix(ROOT)
-        section = {"/postings": "/matches", "/rules": "/why-not", "/refused": "/companies", "/apply-rules": "/applications"}
+        section = {
+            "/postings": "/matches",
+            "/rules": "/why-not",
+            "/refused": "/companies",
+            "/apply-rules": "/applications",
+        }
         for own, shown in section.items():
             if at.startswith(own):
                 at = shown
