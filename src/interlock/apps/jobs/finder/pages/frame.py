@@ -37,7 +37,6 @@ TABS = (
     Tab("Matches", "/matches"),
     Tab("Why not", "/why-not"),
     Tab("Applications", "/applications"),
-    Tab("Board", "/board"),
     Tab("Companies", "/companies"),
     Tab("Sources", "/sources"),
     Tab("Profile", "/profile"),
@@ -72,7 +71,6 @@ class JobsFrame:
             "/postings": "/matches",
             "/rules": "/why-not",
             "/refused": "/companies",
-            "/apply-rules": "/applications",
         }
         for own, shown in section.items():
             if at.startswith(own):
