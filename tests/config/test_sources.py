@@ -155,6 +155,8 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("contracts", "review_uncalibrated", "false", "true", False, True),
     ("contracts", "blind_share", "0.1", "0", 0.1, 0.0),
     ("contracts", "notify", '["mail:a@b.org"]', "[]", ["mail:a@b.org"], []),
+    ("contracts", "remind", '["mail:a@b.org"]', "[]", ["mail:a@b.org"], []),
+    ("contracts", "remind_before", "[1]", "[2, 3]", [1], [2, 3]),
     ("contracts", "wait", "5", "6", 5.0, 6.0),
     ("retention", "default", '"90d"', "26w", "90d", "26w"),
     ("retention", "machines", '{ parcel = "1d" }', '{"parcel": "2d"}', {"parcel": "1d"}, {"parcel": "2d"}),

@@ -18,6 +18,7 @@ from tests.apps.contracts.comparison.test_amendment import BASE, FIRST
 from tests.support.contracts import CLEAR, ENERGY, LAW, OPENING, SIGNATURES, Contracts
 
 TEXAS = tuple(line.replace("New York, without", "Texas, without") for line in LAW)
+NOTE = "Dear Bob\nSubject: Tea\n\nwe have agreed on it this morning, in the kitchen.\n"
 VERSION = (OPENING, (*TEXAS, *SIGNATURES))
 
 
@@ -116,7 +117,7 @@ def test_a_template_is_never_taken_from_outside_of_its_folder(contracts: Contrac
     (inside / "folder").mkdir(parents=True)
     (tmp_path / "ours.yaml").write_text("a file that nobody meant", "utf-8")
     contracts.engine.core.settings["contracts"] = ContractSettings(templates=inside)
-    refused = contracts.send(b"a text", query="?wait=0", compareWith=f"template:{name}")
+    refused = contracts.send(NOTE.encode(), filename="a.txt", query="?wait=0", compareWith=f"template:{name}")
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "NOTHING_TO_COMPARE")
 
 
@@ -131,7 +132,9 @@ def test_what_is_not_there_is_refused_before_anything_is_done(contracts: Contrac
 
 
 def test_one_of_another_workspace_is_not_there(contracts: Contracts) -> None:
-    theirs = contracts.send(b"a text of theirs", who="north-owner", query="?wait=0").json()["data"]["workflowId"]
+    theirs = contracts.send(NOTE.encode(), filename="a.txt", who="north-owner", query="?wait=0").json()["data"][
+        "workflowId"
+    ]
     it = contracts.taken(CLEAR, drive=False)
     contracts.done(it, "extract")
     assert contracts.call(it, "compare", {"with": theirs}).status_code == 422
@@ -194,7 +197,7 @@ def test_a_vertical_with_too_few_known_answers_goes_to_a_person_unless_told_othe
     values = {"vertical": "letter", "version": "few", "counts": counts.model_dump_json(), "documents": 49, "labels": 49}
     contracts.engine.write(lambda unit: unit.conn.execute(C.insert().values(**values, at=unit.now)), name="counts")
     contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path, review_uncalibrated=asked)
-    it = text_taken(contracts, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter", drive=False)
+    it = text_taken(contracts, NOTE, "letter.txt", vertical="letter", drive=False)
     contracts.done(it, "extract")
     body = contracts.look(it)
     assert (body["needsReview"], body["finalConfidence"] >= 80, body["calibrationVersion"]) == (asked, not asked, "few")
@@ -204,7 +207,7 @@ def test_a_correction_must_be_one_of_the_choices(contracts: Contracts, tmp_path:
     chosen = LETTER.replace("labels: [Subject]", "labels: [Subject], choices: [Tea, Coffee]")
     (tmp_path / "letter.yaml").write_text(chosen, "utf-8")
     contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
-    it = text_taken(contracts, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
+    it = text_taken(contracts, NOTE.replace("Tea", "Milk"), "letter.txt", vertical="letter", drive=False)
     contracts.done(it, "extract")
     refused = contracts.review(it, "correct", {"field": "topic", "action": "correct", "value": "Water"})
     assert refused.status_code == 422
@@ -218,7 +221,7 @@ def test_a_person_may_insist_on_what_stands_there(contracts: Contracts, tmp_path
     chosen = LETTER.replace("labels: [Subject]", "labels: [Subject], choices: [Tea, Coffee]")
     (tmp_path / "letter.yaml").write_text(chosen, "utf-8")
     contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
-    it = text_taken(contracts, "Dear Bob\nSubject: Milk\n", "letter.txt", vertical="letter", drive=False)
+    it = text_taken(contracts, NOTE.replace("Tea", "Milk"), "letter.txt", vertical="letter", drive=False)
     contracts.done(it, "extract")
     body = contracts.review(it, "approve").json()["data"]
     assert (body["state"], len(body["problems"])) == ("validated", 1)
@@ -227,7 +230,7 @@ def test_a_person_may_insist_on_what_stands_there(contracts: Contracts, tmp_path
 def test_a_vertical_of_ones_own(contracts: Contracts, tmp_path: Path) -> None:
     (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")
     contracts.engine.core.settings["contracts"] = ContractSettings(verticals=tmp_path)
-    it = text_taken(contracts, "Dear Bob\nSubject: Tea\n", "letter.txt", vertical="letter")
+    it = text_taken(contracts, NOTE, "letter.txt", vertical="letter")
     body = contracts.look(it)
     assert (body["fields"]["topic"]["value"], body["needsReview"]) == ("Tea", True)
     assert any("uncalibrated" in reason for reason in body["reasons"])
