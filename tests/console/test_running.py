@@ -6,6 +6,8 @@ import json
 import os
 import re
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -104,6 +106,13 @@ def test_a_note_is_private_and_ignored_once_nobody_listens(state: Path) -> None:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert services() == []
     assert list(state.iterdir()) == []
+
+
+def test_the_note_of_a_killed_service_is_removed(state: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    with noted(note(pid=int(ended.stdout))):
+        assert services() == []
+        assert list(state.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,27 @@ def noted(service: RunningService) -> Iterator[None]:
 
 
 def services() -> list[RunningService]:
-    """The services of this user that answer."""
-    return [one for one in map(_read, sorted(_folder().glob("*.json"))) if one is not None and one.answers()]
+    """The services of this user that answer. The notes of killed ones are removed."""
+    found = []
+    for path in sorted(_folder().glob("*.json")):
+        service = _read(path)
+        if service is not None and service.answers():
+            found.append(service)
+        elif service is not None and not _lives(service.pid):
+            with suppress(OSError):
+                path.unlink()
+    return found
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process has this number, as far as can be seen."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def follow(arguments: Sequence[str]) -> None:
@@ -132,4 +151,4 @@ def _read(path: Path) -> RunningService | None:
         return None
     texts = (made.url, made.folder, *made.apps) if isinstance(made.apps, list) else (None,)
     optional = all(one is None or isinstance(one, str) for one in (made.database, made.config))
-    return made if optional and all(isinstance(one, str) for one in texts) else None
+    return made if optional and isinstance(made.pid, int) and all(isinstance(one, str) for one in texts) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -160,6 +161,7 @@ def _only(document: Document, numbers: set[int]) -> Document:
 
 
 def _serve(pipe: Connection, memory_mb: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends this one
     threading.Thread(target=_end_with_parent, name="interlock-parent", daemon=True).start()
     _bound_memory(memory_mb)
     pipe.send(("ready", None))
