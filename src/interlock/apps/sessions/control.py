@@ -14,7 +14,7 @@ from uuid import UUID
 from interlock.apps.sessions.conversation import index, prompts
 from interlock.apps.sessions.conversation.attachments import File, keep
 from interlock.apps.sessions.conversation.naming import UNTITLED, title_of
-from interlock.apps.sessions.loans.holding import open_loan
+from interlock.apps.sessions.loans.session_loans import open_loan
 from interlock.apps.sessions.machine import (
     ARCHIVED,
     HELD,
@@ -87,7 +87,7 @@ class Cancelled:
 
 
 def start(unit: Unit, workspace: str, actor: Actor, user: str, wanted: NewSession, prompt: str = "") -> Instance:
-    """Start a session. It rests in `pending` until its first prompt; the prompt here only names it."""
+    """Start a session. It waits in `pending` for its first prompt; the prompt here only names it."""
     repo = _known_repo(unit, wanted.repo)
     _check_agent(unit, wanted.agent)
     target = index.checked_name(wanted.target_branch or "main", "the target branch")
@@ -163,7 +163,7 @@ def _check_agent(unit: Unit, name: str) -> None:
 
 
 def add_prompt(unit: Unit, instance: Instance, actor: Actor, user: str, prompt: NewPrompt) -> UUID:
-    """Put a prompt at the end of the session's queue, and start the session if it rests. It has to be locked."""
+    """Put a prompt at the end of the session's queue, and start the session if it waits. It has to be locked."""
     if instance.state == ARCHIVED:
         raise Refused(f"session {instance.id} is archived; unarchive it first", allowed(unit, instance, actor))
     listed = index.entry(unit.conn, instance.id)

@@ -72,7 +72,7 @@ session = Machine(
             ARCHIVED, NEEDS_REVIEW_IP_RETURNED, on="unarchive", by=USER, guard=came_from(NEEDS_REVIEW_IP_RETURNED)
         ),
     ],
-    # A session that was created without a prompt rests in pending until its first one.
+    # A session that was created without a prompt waits in pending for its first one.
     arms=[Arm(PENDING, on="prompt", by=(USER, AGENT, SYSTEM))],
     reviews=[TOOL_CALL],
     created_through="POST /sessions",

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from interlock.apps.sessions.allocator import lending
 from interlock.apps.sessions.allocator.transactions import OfEngine
-from interlock.apps.sessions.loans.holding import lease_of
+from interlock.apps.sessions.loans.session_loans import lease_of
 from interlock.apps.sessions.settings import SessionSettings
 from interlock.apps.sessions.tables import sandbox_loan
 from interlock.engine import Refused

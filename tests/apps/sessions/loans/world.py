@@ -10,7 +10,7 @@ from uuid import UUID
 
 from interlock.apps.sessions.allocator import pool
 from interlock.apps.sessions.loans import duties, followers, steps
-from interlock.apps.sessions.loans.holding import hold, sandbox_of
+from interlock.apps.sessions.loans.session_loans import sandbox_for, sandbox_of
 from interlock.apps.sessions.machine import loan, session
 from interlock.apps.sessions.models import Session
 from interlock.apps.sessions.settings import SessionSettings
@@ -83,7 +83,7 @@ class SessionWorld(Trial):
     # -- the session's step, with the test's agent
 
     def work(self, task: Task[Session]) -> Outcome:
-        held = hold(task)
+        held = sandbox_for(task)
         if held.lent is None:
             assert held.wait is not None
             return Again(held.wait, reason=held.why)

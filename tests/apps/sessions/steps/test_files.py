@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from interlock.apps.sessions.loans.holding import open_loan, sandbox_of
+from interlock.apps.sessions.loans.session_loans import open_loan, sandbox_of
 from interlock.apps.sessions.steps.tidying import tidy
 from interlock.engine.retention.erasing import Erasing
 from interlock.machine import OWNER, Actor

@@ -1,4 +1,4 @@
-"""Taking a review, and giving it back: opening a page holds nothing, and whoever is late is told who was faster."""
+"""Taking a review and releasing it. Opening its page reserves nothing; who comes too late sees who has it."""
 
 from __future__ import annotations
 

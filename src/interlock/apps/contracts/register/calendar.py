@@ -81,7 +81,7 @@ def as_ics(found: Sequence[Event], *, address: str, name: str, remind_before: Se
         stamp = datetime.fromtimestamp(one.at / 1_000_000, UTC).strftime("%Y%m%dT%H%M%SZ")
         unsure = "" if one.checked else " (not reviewed yet)"
         summary = f"{one.words}: {one.called}{unsure}"
-        told = (
+        description = (
             one.deadline.basis[:1].upper() + one.deadline.basis[1:] if one.deadline.basis else "As the contract states"
         )
         lines += [
@@ -91,7 +91,7 @@ def as_ics(found: Sequence[Event], *, address: str, name: str, remind_before: Se
             f"DTSTART;VALUE=DATE:{one.day:%Y%m%d}",
             f"DTEND;VALUE=DATE:{_next(one.day):%Y%m%d}",
             f"SUMMARY:{_escaped(summary)}",
-            f"DESCRIPTION:{_escaped(told)}",
+            f"DESCRIPTION:{_escaped(description)}",
             f"URL:{address}/ui/contracts/{one.id}/review",
             "TRANSP:TRANSPARENT",
         ]

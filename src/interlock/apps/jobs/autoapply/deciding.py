@@ -79,7 +79,7 @@ def reject(unit: Unit, workspace: str, application_id: UUID, actor: Actor, *, re
 
 
 def later(unit: Unit, workspace: str, application_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
-    """Decide later: it is paused until it is resumed."""
+    """Postpone the decision: the application is paused until it is resumed."""
     found = existing(unit, workspace, application_id)
     return _decide(unit, found, _review(found), "later", actor, {}, reason)
 
@@ -321,7 +321,8 @@ def _decide(
     waiting = reviews.waiting(unit.conn, reviews.ReviewFilter(instance_id=found.id, machine=application.name))
     review = next((one for one in waiting if one.name == name), None)
     if review is None:
-        raise NotPossible(f"application {found.id} is {found.state}; nobody is asked {decision.replace('_', ' ')!r}")
+        said = decision.replace("_", " ")
+        raise NotPossible(f"application {found.id} is {found.state}, where {said!r} answers nothing; look at it again")
     reviews.decide(unit, review.id, decision, actor, answer=given, reason=reason)
     return unit.lock(found.id)
 

@@ -56,7 +56,7 @@ BY_THE_MOMENT = frozenset(
 )
 """Checks that block now and may pass later, though rule and posting stay as they are."""
 AGAIN = span(timedelta(minutes=15))
-"""How long a posting rests that only the moment kept out."""
+"""When a posting is decided about again that was kept out only for the moment."""
 BY_HAND = ApplyRule(name="by hand")
 """The limits of an application that no rule made."""
 DECLINED = ("user", "rejected_in_review")

@@ -26,4 +26,4 @@ class JobClosed(WorkError):
 
 
 class AlreadyApplied(WorkError):
-    """The opening was applied for meanwhile, by whatever door."""
+    """Somebody applied for the opening meanwhile, through auto-apply, an agent or by hand."""

@@ -19,7 +19,7 @@ class WithdrawReason(StrEnum):
     JOB_CLOSED = "job_closed"
     INVALID_URL = "invalid_url"
     ALREADY_APPLIED = "already_applied"
-    """Somebody applied for the same opening meanwhile, through this or another door."""
+    """Somebody applied for the same opening meanwhile, through auto-apply, an agent or by hand."""
 
 
 class ReviewReason(StrEnum):

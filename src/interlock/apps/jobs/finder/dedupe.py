@@ -1,6 +1,6 @@
 """Duplicates on three levels, which are never one.
 
-- The same posting: equal `posting_key`. A second sight of it updates the first.
+- The same posting: equal `posting_key`. Finding it again updates the stored one.
 - The same opening on another board: linked by `openings`, shown once, the employer's own system first.
 - The same role again: equal `group_key`. It is only a badge, such as "reposted 3 times".
 

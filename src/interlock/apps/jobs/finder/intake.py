@@ -1,4 +1,4 @@
-"""The doors of the finder: what a person, a program or another item adds, and what a person decides about a posting.
+"""What enters the finder: items that a person, a program or another item adds, and decisions about postings.
 
 Each function works in the transaction of its caller and returns the item. An open item for the same thing is returned
 instead of a second one.

@@ -34,7 +34,7 @@ FAULTS = {
     "html": "a page of HTML in place of what was asked for",
     "redirect_loop": "a redirect to an address that redirects back",
     "lost_answer": "the request is done, an application is recorded, and the connection ends without an answer",
-    "total_once": "the total is told on the first page only",
+    "total_once": "only the first page has the total",
     "clamp": "a list ends at 2,000 and repeats its first page beyond",
     "changing_ids": "ids are new in every answer",
 }

@@ -18,7 +18,7 @@ from interlock.apps.sessions.conversation import index, messages, prompts
 from interlock.apps.sessions.conversation.messages import Message
 from interlock.apps.sessions.conversation.prompts import Prompt
 from interlock.apps.sessions.conversation.sums import Sums, sums
-from interlock.apps.sessions.loans.holding import LeaseView, lease_of
+from interlock.apps.sessions.loans.session_loans import LeaseView, lease_of
 from interlock.apps.sessions.models import Result
 from interlock.engine import Instance, OpenReview, questions
 from interlock.http.models import Answer, at

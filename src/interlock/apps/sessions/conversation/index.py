@@ -48,7 +48,7 @@ def begin(
     parent: UUID | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> Instance:
-    """Create a session that rests in `pending` until a prompt starts it."""
+    """Create a session that waits in `pending` until a prompt starts it."""
     named = title_of(title) if title else title_of(prompt) if prompt else UNTITLED
     made = create(
         unit,

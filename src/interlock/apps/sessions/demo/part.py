@@ -16,7 +16,7 @@ from interlock.apps.sessions.control import NewPrompt, NewSession
 from interlock.apps.sessions.conversation import messages, prompts
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
 from interlock.apps.sessions.demo.surroundings import ATTIC, REPOS, set_up
-from interlock.apps.sessions.loans.holding import open_loan
+from interlock.apps.sessions.loans.session_loans import open_loan
 from interlock.apps.sessions.machine import (
     BORROWING,
     HELD,

@@ -24,9 +24,9 @@ from interlock.apps.sessions.allocator.lender import (
 )
 from interlock.apps.sessions.allocator.lenders import lender_of
 from interlock.apps.sessions.allocator.transactions import OfEngine
-from interlock.apps.sessions.loans.holding import sandbox_of
 from interlock.apps.sessions.loans.keys import key_of
 from interlock.apps.sessions.loans.saving import commit_by_hand
+from interlock.apps.sessions.loans.session_loans import sandbox_of
 from interlock.apps.sessions.machine import BORROWING, RETURNED, STUCK, loan, session
 from interlock.apps.sessions.models import Resolution
 from interlock.apps.sessions.settings import settings_in

@@ -14,9 +14,9 @@ from interlock.apps.sessions.allocator import line, pool
 from interlock.apps.sessions.allocator.lender import NotBorrowed
 from interlock.apps.sessions.allocator.lenders import lender_of
 from interlock.apps.sessions.allocator.transactions import OfEngine
-from interlock.apps.sessions.loans.holding import sandbox_of
 from interlock.apps.sessions.loans.keys import loan_in
-from interlock.apps.sessions.loans.wanting import has_done
+from interlock.apps.sessions.loans.need import has_done
+from interlock.apps.sessions.loans.session_loans import sandbox_of
 from interlock.apps.sessions.machine import BORROWING, HELD, RETURNING, loan, session
 from interlock.apps.sessions.sandbox.local import KIND
 from interlock.apps.sessions.settings import SessionSettings, settings_in

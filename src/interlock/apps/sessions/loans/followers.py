@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.apps.sessions.loans.wanting import is_busy
+from interlock.apps.sessions.loans.need import is_busy
 from interlock.apps.sessions.machine import (
     HELD,
     NEEDS_REVIEW,

@@ -24,10 +24,10 @@ from interlock.apps.sessions.allocator.lender import (
 from interlock.apps.sessions.allocator.lenders import lender_of
 from interlock.apps.sessions.allocator.line import LOOK_AGAIN
 from interlock.apps.sessions.allocator.transactions import OfTask
-from interlock.apps.sessions.loans.holding import sandbox_of
 from interlock.apps.sessions.loans.keys import key_of
+from interlock.apps.sessions.loans.need import needs_sandbox
 from interlock.apps.sessions.loans.saving import save_work
-from interlock.apps.sessions.loans.wanting import wants_sandbox
+from interlock.apps.sessions.loans.session_loans import sandbox_of
 from interlock.apps.sessions.machine import BORROWING, HELD, RETURNED, RETURNING, loan
 from interlock.apps.sessions.models import Loan
 from interlock.apps.sessions.settings import settings_in
@@ -54,7 +54,7 @@ def borrow(task: Task[Loan]) -> Outcome:
     """Wait in line, then borrow once. An answer that was lost is looked up by the loan's key."""
     lender, key = _lender(task), key_of(task.id)
     if not _in_doubt(task, key):
-        if not task.read(wants_sandbox, UUID(task.data.session_id)):
+        if not task.read(needs_sandbox, UUID(task.data.session_id)):
             lender.leave_line(key)
             return Go(RETURNED, data={"lent": False}, reason="the session needs no sandbox any more")
         wait = lender.turn(key)

@@ -16,7 +16,7 @@ from interlock.apps.sessions.conversation import messages, prompts
 from interlock.apps.sessions.conversation.entries import Entry, entries, with_text
 from interlock.apps.sessions.conversation.prompts import Prompt
 from interlock.apps.sessions.conversation.visible import Shown, shown, visible
-from interlock.apps.sessions.loans.holding import LeaseView, lease_of
+from interlock.apps.sessions.loans.session_loans import LeaseView, lease_of
 from interlock.apps.sessions.machine import session
 from interlock.apps.sessions.pages.approving import approvals_of
 from interlock.apps.sessions.pages.frame import ROOT, STATUS_WORDS, Seen, bytes_of, look, show

@@ -40,7 +40,7 @@ def begin_prompt(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> No
 
 @session.entering(PENDING)
 def rest_without_prompt(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
-    """Without a prompt a session rests, until its next one starts it.
+    """Without a prompt a session waits until its next one starts it.
 
     Not after a lost worker: the next one still has to take it to its review.
     """

@@ -8,7 +8,7 @@ from interlock.apps.sessions.agents.spool import StillRunning
 from interlock.apps.sessions.agents.values import AgentNotStarted
 from interlock.apps.sessions.conversation import naming, prompts
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
-from interlock.apps.sessions.loans.holding import hold
+from interlock.apps.sessions.loans.session_loans import sandbox_for
 from interlock.apps.sessions.machine import IN_PROGRESS, NEEDS_REVIEW, PENDING, session
 from interlock.apps.sessions.models import Result, Session
 from interlock.apps.sessions.sandbox.git import GitFailed
@@ -43,7 +43,7 @@ def run_next_prompt(task: Task[Session]) -> Outcome:
         task.write(prompts.agent_did_not_start, prompt.id)
     if prompt.cancel_at is not None:
         return _done(task, prompt, Ending(Result.CANCELLED, "It was cancelled before it began.", "cancelled"))
-    held = hold(task)
+    held = sandbox_for(task)
     if held.wait is not None or held.lent is None:
         return Again(held.wait or SOON, reason=held.why)
     try:

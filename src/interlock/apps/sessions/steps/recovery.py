@@ -22,7 +22,7 @@ from interlock.apps.sessions.agents.values import AgentNotStarted, AgentOutcome,
 from interlock.apps.sessions.conversation import messages
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
 from interlock.apps.sessions.conversation.writing import MessageWriter
-from interlock.apps.sessions.loans.holding import open_loan, sandbox_of
+from interlock.apps.sessions.loans.session_loans import open_loan, sandbox_of
 from interlock.apps.sessions.machine import HELD
 from interlock.apps.sessions.models import Result, Session
 from interlock.apps.sessions.sandbox.local import SandboxMissing

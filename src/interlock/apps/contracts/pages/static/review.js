@@ -178,9 +178,9 @@ function freeze () {
   sent = true
   for (const one of document.querySelectorAll('#review *, [form=review], .keys-bar [data-do=accept], .keys-bar [data-do=edit]')) if ('disabled' in one) one.disabled = true
   delete stage.dataset.deciding
-  const told = document.getElementById('too-late')
-  told.textContent = `${decided.textContent.trim()} What you have entered here is not sent.`
-  told.hidden = false
+  const notice = document.getElementById('too-late')
+  notice.textContent = `${decided.textContent.trim()} What you have entered here is not sent.`
+  notice.hidden = false
 }
 if (over && form) new MutationObserver(freeze).observe(over, { childList: true, subtree: true })
 

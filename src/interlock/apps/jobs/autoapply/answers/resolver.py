@@ -184,5 +184,5 @@ def _contradicted(
     )
     if other is None:
         return answer
-    told = f"{answer.evidence}; but you answered {str(other.value)[:100]!r} before"
-    return answer.model_copy(update={"needs_user": True, "confidence": 0.5, "evidence": told})
+    evidence = f"{answer.evidence}; but you answered {str(other.value)[:100]!r} before"
+    return answer.model_copy(update={"needs_user": True, "confidence": 0.5, "evidence": evidence})

@@ -174,8 +174,8 @@ def _imap(settings: MailSettings, position: str, now: datetime) -> Batch:
         connection.login(settings.imap_user, password)
         return _folder_of(connection, settings, position, now)
     except (imaplib.IMAP4.error, OSError, ValueError) as error:
-        told = " ".join(str(error).replace(password or "\0", "***").split())[:200]
-        raise MailboxError(f"mail of {name} cannot be read: {told}; check [jobs.autoapply.mail]") from None
+        reason = " ".join(str(error).replace(password or "\0", "***").split())[:200]
+        raise MailboxError(f"mail of {name} cannot be read: {reason}; check [jobs.autoapply.mail]") from None
     finally:
         if connection is not None:
             _end(connection)

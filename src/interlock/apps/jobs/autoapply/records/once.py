@@ -1,4 +1,4 @@
-"""Once is once: whether an opening was applied for already, by whatever door and under whatever sighting."""
+"""Whether an opening was applied for already: by anybody, on any board that shows it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Candidate:
     rule_score: int | None = None
     """The score by rules, where `score` is a model's."""
     already_applied: bool = False
-    """The opening was applied for, by whatever door and under whatever sighting."""
+    """The opening was applied for: by anybody, on any board that shows it."""
 
     @classmethod
     def of(cls, posting: ReadPosting, match: MatchResult | None, *, already_applied: bool = False) -> Candidate:

@@ -48,7 +48,7 @@ STALE = timedelta(hours=48)
 MISSED = timedelta(minutes=1)
 """How long after its moment a retry counts as missed."""
 REST = timedelta(days=1)
-"""How long a posting rests that cannot be judged."""
+"""When a posting is tried again that could not be judged."""
 
 
 @dataclass(frozen=True, slots=True)

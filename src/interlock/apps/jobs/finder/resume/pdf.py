@@ -1,7 +1,7 @@
 """The lines of a PDF: characters by their places, joined into lines, and columns read one after the other.
 
-Pages with two columns are told by a gap from top to bottom that has a heading on each of its sides; dates beside a text
-make no column.
+A page has two columns if a gap from top to bottom has a heading on each of its sides; dates beside a text make no
+column.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sections of a resume, told by their headings in English and German."""
+"""The sections of a resume, recognised by their headings in English and German."""
 
 from __future__ import annotations
 

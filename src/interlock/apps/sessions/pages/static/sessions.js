@@ -11,10 +11,10 @@ const toEnd = () => (document.querySelector('.approval') ?? end())?.scrollIntoVi
 addEventListener('scroll', () => { pinned = nearEnd() }, { passive: true })
 
 // The agent's lines are not in the history, so they have a stream of their own. What it sends is only taken as a hint.
-let told = 0
+let timer = 0
 function hint () {
-  if (told) return
-  told = setTimeout(() => { told = 0; document.dispatchEvent(new Event('interlock:changed')) }, 120)
+  if (timer) return
+  timer = setTimeout(() => { timer = 0; document.dispatchEvent(new Event('interlock:changed')) }, 120)
 }
 let wait = 1000
 function follow () {

@@ -63,7 +63,7 @@ async def letters_page(
         "sources": SOURCES,
         "may_act": lambda one, action: _may(v, one, action),
     }
-    return await show(v, "letters.html", context)
+    return await show(v, "dead_letters.html", context)
 
 
 def _may(v: Visitor, one: Stuck, action: str) -> bool:

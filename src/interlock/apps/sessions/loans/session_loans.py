@@ -1,6 +1,6 @@
-"""What a session holds: its open loan, the sandbox itself, and how both are shown.
+"""The loans of a session: its open loan, the sandbox that it lent, and how both are shown.
 
-`hold` is for the session's step, `sandbox_of` for whoever works in it, `lease_of` for pages and the API.
+`sandbox_for` is for the session's step, `sandbox_of` for whoever works in it, `lease_of` for pages and the API.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NoSandbox(WorkError):
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class SandboxOrWait:
     """A session's sandbox, or how long to wait for it."""
 
     loan_id: UUID | None = None
@@ -70,8 +70,8 @@ class LeaseView:
 # -- for the session's step
 
 
-def hold(task: Task[Session]) -> Holding:
-    """The sandbox that the session holds. Without one a loan is started, and `wait` is set.
+def sandbox_for(task: Task[Session]) -> SandboxOrWait:
+    """The sandbox of the session. Without one a loan is started, and `wait` is set.
 
     A held sandbox is used again; a loan is never overwritten. Raises NoSandbox if the loan is stuck before it lent one,
     or before its work was saved.
@@ -85,11 +85,11 @@ def hold(task: Task[Session]) -> Holding:
                 "dead letters, and retry or resolve it"
             )
         if before is not None:
-            return Holding(before.id, wait=LOOK_AGAIN, why="waits until its earlier work is on the branch")
+            return SandboxOrWait(before.id, wait=LOOK_AGAIN, why="waits until its earlier work is on the branch")
         made = task.spawn(Spawn(loan.name, {"session_id": str(task.id)}))
         if made is None:
             raise NoSandbox(f"session {task.id} may start no further loan; see its refused children")
-        return Holding(made, wait=LOOK_LATER, why="waits for a sandbox")
+        return SandboxOrWait(made, wait=LOOK_LATER, why="waits for a sandbox")
     if current.state == STUCK:
         raise NoSandbox(
             f"loan {current.id} of the session is stuck: whether a sandbox was lent is not known; settle it in "
@@ -97,8 +97,8 @@ def hold(task: Task[Session]) -> Holding:
         )
     lent = task.read(sandbox_of, current.id) if current.state == HELD else None
     if lent is None:
-        return Holding(current.id, wait=LOOK_LATER, why="waits for a sandbox")
-    return Holding(current.id, lent)
+        return SandboxOrWait(current.id, wait=LOOK_LATER, why="waits for a sandbox")
+    return SandboxOrWait(current.id, lent)
 
 
 def open_loan(conn: sa.Connection, session_id: UUID) -> Instance | None:

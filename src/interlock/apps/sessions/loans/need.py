@@ -13,14 +13,14 @@ from interlock.engine.application import find, under_way
 from interlock.store import Micros, span
 
 
-def wants_sandbox(conn: sa.Connection, session_id: UUID) -> bool:
+def needs_sandbox(conn: sa.Connection, session_id: UUID) -> bool:
     """Whether the session works, or is about to."""
     found = find(conn, session_id, machine=session.name)
     return found is not None and is_busy(found)
 
 
 def is_busy(found: Instance) -> bool:
-    """Whether the session works, or is about to. One that rests in pending without a prompt does not."""
+    """Whether the session works, or is about to. One that waits in pending for a prompt does not."""
     return found.state == IN_PROGRESS or (found.state == PENDING and under_way(found))
 
 
