@@ -12,7 +12,7 @@ EXTRAS = {
     *("multipart", "python_multipart", "graphlay", "nh3", "typer", "click", "rich", "psycopg", "redis"),
     *("opentelemetry", "pydantic_ai", "mcp", "pypdfium2", "PIL", "docx", "yaml", "rapidfuzz", "rapidocr"),
     *("selectolax", "defusedxml", "feedparser", "tldextract", "protego", "httpcore2", "playwright", "typst"),
-    "phonenumbers",
+    *("phonenumbers", "xlsxwriter", "feedparser", "ahocorasick", "onnxruntime", "claude_agent_sdk"),
 }
 WITHOUT = f"""
 import sys
