@@ -103,6 +103,7 @@ WRITES = (
     ("instance", "/api/instances/{id}/cancel", {"reason": "x"}),
     ("instance", "/api/instances/{id}/force", {"to": "sent", "reason": "x"}),
     ("review", "/api/reviews/{id}/claim", {}),
+    ("review", "/api/reviews/{id}/assign", {"to": None}),
     ("review", "/api/reviews/{id}/decide", {"decision": "yes", "answer": {"note": "x"}}),
     ("dead_letter", "/api/dead-letters/{id}/retry", {"note": "x"}),
     ("outbox", "/api/outbox/{id}/retry", {}),

@@ -10,7 +10,8 @@ from uuid import UUID
 import pytest
 
 from interlock.engine import Engine, Result
-from interlock.machine import Fail, Go
+from interlock.machine import SYSTEM, Actor, Fail, Go
+from interlock.people import People, Role
 from tests.cli.test_commands import interlock
 from tests.support.letters import PROGRAM, letter
 
@@ -129,3 +130,21 @@ def test_looking_writes_nothing(post: tuple[Path, str]) -> None:
     assert (post[0] / "post.db").read_bytes() == before
     assert said(("", f"sqlite:///{post[0]}/none.db"), "instance", "list")[0] == 1  # type: ignore[arg-type]
     assert not (post[0] / "none.db").exists()
+
+
+def test_a_review_is_assigned_and_snoozed(post: tuple[Path, str]) -> None:
+    with Engine(post[1], [letter]) as engine:
+        people = People(engine)
+        for name, role in (("chief", Role.OWNER), ("vera", Role.VIEWER)):
+            people.add(name, role=role, by=Actor(SYSTEM))
+    [review] = call(post, "review", "list")
+    code, text = said(post, "review", "assign", review["id"], "chief")
+    assert (code, "assigned to chief" in text) == (0, True)
+    assert len(call(post, "review", "list", "--person", "chief")) == 1
+    assert call(post, "review", "list", "--unassigned") == []
+    code, text = said(post, "review", "assign", review["id"], "vera")
+    assert (code, "vera may not decide review" in text) == (1, True)
+    assert said(post, "review", "snooze", review["id"], "2")[0] == 0
+    assert call(post, "review", "list")[0]["snoozed_until"] is not None
+    assert said(post, "review", "snooze", review["id"], "0")[0] == 0
+    assert call(post, "review", "list")[0]["snoozed_until"] is None

@@ -480,6 +480,8 @@ TABLE = [
     row("GET /api/reviews/{id}", review(), **READ, north=404),
     row("POST /api/reviews/{id}/claim", review("/claim"), {}, **WRITE, reviewer=200, owner=200),
     row("POST /api/reviews/{id}/release", review("/release"), {}, **WRITE, reviewer=200, owner=200),
+    row("POST /api/reviews/{id}/assign", review("/assign"), {"to": None}, **WRITE, reviewer=200, owner=200),
+    row("POST /api/reviews/{id}/snooze", review("/snooze"), {"until": None}, **WRITE, reviewer=200, owner=200),
     row(
         "POST /api/reviews/{id}/decide",
         review("/decide"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from interlock.http.caller import COOKIE, authenticates, credentials, service_of
 from interlock.http.problems import BadRequest
 from interlock.http.writing import Writer
 from interlock.people import NotAllowed, NotAuthenticated
+from interlock.store import Micros, micros
 
 BIGGEST = 200_000
 MOST_FILES, BIGGEST_TEXT = 20, 1_000_000
@@ -82,6 +84,16 @@ class Form:
         done = Done.model_validate_json(body)
         forget_frames()
         return redirect(done.to or self.back, done.said)
+
+
+def utc_moment(text: str) -> Micros | None:
+    """The value of a date-time field, in UTC; None if it is empty."""
+    if not text:
+        return None
+    try:
+        return micros(datetime.fromisoformat(text).replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        raise BadRequest(f"{text[:40]!r} is not a time; write it as 2026-01-31T18:30") from None
 
 
 @authenticates

@@ -18,6 +18,7 @@ from interlock.engine.text import canonical, fitting
 from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.engine.values import alike, excerpt, filters, readable, text
 from interlock.machine import Actor, Machine, Review
+from interlock.machine.transitions import PEOPLE
 from interlock.store import Micros, moment, span
 from interlock.store.tables import effect as E
 from interlock.store.tables import review as R
@@ -58,6 +59,11 @@ class OpenReview:
     fallback: dict[str, Any] | None
     """The default that is taken at `due_at`: `decision` and `answer`."""
     closed_reason: str | None
+    assigned_to: str | None = None
+    """The name of the person who is to decide it. Others with its role may decide it as well."""
+    snoozed_by: str | None = None
+    snoozed_until: Micros | None = None
+    """Until then it stands at the end of the inbox. Its deadline does not move."""
 
     @property
     def default(self) -> str | None:
@@ -105,6 +111,14 @@ class ReviewFilter:
     decision: str | None = None
     not_of: sa.Select[tuple[UUID]] | None = None
     """A query for instances whose reviews are excluded."""
+    opened_before: Micros | None = None
+    of_person: str | None = None
+    """The name of a person: assigned to them, or claimed by them."""
+    unassigned: bool = False
+    awake_at: Micros | None = None
+    """Only those that are not snoozed at this time."""
+    snoozed_at: Micros | None = None
+    """Only those that are snoozed at this time."""
 
     def __post_init__(self) -> None:
         filters(self, self.__slots__)
@@ -122,6 +136,17 @@ class ReviewFilter:
         if self.not_of is not None:
             ids = self.not_of.subquery()
             found.append(~sa.exists(sa.select(sa.literal(1)).where(ids.c[0] == R.c.instance_id)))
+        if self.opened_before is not None:
+            found.append(R.c.opened_at < self.opened_before)
+        if self.of_person is not None:
+            claims = [f"{kind.value}:{self.of_person}" for kind in sorted(PEOPLE)]
+            found.append(sa.or_(R.c.assigned_to == self.of_person, R.c.claimed_by.in_(claims)))
+        if self.unassigned:
+            found.append(R.c.assigned_to.is_(None))
+        if self.awake_at is not None:
+            found.append(sa.or_(R.c.snoozed_until.is_(None), R.c.snoozed_until <= self.awake_at))
+        if self.snoozed_at is not None:
+            found.append(R.c.snoozed_until > self.snoozed_at)
         return found
 
 
@@ -404,6 +429,18 @@ class Reviews:
     def claim(self, review_id: UUID, *, actor: Actor, length: timedelta = CLAIM_FOR) -> OpenReview:
         """Claim the review for this person. The claim expires after a while."""
         return self._engine.write(lambda unit: claim(unit, review_id, actor, length=length), name="review")
+
+    def assign(self, review_id: UUID, to: str | None, *, actor: Actor) -> OpenReview:
+        """Make a person responsible for it; None makes it nobody's. Others may still decide it."""
+        from interlock.engine import review_queue
+
+        return self._engine.write(lambda unit: review_queue.assign(unit, review_id, to, actor), name="review")
+
+    def snooze(self, review_id: UUID, until: Micros, *, actor: Actor) -> OpenReview:
+        """Put it to the end of the inbox until a time."""
+        from interlock.engine import review_queue
+
+        return self._engine.write(lambda unit: review_queue.snooze(unit, review_id, until, actor), name="review")
 
     def decide(
         self,

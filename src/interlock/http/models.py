@@ -273,6 +273,8 @@ class ReviewOut(Answer):
     due_at: datetime | None
     claimed_by: str | None
     claimed_until: datetime | None
+    assigned_to: str | None = Field(description="The name of the person who is to decide it; others may as well.")
+    snoozed_until: datetime | None = Field(description="Until then it stands at the end of the inbox.")
     decision: str | None
     answer: dict[str, Any] | None
     decided_by: str | None
@@ -299,6 +301,8 @@ class ReviewOut(Answer):
             due_at=at(r.due_at),
             claimed_by=r.claimed_by,
             claimed_until=at(r.claimed_until),
+            assigned_to=r.assigned_to,
+            snoozed_until=at(r.snoozed_until),
             decision=r.decision,
             answer=secrets.shown(r.answer),
             decided_by=r.decided_by,

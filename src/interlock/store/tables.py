@@ -230,6 +230,9 @@ review = sa.Table(
     text("visit", null=True),  # the visit of the step whose handler asks; null for every other review
     text("fallback", null=True),  # the default that is taken at due_at: decision and answer, as JSON
     text("closed_reason", null=True),
+    text("assigned_to", null=True),  # the name of the person who is to decide it; others may as well
+    text("snoozed_by", null=True),
+    at("snoozed_until", null=True),
 )
 sa.Index("ix_review_instance", review.c.instance_id)
 sa.Index(

@@ -128,8 +128,103 @@ def test_who_takes_it_holds_it_and_others_see_that(site: Site) -> None:
     page = site.get(f"/ui/reviews?review={review}", "member").text
     assert "Claimed by reviewer" in page
     assert f"/ui/reviews/{review}/decide" not in page
-    site.send(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/later", who="reviewer")
+    site.send(f"/ui/reviews?review={review}", f"/ui/reviews/{review}/release", who="reviewer")
     assert f"/ui/reviews/{review}/decide" in site.get(f"/ui/reviews?review={review}", "member").text
+
+
+def listed(site: Site, query: str = "", who: str = "owner") -> str:
+    """The list of the inbox, without the open review."""
+    return site.get(f"/ui/reviews{query}", who).text.partition('id="inbox-detail"')[0]
+
+
+def test_filters_by_machine_age_and_person(site: Site) -> None:
+    mine = open_review(site, site.api.asked({"item": "my piano"}).id)
+    site.api.clock.advance(timedelta(hours=2))
+    site.api.asked({"item": "a fresh flute"})
+    site.send(f"/ui/reviews?review={mine}", f"/ui/reviews/{mine}/assign", {"to": "reviewer"})
+    for query, old, fresh in (
+        ("", True, True),
+        ("?age=3600", True, False),
+        ("?person=nobody", False, True),
+        ("?machine=order", True, True),
+        ("?machine=none", False, False),
+    ):
+        shown = listed(site, query)
+        assert ("my piano" in shown, "a fresh flute" in shown) == (old, fresh), query
+    assert "my piano" in listed(site, "?person=me", "reviewer")
+    assert "a fresh flute" not in listed(site, "?person=me", "reviewer")
+    assert "No open review matches." in listed(site, "?person=me", "member")
+    assert site.get("/ui/reviews?age=x").status_code == 422
+
+
+def test_a_decision_keeps_the_filters(site: Site) -> None:
+    first = open_review(site, site.api.asked({"item": "one"}).id)
+    site.api.asked({"item": "two"})
+    path = f"/ui/reviews?machine=order&person=nobody&review={first}"
+    after = site.send(path, f"/ui/reviews/{first}/decide", {"decision": "yes", "f_note": "n"})
+    assert {"machine=order", "person=nobody"} < set(str(after.url.query, "ascii").split("&"))
+
+
+def test_a_review_is_assigned_to_those_who_may_decide_it(site: Site) -> None:
+    review = open_review(site, site.api.asked().id)
+    path = f"/ui/reviews?review={review}"
+    page = site.send(path, f"/ui/reviews/{review}/assign", {"to": "reviewer"}).text
+    assert "assigned to reviewer" in page
+    assert "assigned to you" in site.get(path, "reviewer").text
+    assert "<option>viewer</option>" not in page
+    refused = site.send(path, f"/ui/reviews/{review}/assign", {"to": "viewer"})
+    assert (refused.status_code, "may not decide review" in refused.text) == (422, True)
+    assert site.send(path, f"/ui/reviews/{review}/assign", {"to": ""}).text.count("assigned to") == 0
+
+
+def test_a_snoozed_review_stands_last_until_its_time_and_counts_as_open(site: Site) -> None:
+    first = open_review(site, site.api.asked({"item": "first"}).id)
+    site.api.clock.advance(timedelta(minutes=1))
+    site.api.asked({"item": "second"})
+    path = f"/ui/reviews?review={first}"
+    after = site.send(path, f"/ui/reviews/{first}/snooze", {"for": "3600"}).text
+    assert "Snoozed until" in after
+    shown = listed(site)
+    assert shown.index("second") < shown.index("Snoozed") < shown.index("first")
+    assert "2 open" in shown
+    assert "End snooze" in site.get(path).text
+    site.api.clock.advance(timedelta(hours=1))
+    again = listed(site)
+    assert again.index("first") < again.index("second")
+    assert "Snoozed" not in again
+
+
+def test_a_snooze_is_ended_and_one_in_the_past_is_refused(site: Site) -> None:
+    review = open_review(site, site.api.asked({"item": "first"}).id)
+    path, action = f"/ui/reviews?review={review}", f"/ui/reviews/{review}/snooze"
+    refused = site.send(path, action, {"until": "2001-01-01T10:00"})
+    assert (refused.status_code, "in the future" in refused.text) == (422, True)
+    site.send(path, action, {"for": "3600"})
+    site.send(path, action)
+    assert "Snoozed" not in listed(site)
+
+
+def test_every_decision_says_what_happens_next(site: Site) -> None:
+    review = open_review(site, site.api.asked().id)
+    leads = site.get(f"/ui/reviews?review={review}").text.partition('id="leads"')[2].partition("</dl>")[0]
+    assert leads.count("<dt>") == 2
+    assert "it moves to sending" in leads or "it moves to sent" in leads
+
+
+def test_the_last_review_has_no_next_one(site: Site) -> None:
+    one, two = (open_review(site, site.api.asked({"item": item}).id) for item in ("one", "two"))
+    assert 'data-hotkey="j"' in site.get(f"/ui/reviews?review={one}").text
+    last = site.get(f"/ui/reviews?review={two}").text
+    assert 'data-hotkey="j"' not in last
+    assert 'data-hotkey="k"' in last
+
+
+def test_the_inbox_and_the_navigation_count_the_same(site: Site) -> None:
+    for item in ("one", "two", "three"):
+        site.api.asked({"item": item})
+    page = site.get("/ui/reviews").text
+    assert '<span class="pill person">3</span>' in page
+    assert "3 open" in page
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:

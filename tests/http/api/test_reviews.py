@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 import sqlalchemy as sa
 
+from interlock.store import moment, span
 from interlock.store.tables import review as R
 from tests.support.api import Api
 
@@ -124,6 +125,22 @@ def test_what_is_released_is_free_for_others(api: Api) -> None:
     released = api.post(f"{path}/release", who="reviewer").json()
     assert (released["claimed_by"], released["claimed_until"]) == (None, None)
     assert api.post(f"{path}/decide", YES, "member").status_code == 200
+
+
+def test_a_review_is_assigned_and_snoozed_without_taking_it_from_others(both: Api) -> None:
+    path = place(both)
+    assert both.post(f"{path}/assign", {"to": "REVIEWER"}, "member").json()["assigned_to"] == "reviewer"
+    assert len(both.get("/api/reviews?person=reviewer").json()["reviews"]) == 1
+    assert both.get("/api/reviews?unassigned=true").json()["reviews"] == []
+    assert both.post(f"{path}/assign", {"to": "viewer"}).status_code == 422
+    assert both.post(f"{path}/assign", {"to": "nobody-here"}).status_code == 404
+    until = moment(both.clock.now() + span(timedelta(hours=1))).isoformat()
+    assert both.post(f"{path}/snooze", {"until": until}).json()["snoozed_until"] is not None
+    assert both.post(f"{path}/snooze", {"until": None}).json()["snoozed_until"] is None
+    past = moment(both.clock.now()).isoformat()
+    assert both.post(f"{path}/snooze", {"until": past}).status_code == 422
+    assert both.post(f"{path}/decide", YES, "member").status_code == 200
+    assert both.post(f"{path}/assign", {"to": None}).json()["type"] == "already-decided"
 
 
 def test_a_decision_moves_the_instance_with_the_form_and_is_kept_with_its_person(both: Api) -> None:

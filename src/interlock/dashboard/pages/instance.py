@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from fastapi.responses import Response
 
 from interlock.ai import calls
 from interlock.dashboard import diagram, evidence, formatting, schema, timeline
-from interlock.dashboard.forms import Done, Form, posted
+from interlock.dashboard.forms import Done, Form, posted, utc_moment
 from interlock.dashboard.kinds import kind_of
 from interlock.dashboard.names import called
 from interlock.dashboard.site import Reader, Visitor, render, static
@@ -37,9 +36,8 @@ from interlock.engine.audit import replaying
 from interlock.engine.firing import allowed
 from interlock.engine.unit import Unit, load
 from interlock.http.caller import require, visible
-from interlock.http.problems import BadRequest
 from interlock.machine import Actor, Machine
-from interlock.store import Micros, micros
+from interlock.store import micros
 from interlock.store import tables as t
 from interlock.store.ai import ai_call
 
@@ -377,22 +375,12 @@ async def fire(request: Request, id: UUID) -> Response:
 @router.post("/ui/instances/{id}/pause")
 async def pause(request: Request, id: UUID) -> Response:
     def job(form: Form) -> tuple[Job, str]:
-        until = _moment(form.get("until"))
+        until = utc_moment(form.get("until"))
         return lambda unit, actor, reason: pausing.pause(
             unit, id, actor, reason=reason, resume_at=until
         ), "Paused: no step runs until it is resumed."
 
     return await _do(request, id, "operate", job, "pause")
-
-
-def _moment(text: str) -> Micros | None:
-    """Parse the value of a date-time field, in UTC."""
-    if not text:
-        return None
-    try:
-        return micros(datetime.fromisoformat(text).replace(tzinfo=UTC))
-    except (ValueError, OverflowError):
-        raise BadRequest(f"{text[:40]!r} is not a time; write it as 2026-01-31T18:30") from None
 
 
 @router.post("/ui/instances/{id}/resume")

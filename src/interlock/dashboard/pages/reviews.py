@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -12,16 +14,19 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from interlock.dashboard import schema, timeline
-from interlock.dashboard.formatting import ago, title
-from interlock.dashboard.forms import Done, Form, posted
-from interlock.dashboard.site import Reader, Visitor, render
+from interlock.dashboard.formatting import ago, exact, title
+from interlock.dashboard.forms import Done, Form, posted, utc_moment
+from interlock.dashboard.kinds import kind_of
+from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.dashboard.views import Block, ViewContext, view_for
-from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, reviews
+from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, review_queue, reviews
 from interlock.engine.unit import Unit, load
-from interlock.http.api.reviews import may_decide
+from interlock.http.api.reviews import assigned, may_decide, role_of
 from interlock.http.caller import require
 from interlock.http.problems import BadRequest
-from interlock.store import SECOND, micros, tables
+from interlock.machine import Kind, Machine
+from interlock.people import accounts
+from interlock.store import SECOND, Micros, micros, tables
 
 router = APIRouter(include_in_schema=False)
 SHOWN = 100
@@ -30,27 +35,68 @@ TURNS = {"reject", "refuse", "no", "discard", "cancel", "send_back", "deny", "de
 """Names of rejecting decisions, which get the key r and an outlined button."""
 
 
+AGES = {"": "any age", "3600": "over an hour", "86400": "over a day", "604800": "over a week"}
+PERSONS = {"": "everybody", "me": "me", "nobody": "nobody yet"}
+FILTERS = ("machine", "workspace", "person", "age")
+
+
 @router.get("/ui/reviews")
 async def inbox(
-    v: Reader, review: str = "", machine: str = "", workspace: str = "", undo: str = "", event: str = ""
+    v: Reader,
+    review: str = "",
+    machine: str = "",
+    workspace: str = "",
+    person: str = "",
+    age: str = "",
+    undo: str = "",
+    event: str = "",
 ) -> Response:
-    wanted = reviews.ReviewFilter(workspaces=v.workspaces, workspace=workspace or None, machine=machine or None)
-    waiting = await v.service.read(lambda conn: reviews.waiting(conn, wanted, limit=SHOWN + 1))
-    waiting = [r for r in waiting if v.may("read", r.workspace, r.machine)]
+    if person not in PERSONS or age not in AGES:
+        raise BadRequest(f"the inbox has no filter {(person if person not in PERSONS else age)[:40]!r}; load it again")
+    wanted = reviews.ReviewFilter(
+        workspaces=v.workspaces,
+        workspace=workspace or None,
+        machine=machine or None,
+        of_person=v.who.name if person == "me" else None,
+        unassigned=person == "nobody",
+        opened_before=v.now - int(age) * SECOND if age else None,
+    )
+
+    def read(conn: sa.Connection) -> tuple[list[OpenReview], list[OpenReview]]:
+        awake = reviews.waiting(conn, replace(wanted, awake_at=v.now), limit=SHOWN + 1)
+        return awake, reviews.waiting(conn, replace(wanted, snoozed_at=v.now), limit=SHOWN)
+
+    waiting, snoozed = (
+        [r for r in some if v.may("read", r.workspace, r.machine)] for some in await v.service.read(read)
+    )
     chosen = await _chosen(v, review, waiting)
+    shown = waiting[:SHOWN] + snoozed
+    filters = {"machine": machine, "workspace": workspace, "person": person, "age": age}
     return await render(
         v,
         "reviews.html",
-        groups=_groups(waiting[:SHOWN], v.now),
+        groups=[*_groups(waiting[:SHOWN], v.now), *([("Snoozed", snoozed)] if snoozed else [])],
+        count=await _count(v, shown, filters),
         more=len(waiting) > SHOWN,
         chosen=chosen,
-        names=await _names(v, waiting[:SHOWN]),
-        order=[str(r.id) for r in waiting[:SHOWN]],
+        names=await _names(v, shown),
+        order=[str(r.id) for r in shown],
         detail=await _detail(v, chosen) if chosen is not None else None,
-        filters={"machine": machine, "workspace": workspace},
+        filters=filters,
+        machines=sorted(v.service.engine.registry, key=lambda m: m.title),
+        ages=AGES,
+        persons=PERSONS,
         undo=await _undo(v, undo, event),
         same=_alike(v, waiting[:SHOWN], chosen),
     )
+
+
+async def _count(v: Visitor, shown: list[OpenReview], filters: Mapping[str, str]) -> str:
+    """The number of open reviews: the same figure as everywhere else."""
+    total = (await frame(v)).overview.totals.reviews.open
+    if any(filters.values()):
+        return f"{len(shown)} of {max(total, len(shown)):,}"
+    return f"{total if len(shown) >= SHOWN else len(shown):,}"
 
 
 async def _chosen(v: Visitor, review: str, waiting: list[OpenReview]) -> OpenReview | None:
@@ -69,7 +115,7 @@ def _groups(waiting: list[OpenReview], now: int) -> list[tuple[str, list[OpenRev
     late = [r for r in waiting if r.due_at is not None and r.due_at < now]
     soon = [r for r in waiting if r.due_at is not None and now <= r.due_at < now + DAY]
     later = [r for r in waiting if r.due_at is None or r.due_at >= now + DAY]
-    return [(name, some) for name, some in (("Overdue", late), ("Within a day", soon), ("Later", later)) if some]
+    return [(name, some) for name, some in (("Overdue", late), ("Within a day", soon), ("Not urgent", later)) if some]
 
 
 async def _names(v: Visitor, waiting: list[OpenReview]) -> dict[str, tuple[str, str]]:
@@ -114,21 +160,64 @@ async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
         "primary": good[0] if good else None,
         "turned": next((n for n in names if n not in good), None),
         "decisions": names,
-        "leads": {n: _leads(machine, instance, chosen.decisions[n]) for n in names},
+        "leads": {n: _leads(machine, instance, chosen, n) for n in names},
         "coming": [
             f"{timeline.upcoming_sentence(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.upcoming
         ],
+        "snoozed": (chosen.snoozed_until or 0) > v.now,
+        "snoozes": _snoozes(chosen, v.now),
+        "people": await v.service.read(lambda conn: _people(conn, chosen)),
         "may": _may(v, chosen),
         "claimed_by": _claimed_by_other(v, chosen),
         "review_page": view.review_page(chosen, instance),
     }
 
 
-def _leads(machine: Any, instance: Instance, event: str) -> str:
+def _leads(machine: Machine | None, instance: Instance, chosen: OpenReview, decision: str) -> str:
+    """What happens after this decision, as the rest of a sentence."""
+    event = chosen.decisions[decision]
+    settled = {"confirmed": "it counts as sent", "failed": "it counts as not sent"}.get(
+        chosen.settles.get(decision, "")
+    )
     if machine is None or not event:
-        return "the answer is kept, and the instance does not move"
-    to = sorted({edge.to for edge in machine.edges_on(instance.state, event)})
-    return f"it moves to {' or '.join(title(t) for t in to)}" if to else "its step starts"
+        done = "the running step gets the answer and continues" if chosen.visit else "the answer is stored"
+        return f"{settled}, and its step is retried" if settled else done
+    targets = sorted({edge.to for edge in machine.edges_on(instance.state, event)})
+    moves = " or ".join(f"moves to {title(to)}{_there(machine, to)}" for to in targets)
+    if not moves:
+        moves = f"starts its step {title(instance.state)}" if machine.arm(instance.state, event) else "is not moved"
+    return f"it {moves}" + (f"; {settled}" if settled else "")
+
+
+def _there(machine: Machine, to: str) -> str:
+    """What the state means for the instance."""
+    state = machine.states[to]
+    if state.kind is Kind.FINAL:
+        return ", where it ends"
+    if state.waits_for:
+        return f", where it waits for {state.waits_for}"
+    return ", where a worker continues" if kind_of(machine, to) == "work" else ""
+
+
+SNOOZES = (("an hour", 3600), ("four hours", 4 * 3600), ("a day", 24 * 3600), ("a week", 7 * 24 * 3600))
+
+
+def _snoozes(chosen: OpenReview, now: Micros) -> list[tuple[str, int]]:
+    """For how long it can be snoozed: it must be back before it is due."""
+    return [
+        (words, seconds)
+        for words, seconds in SNOOZES
+        if chosen.due_at is None or now + seconds * SECOND < chosen.due_at
+    ]
+
+
+def _people(conn: sa.Connection, chosen: OpenReview) -> list[str]:
+    """The names of those who may decide it."""
+    return [
+        person.name
+        for person in accounts.everyone(conn, chosen.workspace)
+        if person.disabled_at is None and person.roles[chosen.workspace].includes(role_of(chosen))
+    ]
 
 
 def _may(v: Visitor, chosen: OpenReview) -> bool:
@@ -174,7 +263,7 @@ async def _undo(v: Visitor, instance_id: str, event: str) -> dict[str, Any] | No
 
 
 def _back(form: Form, after: str = "") -> str:
-    kept = {name: form.get(name) for name in ("machine", "workspace") if form.get(name)}
+    kept = {name: form.get(name) for name in FILTERS if form.get(name)}
     if after:
         kept["review"] = after
     return "/ui/reviews" + (f"?{urlencode(kept)}" if kept else "")
@@ -217,16 +306,50 @@ async def claim(request: Request, id: UUID) -> Response:
     return await form.do(job, "review")
 
 
-@router.post("/ui/reviews/{id}/later")
-async def later(request: Request, id: UUID) -> Response:
-    """Release the review and go to the next."""
+@router.post("/ui/reviews/{id}/release")
+async def release(request: Request, id: UUID) -> Response:
     form = await posted(request)
 
     def job(unit: Unit) -> Done:
         found = reviews.get(unit.conn, id)
         may_decide(form.v.who, found)
         reviews.release(unit, id, form.v.who.actor_in(found.workspace))
-        return Done(to=_back(form, form.get("following")))
+        return Done(said="Released", to=_back(form, str(id)))
+
+    return await form.do(job, "review")
+
+
+@router.post("/ui/reviews/{id}/assign")
+async def assign(request: Request, id: UUID) -> Response:
+    form = await posted(request)
+
+    def job(unit: Unit) -> Done:
+        after = assigned(unit, form.v.who, id, form.get("to") or None)
+        return Done(said=f"Assigned to {after.assigned_to or 'nobody'}", to=_back(form, str(id)))
+
+    return await form.do(job, "review")
+
+
+@router.post("/ui/reviews/{id}/snooze")
+async def snooze(request: Request, id: UUID) -> Response:
+    """Put the review to the end of the inbox for a time, or until one, and go to the next."""
+    form = await posted(request)
+    length = form.get("for")
+    if length and not (length.isdecimal() and len(length) < 9):
+        raise BadRequest(f"{length[:40]!r} is not a number of seconds")
+    until = utc_moment(form.get("until"))
+
+    def job(unit: Unit) -> Done:
+        found = reviews.get(unit.conn, id)
+        may_decide(form.v.who, found)
+        actor = form.v.who.actor_in(found.workspace)
+        if not length and until is None:
+            review_queue.wake(unit, id, actor)
+            return Done(said="No longer snoozed", to=_back(form, str(id)))
+        end = unit.now + int(length) * SECOND if length else until
+        assert end is not None
+        review_queue.snooze(unit, id, end, actor)
+        return Done(said=f"Snoozed until {exact(end)}", to=_back(form, form.get("following")))
 
     return await form.do(job, "review")
 
@@ -273,6 +396,6 @@ async def undo(request: Request) -> Response:
         require(v.who, "fire", instance.workspace, f"instance {wanted}", machine=instance.machine)
         actor = v.who.actor_in(instance.workspace)
         firing.fire(unit, wanted, form["event"], actor, reason="undone", expected_seq=form.seq)
-        return Done(said=f"StatementRefused, {title(instance.state)} again", to=_back(form))
+        return Done(said=f"Undone: {title(instance.state)} again", to=_back(form))
 
     return await form.do(job, "fire")

@@ -41,6 +41,8 @@ async function refresh () {
   running = true
   const reply = await fetch(location.href, { headers: { 'X-Live': '1', 'If-None-Match': tag } }).catch(() => undefined)
   if (reply?.redirected && reply.url.includes('/ui/login')) { location.reload(); return }
+  // The page is gone, or no longer this reader's: asking again gives the same answer.
+  if (reply && reply.status >= 400 && reply.status < 429) { gone = true; live = false; source?.close(); showLive(); return }
   if (reply?.ok) tag = reply.headers.get('ETag') ?? ''
   if (reply?.ok) take(new DOMParser().parseFromString(await reply.text(), 'text/html'))
   await new Promise(resolve => setTimeout(resolve, 400))
@@ -59,13 +61,14 @@ function take (page) {
 let source
 let wait = 1000
 let live = true
+let gone = false
 function showLive () {
   for (const dot of document.querySelectorAll('[data-live-dot]')) dot.classList.toggle('off', !live)
   for (const word of document.querySelectorAll('[data-live-word]')) word.textContent = live ? 'Live' : 'Not live'
 }
 function listen () {
   const topics = new Set([...document.querySelectorAll('[data-live]')].flatMap(r => r.dataset.live.split(' ')))
-  if (!topics.size || document.hidden) return
+  if (!topics.size || document.hidden || gone || document.body.hasAttribute('data-no-live')) return
   source = new EventSource('/ui/live?' + [...topics].map(t => 'topic=' + encodeURIComponent(t)).join('&'))
   source.onopen = () => { live = true; wait = 1000; showLive() }
   source.addEventListener('listening', refresh)
@@ -104,6 +107,7 @@ document.addEventListener('submit', async event => {
   if (!reply) { say('No answer from the server. Check the page before you try again.'); refresh(); return }
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
   if (!reply.ok) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }
+  gone = false
   history.pushState(null, '', reply.url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
   document.title = page.title
   for (const part of ['.crumbs', '#main', '#nav']) {
@@ -136,6 +140,7 @@ document.addEventListener('keydown', event => {
   if (!target) return
   event.preventDefault()
   target instanceof HTMLDialogElement ? (target.open ? target.close() : target.showModal()) : target.click()
+  if (target.matches('summary')) target.parentElement.querySelector('.panel button, .panel input:not([type=hidden])')?.focus()
 })
 document.addEventListener('change', event => {
   if (event.target.matches('[data-keys-switch]')) localStorage.setItem('interlock-keys', event.target.checked ? 'on' : 'off')
@@ -145,7 +150,15 @@ document.addEventListener('change', event => {
   if (event.target.matches('[data-auto-submit]')) event.target.form.requestSubmit()
 })
 for (const box of document.querySelectorAll('[data-keys-switch]')) box.checked = localStorage.getItem('interlock-keys') !== 'off'
-document.addEventListener('click', event => {
+document.addEventListener('click', async event => {
+  const copier = event.target.closest?.('[data-copy]')
+  if (copier) {
+    const text = document.getElementById(copier.dataset.copy).textContent.trim()
+    const done = await navigator.clipboard?.writeText(text).then(() => true, () => false)
+    // Browsers have no clipboard on plain http: then the text is selected, for Ctrl-C.
+    if (!done) getSelection().selectAllChildren(document.getElementById(copier.dataset.copy))
+    copier.textContent = done ? 'Copied' : 'Selected: press Ctrl-C'
+  }
   const opener = event.target.closest?.('[data-opens]')
   if (opener) { const box = document.getElementById(opener.dataset.opens); box?.showModal?.() }
   for (const menu of document.querySelectorAll('details.menu[open]')) if (!menu.contains(event.target)) menu.open = false

@@ -7,16 +7,17 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from interlock.engine import reviews
+from interlock.engine import review_queue, reviews
 from interlock.engine.unit import Unit
 from interlock.http.api.instances import readable
 from interlock.http.caller import Caller, TheService, require
 from interlock.http.models import Answer, ReviewOut
 from interlock.http.problems import BadRequest
 from interlock.http.writing import Write
-from interlock.people import NotAllowed, Principal, Role
+from interlock.people import NotAllowed, Principal, Role, accounts
+from interlock.store import micros
 
 router = APIRouter(prefix="/api/reviews", tags=["reviews"])
 
@@ -41,6 +42,22 @@ class Decision(BaseModel):
     expected_seq: int | None = Field(None, ge=0, le=2**62, description="Refuse if the instance has changed since.")
 
 
+class Assignment(BaseModel):
+    """Who is to decide a review."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"to": "mara"}, {"to": None}]})
+
+    to: str | None = Field(max_length=200, description="The name of a person with the review's role; null is nobody.")
+
+
+class Snooze(BaseModel):
+    """Until when a review stands at the end of the inbox."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"until": None}]})
+
+    until: AwareDatetime | None = Field(description="A time in the future, with its offset; null ends the snooze.")
+
+
 @router.get("", summary="List reviews, most urgent first", response_model=ReviewPage)
 async def list_reviews(
     service: TheService,
@@ -50,10 +67,21 @@ async def list_reviews(
     workspace: Annotated[str | None, Query(max_length=200)] = None,
     instance: UUID | None = None,
     name: Annotated[str | None, Query(max_length=200)] = None,
+    person: Annotated[str | None, Query(max_length=200, description="Assigned to or claimed by them.")] = None,
+    unassigned: bool = False,
     after: Annotated[str | None, Query(max_length=80)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> Response:
-    wanted = reviews.ReviewFilter(readable(who), workspace, machine, instance, name, who.readable_machines)
+    wanted = reviews.ReviewFilter(
+        readable(who),
+        workspace,
+        machine,
+        instance,
+        name,
+        who.readable_machines,
+        of_person=person,
+        unassigned=unassigned,
+    )
     if status == "open":
         place = _place(after)
         found = await service.read(lambda conn: reviews.waiting(conn, wanted, after=place, limit=limit + 1))
@@ -91,9 +119,14 @@ async def get_review(service: TheService, who: Caller, id: UUID) -> Response:
     return await service.answer(lambda: ReviewOut.of(found))
 
 
+def role_of(found: reviews.OpenReview) -> Role:
+    """The role that its deciders need."""
+    return Role(found.role) if found.role in set(Role) else Role.OWNER
+
+
 def may_decide(who: Principal, found: reviews.OpenReview) -> None:
     require(who, "review", found.workspace, f"review {found.id}", machine=found.machine)
-    wanted = Role(found.role) if found.role in set(Role) else Role.OWNER
+    wanted = role_of(found)
     role = who.role_in(found.workspace)
     if role is None or not role.includes(wanted):
         raise NotAllowed(f"review {found.id} is for the role {wanted.value}; {who.name} has {role}")
@@ -117,6 +150,40 @@ async def release_review(write: Write, id: UUID) -> Response:
         return ReviewOut.of(reviews.release(unit, id, write.who.actor_in(found.workspace)))
 
     return await write(release, name="review")
+
+
+@router.post("/{id}/assign", summary="Assign a review to a person", response_model=ReviewOut)
+async def assign_review(write: Write, id: UUID, body: Assignment) -> Response:
+    def assign(unit: Unit) -> ReviewOut:
+        return ReviewOut.of(assigned(unit, write.who, id, body.to))
+
+    return await write(assign, name="review")
+
+
+def assigned(unit: Unit, who: Principal, id: UUID, to: str | None) -> reviews.OpenReview:
+    """Assign it, if both may decide it."""
+    found = reviews.get(unit.conn, id)
+    may_decide(who, found)
+    if to is not None:
+        person = accounts.find(unit.conn, to)
+        role = person.roles.get(found.workspace)
+        if role is None or not role.includes(role_of(found)) or person.disabled_at is not None:
+            raise BadRequest(f"{to!r} may not decide review {id}, which is for the role {role_of(found).value}")
+        to = person.name
+    return review_queue.assign(unit, id, to, who.actor_in(found.workspace))
+
+
+@router.post("/{id}/snooze", summary="Put a review to the end of the inbox until a time", response_model=ReviewOut)
+async def snooze_review(write: Write, id: UUID, body: Snooze) -> Response:
+    def snooze(unit: Unit) -> ReviewOut:
+        found = reviews.get(unit.conn, id)
+        may_decide(write.who, found)
+        actor = write.who.actor_in(found.workspace)
+        if body.until is None:
+            return ReviewOut.of(review_queue.wake(unit, id, actor))
+        return ReviewOut.of(review_queue.snooze(unit, id, micros(body.until), actor))
+
+    return await write(snooze, name="review")
 
 
 @router.post("/{id}/decide", summary="Decide a review; the first decision counts", response_model=ReviewOut)
