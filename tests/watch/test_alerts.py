@@ -202,6 +202,15 @@ def test_a_rules_own_recipients_come_before_the_configured_ones(trial: Trial) ->
     assert [(channel, whom) for channel, whom, _ in sent(trial)] == [("webhook", "chat"), ("mail", "ann@example.org")]
 
 
+def test_it_says_whom_it_notified_also_after_its_rule_names_others(trial: Trial) -> None:
+    late(trial)
+    [made] = evaluate(trial, LAG.model_copy(update={"notify": ("webhook:chat",)})).opened
+    assert made.recipients == ["webhook:chat"]
+    trial.clock.advance(timedelta(hours=4))
+    [again] = evaluate(trial, LAG.model_copy(update={"notify": ("mail:ann@example.org",)})).repeated
+    assert again.recipients == ["webhook:chat", "mail:ann@example.org"]
+
+
 def test_a_message_says_what_when_and_how_much(trial: Trial) -> None:
     late(trial)
     [alert] = evaluate(trial, LAG).opened
@@ -221,7 +230,8 @@ def test_a_message_says_what_when_and_how_much(trial: Trial) -> None:
 
 def test_without_anybody_to_tell_it_opens_all_the_same(trial: Trial) -> None:
     late(trial)
-    assert len(evaluate(trial, LAG, notify=()).opened) == 1
+    [made] = evaluate(trial, LAG, notify=()).opened
+    assert made.recipients == []
     assert sent(trial) == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlock.machine import Kind, Machine, State
-from interlock.machine.transitions import PEOPLE
+from interlock.machine.transitions import PEOPLE, By
 
 WORDS = {
     "work": "working",
@@ -27,6 +27,9 @@ def kind_of(machine: Machine | None, name: str) -> str:
             return "failed"
         case Kind.FINAL:
             return "done" if state.good else "ended"
-    people = any(edge.by & PEOPLE for edge in machine.edges_from(name))
+    edges = machine.edges_from(name)
+    # Where programs move it on, people may interfere, but nobody waits for them.
+    others = any(By.WORKER in edge.by or (By.AGENT in edge.by and not edge.by & PEOPLE) for edge in edges)
+    people = not others and any(edge.by & PEOPLE for edge in edges)
     reviewed = state.review is not None or any(arm.state == name and arm.by & PEOPLE for arm in machine.arms)
     return "person" if reviewed or people else "wait"

@@ -93,6 +93,17 @@ def answer(schema: Mapping[str, Any] | None, posted: Mapping[str, str]) -> dict[
     return found
 
 
+def json_object(text: str, what: str) -> dict[str, Any]:
+    """The object that a field of JSON contains; empty is {}."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError as error:
+        raise InvalidData(f"{what}: {text[:80]!r} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidData(f"{what} must be a JSON object, such as {{}}, not {text[:80]!r}")
+    return found
+
+
 def _read(one: Field, text: str) -> Any:
     try:
         if one.kind == "integer":

@@ -21,7 +21,8 @@ from markupsafe import Markup
 
 from interlock import __version__
 from interlock.dashboard import confidence, formatting, kinds
-from interlock.engine import secrets
+from interlock.engine import halting, secrets
+from interlock.engine.halting import Halt
 from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
 from interlock.machine import NAME, InterlockError, PageLink
@@ -48,8 +49,8 @@ class Frame:
 
     overview: measures.Overview
     alerts: int
-    halted: Mapping[str, str] = field(default_factory=dict)
-    """Halted machines, `*` for all, with who halted them."""
+    halted: Mapping[str, Halt] = field(default_factory=dict)
+    """Halts by machine, `*` for all."""
 
 
 @dataclass(slots=True)
@@ -132,7 +133,7 @@ async def frame(v: Visitor) -> Frame:
 
     def read(conn: Any) -> Frame:
         overview = measures.overview(conn, registry, v.now, v.workspaces)
-        return Frame(overview, len(alerts.open_alerts(conn, 100)) if v.operator else 0, halted_machines(conn))
+        return Frame(overview, len(alerts.open_alerts(conn, 100)) if v.operator else 0, halts(conn))
 
     made = await v.service.read(read)
     if len(_frames) > 200:
@@ -146,12 +147,8 @@ def forget_frames() -> None:
     _frames.clear()
 
 
-def halted_machines(conn: Any) -> dict[str, str]:
-    import sqlalchemy as sa
-
-    from interlock.store.service_tables import halt
-
-    return {row.machine: row.actor for row in conn.execute(sa.select(halt))}
+def halts(conn: Any) -> dict[str, Halt]:
+    return {one.machine: one for one in halting.all_halts(conn)}
 
 
 # -- rendering

@@ -46,6 +46,8 @@ def page(
     actor: str | None = None,
     what: str | None = None,
     workspace: str | None = None,
+    since: Micros | None = None,
+    until: Micros | None = None,
     after: UUID | None = None,
     limit: int = 50,
 ) -> ActionPage:
@@ -59,6 +61,10 @@ def page(
         query = query.where(A.c.what == what)
     if workspace is not None:
         query = query.where(A.c.workspace == workspace)
+    if since is not None:
+        query = query.where(A.c.at >= since)
+    if until is not None:
+        query = query.where(A.c.at < until)
     if after is not None:
         query = query.where(A.c.id < after)
     rows = conn.execute(query).all()

@@ -6,7 +6,9 @@ import re
 
 from interlock.people.errors import WrongName
 
-_NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
+PATTERN = r"[A-Za-z0-9._@\-]{1,64}"
+"""Also the pattern of form fields: browsers require the escaped hyphen."""
+_NAME = re.compile(PATTERN)
 
 
 def is_name(text: str) -> bool:

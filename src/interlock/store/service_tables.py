@@ -229,6 +229,7 @@ alert = sa.Table(
     at("acknowledged_at", null=True),
     text("acknowledged_by", null=True),
     at("closed_at", null=True),
+    text("notified", null=True),  # the recipients, separated by lines
 )
 sa.Index(
     "ix_alert_open",

@@ -54,6 +54,12 @@ class Alert:
     acknowledged_at: Micros | None
     acknowledged_by: str | None
     closed_at: Micros | None
+    notified: str | None = None
+    """Recipients of its notifications, one a line, as `mail:ops@example.com`."""
+
+    @property
+    def recipients(self) -> list[str]:
+        return (self.notified or "").splitlines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,8 @@ def _notify(unit: Unit, alert: Alert, what: str, notify: Sequence[str]) -> Alert
     for one in dict.fromkeys(notify):
         channel, _, whom = one.partition(":")
         outbox.put(unit, channel, whom, f"Alert {what}: {alert.sentence}", body)
-    return alert
+    told = list(dict.fromkeys([*alert.recipients, *notify]))
+    return _change(unit, alert, notified="\n".join(told)) if told != alert.recipients else alert
 
 
 # -- people

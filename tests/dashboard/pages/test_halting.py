@@ -85,3 +85,15 @@ def test_the_instance_says_that_its_machine_is_halted(site: Site) -> None:
     page = site.get(f"/ui/instances/{it}").text
     assert "All work of order is halted: owner stopped it" in page
     assert "(a strike)" in page
+
+
+def test_a_machine_is_halted_on_its_page_and_everybody_reads_why(site: Site) -> None:
+    site.send("/ui/machines/order", "/ui/halt", {"reason": "a strike"})
+    assert halted(site) == ["order"]
+    page = site.get("/ui/machines/order", "viewer").text
+    assert ": a strike." in page
+    assert "/ui/halt/resume" not in page
+    site.send("/ui/machines/order", "/ui/halt/resume")
+    assert halted(site) == []
+    site.send("/ui/halt", "/ui/halt", {"reason": "the disk is full", "machine": "*"})
+    assert "the disk is full" in site.get("/ui/instances", "viewer").text

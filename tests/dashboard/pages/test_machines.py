@@ -8,6 +8,7 @@ import re
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -177,7 +178,7 @@ def test_the_window_of_the_plots_is_part_of_the_address(site: Site) -> None:
 def test_a_machine_that_stands_still_says_who_stopped_it(site: Site) -> None:
     halt = {"machine": "order", "actor": "user:ann", "reason": "", "at": 1}
     site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(halt)))
-    assert "Halted by ann." in page(site)
+    assert "Halted by ann <time" in page(site)
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
@@ -290,3 +291,26 @@ def test_failed_attempts_stand_on_top_of_what_finished() -> None:
     drawn = plots.spark([At(0, 3), At(1, 0)], [At(0, 1), At(1, 2)])
     assert [(bar.y, bar.height) for bar in drawn.bars] == [(25.0, 75.0), (100.0, 0.0)]
     assert [(bar.y, bar.height) for bar in drawn.failed] == [(0.0, 25.0), (50.0, 50.0)]
+
+
+def test_an_instance_is_created_by_the_form_of_its_model(site: Site) -> None:
+    path = "/ui/machines/order/new"
+    assert f'href="{path}"' in site.get("/ui/machines/order").text
+    assert 'name="f_item"' in site.get(path).text
+    fields = {"f_item": "a lamp", "business_key": "A-7", "labels": "shop=north\n", "priority": "1"}
+    page = site.send(path, path, fields)
+    made = site.api.engine.get(UUID(page.url.path.rpartition("/")[2]))
+    assert (made.key, made.data["item"], made.shown_labels, made.priority) == ("A-7", "a lamp", {"shop": "north"}, 1)
+    assert site.send(path, path, fields).status_code == 409
+
+
+def test_what_does_not_fit_the_model_is_refused_by_name(site: Site) -> None:
+    path = "/ui/machines/order/new"
+    refused = site.send(path, path, {"f_item": "x", "labels": "north"})
+    assert (refused.status_code, "name=value" in refused.text) == (422, True)
+    assert site.get("/ui/machines/none/new").status_code == 404
+
+
+def test_only_who_may_create_sees_the_form(site: Site) -> None:
+    assert "/ui/machines/order/new" not in site.get("/ui/machines/order", "viewer").text
+    assert site.get("/ui/machines/order/new", "viewer").status_code == 403

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from uuid import uuid4
 
 from interlock.engine.outbox import O
 from interlock.engine.schedules import ScheduleSpec
+from interlock.people import actions
+from interlock.store import moment
 from tests.support.api import BY
 from tests.support.site import EVIL, Site
 
@@ -143,3 +147,55 @@ def test_a_member_changes_nobody(site: Site) -> None:
 def test_an_alert_that_is_none_cannot_be_acknowledged(site: Site) -> None:
     csrf = site.form("/ui/settings", "/ui/theme")["csrf"]
     assert site.browser().post(f"/ui/alerts/{uuid4()}/acknowledge", data={"csrf": csrf}).status_code == 404
+
+
+def test_a_new_person_without_a_password_gets_a_link_to_pass_on(site: Site) -> None:
+    page = site.send("/ui/settings", "/ui/people/new", {"name": "zoe", "role": "viewer"}).text
+    assert "/login?link=" in page
+    assert 'data-copy="link"' in page
+    added = site.send(
+        "/ui/settings", "/ui/people/new", {"name": "yves", "role": "viewer", "password": "a long enough one"}
+    )
+    assert "yves added" in added.text
+
+
+def test_the_present_role_is_selected(site: Site) -> None:
+    reviewer = site.api.people.find("reviewer")
+    page = site.get("/ui/settings").text
+    form = page.partition(f'action="/ui/people/{reviewer.id}/role"')[2].partition("</form>")[0]
+    assert re.findall(r"<option selected>(\w+)</option>", form) == ["reviewer"]
+
+
+def test_days_that_are_none_are_refused_before_a_token_is_made(site: Site) -> None:
+    fields = {"name": "robot", "kind": "person", "workspace": "default", "days": "soon"}
+    refused = site.send("/ui/settings", "/ui/tokens/new", fields)
+    assert (refused.status_code, "number of days" in refused.text) == (422, True)
+    assert [t for t in site.api.people.tokens() if t.name == "robot"] == []
+
+
+def test_the_audit_is_filtered_by_days_and_names_what_a_person_reads(site: Site) -> None:
+    it = site.api.asked()
+    [review] = site.api.engine.reviews.waiting(instance_id=it.id)
+    site.send(f"/ui/reviews?review={review.id}", f"/ui/reviews/{review.id}/assign", {"to": "reviewer"})
+    today = moment(site.api.clock.now()).date()
+    page = site.get(f"/ui/audit?from={today}&to={today}&what=review.assigned").text
+    assert f'<a href="/ui/reviews?review={review.id}">' in page
+    assert '<span class="muted">to:</span> reviewer' in page
+    before = today - timedelta(days=1)
+    assert "No actions match." in site.get(f"/ui/audit?to={before}&what=review.assigned").text
+    assert site.get("/ui/audit?from=yesterday").status_code == 422
+
+
+def test_a_bulk_action_of_selected_instances_is_in_the_audit(site: Site) -> None:
+    some = [site.api.new(), site.api.new()]
+    fields = {"action": "pause", "id": [str(one) for one in some], "reason": "stocktaking"}
+    csrf = site.form("/ui/settings", "/ui/theme")["csrf"]
+    site.browser().post("/ui/bulk", data={"csrf": csrf, **fields})
+    [found] = actions_of(site, "selected.pause")
+    assert (found.target, found.details["done"], found.details["reason"]) == ("2 instances", 2, "stocktaking")
+    assert sorted(found.details["instances"]) == sorted(map(str, some))
+    assert "selected pause" in site.get("/ui/audit").text
+
+
+def actions_of(site: Site, what: str) -> list[actions.Action]:
+    return site.api.engine.read(lambda conn: actions.page(conn, what=what)).actions

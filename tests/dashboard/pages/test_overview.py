@@ -181,7 +181,10 @@ def test_a_machine_that_stands_still_is_marked(site: Site) -> None:
     now = site.api.clock.now()
     row = {"machine": "order", "actor": "user:ann", "reason": "", "at": now}
     site.api.engine.write(lambda unit: unit.conn.execute(sa.insert(s.halt).values(row)))
-    assert re.search(r'<tr data-key="order"><td>.*?<span class="pill person">halted</span>', page(site)) is not None
+    assert (
+        re.search(r'<tr data-key="order"><td>.*?<span class="pill person" title="by ann">halted</span>', page(site))
+        is not None
+    )
 
 
 # -- what comes from outside is text

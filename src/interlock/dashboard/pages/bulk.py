@@ -17,7 +17,7 @@ from interlock.dashboard.filters import NAMES, Filters, in_words
 from interlock.dashboard.forms import Done, Form, posted
 from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import view_for
-from interlock.engine import Instance, bulk, bulk_actions, listing
+from interlock.engine import Instance, actions, bulk, bulk_actions, listing
 from interlock.engine.unit import Unit, load
 from interlock.http.api.bulk import bulk_actor, must_see, starter, where_allowed
 from interlock.http.caller import require
@@ -176,8 +176,10 @@ def _some(unit: Unit, form: Form, action: Action, ids: Sequence[UUID], arguments
     """Run each in its own savepoint, so that a refused one does not affect the others."""
     permission, refused = "fire" if action.name == "fire" else "operate", Counter[str]()
     unit.lock_many(ids)
+    places = set()
     for one in ids:
         it = unit.lock(one)
+        places.add(it.workspace)
         require(form.v.who, permission, it.workspace, f"instance {one}", machine=it.machine)
         actor = form.v.who.actor_in(it.workspace)
         try:
@@ -188,6 +190,17 @@ def _some(unit: Unit, form: Form, action: Action, ids: Sequence[UUID], arguments
         except InterlockError as error:
             refused[bulk.ANY_ID.sub("…", str(error))[:200]] += 1
     good = len(ids) - refused.total()
+    details = {"done": good, "refused": refused.total(), "reason": form.get("reason"), "instances": [*map(str, ids)]}
+    for place in sorted(places):
+        actor = form.v.who.actor_in(place)
+        actions.record(
+            unit,
+            actor,
+            f"selected.{action.name}",
+            f"{len(ids)} instances",
+            workspace=place,
+            details={**details, **arguments},
+        )
     described = f"{good} {action.done}."
     for why, n in refused.most_common(3):
         described += f" {n} refused: {why}."

@@ -8,15 +8,20 @@ from typing import Annotated
 from uuid import UUID
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from interlock.dashboard import diagram, plots
+from interlock.dashboard import diagram, plots, schema
+from interlock.dashboard.forms import Done, posted
 from interlock.dashboard.names import names
 from interlock.dashboard.site import Reader, Visitor, frame, render
-from interlock.engine import NotFound
+from interlock.engine import CreatedElsewhere, NotFound, creating
+from interlock.engine.unit import Unit
+from interlock.http.caller import require
+from interlock.http.problems import BadRequest
 from interlock.machine import Kind, Machine
 from interlock.machine.diagram import lay_out
+from interlock.people import OPERATORS, NotAllowed
 from interlock.store import Micros
 from interlock.watch import measures
 from interlock.watch.histogram import DurationSummary
@@ -85,7 +90,75 @@ async def machine(v: Reader, name: str, chosen: Annotated[str, Query(alias="span
         current=v.service.engine.core.current[name],
         without_code=v.service.engine.registry.missing_handlers(known),
         missing_states=sorted(set(view.states) - set(known.states)),
+        can_create=known.created_through is None and bool(_where_created(v, name)),
+        can_halt=v.may("operate", OPERATORS),
     )
+
+
+def _where_created(v: Visitor, machine: str) -> list[str]:
+    """The workspaces in which the reader may create instances of the machine."""
+    return sorted(w for w in v.workspaces if v.may("create", w, machine))
+
+
+@router.get("/ui/machines/{name}/new")
+async def new(v: Reader, name: str) -> Response:
+    """The form of a new instance, from the model of the machine's data."""
+    known = _creatable(v, name)
+    shape = known.data.model_json_schema() if known.data is not None else None
+    return await render(
+        v,
+        "new_instance.html",
+        machine=known,
+        fields=schema.fields(shape, {}),
+        free=shape is None,
+        where=_where_created(v, name),
+    )
+
+
+def _creatable(v: Visitor, name: str) -> Machine:
+    known = v.service.engine.registry.get(name)
+    if known is None:
+        raise NotFound(f"there is no machine {name!r}")
+    if known.created_through is not None:
+        raise CreatedElsewhere(name, known.created_through)
+    if not _where_created(v, name):
+        raise NotAllowed(f"you may not create instances of {name}; ask an owner for the role member")
+    return known
+
+
+@router.post("/ui/machines/{name}/new")
+async def create(request: Request, name: str) -> Response:
+    form = await posted(request)
+    known = _creatable(form.v, name)
+    workspace = form.get("workspace") or OPERATORS
+    if known.data is not None:
+        data = schema.answer(known.data.model_json_schema(), form.fields)
+    else:
+        data = schema.json_object(form.get("data"), "the data")
+    labels = dict(_label(line) for line in form.get("labels").splitlines() if line.strip())
+
+    def job(unit: Unit) -> Done:
+        require(form.v.who, "create", workspace, f"workspace {workspace!r}", machine=name)
+        made = creating.create(
+            unit,
+            known,
+            data,
+            form.v.who.actor_in(workspace),
+            key=form.get("business_key") or None,
+            workspace=workspace,
+            priority=int(form.get("priority") or "2"),
+            labels=labels,
+        )
+        return Done(said="Created", to=f"/ui/instances/{made.id}")
+
+    return await form.do(job, "create")
+
+
+def _label(line: str) -> tuple[str, str]:
+    name, sign, value = line.partition("=")
+    if not sign or not name.strip():
+        raise BadRequest(f"the label {line[:80]!r} must be written as name=value")
+    return name.strip(), value.strip()
 
 
 def read(conn: sa.Connection, v: Visitor, machine: Machine, counts: Mapping[str, int], span: plots.Span) -> Figures:

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from interlock.dashboard.filters import cursor_of
 from interlock.dashboard.forms import Done, posted
+from interlock.dashboard.schema import json_object
 from interlock.dashboard.site import Reader, render
 from interlock.engine import leases, limits, outbox, schedules, workers
 from interlock.engine.unit import Unit
@@ -53,16 +54,9 @@ async def show_schedules(v: Reader) -> Response:
 
 @router.post("/ui/schedules/new")
 async def new_schedule(request: Request) -> Response:
-    import json
-
     form = await posted(request)
     v, workspace = form.v, form.get("workspace") or "default"
-    try:
-        data = json.loads(form.get("data") or "{}")
-    except ValueError as error:
-        raise BadRequest(f"the data is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise BadRequest("the data must be a JSON object, such as {}")
+    data = json_object(form.get("data"), "the data")
     spec = schedules.ScheduleSpec(
         name=form["name"],
         machine=form["machine"],

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from interlock.config import shown
 from interlock.dashboard.forms import Done, posted
-from interlock.dashboard.site import Reader, render
+from interlock.dashboard.site import Reader, Visitor, render
 from interlock.engine.unit import Unit
 from interlock.http.caller import COOKIE, address_of, require_operator
 from interlock.http.problems import BadRequest
@@ -22,6 +22,7 @@ from interlock.people import (
     accounts,
     link_address,
     managing,
+    names,
     scope_meanings,
     sessions,
     tokens,
@@ -57,6 +58,7 @@ async def show_settings(v: Reader) -> Response:
         v,
         "settings.html",
         roles=list(Role),
+        person_name=names.PATTERN,
         scopes=scope_meanings(v.service.engine.registry.scopes),
         configured=configured,
         **await v.service.read(read),
@@ -72,7 +74,9 @@ async def new_token(request: Request) -> Response:
     scopes = form.many.get("scope", []) if kind == "agent" else []
     narrowed = form.get("machine").strip()
     days = form.get("days")
-    until = v.now + span(timedelta(days=min(int(days), 3650))) if days.isdecimal() and int(days) else None
+    if days and not (days.isdecimal() and 1 <= int(days) <= 3650):
+        raise BadRequest(f"{days[:20]!r} is not a number of days from 1 to 3650")
+    until = v.now + span(timedelta(days=int(days))) if days else None
 
     def make(unit: Unit) -> tuple[Any, str]:
         return managing.issue_token(
@@ -109,8 +113,8 @@ async def new_person(request: Request) -> Response:
     password = form.get("password")
     hashed = await v.service.call(v.service.people.hashed, password) if password else None
 
-    def job(unit: Unit) -> Done:
-        made = accounts.add(
+    def add(unit: Unit) -> accounts.Person:
+        return accounts.add(
             unit,
             form["name"],
             role=_role(form.get("role")),
@@ -119,9 +123,17 @@ async def new_person(request: Request) -> Response:
             email=form.get("email") or None,
             workspace=form.get("workspace") or OPERATORS,
         )
-        return Done(said=f"{made.name} added", to="/ui/settings#people")
 
-    return await form.do(job, "people")
+    if hashed is None:
+        # Shown in the response itself, as a token's secret is; the same form again is refused, as the name is taken.
+        made = await v.service.write_as(v.who, add, "people")
+        return await _show_link(v, made)
+    return await form.do(lambda unit: Done(said=f"{add(unit).name} added", to="/ui/settings#people"), "people")
+
+
+async def _show_link(v: Visitor, person: accounts.Person) -> Response:
+    secret = await v.service.call(v.service.people.login_link, person.id, by=v.who.actor_in(OPERATORS))
+    return await render(v, "link.html", person=person, url=link_address(v.service.address, secret))
 
 
 def _role(text: str) -> Role:
@@ -136,9 +148,7 @@ async def change_person(request: Request, id: UUID, what: str) -> Response:
     v = form.v
     if what == "link":
         require_operator(v.who, "manage")
-        secret = await v.service.call(v.service.people.login_link, id, by=v.who.actor_in(OPERATORS))
-        person = await v.service.call(v.service.people.get, id)
-        return await render(v, "link.html", person=person, url=link_address(v.service.address, secret))
+        return await _show_link(v, await v.service.call(v.service.people.get, id))
 
     def job(unit: Unit) -> Done:
         match what:

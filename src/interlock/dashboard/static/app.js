@@ -150,6 +150,15 @@ document.addEventListener('change', event => {
   if (event.target.matches('[data-auto-submit]')) event.target.form.requestSubmit()
 })
 for (const box of document.querySelectorAll('[data-keys-switch]')) box.checked = localStorage.getItem('interlock-keys') !== 'off'
+// A group of which one has to be checked; a click comes before the browser checks the form, also by Enter.
+document.addEventListener('click', event => {
+  const form = event.target.closest?.('button[type=submit]')?.form
+  for (const group of form?.querySelectorAll('[data-one-of]') ?? []) {
+    const boxes = [...group.querySelectorAll(`[name="${group.dataset.oneOf}"]`)]
+    const fine = form.querySelector(group.dataset.unless)?.checked || boxes.some(box => box.checked)
+    boxes[0]?.setCustomValidity(fine ? '' : group.dataset.says)
+  }
+}, true)
 document.addEventListener('click', async event => {
   const copier = event.target.closest?.('[data-copy]')
   if (copier) {
