@@ -27,6 +27,21 @@ from interlock.apps.jobs.finder.reading.places import country_of
         ("Ulm, DE", "Ulm", "DE", None),  # or Delaware
         ("Georgia", "Georgia", None, None),
         ("New York", "New York", None, None),
+        ("Portland OR", "Portland", "OR", "US"),
+        ("Portland, OR 97204-1234", "Portland", "OR", "US"),
+        ("12b SW Main St, Portland, OR 97204", "Portland", "OR", "US"),
+        ("USA, OR, Portland", "Portland", "OR", "US"),
+        ("United States - Oregon - Portland", "Portland", "Oregon", "US"),
+        ("US-OR-PORTLAND-BLDG 2 ~ 1 Main St", "Portland", "OR", "US"),
+        ("CA-ON-Toronto", "Toronto", "ON", "CA"),
+        ("US-Remote", None, None, "US"),
+        ("OR - Portland", "Portland", "OR", "US"),
+        ("Germany - Berlin", "Berlin", None, "DE"),
+        ("Portland Office", "Portland", None, None),
+        ("Greater Portland Area", "Portland", None, None),
+        ("San Francisco Bay Area", "San Francisco", None, None),
+        ("Office", "Office", None, None),
+        ("3 Main St", "3 Main St", None, None),
     ],
 )
 def test_a_place_is_read_from_its_words(raw: str, city: str | None, region: str | None, country: str | None) -> None:

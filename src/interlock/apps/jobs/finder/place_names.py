@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import csv
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
+
+_CODED = re.compile(
+    r"(?P<country>us|usa|ca|can)[ -]+(?P<region>[a-z]{2})[ -]+(?P<city>[^\W\d_][^,;|~-]+?)\s*(?:[-~].*)?", re.I
+)
+
+_COUNTRIES = {"US": "United States", "CA": "Canada"}
 
 
 class PlaceName(NamedTuple):
@@ -35,3 +42,22 @@ def place_names() -> tuple[PlaceName, ...]:
         )
         for row in csv.DictReader(lines)
     )
+
+
+@cache
+def _region_codes() -> dict[str, str]:
+    """The codes of regions of the United States and Canada, with the country."""
+    rows = (one for one in place_names() if one.kind == "region" and one.country in ("US", "CA"))
+    return {alias.lower(): one.country for one in rows for alias in one.aliases if len(alias) == 2}
+
+
+def decoded(text: str) -> str:
+    """A place as some employers number theirs, in its usual order: "US-OR-Salem-BLDG 1" is Salem, OR, United States."""
+    found = _CODED.fullmatch(text.strip())
+    if found is None:
+        return text
+    country = found["country"].upper()[:2]
+    if _region_codes().get(found["region"].lower()) != country:
+        return text
+    city = found["city"]
+    return f"{city.title() if city.isupper() else city}, {found['region'].upper()}, {_COUNTRIES[country]}"

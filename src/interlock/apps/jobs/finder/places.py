@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from interlock.apps.jobs.finder.keys import fold
-from interlock.apps.jobs.finder.place_names import place_names
+from interlock.apps.jobs.finder.place_names import decoded, place_names
 from interlock.apps.jobs.finder.posting import Location
 
 WORK_MODEL = re.compile(
@@ -52,6 +52,21 @@ oceania, dach, nordics, benelux, middle east, uk and ireland, multiple locations
 """
 BROAD = frozenset(one.strip() for one in _BROAD.split(","))
 """Parts of the world: neither a city nor a country."""
+
+CITIES = {
+    (fold(spelling), row.country)
+    for row in place_names()
+    if row.kind == "city"
+    for spelling in (row.name, *row.aliases)
+}
+_AROUND = re.compile(
+    r"\b(?:greater|downtown|bay area|metro(?:politan)? area|metro(?:politan)?|area|offices?|hq|headquarters)\b",
+    re.IGNORECASE,
+)
+"""Words around the name of a city that are no part of it."""
+_POSTCODE = re.compile(r"(?<=[A-Za-z]) \d{5}(?:-\d{4})?$")
+_NO_COMMA = re.compile(r"(?P<city>[^\W\d_].*?)[ -](?P<region>[A-Z]{2})")
+_STREET = re.compile(r"\d+\w? .*[^\W\d_]")
 
 
 def country_code(name: str | None) -> str | None:
@@ -109,11 +124,17 @@ def _coordinates(lat: float | None, lon: float | None) -> bool:
 
 def _parts(text: str, country: str | None) -> tuple[str | None, str | None, str | None]:
     """City, region and country of "Portland, OR, USA". What may be two things is left open."""
-    bare = WORK_MODEL.sub(" ", text)
-    pieces = [one.strip(" -–—()/:·") for one in re.split(r",|\(|\)| [-–—] ", bare)]  # noqa: RUF001
+    bare = WORK_MODEL.sub(" ", decoded(text))
+    pieces = [_piece(one) for one in re.split(r",|\(|\)| [-–—] ", bare)]  # noqa: RUF001
     pieces = [piece for piece in pieces if piece and fold(piece) not in ("in", "within", "based", "the")]
+    if len(pieces) > 1 and _STREET.fullmatch(pieces[0]):
+        del pieces[0]
     if not pieces:
         return None, None, None
+    joined = _NO_COMMA.fullmatch(pieces[0])
+    if joined and fold(joined["region"]) in REGIONS and len(pieces) < 3:
+        pieces[:1] = joined["city"], joined["region"]
+    pieces = _outward(pieces)
     last = fold(pieces[-1]).replace(".", "")
     state = REGIONS.get(last)
     if state and country in (None, state[1]) and _is_region(pieces, last):
@@ -134,6 +155,26 @@ def _parts(text: str, country: str | None) -> tuple[str | None, str | None, str 
     # Singapore is a city as well.
     city = _city(pieces[:-1]) or ("Singapore" if code == "SG" else None)
     return city, pieces[-2] if len(pieces) > 2 else None, code
+
+
+def _piece(text: str) -> str:
+    """One part of a place without the words around the name, unless they are all that there is."""
+    text = _POSTCODE.sub("", text.strip(" -–—()/:·"))  # noqa: RUF001
+    return " ".join(_AROUND.sub(" ", text).split()).strip(" -:") or text
+
+
+def _outward(pieces: list[str]) -> list[str]:
+    """The parts from the city outwards, where they are the other way round: "USA, OR, Portland", "OR - Portland"."""
+    first = fold(pieces[0]).replace(".", "")
+    code = country_code(pieces[0]) if len(first) > 2 or pieces[0].isupper() else None
+    if len(pieces) == 3 and code and code == REGIONS.get(fold(pieces[1]), ("", ""))[1]:
+        return pieces[::-1]
+    if len(pieces) == 2 and code and (fold(pieces[1]), code) in CITIES:
+        return pieces[::-1]
+    state = REGIONS.get(first)
+    if len(pieces) == 2 and state and pieces[0].isupper() and (fold(pieces[1]), state[1]) in CITIES:
+        return pieces[::-1]
+    return pieces
 
 
 def _is_region(pieces: list[str], last: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from interlock.apps.jobs.finder.place_names import place_names
+from interlock.apps.jobs.finder.place_names import decoded, place_names
 from interlock.apps.jobs.finder.reading.plain import folded
 
 _SPLIT = re.compile(r"[,;|/\u2022()\[\]&]| - |\bor\b|\band\b")
@@ -75,7 +75,7 @@ def _parts(low: str) -> list[str]:
 
 def _city(location: str) -> Place | None:
     cities, regions, countries = _places()
-    low = folded(location)
+    low = folded(decoded(location))
     whole = cities.get(low)
     if whole is not None:
         return whole
