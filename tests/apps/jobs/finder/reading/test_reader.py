@@ -144,6 +144,7 @@ def test_silence_is_unknown_and_only_a_measurement_guesses() -> None:
         ("Engineer", "unknown"),
         ("Software Engineer 2", "mid"),
         ("Engineer, Lead Generation", "unknown"),
+        ("Software Engineer 4", "senior"),
     ],
 )
 def test_seniority_by_title(title: str, seniority: str) -> None:
@@ -170,6 +171,10 @@ def test_seniority_by_title(title: str, seniority: str) -> None:
         ("Boston, MA", "You come into the office at least twice a week.", "hybrid"),
         ("Boston, MA", "You may work from home one day a week.", "hybrid"),
         ("Boston, MA", "Work from home, the office or a mix of both.", "hybrid"),
+        ("London", "Most people come in 2-3 days a week.", "hybrid"),
+        ("Berlin", "Du arbeitest zwei Tage pro Woche im Homeoffice.", "hybrid"),
+        ("Boston, MA", "Work type: Remote", "remote"),
+        ("Boston, MA", "Work type: On-site", "onsite"),
     ],
 )
 def test_work_arrangement(location: str, text: str, arrangement: str) -> None:
@@ -187,6 +192,10 @@ def test_work_arrangement(location: str, text: str, arrangement: str) -> None:
         ("Remote", "Four hours of overlap with CET are needed.", 1),
         ("Remote", "Working hours follow UTC-3.", -3),
         ("Remote", "You are available during US Central Time.", -6),
+        ("Remote", "Hours: 9 to 5, Central Time.", -6),
+        ("Remote", "You live within 3 hours of EST.", -5),
+        ("Remote", "Applications close at 5 pm Pacific Time.", None),
+        ("US-CA-San Diego", "This role is on-site.", -8),
         ("Remote", "We are a friendly team.", None),
         ("Remote", "Our people are spread across time zones from PST to CET.", None),
         ("Denver, CO", "Fully remote position.", None),
@@ -201,6 +210,9 @@ def test_time_zone(location: str, text: str, offset: float | None) -> None:
     [
         ("5+ years of experience with Python", 5, None),
         ("3-5 years of experience", 3, 5),
+        ("You have between 3 and 5 years of experience with Java", 3, 5),
+        ("Five-plus years of engineering experience", 5, None),
+        ("You have been writing production code for 5+ years", 5, None),
         ("0-2 years of experience", 0, 2),
         ("three to five years of experience", 3, 5),
         ("At least two (2) years of experience in QA", 2, None),
@@ -238,6 +250,8 @@ def test_years_of_experience(text: str, least: int | None, most: int | None) -> 
         ("Network Administrator", "", ["devops"]),
         ("Software Engineer, Marketing", "", ["backend"]),
         ("Cloud Engineer", "", ["devops"]),
+        ("Cloud Security Engineer", "", ["devops", "security"]),
+        ("Software Engineer", "Public Trust clearance required", ["backend", "clearance-required"]),
         (
             "Software Engineer",
             "You build React components and Node.js services in frontend and backend.",
@@ -251,7 +265,13 @@ def test_role_types(title: str, text: str, roles: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("title", "manages"),
-    [("Engineering Manager", True), ("Head of Data", True), ("Product Manager", False), ("Senior Engineer", False)],
+    [
+        ("Engineering Manager", True),
+        ("Head of Data", True),
+        ("Chief Technology Officer", True),
+        ("Product Manager", False),
+        ("Senior Engineer", False),
+    ],
 )
 def test_who_manages_by_title(title: str, manages: bool) -> None:
     assert read(Source(title))["isManagement"] is manages
@@ -281,11 +301,16 @@ def test_a_posting_in_one_line_is_not_all_legal_text() -> None:
         ("You will receive stock options.", "includesEquity", True),
         ("We care about diversity, equity and inclusion.", "includesEquity", False),
         ("We improve health equity for all.", "includesEquity", False),
+        ("You build screens for equity traders.", "includesEquity", False),
+        ("There is a generous stock package.", "includesEquity", True),
         ("You must relocate to Oslo.", "relocationRequired", True),
         ("We offer relocation assistance.", "relocationRequired", False),
         ("This is a 6-month contract.", "isContract", True),
         ("You negotiate contracts with ports.", "isContract", False),
         ("This is a temporary role for maternity cover.", "isContract", True),
+        ("This is a 12 month fixed-term contract to cover parental leave.", "isContract", True),
+        ("Duration: 12 months", "isContract", True),
+        ("Type: 1099 contractor, 40 hours a week", "isContract", True),
         ("Employment type: Contractor", "isContract", True),
         ("This is a repost of an earlier opening.", "isRepost", True),
         ("You will have six direct reports.", "isManagement", True),

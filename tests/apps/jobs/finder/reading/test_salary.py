@@ -41,6 +41,15 @@ from interlock.apps.jobs.finder.reading.money import amounts, number
             "year",
         ),
         ("Zone A: $200,000-$250,000; Zone B: $180,000-$225,000 Salary zones", 180_000, 250_000, "USD", "year"),
+        ("Total compensation: $250,000 - $320,000; base $180,000 - $220,000.", 180_000, 220_000, "USD", "year"),
+        (
+            "The expected base pay is $170,500/year in our lowest geographic market up to $245,000/year in our highest "
+            "geographic market.",
+            170_500,
+            245_000,
+            "USD",
+            "year",
+        ),
         ("Base salary $100,000 - $120,000, OTE $180,000 - $200,000", 100_000, 120_000, "USD", "year"),
         (
             "To comply with the pay transparency act: the annual salary is $90,000-$99,000.",

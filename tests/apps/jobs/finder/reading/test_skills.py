@@ -31,6 +31,8 @@ from interlock.apps.jobs.finder.reading.vocabulary import terms
         ("You excel at Excel, Tableau", {"tableau"}),
         ("Kubernetes (k8s)", {"kubernetes"}),
         ("Front-End StackVue.js", {"vue.js"}),
+        ("SystemVerilog, UVM and Vivado", {"systemverilog", "uvm", "vivado"}),
+        ("Lisp, Prolog, GDB and Valgrind", {"common lisp", "prolog", "gdb", "valgrind"}),
         ("Agile, Scrum, CI/CD, microservices", set()),
     ],
 )
@@ -76,6 +78,7 @@ def test_the_vocabulary_names_only_its_own_terms_and_each_spelling_once() -> Non
             assert spelling == spelling.lower()
             assert spelled.setdefault(spelling, term.name) == term.name, spelling
     assert len(terms()) > 500
+    assert "C++" in terms()["Qt"].implies
 
 
 def test_cues_are_in_lower_case() -> None:

@@ -42,8 +42,9 @@ _NUMBER = r"(?:\d{1,2}|" + "|".join(NUMBER_WORDS) + r")"
 _YEARS = re.compile(
     rf"(?<![\w.,$-])(?P<low>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?"
     rf"(?: ?(?:-|to|bis|\u00e0|a|or|tot|y|und|et) ?(?P<high>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?)?"
-    r"(?: or more| plus| full| solid| mehr)? ?$"
+    r"(?: or more|[ -]plus| full| solid| mehr)? ?$"
 )
+_BETWEEN = re.compile(rf"\bbetween (?P<low>{_NUMBER}) and (?P<high>{_NUMBER}) ?\+? ?$")
 _LISTED = re.compile(
     rf"(?: of)? (?:\w+ ){{0,2}}experience ?(?:required|needed)? ?: ?(?P<low>{_NUMBER})(?: ?- ?(?P<high>{_NUMBER}))?"
 )
@@ -65,7 +66,8 @@ def experience_of(document: Document) -> tuple[Value, Value]:
     preferred: list[Asked] = []
     sentences: set[int] = set()
     for hit in document.cues.get("years", ()):
-        found = _YEARS.search(document.low, max(0, hit.start - 40), hit.start) or _LISTED.match(document.low, hit.end)
+        stretch = (document.low, max(0, hit.start - 40), hit.start)
+        found = _BETWEEN.search(*stretch) or _YEARS.search(*stretch) or _LISTED.match(document.low, hit.end)
         if found is None:
             continue
         section = document.section(hit.start)

@@ -26,7 +26,7 @@ _TITLES = (
     ),
     (
         "devops",
-        r"dev ?(?:sec)?ops|sre|site reliability|infrastructure|cloud (?:\w+ )?(?:engineer|architect"
+        r"dev ?(?:sec)?ops|sre|site reliability|infrastructure|cloud(?= security)|cloud (?:\w+ )?(?:engineer|architect"
         r"|platform|infrastructure|ops|operations|administrator)|network (?:engineer|administrator)"
         r"|platform (?:engineer|management|engineering)|kubernetes"
         r"|systems? administrator|production engineer|release engineer|reliability|observability",

@@ -28,7 +28,7 @@ _NOT_PAY = re.compile(
     r"|volume|loans?|mortgage|savings|grants?\b|credit|insurance|coverage|gift|learning|wellness"
     r"|wellbeing|equipment|home office|internet"
     r"|phone|coworking|co-working|commut|relocation|professional development|education|sponsor"
-    r"|market|opportunity|sales of|sold|saved|spend"
+    r"|(?<!geographic )market|opportunity|sales of|sold|saved|spend"
     r"|weiterbildung|zuschuss|umsatz|prime\b|budget|bono\b|ayuda|employees|people|companies|members"
     r"|patients|contracts?)"
 )
@@ -76,7 +76,7 @@ _LIKELY: dict[Period, tuple[float, float]] = {
 _SMALL_UNITS = frozenset({"INR", "JPY", "HUF"})
 _SENTENCE_END = re.compile(r"(?<!\b[a-z])[.!?;] ")
 """What the sentence before says of money is no word about this amount."""
-_ON_TARGET = re.compile(r"\b(?:ote|on[- ]target)\b")
+_ON_TARGET = re.compile(r"\b(?:ote|on[- ]target|total (?:target |annual |cash )*comp(?:ensation)?)\b")
 _LEAST_STATED = 10_000
 _WINDOW = 130
 _NEXT = 250

@@ -21,7 +21,7 @@ _TITLES = (
     (
         "senior",
         r"senior|sr|snr|s\u00eanior|s\u00e9nior|senioren|ssr?|expert|architect|iii|iv"
-        r"|(?<=engineer )3|(?<=developer )3|(?<=analyst )3",
+        r"|(?<=engineer )[345v]|(?<=developer )[345v]|(?<=analyst )[345v]",
     ),
     (
         "mid",
@@ -41,6 +41,7 @@ _MANAGER = re.compile(
     r"(?<!product )(?<!project )(?<!program )(?<!account )(?<!community )(?<!marketing )(?<!success )(?<!office )"
     r"(?<!case )(?<!content )(?<!release )(?<!partner )(?<!sales )(?<!brand )(?<!portfolio )(?<!growth )(?<!category )"
     r"(?<!product marketing )\bmanager\b|teamleiter|\bvp\b|vice president|head of|\bdirector\b|\bcto\b"
+    r"|\bchief \w+ officer\b"
 )
 """Titles of people who have people; a product manager has a product."""
 _BODY = re.compile(

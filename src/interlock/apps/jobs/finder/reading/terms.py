@@ -12,7 +12,7 @@ _INTERN = re.compile(
     r"\b(?:intern|internship|working student|werkstudent(?:in)?|praktik\w+|co-op|stagiaire|becari[oa])\b"
 )
 _CONTRACT = re.compile(
-    r"\b(?:contract|contractor|freelance|freelancer|fixed[- ]term|temporary|temp|interim|befristet"
+    r"\b(?:contract|contractor|freelance|freelancer|fixed[- ]term|ftc|1099|temporary|temp|interim|befristet"
     r"|c2c|b2b|cdd)\b(?! management| manager| lifecycle| administrat\w+| analyst| speciali\w+)"
 )
 _PART = re.compile(r"\b(?:part[- ]time|teilzeit|temps partiel|parttime|media jornada)\b")

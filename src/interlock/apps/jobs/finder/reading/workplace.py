@@ -18,8 +18,10 @@ _HYBRID = re.compile(r"\b(?:hybrid|hybride|h\u00edbrid[oa])\b")
 _ONSITE = re.compile(r"\b(?:on-?site|in[- ]office|in[- ]person|office[- ]based|presencial|vor ort)\b")
 _NO_REMOTE = re.compile(r"\b(?:no|not|non)[- ]remote\b")
 _WORLD = re.compile(r"\b(?:anywhere in the world|anywhere|worldwide|global|globally)\b")
-_SPREAD = re.compile(r"\b(?:across|spread|spans?|spanning|multiple|various|different|behind|ahead)\b")
-"""A team in many zones asks for none."""
+_SPREAD = re.compile(
+    r"\b(?:across|spread|spans?|spanning|multiple|various|different|behind|ahead|deadline|closes?|apply by|webinar)\b"
+)
+"""A team in many zones asks for none; nor does a day on which applications close."""
 _DAYS = re.compile(
     r"\b(?P<days>[1-5]|one|two|three|four|five)(?: ?(?:-|to|or) ?(?:[2-5]|two|three|four|five))?(?: ?\([1-5]\))?\+?"
     r"(?: days?|x| times)(?: ?/ ?| a | per | each | every | out of the )(?:work ?)?week"
