@@ -42,7 +42,9 @@ class Approvals:
                 f"The input has {len(shown):,} characters; nobody can check more than {LONGEST_INPUT:,}. "
                 "Use several smaller calls.",
             )
-        name = f"tool_call_{hashlib.sha256(f'{self._prompt_id}/{call.request_id}'.encode()).hexdigest()[:16]}"
+        # The input is part of it: an answer to one call is none to another of the same id.
+        asked = json.dumps([str(self._prompt_id), call.request_id, call.tool, call.tool_input], sort_keys=True)
+        name = f"tool_call_{hashlib.sha256(asked.encode()).hexdigest()[:16]}"
         try:
             return self._answer(name, call, shown)
         except QuestionClosed:
