@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
+import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from interlock.machine import InterlockError
 
 MAX_OUTPUT = 64 * 1024**2
+"""Bytes that a command may print; an agent decides how much there is to print."""
 SECONDS = 300.0
 SAFE = {
     "core.hooksPath": "/dev/null",
@@ -25,6 +29,8 @@ SAFE = {
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
     "fetch.fsckObjects": "true",
+    # Files above it are no text in a difference, and are not held in memory.
+    "core.bigFileThreshold": "16m",
     "gc.auto": "0",
     "maintenance.auto": "false",
     "init.templateDir": "",
@@ -62,28 +68,68 @@ def git(
     given: bytes | None = None,
     ok: tuple[int, ...] = (0,),
     seconds: float = SECONDS,
+    beginning: int | None = None,
 ) -> bytes:
-    """The output of a git command; GitFailed with its last words if it fails or takes too long."""
+    """The output of a git command; GitFailed with its last words if it fails, takes too long or prints too much.
+
+    With `beginning`, so many bytes of the output are enough.
+    """
     config = [word for name, value in SAFE.items() for word in ("-c", f"{name}={value}")]
     home = {"HOME": os.environ["HOME"]} if "HOME" in os.environ else {}  # for the keys of ssh
-    try:
-        done = subprocess.run(  # noqa: S603 - a list, without a shell
-            ["git", *config, *map(str, arguments)],  # noqa: S607 - the operator's git
-            cwd=cwd,
-            env={**{name: os.environ[name] for name in PASSED if name in os.environ}, **home, **ENV, **(env or {})},
-            input=given or b"",
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise GitFailed("git is not installed: local sandboxes need it") from None
-    except subprocess.TimeoutExpired:
-        raise GitFailed(f"git {_verb(arguments)} took longer than {seconds:g} s") from None
-    if done.returncode not in ok:
-        said = hidden(done.stderr.decode("utf-8", "replace")).strip().splitlines()
-        raise GitFailed(f"git {_verb(arguments)} failed: {' '.join(said[-3:])[:600] or done.returncode}")
-    return done.stdout
+    whole_env = {**{name: os.environ[name] for name in PASSED if name in os.environ}, **home, **ENV, **(env or {})}
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as given_file:
+        given_file.write(given or b"")
+        given_file.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603 - a list, without a shell
+                ["git", *config, *map(str, arguments)],  # noqa: S607 - the operator's git
+                cwd=cwd,
+                env=whole_env,
+                stdin=given_file,
+                stdout=subprocess.PIPE,
+                stderr=said,
+            )
+        except FileNotFoundError:
+            raise GitFailed("git is not installed: local sandboxes need it") from None
+        try:
+            printed = _read(process, beginning or MAX_OUTPUT, time.monotonic() + seconds)
+        except TimeoutError:
+            raise GitFailed(f"git {_verb(arguments)} took longer than {seconds:g} s") from None
+        finally:
+            process.kill()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+        if len(printed) > (beginning or MAX_OUTPUT):
+            if beginning is None:
+                raise GitFailed(f"git {_verb(arguments)} printed more than {MAX_OUTPUT // 1024**2} MB")
+            return printed[:beginning]
+        if process.returncode not in ok:
+            said.seek(max(0, said.seek(0, os.SEEK_END) - 4096))
+            lines = hidden(said.read().decode("utf-8", "replace")).strip().splitlines()
+            raise GitFailed(f"git {_verb(arguments)} failed: {' '.join(lines[-3:])[:600] or process.returncode}")
+    return printed
+
+
+def _read(process: subprocess.Popen[bytes], most: int, deadline: float) -> bytes:
+    """What a command prints until its end, or one byte more than the most; TimeoutError after the deadline."""
+    assert process.stdout is not None
+    poll = select.poll()
+    poll.register(process.stdout, select.POLLIN)
+    parts, size = [], 0
+    while size <= most:
+        if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
+            raise TimeoutError
+        part = os.read(process.stdout.fileno(), min(1024**2, most + 1 - size))
+        if not part:
+            try:
+                process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                raise TimeoutError from None
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
 
 
 def line(*arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:

@@ -22,6 +22,8 @@ from interlock.machine import InterlockError
 from interlock.store import private
 
 MAX_DIFF = 2 * 1024**2
+MAX_COUNTS = 1024**2
+"""Bytes of the list of changed files: some ten thousand of them."""
 
 
 class UnknownBranch(InterlockError):
@@ -54,7 +56,7 @@ class Diff:
     files: tuple[FileChange, ...]
     text: str
     cut: bool
-    """Whether the text is only the beginning; the patch is whole."""
+    """Whether the text, or the list of files, is only the beginning; the patch is whole."""
 
 
 class Source(Protocol):
@@ -86,8 +88,8 @@ class Repository:
         """host:path, as ssh writes it; a path that exists is a path."""
         return bool(re.match(r"[^/]+:", source)) and not Path(source).exists()
 
-    def git(self, *arguments: str | Path, ok: tuple[int, ...] = (0,)) -> bytes:
-        return git(f"--git-dir={self.mirror}", *arguments, ok=ok)
+    def git(self, *arguments: str | Path, ok: tuple[int, ...] = (0,), beginning: int | None = None) -> bytes:
+        return git(f"--git-dir={self.mirror}", *arguments, ok=ok, beginning=beginning)
 
     def line(self, *arguments: str | Path) -> str:
         return self.git(*arguments).decode("utf-8", "replace").strip()
@@ -162,18 +164,20 @@ class Repository:
     def diff(self, branch: str, target: str, max_bytes: int = MAX_DIFF) -> Diff:
         base, head = self._range(branch, target)
         plain = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
-        counts = self.git("diff", *plain, "--numstat", "-z", base, head).decode("utf-8", "replace")
+        counts = self.git("diff", *plain, "--numstat", "-z", base, head, beginning=MAX_COUNTS + 1)
+        too_many = len(counts) > MAX_COUNTS
         files = []
-        for one in counts.split("\0"):
+        for one in counts.decode("utf-8", "replace").split("\0")[:-1]:
             added, _, rest = one.partition("\t")
             removed, _, path = rest.partition("\t")
             if path:
                 files.append(FileChange(path, *(int(count) if count.isdigit() else None for count in (added, removed))))
-        text = self.git("diff", *plain, base, head)
-        return Diff(base, head, tuple(files), text[:max_bytes].decode("utf-8", "replace"), cut=len(text) > max_bytes)
+        text = self.git("diff", *plain, base, head, beginning=max_bytes + 1)
+        cut = too_many or len(text) > max_bytes
+        return Diff(base, head, tuple(files), text[:max_bytes].decode("utf-8", "replace"), cut=cut)
 
     def patch(self, branch: str, target: str) -> bytes:
-        """The commits of the branch, for `git am`."""
+        """The commits of the branch, for `git am`. GitFailed if they are larger than 64 MB."""
         base, head = self._range(branch, target)
         return self.git("format-patch", "--stdout", "--no-ext-diff", "--no-textconv", "--binary", f"{base}..{head}")
 
