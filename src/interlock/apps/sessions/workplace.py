@@ -38,11 +38,14 @@ class Workplace:
 
     root: Path
     settings: SessionSettings
+    data: Path | None = None
+    """The data folder of the installation, where one is known."""
 
     @property
     def sandboxes(self) -> LocalSandboxes:
         """The local pool."""
-        return LocalSandboxes(self.root / "sandboxes", self.settings.sandbox)
+        hidden = (self.root,) if self.data is None else (self.root, self.data)
+        return LocalSandboxes(self.root / "sandboxes", self.settings.sandbox, hidden)
 
     def repository(self, name: str) -> Repository:
         """The mirror of a configured repository."""
@@ -70,4 +73,4 @@ def workplace(setting: Callable[[str], Any]) -> Workplace:
     if settings.folder is None and not isinstance(data, Path):
         raise NoWorkplace("sessions have no folder for their files here: set sessions.folder")
     root = settings.folder if settings.folder is not None else data / FOLDER
-    return Workplace(root.absolute(), settings)
+    return Workplace(root.absolute(), settings, data if isinstance(data, Path) else None)

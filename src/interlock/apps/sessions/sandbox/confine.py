@@ -88,6 +88,8 @@ def build_root(spec: dict[str, Any]) -> None:
     for one in spec["mounts"]:
         create(root + one["target"], folder=os.path.isdir(one["source"]))
         bind(one["source"], root + one["target"], writable=one["writable"])
+    for path in spec["covered"]:
+        mount("tmpfs", root + path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "mode=000,size=4k")
     mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     # A namespace inside this one would give capabilities back.
     with open(root + "/proc/sys/user/max_user_namespaces", "w", encoding="ascii") as file:

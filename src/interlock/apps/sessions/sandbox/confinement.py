@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 
 PROGRAM = Path(__file__).with_name("confine.py")
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt")
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Programs and libraries. Not /opt: services live there together with their data."""
 ETC = (
     *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl", "ca-certificates", "pki", "mime.types"),
     *("localtime", "nsswitch.conf", "protocols", "services", "terminfo", "profile.d"),
@@ -23,6 +24,8 @@ ETC = (
 NETWORK = ("resolv.conf", "hosts", "gai.conf")
 OUTSIDE_ID = 65534
 """The user of confined commands on the host, where the service runs as root."""
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""How a folder is opened so that a link in its place is refused."""
 TRIAL = 20.0
 """Seconds that the trial of the confinement may take."""
 
@@ -58,8 +61,12 @@ class View:
     """An empty folder to build the root on."""
     mounts: tuple[Mount, ...]
     cwd: str
+    visible: tuple[Mount, ...] = ()
+    """What the operator shows of the host, besides its programs."""
     network: bool = False
     limits: Limits = field(default_factory=Limits)
+    hidden: tuple[Path, ...] = ()
+    """Folders that the command does not see, also where one that it sees contains them."""
 
 
 @dataclass(frozen=True)
@@ -139,13 +146,25 @@ def own(path: Path) -> None:
 
 
 def own_all(path: Path) -> None:
-    """The same for everything in a folder."""
+    """The same for everything in a folder, however deep."""
     if os.geteuid() != 0:
         return
     own(path)
-    for folder, names, files in os.walk(path):
-        for name in (*names, *files):
-            own(Path(folder, name))
+    top, waiting = os.open(path, FOLDER), ["."]
+    try:
+        while waiting:
+            name = waiting.pop()
+            folder = os.open(name, FOLDER, dir_fd=top)
+            try:
+                with os.scandir(folder) as entries:
+                    for one in entries:
+                        os.chown(one.name, OUTSIDE_ID, OUTSIDE_ID, dir_fd=folder, follow_symlinks=False)
+                        if one.is_dir(follow_symlinks=False):
+                            waiting.append(f"{name}/{one.name}")
+            finally:
+                os.close(folder)
+    finally:
+        os.close(top)
 
 
 def system_mounts(*, network: bool) -> tuple[list[Mount], list[tuple[str, str]]]:
@@ -164,6 +183,19 @@ def system_mounts(*, network: bool) -> tuple[list[Mount], list[tuple[str, str]]]
     return mounts, links
 
 
+def covered(view: View, mounts: Sequence[Mount]) -> list[str]:
+    """The hidden folders that would be seen, by the paths at which they would."""
+    found: list[Path] = []
+    for hidden in sorted({one.resolve() for one in view.hidden if one.is_dir()}):
+        for mount in mounts:
+            source = mount.source.resolve()
+            if hidden.is_relative_to(source):
+                target = Path(mount.target, hidden.relative_to(source))
+                if not any(target.is_relative_to(one) for one in found):
+                    found.append(target)
+    return [str(one) for one in found]
+
+
 def _namespaces(view: View, command: Sequence[str]) -> list[str]:
     mounts, links = system_mounts(network=view.network)
     spec = {
@@ -171,8 +203,9 @@ def _namespaces(view: View, command: Sequence[str]) -> list[str]:
         "links": links,
         "mounts": [
             {"source": str(one.source), "target": one.target, "writable": one.writable}
-            for one in (*mounts, *view.mounts)
+            for one in (*mounts, *view.visible, *view.mounts)
         ],
+        "covered": covered(view, (*mounts, *view.visible)),
         "cwd": view.cwd,
         "network": view.network,
         "outside_id": OUTSIDE_ID,
@@ -195,8 +228,10 @@ def _bubblewrap(view: View, command: Sequence[str]) -> list[str]:
     for path, target in links:
         argv += ["--symlink", target, path]
     argv += ["--proc", "/proc", "--dev", "/dev", "--size", str(view.limits.tmp), "--tmpfs", "/tmp"]  # noqa: S108
-    for one in (*mounts, *view.mounts):
+    for one in (*mounts, *view.visible, *view.mounts):
         argv += ["--bind" if one.writable else "--ro-bind", str(one.source), one.target]
+    for path in covered(view, (*mounts, *view.visible)):
+        argv += ["--tmpfs", path, "--remount-ro", path]
     argv += ["--remount-ro", "/", "--chdir", view.cwd, "--"]
     limits = view.limits
     bounds = [f"--nproc={limits.processes}", f"--data={limits.memory}", f"--fsize={limits.file}"]

@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from interlock.apps.sessions.sandbox.confinement import OUTSIDE_ID
+from interlock.apps.sessions.sandbox.confinement import FOLDER, OUTSIDE_ID
 from interlock.apps.sessions.sandbox.slot import WORKSPACE
 
 MAX_READ = 10 * 1024**2
+MAX_WRITE = 20 * 1024**2
 MAX_DEPTH = 100
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ToolRefused(Exception):
@@ -29,8 +29,8 @@ class ToolRefused(Exception):
 class TreeFiles:
     """The files of one working tree."""
 
-    def __init__(self, tree: Path) -> None:
-        self._tree = tree
+    def __init__(self, tree: Path, most: int = MAX_WRITE) -> None:
+        self._tree, self._most = tree, min(most, MAX_WRITE)
 
     def parts(self, path: str) -> list[str]:
         """The names of a path inside the tree; paths below /workspace may be absolute."""
@@ -94,6 +94,7 @@ class TreeFiles:
     def write(self, path: str, content: bytes) -> bool:
         """Write the file, and the folders above it; whether it is new."""
         *above, name = self._named(path)
+        self.check_size(path, len(content))
         with self.folder(above, create=True) as folder:
             mode, new = 0o644, True
             with suppress(FileNotFoundError):
@@ -135,7 +136,8 @@ class TreeFiles:
                     if one.name.lower() == ".git":
                         continue
                     if one.is_dir(follow_symlinks=False):
-                        waiting.append([*names, one.name])
+                        if len(names) < MAX_DEPTH:  # no call can name what is below
+                            waiting.append([*names, one.name])
                     elif count < limit:
                         count += 1
                         yield "/".join([*names, one.name])
@@ -145,6 +147,11 @@ class TreeFiles:
         if not names:
             raise ToolRefused("name a file")
         return names
+
+    def check_size(self, path: str, size: int) -> None:
+        """Refuse to write more than a file may have."""
+        if size > self._most:
+            raise ToolRefused(f"{path[:200]!r} would have {size:,} bytes, and {self._most:,} can be written")
 
     @staticmethod
     def _check(found: os.stat_result, path: str) -> None:

@@ -12,19 +12,18 @@ import json
 import os
 import re
 import secrets
-import shutil
 import socket
-import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from interlock.apps.sessions.sandbox.config import SandboxConfig
-from interlock.apps.sessions.sandbox.confinement import own_all
+from interlock.apps.sessions.sandbox.confinement import FOLDER, own_all
 from interlock.apps.sessions.sandbox.git import GitFailed, git, line
 from interlock.apps.sessions.sandbox.repository import Repository
 from interlock.apps.sessions.sandbox.slot import Rules, Slot
@@ -57,9 +56,11 @@ class Committed:
 class LocalSandboxes:
     """The sandboxes of this host, below one folder."""
 
-    def __init__(self, root: Path, config: SandboxConfig | None = None) -> None:
+    def __init__(self, root: Path, config: SandboxConfig | None = None, hidden: Sequence[Path] = ()) -> None:
+        """`hidden` are folders of the service that commands must not see, besides the pool itself."""
         self.root = root.absolute()
         self.config = config or SandboxConfig()
+        self._hidden = (self.root, *hidden)
 
     def host(self) -> str:
         """What tells this folder from those of other hosts. It stays with it: a container's host name changes."""
@@ -143,6 +144,7 @@ class LocalSandboxes:
         return Rules(
             network=config.network,
             visible=tuple(str(one.absolute()) for one in config.visible),
+            hidden=tuple(str(one.absolute()) for one in self._hidden),
             seconds=config.seconds,
             output=config.output_kb * 1024,
             limits=config.limits(),
@@ -169,8 +171,9 @@ class LocalSandboxes:
                 raise SandboxMissing(f"the sandbox {slot.folder.name} is not prepared for session {session[:60]}")
             where = (f"--git-dir={state['git_dir']}", f"--work-tree={slot.tree}")
             before = line(*where, "rev-parse", "HEAD")
-            # --ignore-errors: one unreadable file must not lose the rest. Submodules are neither read nor run.
-            git(*where, "add", "--all", "--ignore-errors", ".", cwd=slot.tree, ok=(0, 1))
+            # --ignore-errors: one unreadable file must not lose the rest.
+            how = ("--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
+            git(*where, "add", *how, cwd=slot.tree, given=self._to_add(where), ok=(0, 1))
             left_out = self._without_nested(where, slot)
             tree = line(*where, "write-tree")
             if tree == line(*where, "rev-parse", "HEAD^{tree}"):
@@ -179,6 +182,12 @@ class LocalSandboxes:
             made = head.decode().strip()
             git(*where, "update-ref", "-m", "session", "HEAD", made, before)
             return Committed(made, changed=True, left_out=left_out)
+
+    @staticmethod
+    def _to_add(where: tuple[str, str]) -> bytes:
+        """Everything but submodules: git would look at one with its own configuration, and run the filters in it."""
+        known = [path for path, _ in _links(git(*where, "ls-files", "--stage", "-z"))]
+        return b"\0".join([b".", *(b":(exclude,literal)" + path for path in known)])
 
     @staticmethod
     def _without_nested(where: tuple[str, str], slot: Slot) -> tuple[str, ...]:
@@ -235,26 +244,44 @@ class LocalSandboxes:
 
 
 def remove(path: Path) -> None:
-    """Remove a folder that an agent may have made unreadable. Links are removed, not followed."""
-
-    def open_up(function: Callable[..., Any], name: str, _: Any) -> None:
-        above = os.path.dirname(name)
-        for one in (above, name):
-            with suppress(OSError):
-                if not stat.S_ISLNK(os.lstat(one).st_mode):
-                    os.chmod(one, 0o700)
-        if os.path.isdir(name) and not os.path.islink(name):
-            shutil.rmtree(name)
-        else:
-            with suppress(FileNotFoundError):
-                os.unlink(name)
-
+    """Remove a folder that an agent may have made unreadable or deeper than any path. Links are not followed."""
     if path.is_symlink():
         path.unlink()
-    elif path.exists():
-        shutil.rmtree(path, onerror=open_up)
-    if os.path.lexists(path):
-        raise InterlockError(f"the sandbox's folder {path} could not be removed")
+    elif path.is_dir():
+        path.chmod(0o700)
+        top = os.open(path, FOLDER)
+        try:
+            while _flattened(top):
+                pass
+        finally:
+            os.close(top)
+        path.rmdir()
+
+
+def _flattened(top: int) -> bool:
+    """Remove the files, and the folders with what is in them; folders below those come up. Whether any was there."""
+    folders = _without_files(top)
+    for name in folders:
+        os.chmod(name, 0o700, dir_fd=top)
+        below = os.open(name, FOLDER, dir_fd=top)
+        try:
+            for one in _without_files(below):
+                os.chmod(one, 0o700, dir_fd=below)  # else it cannot be moved
+                os.rename(one, uuid4().hex, src_dir_fd=below, dst_dir_fd=top)
+        finally:
+            os.close(below)
+        os.rmdir(name, dir_fd=top)
+    return bool(folders)
+
+
+def _without_files(folder: int) -> list[str]:
+    """Remove what is no folder; the folders."""
+    with os.scandir(folder) as entries:
+        found = [(one.name, one.is_dir(follow_symlinks=False)) for one in entries]
+    for name, is_folder in found:
+        if not is_folder:
+            os.unlink(name, dir_fd=folder)
+    return [name for name, is_folder in found if is_folder]
 
 
 def _links(listing: bytes) -> Iterator[tuple[bytes, bytes]]:

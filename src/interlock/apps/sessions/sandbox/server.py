@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ from interlock.apps.sessions.sandbox.tools import Tools
 
 INSTRUCTIONS = """Tools for the working tree at /workspace, a git repository on a branch of its own. Nothing outside it
 can be read or written. Do not commit: what is in the working tree when you are done is committed."""
+OWN_MEMORY = 1024**3
+"""Bytes that the server may have in any case."""
 Path_ = Annotated[str, Field(max_length=4096, description="A path below /workspace.")]
 Text = Annotated[str, Field(max_length=5_000_000)]
 
@@ -82,4 +85,8 @@ def make_server(tools: Tools) -> MCPServer:
 def serve(folder: Path) -> None:
     """Serve the sandbox in this folder until the input closes."""
     logging.basicConfig(stream=sys.stderr, level="WARNING", format="%(levelname)s %(name)s: %(message)s")
-    make_server(Tools(Slot(folder))).run("stdio")
+    slot = Slot(folder)
+    # It runs outside of the confinement, on what is in the tree. Its commands take the limit over, so it is no lower.
+    most = max(slot.rules().limits.memory, OWN_MEMORY)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    make_server(Tools(slot)).run("stdio")

@@ -37,6 +37,8 @@ class Rules:
 
     network: bool = False
     visible: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Folders that commands never see: the service's own."""
     seconds: float = 600.0
     output: int = 48 * 1024
     limits: Limits = field(default_factory=Limits)
@@ -60,7 +62,8 @@ class Slot:
         except FileNotFoundError:
             return Rules()
         limits = Limits(**found.pop("limits"))
-        return Rules(**{**found, "visible": tuple(found["visible"])}, limits=limits)
+        found |= {name: tuple(found.get(name, ())) for name in ("visible", "hidden")}
+        return Rules(**found, limits=limits)
 
     def write_files(self) -> None:
         """The files of /etc that are the sandbox's own."""
@@ -82,11 +85,18 @@ class Slot:
             Mount(self.etc / "passwd", "/etc/passwd"),
             Mount(self.etc / "group", "/etc/group"),
             Mount(self.etc / "gitconfig", "/etc/gitconfig"),
-            *(Mount(Path(one), one) for one in rules.visible if Path(one).exists()),
         ]
         if not connected:
             mounts.append(Mount(self.etc / "hosts", "/etc/hosts"))
-        return View(self.root, tuple(mounts), cwd, network=connected, limits=rules.limits)
+        return View(
+            self.root,
+            tuple(mounts),
+            cwd,
+            visible=tuple(Mount(Path(one), one) for one in rules.visible if Path(one).exists()),
+            network=connected,
+            limits=rules.limits,
+            hidden=tuple(map(Path, rules.hidden)),
+        )
 
 
 def command_env(more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -41,7 +41,7 @@ class Tools:
     """The tools of one slot."""
 
     def __init__(self, slot: Slot) -> None:
-        self._slot, self._files = slot, TreeFiles(slot.tree)
+        self._slot, self._files = slot, TreeFiles(slot.tree, slot.rules().limits.file)
 
     def execute_bash(self, command: str, timeout: float = 120.0, cwd: str = ".") -> CommandResult:
         """Run a shell command in the sandbox. Processes that it leaves in the background end with it."""
@@ -96,6 +96,8 @@ class Tools:
             raise ToolRefused(f"{path!r} does not contain that text: read the file and copy the text exactly")
         if found > 1 and not every:
             raise ToolRefused(f"{path!r} contains that text {found} times: give more of it, or set every")
+        # Before it is made: a short text that occurs often becomes more than any memory holds.
+        self._files.check_size(path, len(text) + (found if every else 1) * (len(new) - len(old)))
         changed = text.replace(old, new) if every else text.replace(old, new, 1)
         self._files.write(path, changed.encode("utf-8", "surrogateescape"))
         return f"changed {path} ({found if every else 1} times)"
@@ -109,7 +111,7 @@ class Tools:
         """Files below a folder."""
         found = list(self._files.walk(path, MAX_FILES + 1))
         more = ["[more files are not shown: name a folder below]"] if len(found) > MAX_FILES else []
-        return "\n".join([*found[:MAX_FILES], *more]) or "[no files]"
+        return "\n".join([*map(_spelled, found[:MAX_FILES]), *more]) or "[no files]"
 
     def search_files(self, text: str, path: str = ".") -> str:
         """Lines that contain a text, as path:number:line. It is no pattern; use grep in the shell for those."""
@@ -125,10 +127,15 @@ class Tools:
                 continue
             for number, one in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
                 if text in one:
-                    matches.append(f"{name}:{number}:{one[:LONGEST_LINE]}")
+                    matches.append(f"{_spelled(name)}:{number}:{one[:LONGEST_LINE]}")
                     if len(matches) == MAX_MATCHES:
                         return "\n".join([*matches, "[more matches are not shown]"])
         return "\n".join(matches) or "[no match]"
+
+
+def _spelled(name: str) -> str:
+    """The name of a file on one line; bytes that are no UTF-8 are spelled out, because no answer can carry them."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _collect(process: subprocess.Popen[bytes], seconds: float, most: int) -> CommandResult:
