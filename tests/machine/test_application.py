@@ -150,3 +150,24 @@ def test_modules_with_handlers_are_imported_when_they_are_needed(module: Callabl
     broken = Registry([Application("shop", machines=[order()], handlers=["no_such_steps"])])
     with pytest.raises(InterlockError, match="'no_such_steps' cannot be loaded"):
         broken.load_handlers()
+
+
+def declared_by(monkeypatch: pytest.MonkeyPatch, choose: Callable[[Any], list[Machine]]) -> Registry:
+    monkeypatch.setitem(sys.modules, "shop_versions", SimpleNamespace(choose=choose))
+    shop = Application("shop", machines=[order()], machines_by_settings="shop_versions:choose")
+    return Registry([shop, order("parcel")])
+
+
+def test_the_settings_choose_the_version_of_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = order()
+    registry = declared_by(monkeypatch, lambda settings: [later] if settings.later else [order()])
+    chosen = registry.configured({"shop": SimpleNamespace(later=True)})
+    assert (chosen["order"], chosen["parcel"]) == (later, registry["parcel"])
+    assert list(chosen.applications["shop"].machines) == [later]
+    assert registry.configured({})["order"] is registry["order"] is not later
+
+
+def test_machines_of_other_names_cannot_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = declared_by(monkeypatch, lambda settings: [order("letter")])
+    with pytest.raises(InterlockError, match="has to return those of the application, order"):
+        registry.configured({"shop": None})

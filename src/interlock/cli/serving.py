@@ -54,7 +54,7 @@ def _settings(config: Path | None, **given: Any) -> Settings:
 def _registry(settings: Settings) -> Registry:
     from interlock.machine import installed
 
-    return installed(settings.apps)
+    return installed(settings.apps).configured(settings.sections)
 
 
 def up(

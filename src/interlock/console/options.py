@@ -63,12 +63,13 @@ def parsed(where: str) -> URL:
         ) from None
 
 
-def registry_of(apps: list[str] | None) -> Registry:
+def registry_of(apps: list[str] | None, config: Path | None = None) -> Registry:
     """The installed machines, those of the configuration, and those of `--app`."""
     from interlock.config import load as load_settings
     from interlock.machine import installed
 
-    return installed(load_settings(apps=apps or ()).apps)
+    settings = load_settings(config, apps=apps or ())
+    return installed(settings.apps).configured(settings.sections)
 
 
 @contextmanager
@@ -78,7 +79,7 @@ def opened(database: str, apps: list[str] | None, config: Path | None = None) ->
     from interlock.engine.audit import signing
 
     with store_of(database, apps) as store:
-        registry = with_demo(store, registry_of(apps))
+        registry = with_demo(store, registry_of(apps, config))
         settings = audit_settings(database, config, apps)
         engine = Engine(store, registry, migrate_schema=False, register=False, audit_keys=signing.find(settings))
         engine.core.settings |= {"data": settings.data, **settings.sections}

@@ -92,16 +92,19 @@ class Core:
             rows = conn.execute(
                 sa.select(definition).where(definition.c.machine == machine.name).order_by(definition.c.version)
             ).all()
-            known: Mapping[str, int] = {row.digest: row.version for row in rows}
-            version = known.get(digest)
-            if version is None:
-                version = 1 + max(known.values(), default=0)
-                if add is not None:
-                    add(conn, machine, version)
+            known = {row.digest: row.version for row in rows}
+            for one in (*machine.earlier, machine):
+                if one.digest() not in known:
+                    known[one.digest()] = 1 + max(known.values(), default=0)
+                    if add is not None:
+                        add(conn, one, known[one.digest()])
+            version = known[digest]
             self.current[machine.name] = version
             self.served[machine.name, version] = machine
+            others = {known[other.digest()]: other for other in machine.others if other.digest() in known}
+            self.served |= {(machine.name, number): other for number, other in others.items()}
             for row in rows:
-                if row.version == version:
+                if row.version == version or row.version in others:
                     continue
                 problems = _problems(row.spec, spec)
                 if row.version > version:

@@ -110,6 +110,9 @@ class Application:
     machines: Sequence[Machine] = ()
     handlers: Sequence[str] = ()
     """Modules that declare handlers and followers of its machines, imported when an engine is made: `package.steps`."""
+    machines_by_settings: str | None = None
+    """A function of the settings that returns the machines to use instead of `machines`, as `package.module:function`,
+    where a setting chooses the version of one. The names of the machines have to be the same."""
     settings: type[Any] | None = None
     """A Pydantic model, derived from `interlock.config.Table`: the section `[name]` of the configuration.
     `task.setting(name)` returns it."""

@@ -106,6 +106,10 @@ class Machine:
         self.followers: dict[str, list[Follower]] = {}
         self.decision_followers: dict[str, list[DecisionFollower]] = {}
         """By the name of a review that no state owns."""
+        self.others: tuple[Machine, ...] = ()
+        """Other versions of this machine that a process with this one serves too."""
+        self.earlier: tuple[Machine, ...] = ()
+        """Those of them that have a lower number in every database."""
         check(self, states, transitions, limits)
         self._between: dict[tuple[str, str], tuple[Edge, ...]] = {}
         for edge in self.edges:
@@ -129,6 +133,18 @@ class Machine:
 
     def __repr__(self) -> str:
         return f"Machine({self.name!r}, {len(self.states)} states, {len(self.edges)} transitions)"
+
+    def followed_by(self, later: Machine) -> None:
+        """Declares a later version of this machine that a setting chooses; a process with either serves both.
+
+        Instances go on under the declaration that they began with, until an operator migrates them. Code that simply
+        replaces a version needs no declaration of the old one.
+        """
+        if later.name != self.name:
+            raise ValueError(f"{later.name!r} is another machine than {self.name!r}, and no version of it")
+        self.others = (*self.others, later)
+        later.others = (*later.others, self)
+        later.earlier = (*later.earlier, self)
 
     def work(
         self,

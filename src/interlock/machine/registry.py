@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -81,6 +82,18 @@ class Registry:
         """A registry with the same applications, but with these machines and views."""
         made = Registry(machines, views=views, routers=self._routers, duties=self._duties)
         made.applications = dict(self.applications)
+        return made
+
+    def configured(self, settings: Mapping[str, Any]) -> Registry:
+        """A registry with the machines that applications choose by their settings, which are given by their names."""
+        chosen = {
+            name: replace(one, machines=_machines_of(one, one.machines_by_settings, settings[name]))
+            for name, one in self.applications.items()
+            if one.machines_by_settings is not None and name in settings
+        }
+        machines = {machine.name: machine for one in chosen.values() for machine in one.machines}
+        made = self.with_machines([machines.get(machine.name, machine) for machine in self], views=self._views)
+        made.applications |= chosen
         return made
 
     @property
@@ -196,6 +209,16 @@ def _views_of(application: Application) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise InterlockError(f"{application.views!r} is a {type(found).__name__}, not a mapping of machines to views")
     return found
+
+
+def _machines_of(application: Application, spec: str, settings: Any) -> list[Machine]:
+    machines = list(attribute(spec, "a function", "function")(settings))
+    if [one.name for one in machines] != [one.name for one in application.machines]:
+        raise InterlockError(
+            f"{spec!r} returns the machines {', '.join(one.name for one in machines)}; it has to return those of the "
+            f"application, {', '.join(one.name for one in application.machines)}, in versions of its choice"
+        )
+    return machines
 
 
 def load(spec: str) -> Registry:

@@ -459,3 +459,39 @@ def test_an_instance_whose_timers_are_all_gone_waits_for_its_event(
     new.tick()
     assert (new.engine.get(it).state, new.engine.get(it).timer_at) == ("asking", None)
     assert new.engine.explain(it).waits_for == "person"
+
+
+# -- versions that a setting chooses
+
+
+def pair() -> tuple[Machine, Machine]:
+    """Two versions of which neither covers the other."""
+    plain, other = job(), WITHOUT_ASKING.with_handlers({"new": lambda task: Go("done")})
+    plain.followed_by(other)
+    return plain, other
+
+
+def test_a_process_serves_both_versions_whichever_it_gives_to_new_instances(store: Store, clock: VirtualClock) -> None:
+    plain, other = pair()
+    first = Process(store, clock, plain)
+    old = first.create()
+    second = Process(store, clock, other)
+    new = second.create()
+    assert [process.engine.get(one).version for process, one in ((first, old), (second, new))] == [1, 2]
+    for process in (second, Process(store, clock, plain)):
+        assert process.engine.core.unserved == {}
+    for claim in second.claim():
+        assert second.engine.finish([Result(claim, Go("asking" if claim.id == old else "done"))]) == [True]
+    assert [second.engine.get(one).state for one in (old, new)] == ["asking", "done"]
+
+
+def test_the_earlier_one_has_the_lower_number_wherever_it_starts(store: Store, clock: VirtualClock) -> None:
+    plain, other = pair()
+    assert Process(store, clock, other).version == 2
+    assert definitions(store) == [("job", 1), ("job", 2)]
+    assert Process(store, clock, plain).version == 1
+
+
+def test_a_version_is_one_of_the_same_machine() -> None:
+    with pytest.raises(ValueError, match="'parcel' is another machine than 'job'"):
+        job().followed_by(parcel)
